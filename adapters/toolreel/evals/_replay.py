@@ -34,7 +34,7 @@ from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._runner.trial import Exchanges, Job, converse, run_job
 from toolreel.http import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._jsontext import Tree, as_tree, canonical, merged, parse
+from toolreel_core._jsontext import Tree
 from toolreel_core.evals import (
     TAXONOMY,
     Configuration,
@@ -343,30 +343,16 @@ def _judge_again(
     return replace(judged, alone=alone, needed=needed)
 
 
-_NO_CHANGES: Tree = {}
-
-
-def promoted_verdict(folder: str | os.PathLike[str], changes: Tree = _NO_CHANGES) -> Verdict:
+def promoted_verdict(folder: str | os.PathLike[str]) -> Verdict:
     """The verdict of the present checks about a promoted run, replayed offline.
 
     :param folder: the evaluation of this one run
-    :param changes: to its configuration, such as ``{"config": {"max_turns": 4}}``; the recorded replies
-        answer then for as long as the model is told the same
     :raises ResultsError: if the folder cannot be read
     :raises toolreel.ReplayMismatch: if the run would ask for something that was not recorded
     """
     results = Results.open(folder)
-    run = RecordedRun.of(_find_run(results, ""), plan_of_header(results.header), results.path)
-    if not changes:
-        return run.replayed().verdict
-    try:
-        text = canonical(merged(as_tree(parse(run.record.configuration)), changes))
-        return run.under(Configuration.of(text))
-    except ReplayMismatch as error:
-        raise ReplayMismatch(
-            f"{results.path}: with these changes {error}; only a model can say what comes next, so record it "
-            "again"
-        ) from None
+    plan = plan_of_header(results.header)
+    return RecordedRun.of(_find_run(results, ""), plan, results.path).replayed().verdict
 
 
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
@@ -376,8 +362,8 @@ _TEST: Final = '''\
 Model {model}, strategy {strategy}, trial {trial}, replayed from the recording beside this file, without a
 network. It holds the run to the verdict that it has now{verdict}
 
-To turn it around, put what you change in the configuration into CHANGES and run the test: the recorded
-replies answer for as long as the model is told the same. Then write down the verdict that you want to keep.
+To turn it around, mend the check or the setting (`toolreel eval replay --strategy` tries one on the recorded
+replies), record the run again, and write down the verdict that you want to keep.
 """
 
 from pathlib import Path
@@ -385,13 +371,12 @@ from pathlib import Path
 from toolreel.evals import promoted_verdict
 
 RUN = Path(__file__).with_name("{name}")
-CHANGES = {{}}  # such as {{"config": {{"max_turns": 8}}}}
 RESULT = {result}
 CATEGORY = {category}
 
 
 def test_{name}() -> None:
-    verdict = promoted_verdict(RUN, CHANGES)
+    verdict = promoted_verdict(RUN)
     assert (verdict.result, verdict.category) == (RESULT, CATEGORY), verdict.reasons
 '''
 

@@ -48,31 +48,32 @@ class Trial:
     turns: int = 0
     calls: int = 0
     requests: int = 0
+    attempts: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     reasoning_tokens: int = 0
     cost: float = 0.0
     """As far as it is known, in the provider's currency."""
     unpriced: int = 0
+    """Requests whose cost is not known."""
     ms: int = 0
     """Of all attempts."""
-    last_ms: int = 0
-    """Of the last attempt."""
-    attempts: int = 0
-    after_silence: bool = False
+    last_attempt_ms: int = 0
+    after_empty_reply: bool = False
     """Whether an attempt before the last ended in an empty text, so that the model was asked again."""
     text_calls: bool = False
     """Whether calls were to be read from text."""
-    version: int = 0
-    digest: str = ""
+    scenario_version: int = 0
+    configuration_digest: str = ""
+    replies_digest: str = ""
+    """Of what the model was sent and what it did: the same for a copy."""
     key: str = ""
-    cassette: str = ""
+    recording: str = ""
+    """The path of the cassette, relative to the evaluation's directory."""
     server: str = ""
     """Where it was made, as a base URL; empty for a script."""
     served: tuple[str, ...] = ()
     """Who answered, as ``model`` or ``model at provider``."""
-    replies: str = ""
-    """A digest of what the model was sent and what it did: the same for a copy."""
 
     @property
     def ok(self) -> bool:
@@ -139,20 +140,20 @@ def _trial_of(record: Record, options: Options, *, control: bool) -> Trial:
         cost=fsum(each.cost or 0.0 for each in sent),
         unpriced=sum(each.cost is None and not each.failure for each in sent),
         ms=record.ms,
-        last_ms=last.ms,
+        last_attempt_ms=last.ms,
         attempts=len(record.attempts),
         # Only two things are tried again: what the provider failed, and an empty text.
-        after_silence=any(attempt.verdict.result == "fail" for attempt in record.attempts[:-1]),
+        after_empty_reply=any(attempt.verdict.result == "fail" for attempt in record.attempts[:-1]),
         text_calls='"text_dialects":[]' not in record.configuration,
-        version=record.version,
-        digest=record.digest,
+        scenario_version=record.version,
+        configuration_digest=record.digest,
         key=record.key,
-        cassette=record.cassette,
+        recording=record.cassette,
         server=last.base_url,
         served=tuple(
             f"{one.model} at {one.provider}" if one.provider else one.model for one in sent if one.model
         ),
-        replies=chain(
+        replies_digest=chain(
             "replies",
             record.final,
             record.world,
@@ -188,7 +189,7 @@ class Tally:
         sums = {name: sum(getattr(one, name) for one in rows) for name in _SUMS}
         return cls(
             Counter(one.outcome for one in rows),
-            sum(one.ok and one.after_silence for one in rows),
+            sum(one.ok and one.after_empty_reply for one in rows),
             known_cost=fsum(one.cost for one in rows),
             **sums,
         )
@@ -255,7 +256,7 @@ def copies(trials: Iterable[Trial]) -> tuple[int, int]:
     seen: dict[Cell, list[str]] = {}
     for one in trials:
         if one.valid and one.requests:
-            seen.setdefault(one.cell, []).append(one.replies)
+            seen.setdefault(one.cell, []).append(one.replies_digest)
     return sum(len(each) - len({*each}) for each in seen.values()), sum(
         len(each) - 1 for each in seen.values()
     )

@@ -83,12 +83,13 @@ def test_a_row_has_what_its_record_says() -> None:
     ]
     made = record("fail", ms=(100, 200), reasons=("no draft",), status=400, hint="P: no", asked=asked)
     (one, *_) = table(made)
-    assert (one.turns, one.calls, one.requests, one.attempts, one.ms, one.last_ms) == (3, 2, 6, 2, 300, 200)
+    assert (one.turns, one.calls, one.requests, one.attempts) == (3, 2, 6, 2)
+    assert (one.ms, one.last_attempt_ms) == (300, 200)
     assert (one.prompt_tokens, one.completion_tokens, one.reasoning_tokens) == (14, 6, 4)
     assert (one.cost, one.unpriced) == (1.0, 2)
     assert (one.error, one.status, one.hint) == ("task.outcome:draft: no draft", 400, "P: no")
     assert {*one.served} == {"m", "m at p"}
-    assert one.after_silence
+    assert one.after_empty_reply
     assert not one.text_calls
 
 

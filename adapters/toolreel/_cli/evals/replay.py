@@ -152,7 +152,7 @@ def promote_command(folder: Path, key: str, target: Path, name: str) -> int:
     """Write a pytest test that replays the run KEY of DIR, without a network, and asserts its verdict.
 
     KEY is the beginning of the run's key. The test is written beside an evaluation of the run alone.
-    The test asserts the present verdict, even a failure, and explains how to invert it.
+    The test asserts the present verdict, even a failure, and says how to turn it around.
 
     \b
     toolreel eval promote results 7c5dd875e43a --to tests/regressions

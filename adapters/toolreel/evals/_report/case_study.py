@@ -70,18 +70,20 @@ def _counts(rows: Sequence[Trial]) -> tuple[int, int]:
     return sum(one.ok for one in rows), len(rows)
 
 
+def _errors(rows: Iterable[Trial]) -> dict[str, int]:
+    """The study's categories of the runs that did not pass, the most frequent first."""
+    return dict(Counter(alias_of(one.category, one.status) for one in rows if not one.ok).most_common())
+
+
 def _strategy_row(rows: Sequence[Trial]) -> dict[str, Any]:
     tools, controls = _tools_and_controls(rows)
-    ms = [one.ms for one in tools]
-    errors = Counter(alias_of(one.category, one.status) for one in rows if not one.ok)
     scenarios = grouped(rows, lambda one: one.cell.scenario)
     return {
         "overall": _counts(rows),
         "tools": _counts(tools),
         "control": _counts(controls),
-        "tool_p50_ms": harness_percentile(ms, 50),
-        "tool_p95_ms": harness_percentile(ms, 95),
-        "categories": dict(errors.most_common()),
+        **{f"tool_p{at}_ms": harness_percentile([one.ms for one in tools], at) for at in (50, 95)},
+        "categories": _errors(rows),
         "scenarios": {name: _counts(of_scenario) for name, of_scenario in scenarios.items()},
     }
 
@@ -93,22 +95,18 @@ def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
     shares = {name: fmean(one.ok for one in of_profile) for name, of_profile in profiles.items()}
     best = max(shares, key=lambda name: shares[name])
     runs, control = profiles[best], [one for one in controls if one.cell.profile == best]
-    failed = [one for one in runs if not one.ok]
-    errors = Counter(alias_of(one.category, one.status) for one in failed)
-    notes = [f"{name} ({count})" for name, count in errors.most_common()]
+    notes, advice = [_cell(_errors(runs))] if _errors(runs) else [], recommendation(runs).capitalize()
     # Where most runs fail that it misses.
-    for scenario, misses in Counter(one.cell.scenario for one in failed).most_common(1):
-        notes[:0] = [f"misses concentrated in {scenario} ({misses} of {len(failed)})"] * (
-            2 * misses > len(failed)
-        )
-    advice = recommendation(runs).capitalize()
+    failed = Counter(one.cell.scenario for one in runs if not one.ok)
+    for scenario, misses in failed.most_common(1):
+        if 2 * misses > failed.total():
+            notes.insert(0, f"misses concentrated in {scenario} ({misses} of {failed.total()})")
     if not all(one.ok for one in control):
-        notes.append(f"control passes {_share(_counts(control))}")
+        notes.append(f"control passes {_cell(_counts(control))}")
         advice = advice.replace("Yes", "Yes (tool scenarios)")
     cell = rows[0].cell
     strategy = next(each for each in plan.strategies if each.name == cell.strategy)
     known = plan.presets.workaround(plan.endpoint_at(cell.endpoint).provider, cell.model).names
-    presets = (*(known if strategy.workarounds else ()), *strategy.presets)
     equals = []
     for name in (name for name, share in shares.items() if share == shares[best]):
         options = as_tree(parse(plan.presets.profile(name).options)).items()
@@ -121,24 +119,36 @@ def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
         "recommended": advice,
         "notes": "; ".join(notes) or "-",
         "profiles": " / ".join(equals),
-        "preset": " + ".join(presets) or "-",
+        "preset": " + ".join((*(known if strategy.workarounds else ()), *strategy.presets)) or "-",
         "advised": advice,
         "advice": ", ".join(f"{name} {percent(share)}" for name, share in shares.items()),
     }
 
 
-_STRATEGY_HEAD: Final = (
-    *("strategy", "overall", "tool scenarios only", "control (chat_only)", "tool p50_ms", "tool p95_ms"),
-    "top error categories",
-)
-_BEST_HEAD: Final = ("model", "best profile", "tool ok", "tool p95_ms", "recommended?", "notes")
-_CONFIG_HEAD: Final = (
-    "model",
-    "recommended sampling profile(s)",
-    "preset/workaround",
-    "recommended?",
-    "notes",
-)
+_COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
+    "strategy": {
+        "overall": "overall",
+        "tool scenarios only": "tools",
+        "control (chat_only)": "control",
+        "tool p50_ms": "tool_p50_ms",
+        "tool p95_ms": "tool_p95_ms",
+        "top error categories": "categories",
+    },
+    "best": {
+        "best profile": "profile",
+        "tool ok": "tools",
+        "tool p95_ms": "p95_ms",
+        "recommended?": "recommended",
+        "notes": "notes",
+    },
+    "config": {
+        "recommended sampling profile(s)": "profiles",
+        "preset/workaround": "preset",
+        "recommended?": "advised",
+        "notes": "advice",
+    },
+}
+"""The study's columns, each with the figure that stands in it."""
 
 
 def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]:
@@ -147,51 +157,40 @@ def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]
     :param whose: what the titles say of whose figures they are
     """
     strategies, models = figures["strategy"], figures["model"]
-    scenarios = dict.fromkeys(name for each in strategies.values() for name in each["scenarios"])
-    chosen = figures.get("chosen", "production")
-    summary = [
-        (
-            *(name, *(_share(each[part]) for part in ("overall", "tools", "control"))),
-            *(str(each["tool_p50_ms"]), str(each["tool_p95_ms"])),
-            ", ".join(f"{error} ({count})" for error, count in each["categories"].items()) or "-",
-        )
-        for name, each in strategies.items()
-    ]
+    names = dict.fromkeys(name for each in strategies.values() for name in each["scenarios"])
     by_scenario = [
         (
             name,
-            *(_share(each["scenarios"].get(name, (0, 0))) for each in strategies.values()),
+            *(_cell(each["scenarios"].get(name, (0, 0))) for each in strategies.values()),
             figures["notes"].get(name, "-"),
         )
-        for name in scenarios
+        for name in names
     ]
-    best = [
-        (
-            name,
-            each["profile"],
-            _share(each["tools"]),
-            str(each["p95_ms"]),
-            each["recommended"],
-            each["notes"],
-        )
-        for name, each in models.items()
+
+    def table(title: str, what: str, first: str, rows: Mapping[str, Mapping[str, Any]]) -> TextTable:
+        columns = _COLUMNS[what]
+        cells = [(name, *(_cell(each[key]) for key in columns.values())) for name, each in rows.items()]
+        return TextTable(f"{title}: {whose}", (first, *columns), tuple(cells))
+
+    best = f"{figures.get('chosen', 'production')} best-per-model (tool scenarios only)"
+    return [
+        table("Strategy summary", "strategy", "strategy", strategies),
+        TextTable(
+            f"By scenario (ok / runs): {whose}", ("scenario", *strategies, "notes"), tuple(by_scenario)
+        ),
+        table(best, "best", "model", models),
+        table("Production config and model recommendations", "config", "model", models),
     ]
-    config = [
-        (name, *(each[part] for part in ("profiles", "preset", "advised", "advice")))
-        for name, each in models.items()
-    ]
-    tables = (
-        ("Strategy summary", _STRATEGY_HEAD, summary),
-        ("By scenario (ok / runs)", ("scenario", *strategies, "notes"), by_scenario),
-        (f"{chosen} best-per-model (tool scenarios only)", _BEST_HEAD, best),
-        ("Production config and model recommendations", _CONFIG_HEAD, config),
-    )
-    return [TextTable(f"{title}: {whose}", head, tuple(rows)) for title, head, rows in tables]
 
 
-def _share(count: Sequence[int]) -> str:
-    ok, runs = count
-    return f"{ok}/{runs} ({percent(ok / runs)})" if runs else "-"
+def _cell(figure: Any) -> str:  # noqa: ANN401 - a text, a number, passed of all runs, or runs by category
+    match figure:
+        case [ok, runs]:
+            return f"{ok}/{runs} ({percent(ok / runs)})" if runs else "-"
+        case Mapping():
+            return ", ".join(f"{error} ({count})" for error, count in figure.items()) or "-"
+        case _:
+            return str(figure)
 
 
 def case_study_lines(trials: Iterable[Trial], figures: Mapping[str, Any]) -> Iterator[str]:
@@ -204,14 +203,14 @@ def case_study_lines(trials: Iterable[Trial], figures: Mapping[str, Any]) -> Ite
     failed = [one for one in controls if not one.ok]
     words = sum(one.category.startswith("task.outcome:final") for one in failed)
     yield (
-        f"Argument discipline, under {chosen}: {guards[0].cell.scenario} passes {_share(_counts(guards))}"
+        f"Argument discipline, under {chosen}: {guards[0].cell.scenario} passes {_cell(_counts(guards))}"
         f"{f', {unrefused} of them without a refused call' if unrefused else ''}; the other tool scenarios "
-        f"pass {_share(_counts(others))}."
+        f"pass {_cell(_counts(others))}."
         if guards
         else f"Argument discipline: no run of {_GUARD} under {chosen} tells."
     )
     yield (
-        f"Controls, under {chosen}: {_share(_counts(controls))} pass; {words} of {len(failed)} failures are "
+        f"Controls, under {chosen}: {_cell(_counts(controls))} pass; {words} of {len(failed)} failures are "
         "nothing but other words than the prompt asks for."
         if controls
         else f"Controls: no run without tools under {chosen} tells; --scenarios chat_only adds them."

@@ -133,7 +133,7 @@ def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) ->
             "model": next((each.model for each in reversed(asked) if each.model), model),
             "choices": [{"message": answer, "stop_reason": finish}] if record.final else [],
             "completion": record.final,
-            "time": one.last_ms / 1000,
+            "time": one.last_attempt_ms / 1000,
         },
         "metadata": {
             **trial_row(one),
@@ -145,7 +145,7 @@ def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) ->
         },
         **_inspect_usage(model, Tally.of((one,))),
         "total_time": one.ms / 1000,
-        "working_time": one.last_ms / 1000,
+        "working_time": one.last_attempt_ms / 1000,
         "uuid": record.key[:22],
         **({"scores": {_SCORER: score}} if one.valid else {}),
         **({"error": failure} if verdict.result == "void" else {}),

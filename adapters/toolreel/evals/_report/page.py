@@ -150,7 +150,7 @@ def _index_data(cells: Mapping[Cell, Sequence[Trial]], plan: EvalPlan, folder: s
                 texts.setdefault(text if len(text) <= _REASON else f"{text[:_REASON]} …", len(texts))
                 for text in (one.category, one.reason, one.hint)
             )
-            runs.append([at, one.trial, one.key[:_DIGITS], one.outcome, *said, int(bool(one.cassette))])
+            runs.append([at, one.trial, one.key[:_DIGITS], one.outcome, *said, int(bool(one.recording))])
     names: list[Json] = [[cell_name(cell), *(getattr(cell, axis) for axis in axes)] for cell in cells]
     return {
         "folder": folder,

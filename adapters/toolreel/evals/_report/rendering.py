@@ -104,7 +104,7 @@ def p_text(value: float | None) -> str:
 
 def where(one: Trial) -> str:
     """The recording of a run, or else the beginning of its key."""
-    return one.cassette or one.key[:12]
+    return one.recording or one.key[:12]
 
 
 def shortened(text: str) -> str:

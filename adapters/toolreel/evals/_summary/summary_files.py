@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from io import StringIO
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -22,6 +22,7 @@ from toolreel.evals._results import Results, write_atomically, write_json
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import pass_hat, rate_of
 from toolreel.evals._summary.totals import (
+    AXES,
     Findings,
     Total,
     answer,
@@ -74,37 +75,30 @@ def write_trials(folder: Path | str, path: Path | str, form: TrialFile) -> Path:
     return path
 
 
+_OF_PLAN: Final = (
+    *("scenario", "model", "endpoint", "profile", "strategy", "trial", "outcome", "failure_class"),
+    *("void_reason", "control", "lacking", "accepted"),
+)
+_COLUMNS: Final = (
+    *(*_OF_PLAN, "reason", "hint", "status", "turns", "calls", "requests", "attempts", *_TOKENS, "cost"),
+    *("ms", "last_attempt_ms", "after_empty_reply", "text_calls", "scenario_version"),
+    *("configuration_digest", "replies_digest", "key", "recording", "server", "served_by"),
+)
+
+
 def trial_row(one: Trial) -> dict[str, Json]:
     """A trial by the names of its columns; what is not known, or empty, is ``None``."""
-    cell, void = one.cell, one.outcome == "void"
-    of_plan: dict[str, Json] = {
-        **{axis: getattr(cell, axis) for axis in ("scenario", "model", "endpoint", "profile", "strategy")},
-        **{name: getattr(one, name) for name in ("trial", "outcome")},
+    void = one.outcome == "void"
+    values = {
+        **{axis: getattr(one.cell, axis) for axis in ("scenario", *AXES)},
+        **{each.name: getattr(one, each.name) for each in fields(Trial)},
         "failure_class": "" if void else one.category,
         "void_reason": one.category if void else "",
-        **{name: getattr(one, name) for name in ("control", "lacking", "accepted")},
-    }
-    of_run: dict[str, Json] = {
-        "reason": one.reason,
-        "hint": one.hint,
-        "status": one.status,
-        **{name: getattr(one, name) for name in ("turns", "calls", "requests", "attempts")},
-        **{name: getattr(one, name) for name in _TOKENS},
         "cost": None if one.unpriced else one.cost,
-        "ms": one.ms,
-        "last_attempt_ms": one.last_ms,
-        "after_empty_reply": one.after_silence,
-        "text_calls": one.text_calls,
-        "scenario_version": one.version,
-        "configuration_digest": one.digest,
-        "replies_digest": one.replies,
-        "key": one.key,
-        "recording": one.cassette,
-        "server": one.server,
         "served_by": ", ".join(dict.fromkeys(one.served)),
     }
-    row = {**of_plan, **(of_run if one.key else dict.fromkeys(of_run))}
-    return {name: None if value == "" else value for name, value in row.items()}
+    known = _COLUMNS if one.key else _OF_PLAN
+    return {name: values[name] if name in known and values[name] != "" else None for name in _COLUMNS}
 
 
 def _parquet_bytes(rows: Sequence[_Row]) -> bytes:
@@ -231,7 +225,7 @@ def _task(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
                 "error_hint": one.hint or None,
                 "error_status": one.status,
                 "error_category": alias_of(one.category, one.status) or None,
-                "report_path": one.cassette or None,
+                "report_path": one.recording or None,
             }
             for one in sorted(trials, key=lambda one: one.trial)
         ],

@@ -108,7 +108,7 @@ class Total:
 
     def ms(self, percent: int) -> int | None:
         """A percentile of the last attempts of runs that are not void."""
-        made = [one.last_ms for one in self.trials if one.outcome not in {"void", "missing"}]
+        made = [one.last_attempt_ms for one in self.trials if one.outcome not in {"void", "missing"}]
         return harness_percentile(made, percent) if made else None
 
     @property
