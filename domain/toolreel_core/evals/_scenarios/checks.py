@@ -25,6 +25,7 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._replies import as_chat, of_call, of_message
+from toolreel_core._schema import violations
 from toolreel_core.evals._scenarios.claims import (
     Value,
     admits_failure,
@@ -162,9 +163,8 @@ def _read_check(
     table = table.only(key, "name", "layer", *further).checked(canonical)
     for place, value in table.values.items():
         what = form if place == key else _BESIDE.get(place, "text")
-        about, fits = _FORMS[what]
-        if not fits(value):
-            raise table.complaint(f"expected {about}, got {value!r}", place)
+        if not _has_form(value, what):
+            raise table.complaint(f"expected {_FORMS[what][0]}, got {value!r}", place)
         for one in _listed(value) if what in _OF_TOOLS else ():
             tool = one.get("tool") if isinstance(one, Mapping) else one
             if tool is not None and tool not in tools:
@@ -311,11 +311,8 @@ def _answer_is(values: Tree, seen: Evidence) -> str:
 
 
 def _says(values: Tree, seen: Evidence) -> str:
-    """The answer has all of the values, one of them, or none."""
+    """The answer has all of the values, or none."""
     text, negated = _answer(seen, values), "says_not" in values
-    if wanted := _listed(values.get("says_one_of", [])):
-        fine = any(contains(text, each) for each in wanted)
-        return "" if fine else f"the answer says none of {_short(wanted)}: {_cut(text)}"
     for each in _listed(values["says_not" if negated else "says"]):
         if contains(text, each) == negated:
             return f"the answer {'says' if negated else 'does not say'} {_short(each)}: {_cut(text)}"
@@ -399,60 +396,54 @@ def _cut(text: str, most: int = 160) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and bool(value)
+_TEXT: Final[Tree] = {"type": "string", "minLength": 1}
+_ARGUMENTS: Final[Tree] = {"type": "object"}
+_CALL: Final[Tree] = {
+    "anyOf": [
+        _TEXT,
+        {
+            "type": "object",
+            "properties": {"tool": {"type": "string"}, "with": _ARGUMENTS, "ok": {"type": "boolean"}},
+            "additionalProperties": False,
+        },
+    ]
+}
+_EFFECT: Final[Tree] = {
+    "type": "object",
+    "properties": {"tool": {"type": "string"}, "with": _ARGUMENTS},
+    "required": ["tool"],
+    "additionalProperties": False,
+}
+_FACT: Final[Tree] = {
+    "type": "object",
+    "properties": {"true": {}, "false": {}},
+    "required": ["true", "false"],
+    "additionalProperties": False,
+}
 
 
-def _is_said(value: object) -> bool:
-    items = value if isinstance(value, list | tuple) else [value]
-    return bool(items) and all(type(item) in {int, float} or _is_text(item) for item in items)
+def _one_or_several(schema: Tree) -> Tree:
+    return {"anyOf": [schema, {"type": "array", "items": schema, "minItems": 1}]}
 
 
-def _is_call(value: object) -> bool:
-    if not isinstance(value, Mapping):
-        return _is_text(value)
-    forms = {"tool": str, "with": Mapping, "ok": bool}
-    return all(isinstance(each, forms.get(key, ())) for key, each in value.items())
-
-
-def _are_calls(value: object) -> bool:
-    return value != [] and all(map(_is_call, _listed(cast("Json", value))))
-
-
-def _are_effects(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(
-        isinstance(one, Mapping) and _is_call(one) and {"tool"} <= {*one} <= {"tool", "with"} for one in value
-    )
-
-
-def _are_facts(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(
-        isinstance(one, Mapping) and {*one} == {"true", "false"} for one in value
-    )
-
-
-def _is_pattern(value: object) -> bool:
-    try:
-        return isinstance(value, str) and bool(re.compile(value))
-    except re.error:
-        return False
-
-
-_FORMS: Final[Mapping[str, tuple[str, Callable[[object], bool]]]] = {
-    "tool": ("the name of a tool", _is_text),
-    "call": ('a tool, or a table such as { tool = "…", with = {…}, ok = false }', _is_call),
-    "calls": ('tools, or tables such as { tool = "…", with = {…}, ok = false }', _are_calls),
-    "effects": ('a list of { tool = "…", with = {…} }', _are_effects),
-    "text": ("a text", _is_text),
-    "said": ("a text, a number, or a list of them", _is_said),
-    "number": ("a number of calls", lambda value: type(value) is int and value >= 0),
-    "pattern": ("a regular expression of Python", _is_pattern),
-    "table": ("a table", lambda value: isinstance(value, Mapping)),
-    "true": ("true", lambda value: value is True),
-    "exchange": (f"the number of an exchange, or {ANY!r}", lambda value: value == ANY or type(value) is int),
-    "facts": ("a list of { true = …, false = [ … ] }", _are_facts),
+_FORMS: Final[Mapping[str, tuple[str, Tree]]] = {
+    "tool": ("the name of a tool", _TEXT),
+    "call": ('a tool, or a table such as { tool = "…", with = {…}, ok = false }', _CALL),
+    "calls": ('tools, or tables such as { tool = "…", with = {…}, ok = false }', _one_or_several(_CALL)),
+    "effects": ('a list of { tool = "…", with = {…} }', {"type": "array", "items": _EFFECT}),
+    "text": ("a text", _TEXT),
+    "said": ("a text, a number, or a list of them", _one_or_several({"anyOf": [_TEXT, {"type": "number"}]})),
+    "number": ("a number of calls", {"type": "integer", "minimum": 0}),
+    "pattern": ("a regular expression of Python", _TEXT),
+    "table": ("a table", _ARGUMENTS),
+    "true": ("true", {"const": True}),
+    "exchange": (
+        f"the number of an exchange, or {ANY!r}",
+        {"anyOf": [{"const": ANY}, {"type": "integer"}]},
+    ),
+    "facts": ("a list of { true = …, false = [ … ] }", {"type": "array", "items": _FACT}),
     **{
-        name: (f"one of {', '.join(words)}", words.__contains__)
+        name: (f"one of {', '.join(words)}", {"enum": [*words]})
         for name, words in {
             "layer": get_args(Layer),
             "texts": get_args(Compared),
@@ -461,7 +452,18 @@ _FORMS: Final[Mapping[str, tuple[str, Callable[[object], bool]]]] = {
         }.items()
     },
 }
-"""What stands under a key of a check, in words, and whether a value is that."""
+"""What stands under a key of a check, in words and as a JSON Schema."""
+
+
+def _has_form(value: Json, form: str) -> bool:
+    if form == "pattern":
+        try:
+            return isinstance(value, str) and bool(re.compile(value))
+        except re.error:
+            return False
+    return not violations(canonical(_FORMS[form][1]), canonical(value))
+
+
 _OF_TOOLS: Final = ("tool", "call", "calls", "effects")
 _BESIDE: Final = {
     **{key: key for key in ("layer", "texts", "within", "facts", "exchange")},
@@ -484,7 +486,6 @@ _KINDS: Final[Mapping[str, tuple[Callable[..., str], str, tuple[str, ...]]]] = {
     "world": (_world, "table", ("texts",)),
     "answer_is": (_answer_is, "text", ("exchange",)),
     "says": (_says, "said", ("exchange",)),
-    "says_one_of": (_says, "said", ("exchange",)),
     "says_not": (_says, "said", ("exchange",)),
     "matches": (_matches, "pattern", ("exchange",)),
     "truthful": (_untrue, "true", ("facts", "tells")),
