@@ -41,9 +41,6 @@ def write_new(path: Path, text: str) -> None:
         raise EvalPlanError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-SEEDS: Final = 20
-_REAL_SEEDS: Final = 2
-"""Those of a scenario with real tools, which may start a server each time."""
 _WANTED: Final[Mapping[Kind, Result]] = {"good": "pass", "skipping": "pass_unexercised", "bad": "fail"}
 """The verdict that the script of each kind must get."""
 
@@ -83,7 +80,7 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
         raise ConfigError(
             f"{scenario.name} has no scripts, so nothing proves its checks; write [script] with good and bad"
         )
-    trials = seeds or (_REAL_SEEDS if first.outside else SEEDS)
+    trials = seeds or (2 if first.outside else 20)
     verdicts, failed = dict[Kind, list[Verdict]](), set[str]()
     for seed in map(str, range(1, trials + 1)):
         case, tools = scenario.begin(seed), live_tools(scenario, seed)

@@ -133,7 +133,6 @@ def day_of(probing: Probing) -> str:
 
 _PASSING: Final = frozenset({401, 402, 407, 408, 425, 429, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 """Statuses that say nothing about a quirk, so that an interrupted probe asks again."""
-_KEPT_HEADERS: Final = {"accept": "application/json", "content-type": "application/json"}
 
 
 class Answers:
@@ -265,7 +264,13 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
     earlier = earlier_exchanges(path, url, model) if path else ()
     answers, tape = Answers(earlier), Recording.blank(path or Path("probe.yaml"))
     for each in earlier:
-        tape.append("POST", each.url, _KEPT_HEADERS, each.body, each.answer)
+        tape.append(
+            "POST",
+            each.url,
+            {"accept": "application/json", "content-type": "application/json"},
+            each.body,
+            each.answer,
+        )
     inner = transport or sync_transport(url, proxy=None, http2=False, connections=CONNECTIONS)
     with HttpEndpoint(
         base_url,

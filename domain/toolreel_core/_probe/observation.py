@@ -50,7 +50,6 @@ DetourWhy: TypeAlias = Literal["rate", "unavailable", "timeout", "broken", "too_
 StoppedWhy: TypeAlias = Literal["connect", "key", "payment", "rate", "silent"]
 """Why no other question would get an answer either."""
 
-_QUOTED: Final = 300
 _READING: Final = LoopConfig(text_dialects=(*MARKED, *BARE), dialects_in_reasoning=True)
 _RATE: Final = frozenset({408, 425, 429})
 _AWAY: Final = frozenset({502, 503, 504, 520, 521, 522, 523, 524, 529})
@@ -205,4 +204,4 @@ def _observe_reply(body: str, form: WireForm) -> Observation:
 
 
 def _first_line(text: str) -> str:
-    return " ".join(text.split())[:_QUOTED]
+    return " ".join(text.split())[:300]

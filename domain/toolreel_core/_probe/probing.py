@@ -30,7 +30,6 @@ _PATIENCE: Final[Mapping[str, int]] = {"rate": 3, "unavailable": 2, "broken": 1,
 """How often the same request is sent again, by what came instead of an answer."""
 _LONGEST: Final = 60_000
 """Milliseconds that a server may ask to wait for; it is asked again later, if it wants more."""
-_BASE: Final = 1_000
 _IN_A_ROW: Final = 3
 """After this many requests without an answer, a probe stops: the server is gone, not the quirk found."""
 
@@ -136,7 +135,7 @@ class Probing:
         return replace(self, passed=(*self.passed, ask.question.name))
 
     def _take_detour(self, ask: Ask, detour: Detour) -> Probing:
-        wait = detour.retry_after_ms if detour.retry_after_ms is not None else _BASE << len(self._detours)
+        wait = detour.retry_after_ms if detour.retry_after_ms is not None else 1_000 << len(self._detours)
         if len(self._detours) < _PATIENCE[detour.why] and wait <= _LONGEST:
             return replace(self, _detours=(*self._detours, ask.number), _wait_ms=wait)
         if detour.why == "rate":
@@ -156,7 +155,6 @@ class Probing:
 
 _UNLIMITED: Final = 16
 """Tokens of an answer that no field limits; such questions ask for one word."""
-_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _MOST_TOKENS: Final = 1_024
 """Tokens above which a limit is what is asked for, not what is used."""
 
@@ -177,7 +175,11 @@ def estimate(probing: Probing) -> Cost:
         if question.when is not None and question.name not in known.words and not question.when(known):
             left = 0
         body = question.body(probing.model, known)
-        limits = (limit for key in _LIMITS if isinstance(limit := body.get(key), int))
+        limits = (
+            limit
+            for key in ("max_tokens", "max_completion_tokens", "max_output_tokens")
+            if isinstance(limit := body.get(key), int)
+        )
         limit = next((each for each in limits if each <= _MOST_TOKENS), _UNLIMITED)
         cost = (left, left * bytes_per_4(canonical(body)), left * limit)
         total = Cost(*map(sum, zip(total, cost, strict=True)))

@@ -317,9 +317,6 @@ _TRANSIENT: Final = frozenset(
 _SILENT: Final = ("task.outcome", "loop.no_tool_calls", "wire.empty_response")
 """Categories of a run that ended without a text and without another explanation."""
 
-_BASE_MS: Final = 1_000
-_CAP_MS: Final = 60_000
-
 
 @dataclass(frozen=True, slots=True)
 class Retries:
@@ -353,4 +350,4 @@ def retry_delay_ms(failures: int, retry_after_ms: int | None) -> int:
     (1000, 2000, 30000)
 
     """
-    return min(_CAP_MS, max(_BASE_MS << (failures - 1), retry_after_ms or 0))
+    return min(60_000, max(1_000 << (failures - 1), retry_after_ms or 0))

@@ -22,14 +22,12 @@ _COMMANDS: Final = (
     LazyCommand("summarize", "evals.summarize", "Sum an evaluation up, and judge the plan's gates."),
 )
 
-_EPILOG: Final = "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees."
-
 
 @click.group(
     "eval",
     cls=LazyGroup,
     commands=_COMMANDS,
-    epilog=_EPILOG,
+    epilog="Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete, or a recording disagrees.",
     short_help="Measure how reliably models call tools.",
 )
 def eval_command() -> None:

@@ -27,7 +27,6 @@ _FLAGS: Final = {
     f"plan_{each.option.removeprefix('--').replace('-', '_')}": each for each in SETTINGS if each.option
 }
 _NUMBERS: Final = {"count": int, "number": float, "seconds": float}
-_OTHERS: Final = ("plan_path", "plan_settings", "plan_headers")
 
 
 def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
@@ -39,7 +38,9 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     @wraps(command)
     def with_plan(**options: Any) -> _Result:  # noqa: ANN401 - click hands over every option by name
         given = {setting: options.pop(name) for name, setting in _FLAGS.items()}
-        path, settings, variables = (options.pop(name) for name in _OTHERS)
+        path, settings, variables = (
+            options.pop(name) for name in ("plan_path", "plan_settings", "plan_headers")
+        )
         try:
             from toolreel.evals import planned
 

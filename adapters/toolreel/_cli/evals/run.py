@@ -170,9 +170,6 @@ class EvaluationProgress:
         return counts + (f", cost {cost:.6g}{limit}" if cost else "")
 
 
-_DIGEST = 12
-
-
 def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     """Show the runs, differences of strategies and estimated cost of an evaluation."""
     estimate, differences = estimate_cost(plan), strategy_differences(plan)
@@ -209,7 +206,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     for name, endpoint in plan.endpoints.items():
         label = f"at {name}" if name else "endpoint"
         labelled(out, label, "none: all models are scripted" if scripts else _server(endpoint))
-    labelled(out, "plan", plan.digest[:_DIGEST])
+    labelled(out, "plan", plan.digest[:12])
     for model, profiles in plan.profiles.items():
         labelled(out, "model", f"{model}: {', '.join(profile.name for profile in profiles)}")
     for each in differences:
@@ -264,7 +261,6 @@ _EPILOG = (
     "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void (unless accepted), "
     "130 stopped with Ctrl-C."
 )
-_SHOWN = 3
 _DETAILS = 2
 """The verbosity from which each run has a line."""
 
@@ -353,7 +349,7 @@ def run_command(
 def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress, *, quiet: bool) -> None:
     if outcome.stopped:
         err.print(f"Stopped: {outcome.stopped}.", style="yellow")
-    for why in outcome.without_cassette[:_SHOWN]:
+    for why in outcome.without_cassette[:3]:
         err.print(printable(f"Not recorded: {why}"), style="yellow")
     options = outcome.plan.options
     if accepted := acceptance(outcome.trials, options):

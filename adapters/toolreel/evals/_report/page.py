@@ -163,9 +163,6 @@ def _index_data(cells: Mapping[Cell, Sequence[Trial]], plan: EvalPlan, folder: s
     }
 
 
-_SCRIPTS: Final = ("transcripts.js", "explorer.js")
-
-
 def report_page(results: Results) -> str:
     """The whole page.
 
@@ -189,7 +186,7 @@ def report_page(results: Results) -> str:
         title,
         "\n".join(_page_body(title, results, plan, trials, folder, scope)),
         styles=(asset(report, "page.css"),),
-        scripts=tuple(asset(report, name) for name in _SCRIPTS),
+        scripts=tuple(asset(report, name) for name in ("transcripts.js", "explorer.js")),
         data=elements,
     )
 

@@ -128,9 +128,6 @@ class _SharedTransport(httpx.BaseTransport):
         return self._inner.handle_request(request)
 
 
-_PACKAGES = ("toolreel", "httpx", "jsonschema", "vcrpy")
-
-
 def new_header(plan: EvalPlan, now: datetime) -> Header:
     """The header of an evaluation that begins now."""
     # Of all scenarios, presets, models and profiles that the plan could choose from.
@@ -138,7 +135,8 @@ def new_header(plan: EvalPlan, now: datetime) -> Header:
     return Header(
         plan=plan.tree(),
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        versions={"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
+        versions={"python": platform.python_version()}
+        | {name: version(name) for name in ("toolreel", "httpx", "jsonschema", "vcrpy")},
         catalogue=chain("catalogue", catalogue_digest(), *map(repr, catalogue)),
         taxonomy=TAXONOMY,
         shard=str(plan.shard or ""),

@@ -152,13 +152,12 @@ class Spending:
         """
         if asked.cost is not None or asked.failure:
             return asked.cost or 0.0
-        if not asked.prompt_tokens + asked.completion_tokens and asked.finish not in _NO_REPLY:
+        if not asked.prompt_tokens + asked.completion_tokens and asked.finish not in ("", "unknown", "error"):
             return None
         price = self._prices(cell.model, cell.endpoint)
         return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
 
 
-_NO_REPLY: Final = ("", "unknown", "error")
 _BYTES: Final = 3
 """Of a token: few, so that estimates are high."""
 _COMPLETION: Final = 1_000

@@ -54,17 +54,12 @@ from toolreel_core.evals import (
     scripted_stream,
 )
 
-# The endpoints of runs: one that answers from a script, one that waits its turn, and one that measures.
-
-
-Sending: TypeAlias = Callable[[SendRequest], ReplyReceived | RequestFailed]
-
 
 @dataclass(frozen=True, slots=True)
 class SendingBy:
     """An endpoint that is one function."""
 
-    function: Sending
+    function: Callable[[SendRequest], ReplyReceived | RequestFailed]
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         return self.function(effect)
@@ -87,36 +82,6 @@ class ScriptedEndpoint:
         reply = scripted_reply(self._scripts.of(self._kind), body["messages"], model=f"scripted:{self._kind}")
         streamed = effect.request.streamed
         return ReplyReceived(effect.ref, 200, scripted_stream(reply) if streamed else canonical(reply))
-
-
-class ObservedEndpoint:
-    """Measures each request that it passes on, and keeps those that were answered.
-
-    :param asked: gets what is measured
-    """
-
-    def __init__(self, endpoint: Endpoint, now: Callable[[], float], asked: list[SentRequest]) -> None:
-        self.asked = asked
-        self.sent: list[Sent] = []
-        self.failed: RequestFailed | None = None
-        self._endpoint = endpoint
-        self._now = now
-        self._turn = 1
-
-    def note(self, note: Note) -> None:
-        """Take the turn of the next request from the run's notes."""
-        if isinstance(note, RequestSent | SummaryRequested):
-            self._turn = note.turn
-
-    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send the request, and keep what came of it."""
-        since = self._now()
-        event = self._endpoint.send(effect)
-        self.failed = event if isinstance(event, RequestFailed) else None
-        self.asked.append(measured(effect, event, self._turn, round((self._now() - since) * 1000)))
-        if isinstance(event, ReplyReceived):
-            self.sent.append(Sent(effect.request, event.body))
-        return event
 
 
 def measured(
@@ -268,29 +233,38 @@ def converse(
     :param asked: gets each request as it is answered
     :raises toolreel.ReplayMismatch: if the endpoint replays a recording that disagrees
     """
-    watched = ObservedEndpoint(context.endpoint, context.now, [] if asked is None else asked)
+    requests = [] if asked is None else asked
+    sent, turn, failed = list[Sent](), 1, None
+
+    def note_turn(note: Note) -> None:
+        nonlocal turn
+        if isinstance(note, RequestSent | SummaryRequested):
+            turn = note.turn
+
+    def send(effect: SendRequest) -> ReplyReceived | RequestFailed:
+        nonlocal failed
+        since = context.now()
+        event = context.endpoint.send(effect)
+        requests.append(measured(effect, event, turn, round((context.now() - since) * 1000)))
+        failed = event if isinstance(event, RequestFailed) else None
+        if isinstance(event, ReplyReceived):
+            sent.append(Sent(effect.request, event.body))
+        return event
 
     with context.outside() as real:
         host = WorldHost(case.world, case.outside, real)
-        ports = Ports(watched, host, clock=context.clock)
-        done = run(plan, ports, observe=watched.note)
+        ports = Ports(SendingBy(send), host, clock=context.clock)
+        done = run(plan, ports, observe=note_turn)
         notes, answers = [*done.notes], list[str]()
         for said in case.follow_ups:
             if not isinstance(done.outcome, Completed):
                 break
             answers.append(done.outcome.content)
-            done = speak(done, said, ports, observe=watched.note)
+            done = speak(done, said, ports, observe=note_turn)
             notes += done.notes
-        evidence = evidence_of(
-            plan,
-            done.state,
-            notes,
-            host.world,
-            earlier=tuple(answers),
-            sent=tuple(watched.sent),
-        )
+        evidence = evidence_of(plan, done.state, notes, host.world, earlier=tuple(answers), sent=tuple(sent))
         whole = Run(done.state, tuple(notes), timing=done.timing)
-        return Exchanges(whole, evidence, watched.failed, tuple(host.results))
+        return Exchanges(whole, evidence, failed, tuple(host.results))
 
 
 class Stopped(Exception):

@@ -110,7 +110,6 @@ def object_of(text: JsonText) -> Tree:
     return as_tree(parse(text))
 
 
-_TAGS: Final = "content_tag_tool_call_fallback"
 _OWN: Final = ("config", "provider", "request", "request_overrides")
 
 
@@ -205,7 +204,9 @@ def configuration_for(
         presets.defaults(server) if strategy.defaults else none,
         presets.merged(strategy.presets),
         harness_preset(options).merged(Preset(request_overrides=endpoint.request_overrides)),
-        presets.get(_TAGS) if strategy.defaults and options.content_tag_fallback else none,
+        presets.get("content_tag_tool_call_fallback")
+        if strategy.defaults and options.content_tag_fallback
+        else none,
         presets.workaround(server, model) if strategy.workarounds else none,
         strategy.own,
     )

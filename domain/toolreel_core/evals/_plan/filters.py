@@ -12,13 +12,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Model, Presets, SamplingProfile
-
-_EVERYTHING: Final = ("all", "full", "*")
 
 _Item = TypeVar("_Item")
 
@@ -62,7 +60,7 @@ def _matching_names(word: str, what: str, known: Collection[str]) -> set[str]:
     """The names that a word means; a whole name is just that, so that ``default`` is not ``grok_default``."""
     if word in known:
         return {word}
-    if word in _EVERYTHING:
+    if word in ("all", "full", "*"):
         return {*known}
     plain = re.sub(r"[?[]", r"[\g<0>]", word)
     pattern = word if "*" in word else f"*{plain}*"

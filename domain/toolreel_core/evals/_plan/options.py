@@ -44,7 +44,6 @@ class Budget:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-_PROFILES: Final = ("default", "recommended", "conversation", "creative", "tool_calling")
 _STRATEGIES: Final = ("raw", "baseline", "production")
 
 SIZES: Final[Mapping[str, Tree]] = {
@@ -53,7 +52,7 @@ SIZES: Final[Mapping[str, Tree]] = {
     "extreme": {"models": ["all"], "scenarios": ["extreme"], "trials": 10, "strategies": [*_STRATEGIES]},
     "full": {
         "models": ["all"],
-        "profiles": [*_PROFILES],
+        "profiles": [*("default", "recommended", "conversation", "creative", "tool_calling")],
         "scenarios": ["all"],
         "trials": 10,
         "strategies": [*_STRATEGIES],

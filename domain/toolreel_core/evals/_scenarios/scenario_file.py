@@ -23,6 +23,7 @@ from toolreel_core._conversation import AssistantMessage, Message, SystemMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, chain, digest, pointed, read
 from toolreel_core._plan import Preset
+from toolreel_core._schema import violations
 from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._scenarios.checks import ANSWERED, checks_of, outcome, says_something
 from toolreel_core.evals._scenarios.scenario import PACK, Case, Scenario
@@ -184,16 +185,13 @@ def _pattern_drawer(text: str, seed: Seed) -> _Pick:
         return seed.one_of(label, letters) if letters else char
 
     def pick(label: str, taken: Sequence[Json]) -> Json:
-        names = (f"{label}/{again}" if again else label for again in range(_TRIES))
+        names = (f"{label}/{again}" if again else label for again in range(1_000))
         texts = (
             "".join(letter(char, f"{name}/{place}") for place, char in enumerate(text)) for name in names
         )
         return next((one for one in texts if one not in taken), text)
 
     return pick
-
-
-_TRIES: Final = 1_000
 
 
 def _range_drawer(inner: Table, seed: Seed) -> _Pick:
@@ -568,31 +566,38 @@ def _read_changes(table: Table, name: str) -> Preset:
         raise PlaceError(place, error.what) from None
 
 
+_SCRIPTED_CALL: Final[Tree] = {
+    "type": "object",
+    "properties": {"call": {"type": "string"}, "with": {}},
+    "required": ["call"],
+    "additionalProperties": False,
+}
+_CALLS: Final[Tree] = {"type": "array", "items": _SCRIPTED_CALL, "minItems": 1}
+_WHOLE_REPLY: Final[Tree] = {
+    "type": "object",
+    "properties": {
+        "calls": _CALLS,
+        "text": {"type": "string"},
+        "fields": {"type": "object"},
+        "call_fields": {"type": "object"},
+    },
+    "required": ["calls"],
+    "additionalProperties": False,
+}
+_LINE: Final = canonical({"anyOf": [{"type": ["string", "number"]}, _SCRIPTED_CALL, _CALLS, _WHOLE_REPLY]})
+
+
 def _read_lines(table: Table, kind: str) -> tuple[Line, ...]:
     lines = table.values[kind]
     if not isinstance(lines, list | tuple) or not lines:
         raise table.complaint(
             'expected a list of texts and calls: [{ call = "tool", with = {} }, "Done."]', kind
         )
-    return tuple(_read_line(table, kind, line) for line in lines)
-
-
-def _read_line(table: Table, kind: str, line: Any) -> Line:  # noqa: ANN401 - a value of data
-    if isinstance(line, str | int | float):
-        return line if isinstance(line, str) else canonical(line)
-    whole = isinstance(line, Mapping) and "calls" in line
-    items = line["calls"] if whole else line if isinstance(line, list | tuple) else [line]
-    for call in items:
-        fine = isinstance(call, Mapping) and isinstance(call.get("call"), str)
-        if not fine or set(call) - {"call", "with"}:
+    for line in lines:
+        if violations(_LINE, canonical(line)):
             what = 'expected a text, or { call = "tool", with = { argument = "value" } }'
-            raise table.complaint(f"{what}, got {call!r}", kind)
-    if not whole:
-        return cast("list[Tree]", items)
-    inner = Table.of(line, *table.place, kind).only("calls", "text", "fields", "call_fields")
-    return {
-        "calls": items,
-        "text": inner.text("text") or None,
-        "fields": inner.table("fields").values,
-        "call_fields": inner.table("call_fields").values,
-    }
+            raise table.complaint(f"{what}, got {line!r}", kind)
+    return tuple(
+        canonical(line) if isinstance(line, int | float) else [line] if "call" in line else line
+        for line in lines
+    )
