@@ -70,12 +70,6 @@ def test_other_words_of_a_scenario_are_drift(far: Provider, tmp_path: Path) -> N
     assert [one.drift for one in replays(results, fewer)] == [""] * 12, "each as its record has it"
 
 
-def test_records_do_not_depend_on_the_number_of_jobs(far: Provider, tmp_path: Path) -> None:
-    evaluated(plan_of(far.url), tmp_path / "1")
-    evaluated(plan_of(far.url, eval={"jobs": 8}), tmp_path / "8")
-    assert records(tmp_path / "1") == records(tmp_path / "8")
-
-
 def judged(out: Path) -> dict[str, object]:
     told = ("result", "category", "reasons", "final", "world", "calls", "turns")
     return {key: [tree.get(name) for name in told] for key, tree in records(out).items()}
@@ -182,17 +176,6 @@ def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
     with Journal(tmp_path, header), pytest.raises(ResultsError, match="another process is writing it"):
         evaluated(plan, tmp_path)
     assert evaluated(plan, tmp_path).complete
-
-
-def worded_anew(plan: EvalPlan) -> EvalPlan:
-    first, *others = plan.scenarios
-    return EvalPlan(plan.options, plan.presets, (replace(first, version=first.version + 1), *others))
-
-
-def test_a_newer_version_of_a_scenario_is_refused_as_such(tmp_path: Path) -> None:
-    evaluated(plan_of(), tmp_path)
-    with pytest.raises(ResultsError, match="with another version of its scenario"):
-        evaluated(worded_anew(plan_of()), tmp_path)
 
 
 def test_a_directory_takes_what_a_plan_adds_and_nothing_that_it_changes(tmp_path: Path) -> None:

@@ -142,15 +142,6 @@ def test_what_cannot_be_read_is_refused_with_file_and_line(
         planned(None, {"eval": {"add_models": ["scripted:good"], "scenarios": words}}, environ={})
 
 
-def test_json_lines_hold_one_scenario_each(tmp_path: Path) -> None:
-    tool = {"name": "t", "answers": [{"then": 1}]}
-    trees = [
-        {"name": name, "user": "x", "tool": [tool], "check": [{"called": "t"}]} for name in ("one", "two")
-    ]
-    path = written(tmp_path, "\n\n".join(map(json.dumps, trees)), "set.jsonl")
-    assert [each.name for each in plan_for(path).scenarios] == ["one", "two"]
-
-
 def test_a_python_file_is_stored_by_its_digest_and_imported_only_if_it_is_the_same(tmp_path: Path) -> None:
     path = written(tmp_path, PYTHON, "notes.py")
     plan = plan_for(path, eval={"add_models": ["scripted:good", "scripted:bad"], "scenarios": [str(path)]})

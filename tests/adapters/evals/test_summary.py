@@ -16,9 +16,7 @@ from tests.evals.made import CELL, cell, record, runs
 from toolreel.evals import (
     GateResult,
     Results,
-    TextTable,
     Total,
-    as_markdown,
     as_text,
     findings_of,
     gate_forecasts,
@@ -166,13 +164,6 @@ def test_copies_of_a_trial_are_found_and_said(tmp_path: Path) -> None:
     # A model that is always right says the same too: one other reply shows that seeds have an effect.
     others = [*records[:-1], replace(records[-1], final="Done at last.")]
     assert summed(recorded(tmp_path / "other", plan, others))[0]["warnings"] == []
-
-
-def test_markdown_shows_what_a_model_wrote_and_obeys_nothing() -> None:
-    odd = TextTable("runs", ("reason",), (("a|b <script>\n# big `code` [x](http://evil)",),))
-    page = as_markdown("Runs", ["one_line"], [odd])
-    assert page.startswith("# Runs\n\none_line\n\n## runs\n\n| reason |")
-    assert r"| a\|b \<script\> \# big \`code\` \[x\](http://evil) |" in page
 
 
 def gated(folder: Path, gates: Sequence[dict[str, Any]], records: Sequence[Record], **axes: Any) -> list[str]:  # noqa: ANN401 - of a plan

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -15,7 +14,7 @@ from tests.replay.sessions import held
 from tests.servers.chat_server import Answer, serving
 from tests.servers.quirk_profiles import EXPECTED, PROFILES
 from tests.servers.quirky_provider import Asked, Profile, Said, provider
-from toolreel import Completed, ConfigError, Plan, Ports, ReplayMismatch, run
+from toolreel import Completed, ConfigError, Ports, ReplayMismatch, run
 from toolreel._internal import CassetteError
 from toolreel._journal import companion
 from toolreel.demo import workspace
@@ -25,7 +24,6 @@ from toolreel.presets import shipped
 from toolreel.probe import Probed, probe, replay_probe
 from toolreel.tools import PythonTools
 from toolreel_core import ToolMessage
-from toolreel_core._plan import Presets
 from toolreel_core._probe import Probing
 from toolreel_core._text_calls import MARKED
 
@@ -93,17 +91,6 @@ def test_an_interrupted_probe_asks_only_for_the_rest(tmp_path: Path) -> None:
         again = probe(server.url, "scripted", record=path, only=part)
         assert len(server.asked) == sent
     assert resumed.findings == again.findings == whole.findings
-
-
-def test_a_part_of_the_questions_keeps_the_answers_to_the_others(tmp_path: Path) -> None:
-    path = tmp_path / "probe.yaml"
-    with provider(PROFILES["vllm"]) as server:
-        probe(server.url, "scripted", record=path, repeat=1, only=["basics"])
-        sent = len(server.asked)
-        part = probe(server.url, "scripted", record=path, repeat=1, only=["two_systems"])
-        assert [each.name for each in part.findings][-1] == "two_systems"
-        probe(server.url, "scripted", record=path, repeat=1, only=["basics"])
-        assert len(server.asked) == sent
 
 
 def test_a_recorded_probe_is_judged_again_without_a_server(tmp_path: Path) -> None:
@@ -202,23 +189,6 @@ def test_a_server_that_does_not_answer_in_time_is_told() -> None:
 def test_repetitions_are_limited() -> None:
     with pytest.raises(ConfigError, match="repeat: expected 1 to 20"):
         probe("http://127.0.0.1:1", "m", repeat=21)
-
-
-ODD: Final = (
-    Said('{"choices": [{"message": {"content": "\\u0000\x7f \\ud83d \\"quoted\\" = [x]"}}]}'),
-    Said({"choices": [{"message": {"content": "😀 \x7f'''\"\"\"\\"}, "finish_reason": "stop"}]}),
-    error(418),
-)
-
-
-@pytest.mark.parametrize("odd", ODD)
-def test_a_preset_is_readable_toml_whatever_a_server_says(odd: Said) -> None:
-    with provider(Profile(), lambda number, _: odd if number > 1 else None) as server:
-        probed = probe(server.url, 'odd "name" \n 😀', repeat=1)
-        plain = probe(server.url, "scripted", repeat=1)
-    for each in (probed, plain):
-        preset = Presets.of(tomllib.loads(each.toml())).get(each.name)
-        assert isinstance(preset.plan(model="m", messages="hi"), Plan)
 
 
 # The recorded probe of a real model: judged again, and a recorded run under its preset.

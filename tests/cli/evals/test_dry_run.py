@@ -113,16 +113,6 @@ def test_a_slip_is_told_with_its_option_and_ends_with_usage(arguments: tuple[str
     assert result.stdout == ""
 
 
-def test_gates_are_told_before_the_first_run(tmp_path: Path) -> None:
-    plan = tmp_path / "plan.toml"
-    plan.write_text('[[gate]]\nmetric = "lower_bound"\nat_least = 0.85\n')
-    said = asked(str(plan), *LOCAL).stdout
-    assert (
-        "gate        lower_bound at least 0.85: green in 0 % of such plans if nothing changed; if it is not"
-        in said
-    )
-
-
 def test_a_run_that_is_made_needs_a_place() -> None:
     result = CliRunner().invoke(run_command, ["--model", "scripted:good"])
     assert result.exit_code == 2

@@ -89,16 +89,6 @@ def test_an_incomplete_evaluation_says_so_and_exits_with_3(recovered: Path) -> N
     assert told(summarize_command, recovered, code=3)["missing"] == 1
 
 
-def test_gates_of_the_plan_decide_the_exit_code(tmp_path: Path) -> None:
-    gates = {"gate": [{"metric": "rate", "strategy": "raw", "at_least": 0.5}]}
-    plan = plan_with(cell().model, strategies=["raw"], scenarios=[*NAMES], tables=gates)
-    out = recorded(tmp_path / "results", plan, of_six("raw", *"ffffff"))
-    result = said(summarize_command, out)
-    assert result.exit_code == 1
-    assert "failed | rate of raw has to be at least 0.5, and is 0." in result.stdout.splitlines()
-    assert told(summarize_command, out, code=1)["gates"][0]["standing"] == "failed"
-
-
 def test_six_recoveries_and_no_loss_are_significant(recovered: Path) -> None:
     arguments = (recovered, "--by", "strategy", "raw", "production")
     tree = told(compare_command, *arguments, "--gate", "no-regression", "--gate", "margin=0.02")
@@ -116,15 +106,6 @@ def test_six_recoveries_and_no_loss_are_significant(recovered: Path) -> None:
     assert tree["lost"] == []
     assert tree["taxonomy"] == {"task.outcome:draft": {"first": 6, "second": 0}}
     assert [gate["standing"] for gate in tree["gates"]] == ["passed", "passed"]
-
-
-def test_the_other_way_round_it_is_a_regression(recovered: Path, tmp_path: Path) -> None:
-    arguments = (recovered, "--by", "strategy", "production", "raw", "--gate", "no-regression")
-    result = said(compare_command, *arguments, "--markdown", tmp_path / "c.md")
-    assert result.exit_code == 1, result.output
-    assert "lost: only the first passed (6)" in result.stdout
-    assert "the difference is -100 points, p = 0.0312 for scenarios such as these" in sentences(result)
-    assert "## lost: only the first passed (6)" in (tmp_path / "c.md").read_text()
 
 
 def test_two_evaluations_are_compared_trial_by_trial(tmp_path: Path) -> None:
