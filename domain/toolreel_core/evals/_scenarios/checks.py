@@ -311,8 +311,11 @@ def _answer_is(values: Tree, seen: Evidence) -> str:
 
 
 def _says(values: Tree, seen: Evidence) -> str:
-    """The answer has all of the values, or none."""
+    """The answer has all of the values, one of them, or none."""
     text, negated = _answer(seen, values), "says_not" in values
+    if wanted := _listed(values.get("says_one_of", [])):
+        fine = any(contains(text, each) for each in wanted)
+        return "" if fine else f"the answer says none of {_short(wanted)}: {_cut(text)}"
     for each in _listed(values["says_not" if negated else "says"]):
         if contains(text, each) == negated:
             return f"the answer {'says' if negated else 'does not say'} {_short(each)}: {_cut(text)}"
@@ -486,6 +489,7 @@ _KINDS: Final[Mapping[str, tuple[Callable[..., str], str, tuple[str, ...]]]] = {
     "world": (_world, "table", ("texts",)),
     "answer_is": (_answer_is, "text", ("exchange",)),
     "says": (_says, "said", ("exchange",)),
+    "says_one_of": (_says, "said", ("exchange",)),
     "says_not": (_says, "said", ("exchange",)),
     "matches": (_matches, "pattern", ("exchange",)),
     "truthful": (_untrue, "true", ("facts", "tells")),

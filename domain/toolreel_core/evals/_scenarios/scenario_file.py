@@ -139,25 +139,31 @@ def _draw_value(table: Table, name: str, seed: Seed, before: Mapping[str, Json])
     if not isinstance(value, Mapping):
         raise table.complaint(f"expected a draw, got {value!r}; {_FORMS}", name)
     inner, kind = table.table(name), next((kind for kind in _KINDS if kind in value), "")
+    given = value.get("unlike", ())
+    others = given if isinstance(given, list | tuple) else (given,)
+    taken = [_earlier_value(inner, "unlike", other, before) for other in others]
     match kind:
         case "one_of":
-            pick = _choice_drawer(inner.only(kind, "several"), kind, seed)
+            pick = _choice_drawer(inner.only(kind, *_BESIDE), kind, seed)
         case "pattern":
-            pick = _pattern_drawer(inner.only(kind, "several").text(kind), seed)
+            pick = _pattern_drawer(inner.only(kind, *_BESIDE).text(kind), seed)
         case "from" | "to":
-            pick = _range_drawer(inner.only("from", "to", "several"), seed)
+            pick = _range_drawer(inner.only("from", "to", *_BESIDE), seed, len(taken))
         case "largest_first":
             return _sorted_by_size(inner.only(kind, "by"), before)
         case "":
-            raise inner.only("several", *_KINDS).complaint(_FORMS)
+            raise inner.only(*_BESIDE, *_KINDS).complaint(_FORMS)
         case _:
             return _compute_value(inner.only(kind), kind, before)
     if "several" not in value:
-        return pick(name, ())
+        return pick(name, taken)
     values = list[Json]()
     for place in range(inner.whole("several", 1)):
-        values.append(pick(f"{name} {place}", values))
+        values.append(pick(f"{name} {place}", (*taken, *values)))
     return values
+
+
+_BESIDE: Final = ("unlike", "several")
 
 
 def _choice_drawer(table: Table, key: str, seed: Seed) -> _Pick:
@@ -194,12 +200,12 @@ def _pattern_drawer(text: str, seed: Seed) -> _Pick:
     return pick
 
 
-def _range_drawer(inner: Table, seed: Seed) -> _Pick:
+def _range_drawer(inner: Table, seed: Seed, others: int) -> _Pick:
     for key in ("from", "to"):
         if type(inner.values.get(key)) is not int:
             raise inner.complaint(f"expected a whole number; {_FORMS}", key)
     least, most = cast("int", inner.values["from"]), cast("int", inner.values["to"])
-    if most - least < inner.whole("several", 1, 1) - 1:
+    if most - least < others + inner.whole("several", 1, 1) - 1:
         raise inner.complaint(f"from {least} to {most} leaves no number; write a larger one", "to")
 
     def pick(label: str, taken: Sequence[Json]) -> Json:
