@@ -7,7 +7,8 @@ are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, cast
@@ -41,7 +42,6 @@ class Refusal:
     message: str
     param: str | None = None
     """The key that is wrong."""
-    code: str = "invalid_request"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,22 +154,24 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
 
 def _refusal_of(tree: Tree, form: WireForm) -> Refusal | None:
     """Why an object is no request."""
-    key = "input" if form == "responses" else "messages"
-    given = tree.get(key)
+    key, rows, row = _EXPECTED[form == "responses"]
+    given: Json = tree.get(key)
     if form == "responses" and (isinstance(given, str) or (given is None and tree.get("prompt"))):
-        entries: Sequence[Json] = ()
+        given = []
     elif not isinstance(given, list) or not given:
-        expected = "a text or a list of items" if form == "responses" else "a list with at least one message"
-        return Refusal(f"{key}: expected {expected}.", key)
-    else:
-        entries = given
-    for number, entry in enumerate(entries):
+        return Refusal(f"{key}: expected {rows}.", key)
+    for number, entry in enumerate(given):
         if not isinstance(entry, Mapping):
-            needed = "an item" if form == "responses" else "an object with role and content"
-            return Refusal(f"{key}[{number}]: expected {needed}.", key)
+            return Refusal(f"{key}[{number}]: expected {row}.", key)
     if not isinstance(tree.get("model"), str | None):
         return Refusal("model: expected the name of a model.", "model")
     return None
+
+
+_EXPECTED: Final = (
+    ("messages", "a list with at least one message", "an object with role and content"),
+    ("input", "a text or a list of items", "an item"),
+)
 
 
 def _read_messages(entries: Sequence[Tree]) -> tuple[Message, ...] | None:
@@ -183,21 +185,15 @@ def _read_messages(entries: Sequence[Tree]) -> tuple[Message, ...] | None:
 @lru_cache(maxsize=256)
 def _tool_surface(tools: JsonText) -> ToolSurface:
     definitions: dict[str, ToolDefinition] = {}
-    for definition in _tool_definitions(parse(tools)):
-        definitions.setdefault(definition.outward, definition)
-    return ToolSurface(tuple(definitions.values()))
-
-
-def _tool_definitions(tools: Json) -> Iterator[ToolDefinition]:
-    for entry in tools if isinstance(tools, Sequence) and not isinstance(tools, str) else ():
-        match as_tree(entry).get("function"):
+    given = parse(tools)
+    for entry in map(as_tree, given if isinstance(given, list) else ()):
+        match entry.get("function"):
             case {"name": str() as name, **further}:
                 parameters = further.get("parameters")
-                try:
-                    yield ToolDefinition.of(
-                        name, "", cast("Tree", parameters) if isinstance(parameters, Mapping) else None
-                    )
-                except ConfigError:  # a name or a schema that only this server knows
-                    continue
+                schema = cast("Tree", parameters) if isinstance(parameters, Mapping) else None
+                with suppress(ConfigError):  # a name or a schema that only this server knows
+                    definition = ToolDefinition.of(name, "", schema)
+                    definitions.setdefault(definition.outward, definition)
             case _:
                 continue
+    return ToolSurface(tuple(definitions.values()))

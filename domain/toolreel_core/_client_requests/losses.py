@@ -6,34 +6,12 @@ server goes about it, such as what it caches: it is left out, and named among th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import Json, Tree, as_tree
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, items_of, parse
 from toolreel_core._settings import WireForm
-
-
-def contents(parts: Json) -> Json:
-    r"""A text if there is nothing else, since not every server takes a list.
-
-    >>> contents([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])
-    'a\n\nb'
-    """
-    if not isinstance(parts, Sequence) or isinstance(parts, str):
-        return parts
-    texts = [part.get("text") for part in map(as_tree, parts) if part.get("type") == "text"]
-    if len(texts) < len(parts):
-        return parts
-    return "\n\n".join(map(str, texts))
-
-
-def said_by(text: str, thought: str, calls: Sequence[Json]) -> Tree:
-    """A message of the model."""
-    reasoning: Tree = {"reasoning_content": thought} if thought else {}
-    called: Tree = {"tool_calls": calls} if calls else {}
-    return {"role": "assistant", "content": text, **reasoning, **called}
-
 
 LossCode: TypeAlias = Literal[
     "audio",
@@ -97,6 +75,9 @@ class Loss:
         return f"{what}, or use an upstream that speaks {NAMES[client]}."
 
 
+_NONE_LOST: Final[Mapping[str, LossCode]] = {}
+
+
 class Findings:
     """What one request has of both; it grows while the request is read, and ends with it."""
 
@@ -114,21 +95,25 @@ class Findings:
         """Note a hint, once."""
         self.hints[name] = None
 
-    def others(self, tree: Tree, known: frozenset[str], place: str) -> None:
-        """Note keys that are neither known nor empty as losses."""
+    def others(
+        self,
+        tree: Tree,
+        place: str,
+        said: frozenset[str],
+        hints: frozenset[str] = frozenset(),
+        lost: Mapping[str, LossCode] = _NONE_LOST,
+    ) -> None:
+        """Note keys of a tree that are not said and not empty: as hints, or else as losses."""
         for key, value in tree.items():
-            if key not in known and not is_empty(value):
+            if key in hints and not is_empty(value):
+                self.hint(key)
+            elif key in lost and value:
+                self.loss(lost[key], f"{place}{key}")
+            elif not (key in said or key in hints or key in lost or is_empty(value)):
                 self.loss("unknown", f"{place}{key}")
 
-    def hints_in(self, tree: Tree, names: frozenset[str]) -> None:
-        """Note those of some keys that a tree has."""
-        for key, value in tree.items():
-            if key in names and not is_empty(value):
-                self.hint(key)
 
-
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """What a client wrote at one place, and the messages of chat completions that it is."""
 
     own: tuple[Json, ...]
@@ -138,11 +123,67 @@ class Said:
 
 AsChat: TypeAlias = "tuple[Tree, tuple[Said, ...], Findings]"
 """A request of another form: the options that chat completions have, its messages, and what that lacks."""
+ReadPart: TypeAlias = "Callable[[Tree, str, Findings], Tree]"
+"""Reads a part of a content as one of chat completions; what is none stays as it is, and is noted."""
 
 
 def is_empty(value: Json) -> bool:
     """Whether a value says what leaving it out says; SDKs write those that are not there as null or empty."""
     return value is None or value is False or value in ("", [], {})
+
+
+def content_of(given: Json, place: str, found: Findings, read: ReadPart) -> Json:
+    """A content: a text if there is nothing else, since not every server takes a list."""
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return given
+    parts = [read(as_tree(part), f"{place}[{number}]", found) for number, part in enumerate(given)]
+    return text_or_parts(parts)
+
+
+def text_or_parts(parts: Sequence[Tree]) -> Json:
+    r"""The text of parts of chat completions that are all text; else the parts.
+
+    >>> text_or_parts([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])
+    'a\n\nb'
+    """
+    texts = [str(part.get("text")) for part in parts if part.get("type") == "text"]
+    return "\n\n".join(texts) if len(texts) == len(parts) else parts
+
+
+def said_by(texts: Sequence[str], thoughts: Sequence[str], calls: Sequence[Json], carry: JsonText) -> Tree:
+    """A message of the model."""
+    reasoning: Tree = {"reasoning_content": "".join(thoughts)} if any(thoughts) else {}
+    called: Tree = {"tool_calls": calls} if calls else {}
+    return {
+        "role": "assistant",
+        "content": "".join(texts),
+        **reasoning,
+        **called,
+        **as_tree({} if carry is NOTHING else parse(carry)),
+    }
+
+
+def call_entry(id_: Json, name: Json, arguments: Json) -> Tree:
+    """A call of the model."""
+    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+def tools_in(tree: Tree, kinds: tuple[str | None, ...], schema_key: str, found: Findings) -> Tree:
+    """The tools of a request, as an option; those that are not of these types stay as they are."""
+    names = {"name": "name", "description": "description", schema_key: "parameters", "strict": "strict"}
+    tools: list[Json] = []
+    for number, entry in enumerate(map(as_tree, items_of(tree, "tools"))):
+        if entry.get("type") not in kinds:
+            code: LossCode = "custom_tool" if entry.get("type") == "custom" else "server_tool"
+            found.loss(code, f"tools[{number}]")
+            tools.append(entry)
+            continue
+        given = {names[key]: value for key, value in entry.items() if key in names and value is not None}
+        tools.append({"type": "function", "function": given})
+        for key in entry:
+            if key not in names and key != "type":
+                found.hint(key)
+    return {"tools": tools} if tools else {}
 
 
 _DEFAULTS: Final[Mapping[str, tuple[Json, ...]]] = {
@@ -188,17 +229,7 @@ _SAID_IN: Final[Mapping[WireForm, frozenset[str]]] = {
     # OpenAI knows the hints there, too, but most other servers of this form don't.
     "chat_completions": frozenset({*_LOST, "seed", "prediction", "top_k", "verbosity"}),
     "messages": frozenset({"stop", "top_k"}),
-    "responses": frozenset(
-        {
-            "metadata",
-            "prompt_cache_key",
-            "prompt_cache_retention",
-            "safety_identifier",
-            "service_tier",
-            "store",
-            "verbosity",
-        }
-    ),
+    "responses": _HINTS - {"moderation", "prediction", "seed"},
 }
 """Which of the others each form says as well."""
 

@@ -5,7 +5,8 @@ An item is a message, a call or a thought of its own; what the model said at onc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Final
 
 from toolreel_core._client_requests.losses import (
@@ -13,11 +14,13 @@ from toolreel_core._client_requests.losses import (
     Findings,
     LossCode,
     Said,
-    contents,
+    call_entry,
+    content_of,
     is_empty,
     said_by,
+    tools_in,
 )
-from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, items_of, parse, tree_at
+from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._replies import carried_in_responses, type_of
 
 _SAME: Final = (
@@ -25,29 +28,24 @@ _SAME: Final = (
     "safety_identifier", "service_tier", "stream", "temperature", "top_p", "user",
 )  # fmt: skip
 _HINTS: Final = frozenset({"client_metadata", "max_tool_calls", "moderation", "context_management"})
-_LOST: Final[tuple[tuple[str, LossCode], ...]] = (
-    ("previous_response_id", "stored_response"),
-    ("conversation", "stored_response"),
-    ("prompt", "stored_prompt"),
-    ("background", "background"),
-    ("top_logprobs", "logprobs"),
-)
+_LOST: Final[Mapping[str, LossCode]] = {
+    "previous_response_id": "stored_response",
+    "conversation": "stored_response",
+    "prompt": "stored_prompt",
+    "background": "background",
+    "top_logprobs": "logprobs",
+}
 _KNOWN: Final = frozenset({
-    *_SAME, *_HINTS, *(key for key, _ in _LOST), "include", "input", "instructions", "max_output_tokens",
-    "reasoning", "store", "stream_options", "text", "tool_choice", "tools", "truncation",
+    *_SAME, "include", "input", "instructions", "max_output_tokens", "reasoning", "store", "stream_options",
+    "text", "tool_choice", "tools", "truncation",
 })  # fmt: skip
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
-_OF_TOOL: Final = frozenset({"type", "name", "description", "parameters", "strict"})
 
 
 def read(tree: Tree) -> AsChat:
     """The request as one of chat completions."""
     found = Findings()
-    found.hints_in(tree, _HINTS)
-    found.others(tree, _KNOWN, "")
-    for key, code in _LOST:
-        if tree.get(key):
-            found.loss(code, key)
+    found.others(tree, "", _KNOWN, _HINTS, _LOST)
     given = tree.get("instructions")
     opening = () if is_empty(given) else (Said((), ({"role": "system", "content": given},)),)
     said = (*opening, *_chat_messages(tree, found))
@@ -58,18 +56,12 @@ def _chat_messages(tree: Tree, found: Findings) -> Iterator[Said]:
     given = tree.get("input")
     if isinstance(given, str):
         yield Said(({"role": "user", "content": given},), ({"role": "user", "content": given},))
-        return
-    turn: list[tuple[int, Tree]] = []
-    for number, item in enumerate(map(as_tree, items_of(tree, "input"))):
-        if _is_of_model(item):
-            turn.append((number, item))
-            continue
-        if turn:
-            yield _assistant_message(turn, found)
-            turn = []
-        yield Said((item,), (_chat_message(item, f"input[{number}]", found),))
-    if turn:
-        yield _assistant_message(turn, found)
+    items = [(f"input[{number}]", as_tree(item)) for number, item in enumerate(items_of(tree, "input"))]
+    for of_model, run in groupby(items, lambda placed: _is_of_model(placed[1])):
+        if of_model:
+            yield _assistant_message([*run], found)
+        else:
+            yield from (Said((item,), (_chat_message(item, place, found),)) for place, item in run)
 
 
 def _is_of_model(item: Tree) -> bool:
@@ -79,64 +71,58 @@ def _is_of_model(item: Tree) -> bool:
     return not kind.endswith("_output") and kind != "item_reference"
 
 
-def _assistant_message(turn: Sequence[tuple[int, Tree]], found: Findings) -> Said:
+def _assistant_message(turn: Sequence[tuple[str, Tree]], found: Findings) -> Said:
     """What the model has said at once."""
     texts, thoughts, calls = list[str](), list[str](), list[Json]()
-    for number, item in turn:
-        place = f"input[{number}]"
+    for place, item in turn:
         match type_of(item):
             case "" | "message":
-                texts.append(_joined_text(item.get("content"), f"{place}.content", found))
+                texts += _message_texts(item.get("content"), f"{place}.content", found)
             case "function_call":
-                function: Tree = {"name": item.get("name"), "arguments": item.get("arguments")}
-                calls.append({"id": item.get("call_id"), "type": "function", "function": function})
+                calls.append(call_entry(item.get("call_id"), item.get("name"), item.get("arguments")))
             case "reasoning":
                 thoughts += _reasoning_texts(item, place, found)
             case "custom_tool_call":
                 found.loss("custom_tool", place)
             case _:
                 found.loss("server_tool", place)
-    items = [{**item, "type": type_of(item) or "message"} for _, item in turn]
-    carry = carried_in_responses(items)
-    kept = {} if carry is NOTHING else as_tree(parse(carry))
-    return Said(
-        tuple(item for _, item in turn), ({**said_by("".join(texts), "".join(thoughts), calls), **kept},)
-    )
+    items = [item for _, item in turn]
+    carry = carried_in_responses([{**item, "type": type_of(item) or "message"} for item in items])
+    return Said(tuple(items), (said_by(texts, thoughts, calls, carry),))
 
 
-def _joined_text(content: Json, place: str, found: Findings) -> str:
+def _message_texts(content: Json, place: str, found: Findings) -> Iterator[str]:
     if isinstance(content, str):
-        return content
-    texts: list[str] = []
+        yield content
+        return
     for number, part in enumerate(map(as_tree, content if isinstance(content, Sequence) else ())):
         match part:
-            case {"type": kind, "text": str() as text} if kind in _TEXTS:
-                texts.append(text)
             case {"type": "refusal", "refusal": str() as text}:
-                texts.append(text)
+                yield text
+            case {"type": kind, "text": str() as text} if kind in _TEXTS:
+                yield text
             case _:
                 found.loss("unknown", f"{place}[{number}]")
-    return "".join(texts)
 
 
-def _reasoning_texts(item: Tree, place: str, found: Findings) -> Iterator[str]:
+def _reasoning_texts(item: Tree, place: str, found: Findings) -> Sequence[str]:
     if item.get("encrypted_content"):
         found.loss("encrypted_reasoning", f"{place}.encrypted_content")
     for key in ("content", "summary"):
         texts = [text for part in items_of(item, key) if isinstance(text := as_tree(part).get("text"), str)]
         if texts:
-            yield from texts
-            return
+            return texts
+    return ()
 
 
 def _chat_message(item: Tree, place: str, found: Findings) -> Tree:
     """A message that is not the model's, or a result."""
     match type_of(item):
         case "" | "message":
-            content = contents(_chat_parts(item.get("content"), f"{place}.content", found))
+            content = content_of(item.get("content"), f"{place}.content", found, _chat_part)
             return {"role": item.get("role", "user"), "content": content}
         case "function_call_output":
-            output = contents(_chat_parts(item.get("output"), f"{place}.output", found))
+            output = content_of(item.get("output"), f"{place}.output", found, _chat_part)
             return {"role": "tool", "tool_call_id": item.get("call_id"), "content": output}
         case "item_reference":
             found.loss("stored_response", place)
@@ -145,12 +131,6 @@ def _chat_message(item: Tree, place: str, found: Findings) -> Tree:
         case _:
             found.loss("server_tool", place)
     return item
-
-
-def _chat_parts(given: Json, place: str, found: Findings) -> Json:
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        return given
-    return [_chat_part(as_tree(part), f"{place}[{number}]", found) for number, part in enumerate(given)]
 
 
 def _chat_part(part: Tree, place: str, found: Findings) -> Tree:
@@ -177,42 +157,16 @@ def _chat_part(part: Tree, place: str, found: Findings) -> Tree:
 
 def _chat_options(tree: Tree, found: Findings) -> Tree:
     options: dict[str, Json] = {key: tree[key] for key in _SAME if not is_empty(tree.get(key))}
-    if tree.get("parallel_tool_calls") is False:
-        options["parallel_tool_calls"] = False
-    if tree.get("store") is True:  # that it is stored if nothing is said is no wish
-        options["store"] = True
-    if tree.get("max_output_tokens") is not None:
-        options["max_tokens"] = tree["max_output_tokens"]
-    _translate_reasoning(tree, options, found)
-    _translate_format(tree_at(tree, "text"), options, found)
-    for wanted in items_of(tree, "include"):
-        if wanted == "reasoning.encrypted_content":
-            found.hint("encrypted_content")
-        else:
-            logprobs = isinstance(wanted, str) and wanted.endswith("logprobs")
-            found.loss("logprobs" if logprobs else "server_tool", f"include: {wanted}")
-    if tree.get("truncation") not in (None, "disabled"):
-        found.hint("truncation")
-    tools = [
-        _chat_tool(as_tree(entry), f"tools[{number}]", found)
-        for number, entry in enumerate(items_of(tree, "tools"))
-    ]
-    if tools:
-        options["tools"] = tools
-    return {**options, **_chat_tool_choice(tree.get("tool_choice"), found)}
-
-
-def _translate_reasoning(tree: Tree, options: dict[str, Json], found: Findings) -> None:
-    wanted = tree_at(tree, "reasoning")
-    if wanted.get("effort"):
-        options["reasoning_effort"] = wanted["effort"]
-    found.hints_in(wanted, frozenset({"summary", "generate_summary"}))
-    found.others(wanted, frozenset({"effort", "summary", "generate_summary"}), "reasoning.")
-
-
-def _translate_format(text: Tree, options: dict[str, Json], found: Findings) -> None:
-    if text.get("verbosity"):
-        options["verbosity"] = text["verbosity"]
+    reasoning, text = tree_at(tree, "reasoning"), tree_at(tree, "text")
+    others: Tree = {
+        "parallel_tool_calls": tree.get("parallel_tool_calls"),
+        "store": tree.get("store") or None,  # that it is stored if nothing is said is no wish
+        "max_tokens": tree.get("max_output_tokens"),
+        "reasoning_effort": reasoning.get("effort") or None,
+        "verbosity": text.get("verbosity") or None,
+    }
+    options |= {key: value for key, value in others.items() if value is not None}
+    found.others(reasoning, "reasoning.", frozenset({"effort"}), frozenset({"summary", "generate_summary"}))
     match tree_at(text, "format"):
         case {"type": "json_schema", **schema}:
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
@@ -222,19 +176,16 @@ def _translate_format(text: Tree, options: dict[str, Json], found: Findings) -> 
             found.loss("unknown", "text.format")
         case _:
             pass
-
-
-def _chat_tool(entry: Tree, place: str, found: Findings) -> Tree:
-    if type_of(entry) != "function":
-        found.loss("custom_tool" if type_of(entry) == "custom" else "server_tool", place)
-        return entry
-    for key in entry:
-        if key not in _OF_TOOL:
-            found.hint(key)
-    function: Tree = {
-        key: value for key, value in entry.items() if key in _OF_TOOL and key != "type" and value is not None
-    }
-    return {"type": "function", "function": function}
+    for wanted in items_of(tree, "include"):
+        if wanted == "reasoning.encrypted_content":
+            found.hint("encrypted_content")
+        else:
+            logprobs = isinstance(wanted, str) and wanted.endswith("logprobs")
+            found.loss("logprobs" if logprobs else "server_tool", f"include: {wanted}")
+    if tree.get("truncation") not in (None, "disabled"):
+        found.hint("truncation")
+    tools = tools_in(tree, ("function",), "parameters", found)
+    return {**options, **tools, **_chat_tool_choice(tree.get("tool_choice"), found)}
 
 
 def _chat_tool_choice(choice: Json, found: Findings) -> Tree:
