@@ -20,9 +20,9 @@ from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say, sh
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option, tools_option
 from toolreel._cli.run_options import cassette_path, secrets_option
 from toolreel._cli.whole_run import as_json, show_run
-from toolreel._internal import AdapterError, CassetteError, JournalError, SecretFound, counted
-from toolreel._journal import read_journal, sealed
-from toolreel._secrets import known_secrets, leaks
+from toolreel._internal import AdapterError, CassetteError, JournalError, counted
+from toolreel._journal import read_journal
+from toolreel._secrets import known_secrets
 from toolreel.testing import ReelFiles, check
 from toolreel.tools import load_tools
 from toolreel_core._errors import ReplayMismatch
@@ -181,16 +181,12 @@ def journal_command(
 
 
 def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrite: bool) -> tuple[Path, ...]:
+    from toolreel._replay import save_journals
+
     paths = tuple(files.journal(number) for number in range(1, len(runs) + 1))
-    secrets = known_secrets(os.environ)
-    for path, one in zip(paths, runs, strict=True):
-        if path.exists() and not overwrite:
-            raise JournalError(f"{path} exists already: name another, or overwrite it (--overwrite)")
-        if found := leaks(one.recorded.text, secrets):
-            raise SecretFound(f"{path}: not written, it would hold {found[0].kind}")
-    for path, one in zip(paths, runs, strict=True):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(sealed(one.recorded.text))
+    if not overwrite and (there := next((path for path in paths if path.exists()), None)):
+        raise JournalError(f"{there} exists already: name another, or overwrite it (--overwrite)")
+    save_journals(runs, paths)
     return paths
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         ResumedFiles,
         check_free,
     )
-    from toolreel._replay.recovered_runs import RecoveredRun, TapedEndpoint, recover_runs
+    from toolreel._replay.recovered_runs import RecoveredRun, TapedEndpoint, recover_runs, save_journals
     from toolreel._replay.replayed_run import (
         BEHIND_PROXY,
         DRIVERS,

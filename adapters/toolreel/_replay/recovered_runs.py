@@ -8,19 +8,22 @@ recorded conversation ends; the next request that does not continue it begins an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from toolreel._driver import NOT_MEASURED, Lap, Listener, Run, ToolHost, Wanted, run
-from toolreel._internal import JournalError
-from toolreel._journal import MemoryJournal, Recorded, parse_journal
+from toolreel._internal import JournalError, SecretFound
+from toolreel._journal import MemoryJournal, Recorded, parse_journal, sealed
 from toolreel._replay.recordings import (
     chat_tree,
     output_in,
     plain_message,
     plan_in,
 )
+from toolreel._secrets import known_secrets, leaks
 from toolreel.cassette import (
     CANCELLED,
     CLOSED,
@@ -90,6 +93,25 @@ class RecoveredRun:
     first: int
     """The number of its first interaction, counted from 1."""
     last: int
+
+
+def save_journals(runs: Sequence[RecoveredRun], paths: Sequence[Path]) -> None:
+    """Write the journal of each run, whole or not at all, wherever the process ends.
+
+    :raises SecretFound: if one would hold a secret; then none is written
+    """
+    secrets = known_secrets(os.environ)
+    for path, one in zip(paths, runs, strict=True):
+        if found := leaks(one.recorded.text, secrets):
+            raise SecretFound(f"{path}: not written, it would hold what looks like a secret: {found[0].kind}")
+    for path, one in zip(paths, runs, strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            draft.write_bytes(sealed(one.recorded.text))
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
 
 
 def recover_runs(

@@ -8,9 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
+from starlette.datastructures import Headers
+
 from toolreel._internal import Durations, histogram, log, log_error, metric
 from toolreel.proxy._chat import Done
-from toolreel.proxy._client import ClientAnswer, Receive, Scope, Send, Trouble, misconfigured, refused
+from toolreel.proxy._client import NEVER_AGAIN, OURS, ClientAnswer, Receive, Scope, Send, Trouble, refused
 from toolreel.proxy._headers import is_foreign, shows
 from toolreel.proxy._recorder import Tell
 from toolreel.proxy._settings import ProxySettings
@@ -157,7 +159,7 @@ class Guarded:
         except Trouble as trouble:
             await answer.trouble(trouble)
         except ToolreelError as error:  # a preset that cannot be used, a key that is not set
-            await answer.trouble(misconfigured(error))
+            await answer.trouble(Trouble(502, str(error), "proxy_misconfigured", OURS, None, NEVER_AGAIN))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an error that it can read
             access.kind = access.kind or "refused"
             log_error("proxy", "a request failed", {"path": access.path, "model": access.model}, error)
@@ -167,9 +169,10 @@ class Guarded:
                 self._count(access, answer)
 
     def _check(self, scope: Scope) -> None:
-        if is_foreign(scope["headers"], self.settings.hosts):
+        headers = Headers(scope=scope)
+        if is_foreign(headers, self.settings.hosts):
             raise refused(403, "This proxy is addressed by the name of this machine only.", "foreign_host")
-        if self.settings.token and not shows(scope["headers"], self.settings.token):
+        if self.settings.token and not shows(headers, self.settings.token):
             words = "Show the proxy's token: as your API key, or in the header x-toolreel-token."
             raise refused(401, words, "no_token")
         if self.method and scope["method"] != self.method:

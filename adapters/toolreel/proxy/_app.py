@@ -16,6 +16,7 @@ import anyio
 import httpx
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.routing import Route as Path
 
@@ -44,7 +45,7 @@ from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, as_tree, finite_text, items_of, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._proxy import Profile, outbound
-from toolreel_core._settings import PATHS, WireForm, form_of
+from toolreel_core._settings import PATHS, WireForm
 
 _MODELS: Final = "/models"
 _PATTERN: Final = frozenset("*?[")
@@ -135,7 +136,7 @@ class Proxy:
 
     def _exchange(self, request: ClientRequest, scope: Scope, answer: ClientAnswer) -> ChatExchange:
         route, profile = self._route(request.model)
-        form, caller = profile.provider.wire_form, self.recorder.caller(key_in(scope["headers"]))
+        form, caller = profile.provider.wire_form, self.recorder.caller(key_in(Headers(scope=scope)))
         request, more = self._thoughts.restored(request, profile, caller)
         out = outbound(request, profile, model=route.upstream_model)
         if isinstance(out, Loss):
@@ -225,10 +226,7 @@ class Proxy:
 
     async def _listed(self, route: Route, scope: Scope, answer: ClientAnswer) -> Tree:
         form = self._routes.profile(route, route.upstream_model).provider.wire_form
-        transport, sent = self._asking(route, scope, form)
-        base, question, query = sent.url.partition("?")
-        url = f"{base.removesuffix(PATHS[form_of(base)])}{_MODELS}{question}{query}"
-        listed = await self._object_from(transport, replace(sent, url=url, method="GET"), answer)
+        listed = await self._object_from(route, scope, form, _MODELS, b"", answer)
         entries = map(as_tree, items_of(listed, "data"))
         return {name: each for each in entries if isinstance(name := each.get("id"), str)}
 
@@ -253,12 +251,9 @@ class Proxy:
             why = f"the upstream speaks {NAMES[form]}, {remedy}"
         if why:
             raise refused(400, f"Tokens can't be counted here: {why}.", "tokens_not_counted")
-        transport, sent = self._asking(route, scope, "messages")
         access.kind = "tokens"
-        body = {**request.body, "model": route.upstream_model or request.model}
-        base, question, query = sent.url.partition("?")
-        sent = replace(sent, url=f"{base}/count_tokens{question}{query}", body=finite_text(body).encode())
-        counted = await self._object_from(transport, sent, answer)
+        body = finite_text({**request.body, "model": route.upstream_model or request.model}).encode()
+        counted = await self._object_from(route, scope, form, _TOKENS, body, answer)
         if not counted:
             raise Trouble(502, "The upstream's answer is no JSON object.", "upstream_broken", UPSTREAM)
         return counted
@@ -280,14 +275,21 @@ class Proxy:
             most = self.settings.limits.connections
             self._transports[url] = async_transport(url, proxy=None, http2=False, connections=most)
         headers = passed_on(
-            scope["headers"], token=self.settings.token, api_key_env=route.api_key_env, form=form
+            Headers(scope=scope), token=self.settings.token, api_key_env=route.api_key_env, form=form
         )
         return self._transports[url], Sent(url, headers, b"")
 
     async def _object_from(
-        self, transport: httpx.AsyncBaseTransport, sent: Sent, answer: ClientAnswer
+        self, route: Route, scope: Scope, form: WireForm, path: str, body: bytes, answer: ClientAnswer
     ) -> Tree:
-        """The JSON object that an upstream answers; empty if it answers something else."""
+        """The JSON object that an upstream answers at another path; empty if it answers something else.
+
+        :param body: empty: of a GET
+        """
+        transport, sent = self._asking(route, scope, form)
+        base, question, query = sent.url.partition("?")
+        url = f"{base.removesuffix(PATHS[form])}{path}{question}{query}"
+        sent = replace(sent, url=url, body=body, method="POST" if body else "GET")
         async with aclosing(Pieces(transport, self.settings.limits, sent)) as pieces:
             async for piece in pieces:
                 answer.passed = pieces.headers

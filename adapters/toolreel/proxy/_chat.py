@@ -6,13 +6,23 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
-from typing import Final, assert_never
+from typing import Final
 from uuid import uuid4
 
 import anyio
 import httpx
 
-from toolreel.proxy._client import ADDED, NOTICED, REPAIRS, ClientAnswer, Trouble, failure, mismatch, no_reply
+from toolreel.proxy._client import (
+    ADDED,
+    NEVER_AGAIN,
+    NOTICED,
+    OURS,
+    REPAIRS,
+    ClientAnswer,
+    Trouble,
+    failure,
+    no_reply,
+)
 from toolreel.proxy._settings import ProxySettings
 from toolreel.proxy._upstream import Pieces, Sent
 from toolreel_core._client_requests import ClientRequest
@@ -26,7 +36,6 @@ from toolreel_core._proxy import (
     Profile,
     Repaired,
     ReplyStream,
-    repaired,
     salvaged,
 )
 from toolreel_core._settings import WireForm
@@ -86,52 +95,36 @@ class ChatExchange:
         try:
             if self.request.streamed and self.request.choices > 1:
                 await self._pass()
-            elif self.request.streamed:
-                await self._stream()
             else:
-                await self._plain()
+                await self._answer(streamed=self.request.streamed)
         except ReplayMismatch as why:
-            await self._fail(mismatch(str(why)))
+            await self._fail(Trouble(422, str(why), "replay_mismatch", OURS, None, NEVER_AGAIN))
         return self.done
 
-    async def _plain(self) -> None:
-        _, event = await self._reply(show=False)
-        match event:
-            case ReplyReceived():
-                reply = repaired(event.body, self.request, self.profile, self.head)
-            case RequestFailed():
-                given = salvaged(event.body, self.request, self.profile, self.head)
-                if given is None:
-                    await self._fail(failure(event))
-                    return
-                reply = given
-            case _:
-                assert_never(event)
-        self._note(reply)
-        if reply.problem:
-            await self._fail(no_reply(reply.problem))
-            return
-        self._head_lines()
-        self.ending(self.done)
-        await self.answer.whole(reply.answer(self.request))
-
-    async def _stream(self) -> None:
-        stream, event = await self._reply(show=True)
+    async def _answer(self, *, streamed: bool) -> None:
+        stream, event = await self._reply(show=streamed)
         if isinstance(event, RequestFailed):
-            given = salvaged(event.body, self.request, self.profile, self.head) if stream.silent else None
+            seen = streamed and not stream.silent
+            given = None if seen else salvaged(event.body, self.request, self.profile, self.head)
             if given is None:
                 await self._fail(failure(event))
                 return
+            self._note(given)
             stream, _ = stream.again().feed(canonical(given.body))
-        chunks, reply = stream.close()
+        chunks, reply = stream.close(shown=streamed)
         self._note(reply)
         if reply.problem:
             await self._fail(no_reply(reply.problem))
             return
-        self.ending(self.done)
         done = self.done
-        notes = {"repairs": [*done.repairs], "noticed": [*done.noticed], "added": [*done.added]}
-        await self.answer.end(notes, chunks)
+        if not streamed:
+            self._head_lines()
+        self.ending(done)
+        if streamed:
+            notes = {"repairs": [*done.repairs], "noticed": [*done.noticed], "added": [*done.added]}
+            await self.answer.end(notes, chunks)
+        else:
+            await self.answer.whole(reply.answer(self.request))
 
     async def _reply(self, *, show: bool) -> tuple[ReplyStream, ReplyReceived | RequestFailed]:
         """Read replies until one is for the client: the state of its stream, and the event for the whole."""

@@ -9,7 +9,6 @@ from typing import Any, Final, TypeAlias
 
 from toolreel.proxy._headers import passed_back
 from toolreel_core._client_requests import ClientRequest, Refusal, client_request
-from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, finite, read
 from toolreel_core._protocol import RequestFailed
 from toolreel_core._proxy import broken_in, error_in, words_of
@@ -24,7 +23,7 @@ OURS: Final = "toolreel_error"
 UPSTREAM: Final = "upstream_error"
 """The type of those that it makes of what the upstream does."""
 
-_NEVER_AGAIN: Final = {"x-should-retry": "false"}
+NEVER_AGAIN: Final = {"x-should-retry": "false"}
 """The openai SDKs obey it: the same request fails the same way."""
 
 _STATUSES: Final[Mapping[ProblemCode, int]] = {"RATE_LIMITED": 429, "CONTENT_FILTER": 400}
@@ -71,18 +70,8 @@ def refused(status: int, message: str, code: str, param: str | None = None, *, a
 
     :param allow: the method that the path takes instead
     """
-    headers = {**_NEVER_AGAIN, "allow": allow} if allow else _NEVER_AGAIN
+    headers = {**NEVER_AGAIN, "allow": allow} if allow else NEVER_AGAIN
     return Trouble(status, message, code, "invalid_request_error", param, headers)
-
-
-def misconfigured(error: ToolreelError) -> Trouble:
-    """The error of the proxy's own settings, which keep it from asking the upstream."""
-    return Trouble(502, str(error), "proxy_misconfigured", OURS, None, _NEVER_AGAIN)
-
-
-def mismatch(message: str) -> Trouble:
-    """The error of a request that is in no recording."""
-    return Trouble(422, message, "replay_mismatch", OURS, None, _NEVER_AGAIN)
 
 
 def failure(event: RequestFailed) -> Trouble:

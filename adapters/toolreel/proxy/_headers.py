@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
+
+from starlette.datastructures import Headers
 
 from toolreel._internal import ProxyConfigError
 from toolreel_core._protocol import ANTHROPIC_VERSION
 from toolreel_core._settings import WireForm
-
-Headers = Iterable[tuple[bytes, bytes]]
-"""As ASGI has them: names in lower case."""
 
 TOKEN: Final = "x-toolreel-token"  # noqa: S105 - the name of a header
 """Header with the proxy's own token, for clients whose key goes on to the upstream."""
@@ -41,15 +40,15 @@ _STAY_THERE: Final = frozenset({
 _STAY_THERE_TOO: Final = ("access-control-", "x-toolreel-")
 
 
-def passed_back(headers: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+def passed_back(headers: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The headers of an upstream for the client: all but those that are its own affair.
 
     :param headers: names in lower case
     """
     stay = _STAY_THERE | _named_by_connection(headers)
-    return tuple(
+    return [
         (name, value) for name, value in headers if name not in stay and not name.startswith(_STAY_THERE_TOO)
-    )
+    ]
 
 
 def _named_by_connection(headers: Sequence[tuple[str, str]]) -> set[str]:
@@ -57,21 +56,14 @@ def _named_by_connection(headers: Sequence[tuple[str, str]]) -> set[str]:
     return {each.strip().lower() for names in listed for each in names}
 
 
-def header(headers: Headers, name: str) -> str:
-    """The value of a header; empty without it."""
-    return next((value.decode("latin-1") for key, value in headers if key.decode("latin-1") == name), "")
-
-
 def key_in(headers: Headers) -> str:
     """The key that a client sends for the upstream; empty without one."""
-    listed = [*headers]
-    return next((value for name in KEYS if (value := header(listed, name))), "")
+    return next((value for name in KEYS if (value := headers.get(name))), "")
 
 
 def shows(headers: Headers, token: str) -> bool:
     """Whether a client shows the proxy's token, in the header for it or as its API key."""
-    listed = [*headers]
-    given = (header(listed, TOKEN), *(_without_bearer(header(listed, name)) for name in KEYS))
+    given = (headers.get(TOKEN, ""), *(_without_bearer(headers.get(name, "")) for name in KEYS))
     return any(hmac.compare_digest(each.encode(), token.encode()) for each in given)
 
 
@@ -86,10 +78,9 @@ def passed_on(
 
     :raises ProxyConfigError: if the variable of the key is not set
     """
-    listed = [(key.decode("latin-1"), value.decode("latin-1")) for key, value in headers]
-    stay = _STAY | _named_by_connection(listed)
+    stay = _STAY | _named_by_connection(headers.items())
     kept = dict[str, str]()
-    for name, value in listed:
+    for name, value in headers.items():
         if name not in stay and not name.startswith(_STAY_TOO):  # a list may have several lines
             kept[name] = f"{kept[name]}, {value}" if name in kept and name not in KEYS else value
     if token:
@@ -136,14 +127,9 @@ def is_foreign(headers: Headers, hosts: tuple[str, ...]) -> bool:
     """
     if not hosts:
         return False
-    listed = [*headers]
-    origin = header(listed, "origin")
-    named = [_host(value.decode("latin-1")) for name, value in listed if name == b"host"]
-    if len(named) != 1:
-        return True
-    return any(
-        name not in hosts for name in (*named, *([_host(origin.partition("://")[2])] if origin else ()))
-    )
+    named, origin = headers.getlist("host"), headers.get("origin")
+    places = [*named, *([origin.partition("://")[2]] if origin else ())]
+    return len(named) != 1 or any(_host(place) not in hosts for place in places)
 
 
 def _host(authority: str) -> str:

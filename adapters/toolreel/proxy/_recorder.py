@@ -14,9 +14,7 @@ from typing import Any, Final, TypeAlias
 import httpx
 
 from toolreel._internal import AdapterError, CassetteError, SecretFound
-from toolreel._journal import sealed
-from toolreel._replay import BEHIND_PROXY, recover_runs
-from toolreel._secrets import known_secrets, leaks
+from toolreel._replay import BEHIND_PROXY, recover_runs, save_journals
 from toolreel.cassette import (
     RERECORD,
     AsyncCassetteTransport,
@@ -53,27 +51,11 @@ def make_journals(cassette: Path, profile: Profile, settings: Mapping[str, Any])
     preset = Preset((BEHIND_PROXY,), config=config, provider=provider)
     try:
         runs = recover_runs(Recording.load(cassette), preset=preset, settings=settings)
-        secrets = known_secrets(os.environ)
-        if any(leaks(one.recorded.text, secrets) for one in runs):
-            return "the journal would hold what looks like a secret"
-        for number, one in enumerate(runs, 1):
-            plus = "" if number == 1 else f"+{number}"
-            _write_whole(
-                cassette.with_name(f"{cassette.stem}{plus}.journal.jsonl"), sealed(one.recorded.text)
-            )
+        ends = ("", *(f"+{number}" for number in range(2, len(runs) + 1)))
+        save_journals(runs, [cassette.with_name(f"{cassette.stem}{end}.journal.jsonl") for end in ends])
     except (ToolreelError, AdapterError, OSError) as error:
         return str(error)
     return ""
-
-
-def _write_whole(path: Path, content: bytes) -> None:
-    """Write a journal whole or not at all, wherever the process ends."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(content)
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
 
 
 # Recorded exchanges of a folder of cassettes, found by what is asked.

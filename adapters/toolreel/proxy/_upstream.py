@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -57,7 +57,8 @@ class Pieces:
         self._secrets: Final = searched_for(secrets_sent(sent.url, sent.headers, KEYS))
         self._scrub: Final = RunningBodyScrub(self._secrets)
         self._passed: Final[list[str]] = []
-        self._incoming: _Incoming | None = None
+        self._incoming: tuple[httpx.Response, AsyncIterator[bytes]] | None = None
+        self._decoder: BoundedDecoder | None = None
         self._over = False
         self.headers: Sequence[tuple[str, str]] = ()
         """Those of the response, once it has begun: names in lower case, without a key that was sent."""
@@ -83,17 +84,18 @@ class Pieces:
         incoming, self._incoming = self._incoming, None
         if incoming is not None:
             with within(self._exchange):
-                await hang_up(incoming.response, incoming.chunks)
+                await hang_up(*incoming)
 
     async def _next_piece_or_event(self) -> str | ReplyReceived | RequestFailed:
         try:
-            incoming = self._incoming or await self._begun()
-            response, decoder = incoming.response, incoming.decoder(self._limits.response_bytes)
-            async for chunk in incoming.chunks:
-                piece = self._take(self._scrub.feed(self._text.decode(decoder.feed(chunk))))
+            response, chunks = self._incoming or await self._begun()
+            encoding = response.headers.get("content-encoding", "")
+            self._decoder = self._decoder or BoundedDecoder(encoding, self._limits.response_bytes)
+            async for chunk in chunks:
+                piece = self._take(self._scrub.feed(self._text.decode(self._decoder.feed(chunk))))
                 if piece and response.is_success:
                     return piece
-            decoder.finish()
+            self._decoder.finish()
             piece = self._take(self._scrub.feed(self._text.decode(b"", final=True)) + self._scrub.close())
             if piece and response.is_success:
                 return piece
@@ -104,16 +106,16 @@ class Pieces:
             event = failure_event(0, error)
             return await self._ended(replace(event, message=scrubbed(event.message, self._secrets)))
         except (Stalled, TooLarge, UndecodableBody) as error:
-            status = self._incoming.response.status_code if self._incoming else None
+            status = self._incoming[0].status_code if self._incoming else None
             return await self._ended(error.event(0, status))
 
     def _take(self, piece: str) -> str:
         self._passed.append(piece)
         return piece
 
-    async def _begun(self) -> _Incoming:
+    async def _begun(self) -> tuple[httpx.Response, AsyncIterator[bytes]]:
         response = await self._transport.handle_async_request(self._request())
-        self._incoming = _Incoming(response)
+        self._incoming = response, async_chunks_of(response)
         self.headers = [
             (name, scrubbed(value, self._secrets)) for name, value in response.headers.multi_items()
         ]
@@ -139,21 +141,3 @@ class Pieces:
         )
         request.read()
         return request
-
-
-class _Incoming:
-    """A response that has begun."""
-
-    def __init__(self, response: httpx.Response) -> None:
-        self.response: Final = response
-        self.chunks: Final = async_chunks_of(response)
-        self._decoder: BoundedDecoder | None = None
-
-    def decoder(self, limit: int) -> BoundedDecoder:
-        """What decodes its body.
-
-        :raises UndecodableBody: if nothing here can
-        """
-        if self._decoder is None:
-            self._decoder = BoundedDecoder(self.response.headers.get("content-encoding", ""), limit)
-        return self._decoder

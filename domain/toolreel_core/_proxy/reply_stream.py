@@ -252,13 +252,15 @@ class ReplyStream:
             text=HeldText(self.text.dialects, self.text.known, begun=self.text.begun),
         )
 
-    def close(self) -> tuple[tuple[Tree, ...], Repaired]:
+    def close(self, *, shown: bool = True) -> tuple[tuple[Tree, ...], Repaired]:
         """The rest of the chunks once the body has ended, and the whole reply.
 
         There are none if the reply has a problem, which the client is told instead.
+
+        :param shown: whether the client has got the chunks before; if not, it gets none now
         """
         reply = repaired(self.body, self.request, self.profile, self.head)
-        if reply.problem:
+        if reply.problem or not shown:
             return (), reply
         choices = items_of(reply.body, "choices")
         choice = as_tree(choices[0])
