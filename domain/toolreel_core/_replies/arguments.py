@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, assert_never
-
-from returns.result import Failure, Result, Success
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 
 from toolreel_core._jsontext import (
     REPAIRS,
     ArgumentRepairs,
+    Flaw,
     Json,
     JsonText,
     SearchedText,
@@ -27,16 +26,13 @@ from toolreel_core._jsontext import (
     either,
     read,
     read_tolerant,
+    skip,
     sorted_text,
     sound,
     value_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.warning_codes import WarningCode
-
-if TYPE_CHECKING:
-    from toolreel_core._jsontext import Style, Value
-
 
 # The closing fence is as long as the opening one, so that a fence may quote a shorter one.
 _FENCE: Final = lazy_pattern(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
@@ -120,27 +116,24 @@ class Unreadable(NamedTuple):
     codes: tuple[WarningCode, ...] = ()
 
 
-def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Result[Reading, Unreadable]:
+def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Reading | Unreadable:
     """Parse a text as JSON, with the repairs that ``repairs`` allows.
 
-    >>> read_text("{'n': 1,}", max_depth=64, repairs="safe").unwrap()
+    >>> read_text("{'n': 1,}", max_depth=64, repairs="safe")
     Reading(tree={'n': 1}, codes=('ARGUMENTS_REPAIRED',))
-    >>> read_text("{'n': 1", max_depth=64, repairs="lenient").failure().why
+    >>> read_text("{'n': 1", max_depth=64, repairs="lenient").why
     'Expecting property name enclosed in double quotes at line 1, column 2'
     """
-    return _parse_strictly(text, max_depth).lash(
-        lambda flaw: (
-            Failure(flaw)
-            if flaw.codes or repairs == "strict"
-            else _parse_by_repairs(text.strip(), max_depth, repairs, flaw)
-        )
-    )
+    found = _parse_strictly(text, max_depth)
+    if isinstance(found, Reading) or found.codes or repairs == "strict":
+        return found
+    return _parse_by_repairs(text.strip(), max_depth, repairs, found)
 
 
-def _parse_strictly(text: str, max_depth: int) -> Result[Reading, Unreadable]:
+def _parse_strictly(text: str, max_depth: int) -> Reading | Unreadable:
     """Parse a text without repairs; the last of repeated keys wins, and is reported."""
     # Nearly every text is parsed once. The second attempt tells a repeated key from text that is not JSON.
-    return (
+    return either(
         read(text, max_depth=max_depth, unique_keys=True)
         .map(Reading)
         .lash(
@@ -176,22 +169,20 @@ _IN_JSON: Final = frozenset({"repeated_keys"})
 
 def _parse_by_repairs(
     text: str, max_depth: int, repairs: ArgumentRepairs, why: Unreadable
-) -> Result[Reading, Unreadable]:
+) -> Reading | Unreadable:
     """Remove what surrounds the JSON, step by step, until the text parses; then repair what remains."""
     codes: tuple[WarningCode, ...] = ()
     if text.startswith("<") and (given := in_elements(text)):
-        return Success(Reading(given, ("ARGUMENTS_REPAIRED",)))
+        return Reading(given, ("ARGUMENTS_REPAIRED",))
     for code, unwrap in _UNWRAPPINGS:
         changed = unwrap(text)
         if changed == text:
             continue
         text, codes = changed, (*codes, code)
         # After each step a strict parse comes first, so that a sound payload in a fence is not "repaired".
-        found = either(_parse_strictly(text, max_depth))
+        found = _parse_strictly(text, max_depth)
         if isinstance(found, Reading):
-            return Success(Reading(found.tree, (*codes, *found.codes)))
-    from toolreel_core._jsontext import REPAIRS, Style  # noqa: PLC0415 - few texts need a repair
-
+            return Reading(found.tree, (*codes, *found.codes))
     values, count, rest, commented = _values_in_a_row(
         sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth)
     )
@@ -199,21 +190,21 @@ def _parse_by_repairs(
     # Prose after the object is harmless when lenient, but another brace may be a second, broken object.
     left_over = "{" in trailing if repairs == "lenient" else trailing.strip()
     if not values or left_over or (rest and not isinstance(values[0].tree, Mapping)):
-        return Failure(why)
+        return why
     if any("non_finite" in value.repairs for value in values):
-        return Failure(why._replace(codes=("NON_FINITE_NUMBER",)))
+        return why._replace(codes=("NON_FINITE_NUMBER",))
     # Gateways replay a call into the same stream (codex-lb#284). Objects that differ are two calls whose
     # boundary was lost, and choosing one would run a call that nobody asked for.
     if len(values) > 1 and len({sorted_text(value.tree) for value in values}) > 1:
         differ = f"{count} objects in a row that are not the same"
-        return Failure(Unreadable(differ, ("ARGUMENTS_CONCATENATED",)))
+        return Unreadable(differ, ("ARGUMENTS_CONCATENATED",))
     done: Mapping[WarningCode, bool] = {
         "ARGUMENTS_REPAIRED": commented or any(value.repairs - _IN_JSON for value in values),
         "ARGUMENTS_CONCATENATED": count > 1,
         "ARGUMENTS_TRAILING_TEXT": bool(rest),
         "ARGUMENTS_DUPLICATE_KEYS": "repeated_keys" in values[0].repairs,
     }
-    return Success(Reading(values[0].tree, (*codes, *(code for code, was in done.items() if was))))
+    return Reading(values[0].tree, (*codes, *(code for code, was in done.items() if was)))
 
 
 _MOST_OBJECTS: Final = 1_000
@@ -225,8 +216,6 @@ def _values_in_a_row(text: str, style: Style) -> tuple[Sequence[Value], int, str
 
     Behind them their number with the copies, the rest, and whether there are comments.
     """
-    from toolreel_core._jsontext import Flaw, SearchedText, skip, value_at  # noqa: PLC0415 - as above
-
     source = SearchedText(text)
     values: list[Value] = []
     end = count = 0
@@ -340,7 +329,7 @@ def _arguments_of_text(text: str, max_depth: int, repairs: ArgumentRepairs, leve
     """The arguments in a text: those of an object, or of a string that holds the JSON text of one."""
     if not text.strip() and repairs != "strict":
         return _EMPTY, ()
-    found = either(read_text(text, max_depth=max_depth, repairs=repairs))
+    found = read_text(text, max_depth=max_depth, repairs=repairs)
     if isinstance(found, Unreadable):
         return ArgumentError("ARGUMENTS_INVALID_JSON", found.why), found.codes
     tree, codes = found.tree, found.codes
@@ -397,8 +386,6 @@ _BRACE: Final = lazy_pattern(r"\{")
 _OBJECT: Final = lazy_pattern(r"\{\s*+[\"'}]")
 _ATTEMPTS: Final = 64
 """Maximum braces tried: the text comes from outside."""
-_STRING_LEVELS: Final = 2
-"""How many layers of JSON inside a JSON string are decoded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,14 +410,13 @@ def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answer
     :param repairs: with ``strict``, only a text that is JSON as a whole counts
     """
     said = text if repairs == "strict" else without_thoughts(text)
-    found = either(read_text(said, max_depth=max_depth, repairs=repairs))
+    found = read_text(said, max_depth=max_depth, repairs=repairs)
     if isinstance(found, Reading):
         return Answers((_decode_json_string(found, max_depth, repairs),), whole=True)
     if repairs == "strict":
         return Answers((), whole=False, why=found.why)
     blocks = (
-        either(read_text(block["body"], max_depth=max_depth, repairs=repairs))
-        for block in _CODE_BLOCK.finditer(said)
+        read_text(block["body"], max_depth=max_depth, repairs=repairs) for block in _CODE_BLOCK.finditer(said)
     )
     fenced = [block for block in blocks if isinstance(block, Reading)]
     within = fenced or _objects_between_words(said, max_depth, repairs)
@@ -446,12 +432,12 @@ def without_thoughts(text: str) -> str:
 
 
 def _decode_json_string(
-    reading: Reading, max_depth: int, repairs: ArgumentRepairs, levels: int = _STRING_LEVELS
+    reading: Reading, max_depth: int, repairs: ArgumentRepairs, levels: int = _LEVELS
 ) -> Reading:
     """The reading of JSON text inside a JSON string, if the string holds an object or a list."""
     if repairs == "strict" or not levels or not isinstance(reading.tree, str):
         return reading
-    inner = either(read_text(reading.tree, max_depth=max_depth, repairs=repairs))
+    inner = read_text(reading.tree, max_depth=max_depth, repairs=repairs)
     if not isinstance(inner, Reading) or not isinstance(inner.tree, str | Mapping | list):
         return reading
     inner = _decode_json_string(inner, max_depth, repairs, levels - 1)

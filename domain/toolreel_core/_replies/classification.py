@@ -190,34 +190,19 @@ Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "e
 FinishProblem: TypeAlias = Literal["MALFORMED_FUNCTION_CALL", "CONTEXT_OVERFLOW"]
 """Problems that some finish reasons report in addition to their :data:`Finish`."""
 
-# OpenAI's words first, then Anthropic's, Gemini's, GLM's ("sensitive"), DeepSeek's
-# ("insufficient_system_resource") and those of local servers.
-_FINISH: Final[Mapping[str, Finish]] = {
-    **dict.fromkeys(("stop", "end_turn", "eos", "eos_token", "stop_sequence", "completed"), "stop"),
-    **dict.fromkeys(("tool_calls", "function_call", "tool_use"), "tool_calls"),
-    **dict.fromkeys(
-        ("length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded"),
-        "length",
-    ),
-    # Gemini's, Bedrock's and Cohere's after those of OpenAI and GLM (mozilla-ai/any-llm#1202).
-    **dict.fromkeys(
-        (
-            *("content_filter", "content_filtered", "contentfilter", "sensitive", "safety", "refusal"),
-            *("recitation", "prohibited_content", "blocklist", "spii", "image_safety", "image_recitation"),
-            *("image_prohibited_content", "model_armor", "guardrail_intervened", "guardrail", "guardrails"),
-            *("moderation", "policy_violation", "error_toxic", "blocked"),
-        ),
-        "content_filter",
-    ),
-    **dict.fromkeys(
-        (
-            *("error", "network_error", "internal_error", "server_error", "insufficient_system_resource"),
-            *("abort", "aborted", "cancel", "cancelled", "canceled", "interrupted", "timeout", "timed_out"),
-            *("time_limit", "expired", "failed"),
-        ),
-        "error",
-    ),
+# OpenAI's words first, then Anthropic's, Gemini's, Bedrock's and Cohere's (mozilla-ai/any-llm#1202), GLM's
+# ("sensitive"), DeepSeek's ("insufficient_system_resource") and those of local servers.
+_FINISH_WORDS: Final[Mapping[Finish, str]] = {
+    "stop": "stop end_turn eos eos_token stop_sequence completed",
+    "tool_calls": "tool_calls function_call tool_use",
+    "length": "length max_tokens max_output_tokens model_length model_context_window_exceeded",
+    "content_filter": """content_filter content_filtered contentfilter sensitive safety refusal recitation
+        prohibited_content blocklist spii image_safety image_recitation image_prohibited_content model_armor
+        guardrail_intervened guardrail guardrails moderation policy_violation error_toxic blocked""",
+    "error": """error network_error internal_error server_error insufficient_system_resource abort aborted
+        cancel cancelled canceled interrupted timeout timed_out time_limit expired failed""",
 }
+_FINISH: Final = {word: finish for finish, words in _FINISH_WORDS.items() for word in words.split()}
 _MALFORMED: Final = "malformed_function_call"
 """Gemini's word, which its compatible endpoint gives as ``function_call_filter: MALFORMED_FUNCTION_CALL``."""
 _REFUSAL: Final = "refusal"
@@ -239,11 +224,6 @@ def problem_of(word: Json) -> FinishProblem | None:
     if _MALFORMED in plain:
         return "MALFORMED_FUNCTION_CALL"
     return "CONTEXT_OVERFLOW" if plain == _OVERFLOW else None
-
-
-def says_what_went_wrong(word: Json) -> bool:
-    """Whether a finish reason alone explains why there is no message."""
-    return finish_of(word) in {"length", "content_filter", "error"}
 
 
 def _normalized_word(word: Json) -> str:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, sound
+from toolreel_core._replies.warning_codes import WarningCode
 
 _SAME: Final = ("type", "id")
 """What tells a value that begins from another one at the same index."""
@@ -21,11 +22,14 @@ _LONGEST: Final = 10
 """Digits from which a number sent as text is ignored."""
 
 
+DeltaKind: TypeAlias = Literal["content", "reasoning", "tool_call"]
+
+
 @dataclass(frozen=True, slots=True)
 class Delta:
     """A chunk of a reply, for display while it arrives."""
 
-    kind: Literal["content", "reasoning", "tool_call"]
+    kind: DeltaKind
     text: str
     """Never empty; for a tool call first the name, then chunks of the arguments."""
     index: int = 0
@@ -150,10 +154,6 @@ class Assembly:
                 value[key] = "".join([before if isinstance(before, str) else "", *pieces])
             yield value
 
-    def before(self, place: int, kind: str) -> int:
-        """How many values of a type stand before a place."""
-        return sum(value.get("type") == kind for at, value in self.begun.items() if at < place)
-
 
 def _has_text_under(value: Tree, key: str) -> bool:
     """Whether a whole value has a text under a key, by itself or in its parts: gateways send empty parts."""
@@ -202,21 +202,30 @@ class Events:
 class BlockEvents(Events):
     """Events of the forms whose replies consist of blocks or items."""
 
+    call_type: ClassVar[str]
     assembly: Assembly = field(default_factory=Assembly)
     """The blocks or items."""
 
-    def has(self, kind: str) -> bool:
-        """Whether there is a value of a type."""
-        return any(value.get("type") == kind for value in self.assembly.values())
+    def calls(self) -> bool:
+        """Whether there is a call in it."""
+        return any(value.get("type") == self.call_type for value in self.assembly.begun.values())
 
-    def announced(self, kind: str, name: str, id_: Json) -> tuple[Delta, ...]:
-        """What to display of a call that begins."""
-        number = self.assembly.before(self.assembly.latest, kind)
-        return (Delta("tool_call", sound(name), number, id_ if isinstance(id_, str) else "", sound(name)),)
+    def shown(
+        self, kind: DeltaKind | None, text: Json, id_: Json = "", *, named: bool = False
+    ) -> tuple[Delta, ...]:
+        """What to display of a text of the newest block or item, if it is displayed.
 
-    def arguments(self, kind: str, text: str) -> tuple[Delta, ...]:
-        """What to display of a piece of a call's arguments."""
-        return (Delta("tool_call", sound(text), self.assembly.before(self.assembly.latest, kind)),)
+        :param id_: of a call that begins
+        :param named: whether the text is the name of a call
+        """
+        if kind is None or not isinstance(text, str) or not text:
+            return ()
+        text = sound(text)
+        if kind != "tool_call":
+            return (Delta(kind, text),)
+        at, begun = self.assembly.latest, self.assembly.begun.items()
+        number = sum(value.get("type") == self.call_type for place, value in begun if place < at)
+        return (Delta(kind, text, number, id_ if isinstance(id_, str) else "", text if named else ""),)
 
 
 def type_of(value: Tree) -> str:
@@ -225,14 +234,17 @@ def type_of(value: Tree) -> str:
     return given if isinstance(given, str) else ""
 
 
-class Translated(NamedTuple):
-    """A body in the chat-completions form."""
+class ReadAsChat(NamedTuple):
+    """A body in the chat-completions form, and what was noticed."""
 
     body: Json
+    codes: tuple[WarningCode, ...] = ()
     carry: JsonText = NOTHING
     """What has to go back with the message in the form that it came in: a JSON object."""
     paused: bool = False
     """Whether the server has paused its turn, and goes on when the message is sent back."""
+    own: Json = None
+    """The body in its own form, as if it had not been streamed; null if that is chat completions."""
 
 
 def completion(head: Tree, content: str, finish: Json, *, role: Json = "assistant", **parts: Json) -> Tree:

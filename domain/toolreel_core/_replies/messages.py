@@ -20,14 +20,14 @@ from toolreel_core._jsontext import (
     finite,
     items_of,
     read,
-    sound,
     tree_at,
 )
 from toolreel_core._replies.event_assembly import (
     Assembly,
     BlockEvents,
     Delta,
-    Translated,
+    DeltaKind,
+    ReadAsChat,
     completion,
     number_in,
     type_of,
@@ -50,10 +50,10 @@ _FINISHES: Final[Mapping[str, str]] = {
 _REFUSED: Final = "The model refuses to answer."
 
 
-def chat_of_message(body: Json) -> Translated:
+def chat_of_message(body: Json) -> ReadAsChat:
     """The reply as a chat completion; unchanged if it is none of this form."""
     if not isinstance(body, Mapping) or "content" not in body or "choices" in body:
-        return Translated(body)
+        return ReadAsChat(body)
     blocks = _content_blocks(body["content"])
     calls: list[Json] = []
     texts: dict[str, list[str]] = {"text": [], "thinking": []}
@@ -96,7 +96,7 @@ def chat_of_message(body: Json) -> Translated:
         tool_calls=calls,
         refusal=refusal,
     )
-    return Translated(chat, carried_in_messages(blocks), paused=reason == _PAUSED)
+    return ReadAsChat(chat, carry=carried_in_messages(blocks), paused=reason == _PAUSED)
 
 
 def whole_blocks(body: Tree) -> list[Tree]:
@@ -150,6 +150,8 @@ def _joined_block(block: Tree) -> Tree:
     return {**rest, "input": given} if isinstance(given, Mapping) else rest
 
 
+_SHOWN: Final[Mapping[str, DeltaKind]] = {"text": "content", "thinking": "reasoning", "tool_use": "tool_call"}
+"""How the text of a block is displayed."""
 _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
@@ -163,6 +165,8 @@ _DELTAS: Final[Mapping[str, tuple[str, str]]] = {
 @dataclass(frozen=True, slots=True)
 class MessageEvents(BlockEvents):
     """What the events so far say; it is complete when the reason why the reply ended is known."""
+
+    call_type = "tool_use"
 
     def heard(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         """After one more event, and what to display of it."""
@@ -191,10 +195,6 @@ class MessageEvents(BlockEvents):
             case _:
                 return self, ()
 
-    def calls(self) -> bool:
-        """Whether there is a call in it."""
-        return self.has("tool_use")
-
     def blocks(self) -> tuple[tuple[int, Tree], ...]:
         """The blocks so far, each with its place."""
         whole = whole_blocks({"content": [*self.assembly.values()]})
@@ -207,15 +207,9 @@ class MessageEvents(BlockEvents):
     def _begin_block(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         block = tree_at(event, "content_block")
         at = replace(self, assembly=self.assembly.open(block, number_in(event, "index")))
-        match block:
-            case {"type": "text", "text": str() as text} if text:
-                return at, (Delta("content", sound(text)),)
-            case {"type": "thinking", "thinking": str() as text} if text:
-                return at, (Delta("reasoning", sound(text)),)
-            case {"type": "tool_use", "name": str() as name} if name:
-                return at, at.announced("tool_use", name, block.get("id"))
-            case _:
-                return at, ()
+        kind = type_of(block)
+        text = block.get("name" if kind == "tool_use" else kind)
+        return at, at.shown(_SHOWN.get(kind), text, block.get("id"), named=True)
 
     def _add_delta(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         delta = tree_at(event, "delta")
@@ -233,15 +227,9 @@ class MessageEvents(BlockEvents):
         if not isinstance(text, str):
             return self, ()
         at = replace(self, assembly=blocks.add(blocks.latest, key, text))
-        match key:
-            case "text":
-                return at, (Delta("content", sound(text)),)
-            case "thinking":
-                return at, (Delta("reasoning", sound(text)),)
-            case "partial_json" if type_of(blocks.begun[blocks.latest]) in {"tool_use", ""}:
-                return at, at.arguments("tool_use", text)
-            case _:
-                return at, ()
+        # Neither signatures are displayed nor the input of tools that the server runs.
+        shown = key != "signature" and type_of(blocks.begun[blocks.latest]) in {kind, ""}
+        return at, at.shown(_SHOWN[kind] if shown else None, text)
 
     def _end_message(self, event: Tree) -> MessageEvents:
         delta = {key: value for key, value in tree_at(event, "delta").items() if value is not None}

@@ -12,8 +12,8 @@ from toolreel_core._replies.classification import (
     Problem,
     bare_error,
     error_in,
+    finish_of,
     in_list,
-    says_what_went_wrong,
 )
 from toolreel_core._replies.tool_calls import ToolCall
 from toolreel_core._replies.warning_codes import WarningCode
@@ -266,7 +266,7 @@ def _message_in_choice(choice: Json, found: FoundMessage) -> FoundMessage:
     message, codes = _message_of_choice(choice)
     problem = found.problem or error_in(choice) or error_in(message or {})
     if message is None:
-        explained = says_what_went_wrong(choice.get("finish_reason"))
+        explained = finish_of(choice.get("finish_reason")) in {"length", "content_filter", "error"}
         return replace(found, choice=choice, problem=problem or (None if explained else _NO_MESSAGE))
     role = message.get("role")
     if role is not None and role != "assistant":

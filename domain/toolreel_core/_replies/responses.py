@@ -19,13 +19,13 @@ from toolreel_core._jsontext import (
     canonical,
     finite,
     items_of,
-    sound,
     tree_at,
 )
 from toolreel_core._replies.event_assembly import (
     BlockEvents,
     Delta,
-    Translated,
+    DeltaKind,
+    ReadAsChat,
     completion,
     number_in,
     type_of,
@@ -43,10 +43,10 @@ _INCOMPLETE: Final[Mapping[Json, str]] = {
 """The finish reason for each reason why a response is incomplete."""
 
 
-def chat_of_response(body: Json) -> Translated:
+def chat_of_response(body: Json) -> ReadAsChat:
     """The reply as a chat completion; unchanged if it is none of this form."""
     if not isinstance(body, Mapping) or "output" not in body or "choices" in body:
-        return Translated(body)
+        return ReadAsChat(body)
     items = [*_output_items(body["output"])] or [*_output_items(body.get("output_text"))]
     run = _calls_run_by_server(items)
     calls = [called for item in items if item.get("call_id") not in run and (called := _chat_call(item))]
@@ -68,7 +68,7 @@ def chat_of_response(body: Json) -> Translated:
         tool_calls=calls,
         refusal=_joined_texts(refusals),
     )
-    return Translated(chat, carried_in_responses(items))
+    return ReadAsChat(chat, carry=carried_in_responses(items))
 
 
 def whole_items(body: Tree) -> list[Tree]:
@@ -159,14 +159,14 @@ def carried_in_responses(items: Sequence[Tree]) -> JsonText:
     return canonical(finite({RESPONSES_ITEMS: kept}))
 
 
-_PIECES: Final[Mapping[str, tuple[str, str]]] = {
-    "response.output_text": ("message", "text"),
-    "response.refusal": ("message", "refusal"),
-    "response.reasoning_text": ("reasoning", "text"),
-    "response.reasoning_summary_text": ("reasoning", "summary_text"),
-    "response.function_call_arguments": ("function_call", "arguments"),
+_PIECES: Final[Mapping[str, tuple[str, str, DeltaKind | None]]] = {
+    "response.output_text": ("message", "text", "content"),
+    "response.refusal": ("message", "refusal", None),
+    "response.reasoning_text": ("reasoning", "text", "reasoning"),
+    "response.reasoning_summary_text": ("reasoning", "summary_text", "reasoning"),
+    "response.function_call_arguments": ("function_call", "arguments", "tool_call"),
 }
-"""The type of the item that each ``.delta`` and ``.done`` belongs to, and the key of its text."""
+"""The type of the item that each ``.delta`` and ``.done`` belongs to, the key and the display of its text."""
 _HOMES: Final = {"text": "content", "refusal": "content", "summary_text": "summary", "arguments": "arguments"}
 """Where the texts of these keys are in a whole item."""
 _PARTS: Final = ("content_index", "summary_index")
@@ -184,6 +184,8 @@ _BEGINS: Final = frozenset({"response.created", "response.in_progress", "respons
 class ResponseEvents(BlockEvents):
     """What the events so far say."""
 
+    call_type = "function_call"
+
     def heard(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
         """After one more event, and what to display of it."""
         kind = type_of(event)
@@ -196,10 +198,8 @@ class ResponseEvents(BlockEvents):
         item, index = tree_at(event, "item"), _output_index(event)
         if kind == "response.output_item.added":
             at = replace(self, assembly=self.assembly.open(item, index, _item_ids(item)))
-            name = item.get("name") if type_of(item) == "function_call" else None
-            if isinstance(name, str) and name:
-                return at, at.announced("function_call", name, item.get("call_id"))
-            return at, ()
+            called: DeltaKind | None = "tool_call" if type_of(item) == "function_call" else None
+            return at, at.shown(called, item.get("name"), item.get("call_id"), named=True)
         if kind == "response.output_item.done":
             place = self.assembly.place(index, _item_ids(item))
             if place is None or type_of(self.assembly.begun[place]) not in {type_of(item), ""}:
@@ -208,10 +208,6 @@ class ResponseEvents(BlockEvents):
         if kind == "error" or event.get("error"):
             return self.failed(event), ()
         return self._add_delta(event)
-
-    def calls(self) -> bool:
-        """Whether there is a call in it."""
-        return self.has("function_call")
 
     def blocks(self) -> tuple[tuple[int, Tree], ...]:
         """The items so far, each with its place."""
@@ -228,7 +224,7 @@ class ResponseEvents(BlockEvents):
 
     def _add_delta(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
         name, _, ending = type_of(event).rpartition(".")
-        kind, key = _PIECES.get(name, ("", ""))
+        kind, key, display = _PIECES.get(name, ("", "", None))
         text = event.get("delta") if ending == "delta" else event.get(key.removeprefix("summary_"))
         if not key or not isinstance(text, str) or not text or ending not in {"delta", "done"}:
             return self, ()
@@ -238,16 +234,7 @@ class ResponseEvents(BlockEvents):
         known = self.assembly.has(place, key, part)
         added = self.assembly.add(place, key, text, of=kind, part=part, whole=ending == "done")
         at = replace(self, assembly=added)
-        return at, () if known and ending == "done" else at._text_deltas(kind, key, text)
-
-    def _text_deltas(self, kind: str, key: str, text: str) -> tuple[Delta, ...]:
-        match kind:
-            case "function_call":
-                return self.arguments(kind, text)
-            case "reasoning":
-                return (Delta("reasoning", sound(text)),)
-            case _:
-                return () if key == "refusal" else (Delta("content", sound(text)),)
+        return at, () if known and ending == "done" else at.shown(display, text)
 
     def _place_of_delta(self, index: int | None, item_id: str, kind: str) -> int:
         """Where a piece belongs: to the item that it names, else to the newest one of its kind."""

@@ -20,6 +20,7 @@ from toolreel_core._jsontext import (
     ArgumentRepairs,
     Json,
     JsonText,
+    as_tree,
     canonical,
     finite,
     in_order,
@@ -221,8 +222,7 @@ def entries_in(
         found = _join_entries(found, bare, "CALLS_IN_CONTENT_PARTS")
     legacy = message.get("function_call")
     if isinstance(legacy, dict) and any(legacy.values()):
-        only = _read_entries([{"function": legacy}])
-        only = only._replace(entries=tuple(entry._replace(provenance="legacy") for entry in only.entries))
+        only = _read_entries([{"function": legacy, "provenance": "legacy"}])
         found = _join_entries(found, only, "LEGACY_FUNCTION_CALL")
     return found
 
@@ -297,15 +297,15 @@ def _read_entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
     arguments = next((each for each in places if each is not None), None)
     in_function = value.get("function") is function and _called_name(function)
     documented = in_function and (given is not None or arguments is None)
-    # Response transforms that read calls from text set the provenance.
-    provenance = value.get("provenance")
-    from_text = isinstance(provenance, str) and provenance.startswith("text:")
+    # Response transforms that read calls from text set the provenance, as we do for a legacy call.
+    given_provenance = value.get("provenance")
+    known = isinstance(given_provenance, str) and given_provenance.startswith(("text:", "legacy"))
     return CallEntry(
         # In the shape of the Responses API the result goes back under `call_id`; `id` is that of the item.
         value.get("call_id") or value.get("id", function.get("id")),
         name,
         given if documented else arguments,
-        str(provenance) if from_text else "structured",
+        str(given_provenance) if known else "structured",
         of_call(value, function),
         () if documented else ("MISSING_FUNCTION_WRAPPER",),
     )
@@ -333,25 +333,23 @@ def unbundled(
         return (entry,)
     identity, codes = native_id(entry.id)
     codes = ("MULTI_TOOL_USE_EXPANDED", *entry.codes, *codes, *bundled.warnings)
-    bundle = entry._replace(id=identity, codes=codes)
-    calls = [_bundled_call(bundle, place, use) for place, use in enumerate(uses)]
-    whole = [call for call in calls if call is not None]
-    # All or nothing: if one use cannot be read, none runs and the model gets an error for the bundle.
-    return tuple(whole) if whole and len(whole) == len(calls) else (entry,)
-
-
-def _bundled_call(entry: CallEntry, place: int, use: Json) -> CallEntry | None:
-    name = use.get("recipient_name") if isinstance(use, Mapping) else None
-    if not isinstance(use, Mapping) or not isinstance(name, str) or not name.strip():
-        return None
-    parameters = use.get("parameters")
-    return entry._replace(
-        id=f"{entry.id}_{place}" if entry.id else None,
-        name=name,
-        arguments=canonical(parameters) if isinstance(parameters, Mapping) else parameters,
-        # Opaque fields belong to the entry; sent twice, a signature would be rejected.
-        carry=NOTHING if place else entry.carry,
-    )
+    bundle = entry._replace(codes=codes)
+    calls: list[CallEntry] = []
+    for place, use in enumerate(uses):
+        match use:
+            case {"recipient_name": str() as name} if name.strip():
+                parameters = as_tree(use).get("parameters")
+                call = bundle._replace(
+                    id=f"{identity}_{place}" if identity else None,
+                    name=name,
+                    arguments=canonical(parameters) if isinstance(parameters, Mapping) else parameters,
+                    # Opaque fields belong to the entry; sent twice, a signature would be rejected.
+                    carry=NOTHING if place else entry.carry,
+                )
+                calls.append(call)
+            case _:  # all or nothing: then none runs, and the model gets an error for the bundle
+                return (entry,)
+    return tuple(calls) or (entry,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,9 +383,6 @@ class CallsRead(NamedTuple):
     """Why entries that were intended as calls are not calls."""
 
 
-_NO_CALLS: Final = CallsRead()
-
-
 def calls_in(
     message: Mapping[str, Json],
     *,
@@ -405,8 +400,6 @@ def calls_in(
     :param repairs: with ``strict``, only calls in the documented place and with exact names count
     """
     found = entries_in(message, outside=outside, parts=parts)
-    if not found.entries and not found.codes:
-        return _NO_CALLS
     strict = repairs == "strict"
     if strict:
         entries = [entry for entry in found.entries if not entry.codes]

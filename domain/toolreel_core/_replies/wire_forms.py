@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias, assert_never
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, read
+from toolreel_core._jsontext import Json, Tree, as_tree, read
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.chat_events import ChatEvents, choices_of, delta_of, deltas_of
 from toolreel_core._replies.classification import STREAM_CUT
-from toolreel_core._replies.event_assembly import Delta, Translated
+from toolreel_core._replies.event_assembly import Delta, ReadAsChat
 from toolreel_core._replies.messages import MessageEvents, chat_of_message
 from toolreel_core._replies.normalize import BLANK, FIELDS, is_stream
 from toolreel_core._replies.responses import ResponseEvents, chat_of_response
@@ -145,19 +145,6 @@ def _frame_of_data(data: str) -> tuple[Frame, ...] | None:
     )
 
 
-class ReadAsChat(NamedTuple):
-    """A body in the chat-completions form, and what was noticed."""
-
-    body: Json
-    codes: tuple[WarningCode, ...] = ()
-    carry: JsonText = NOTHING
-    """What has to go back with the message; see :class:`Translated`."""
-    paused: bool = False
-    """Whether the server goes on when the message is sent back."""
-    own: Json = None
-    """The body in its own form, as if it had not been streamed; null if that is chat completions."""
-
-
 def as_chat(body: str, form: WireForm = "chat_completions") -> ReadAsChat:
     """A body as chat completions would have it, and as if it had not been streamed.
 
@@ -173,8 +160,7 @@ def as_chat(body: str, form: WireForm = "chat_completions") -> ReadAsChat:
     if is_stream(body):
         stream = stream_in(form).feed(body)[0].close()[0]
         own, codes = stream.whole(), ("STREAM_FRAME_LOST",) if stream.lost else ()
-    chat, carry, paused = _FORMS[form][1](own)
-    return ReadAsChat(chat, codes, carry, paused, None if is_chat else own)
+    return _FORMS[form][1](own)._replace(codes=codes, own=None if is_chat else own)
 
 
 def form_in(body: str) -> WireForm | None:
@@ -205,7 +191,7 @@ def deltas_in(body: str, form: WireForm = "chat_completions", *, whole: bool) ->
 
 
 _FORMS: Final = {
-    "chat_completions": (ChatEvents, Translated),
+    "chat_completions": (ChatEvents, ReadAsChat),
     "messages": (MessageEvents, chat_of_message),
     "responses": (ResponseEvents, chat_of_response),
 }

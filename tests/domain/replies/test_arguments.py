@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from tests.strategies import json_values
-from toolreel_core._jsontext import ArgumentRepairs, Json, canonical, either
+from toolreel_core._jsontext import ArgumentRepairs, Json, canonical
 from toolreel_core._replies import (
     ArgumentError,
     Reading,
@@ -18,7 +18,7 @@ from toolreel_core._replies import (
 
 
 def reading(text: str, repairs: ArgumentRepairs = "safe") -> Reading | Unreadable:
-    return either(read_text(text, max_depth=64, repairs=repairs))
+    return read_text(text, max_depth=64, repairs=repairs)
 
 
 def refused(text: str, repairs: ArgumentRepairs = "safe") -> Unreadable:
