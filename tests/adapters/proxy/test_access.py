@@ -18,10 +18,8 @@ from tests.adapters.proxy.test_chat import ASKED, saying
 from tests.servers.chat_server import serving
 from tests.servers.proxy_server import ProxyServer, proxying, served
 from toolreel._internal import listening
-from toolreel.presets import shipped
-from toolreel.proxy import Limits, ProxySettings, Route, Routes, proxy_app
+from toolreel.proxy import Limits, ProxySettings, Route, proxy_app
 from toolreel_core._plan import Preset
-from toolreel_core._settings import WireForm
 
 BODY = {"model": "m", "messages": ASKED}
 
@@ -130,19 +128,6 @@ def test_what_nobody_has_thought_of_is_an_error_with_a_traceback_in_the_log(
     (record,) = [each for each in caplog.records if each.name == "toolreel.proxy" and each.exc_info]
     assert record.exc_info
     assert isinstance(record.exc_info[1], RuntimeError)
-
-
-@pytest.mark.parametrize(
-    ("name", "form", "url"),
-    [
-        ("openai_responses", "responses", "http://nowhere.invalid/v1/responses"),
-        ("anthropic_messages", "messages", "http://nowhere.invalid/v1/messages"),
-    ],
-)
-def test_a_preset_of_another_wire_form_decides_where_requests_go(name: str, form: WireForm, url: str) -> None:
-    route = Route("http://nowhere.invalid", preset=lambda _: shipped().get(name))
-    assert Routes((route,)).profile(route, "m").provider.wire_form == form
-    assert route.url(form) == url
 
 
 def test_what_a_connection_names_stays_here() -> None:

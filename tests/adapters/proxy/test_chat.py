@@ -167,21 +167,6 @@ def test_a_server_that_is_not_there_is_an_error() -> None:
     assert caught.value.status_code == 502
 
 
-@pytest.mark.parametrize(
-    ("content", "status", "code"),
-    [
-        ("[]", 400, "invalid_request"),
-        ('{"messages":[]}', 400, "invalid_request"),
-        ("x" * 2_000, 413, "request_too_large"),
-    ],
-)
-def test_a_request_that_is_none_is_refused(content: str, status: int, code: str) -> None:
-    with serving() as server, proxying(to(server, request_bytes=1_000)) as proxy:
-        response = httpx.post(f"{proxy.url}/chat/completions", content=content)
-    assert (response.status_code, response.json()["error"]["code"]) == (status, code)
-    assert response.headers.get("x-should-retry") == "false"
-
-
 def test_a_client_that_leaves_ends_the_upstreams_work() -> None:
     with (
         serving(streaming(chunk("Four"), 600.0, ends=False), Answer(delay=600.0)) as server,
@@ -231,15 +216,6 @@ def test_what_costs_a_request_is_done_where_it_is_wanted(stream: bool) -> None:
     assert proxy.log[0]["added"] == ["retry", "recover_empty", "correct_arguments"]
     told = json.loads(server.seen[3].body)["messages"]
     assert [each["role"] for each in told] == ["user", "user", "assistant", "tool"]
-
-
-def test_nothing_is_added_unasked() -> None:
-    for answer in (replying({"error": {"message": "Busy."}}, 503), saying(""), calling('{"name": 4}')):
-        with serving(answer) as server, proxying(to(server)) as proxy:
-            httpx.post(
-                f"{proxy.url}/chat/completions", json={"model": "m", "messages": ASKED, "tools": TOOLS}
-            )
-        assert proxy.log[0]["added"] == []
 
 
 # A client that drops reasoning works with an upstream that refuses calls without it.

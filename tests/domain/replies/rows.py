@@ -40,7 +40,8 @@ def reply_of_row(row: dict[str, Any]) -> dict[str, Json]:
     """What is read in the body of a row, less what is empty; of a stream, also what is shown at once."""
     config = LoopConfig.of(row.get("config", {}))
     if "frames" not in row:
-        reply = normalize_reply(body_of_row(row), tools=TOOLS, config=config, turn=3)
+        earlier = row.get("earlier", ())
+        reply = normalize_reply(body_of_row(row), tools=TOOLS, config=config, turn=3, earlier=earlier)
         return {key: value for key, value in _in_words(reply).items() if value}
     form, frames = row.get("form", "chat_completions"), row["frames"]
     text = "".join(frame if isinstance(frame, str) else f"data: {canonical(frame)}\n\n" for frame in frames)

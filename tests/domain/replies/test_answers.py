@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples import worked
 from tests.strategies import json_values
 from toolreel_core._jsontext import ArgumentRepairs, Json, canonical
 from toolreel_core._replies import Answers, answers_in
@@ -24,45 +25,13 @@ def test_json_as_a_whole_is_one_value(value: Json) -> None:
     assert (trees(text, "strict"), answers.whole) == ([value], True)
 
 
-@pytest.mark.parametrize(
-    ("text", "value", "codes"),
-    [
-        ('```json\n{"n": 1}\n```', {"n": 1}, ("ARGUMENTS_FENCED",)),
-        ("{'n': 1,}", {"n": 1}, ("ARGUMENTS_REPAIRED",)),
-        ('<think>Is it {"n": 2}?</think>\n{"n": 1}', {"n": 1}, ()),
-        ('{"n": 2}? No.</think>{"n": 1}', {"n": 1}, ()),
-        ('{"n": 1}<|im_end|>', {"n": 1}, ("ARGUMENTS_TRAILING_TEXT",)),
-        (canonical('{"n":1}'), {"n": 1}, ("ARGUMENTS_DOUBLE_ENCODED",)),
-        (canonical(canonical("[1]")), [1], ("ARGUMENTS_DOUBLE_ENCODED", "ARGUMENTS_DOUBLE_ENCODED")),
-        (canonical(canonical("a")), '"a"', ()),
-        (canonical(canonical(canonical("[1]"))), canonical(canonical("[1]")), ()),
-        ('"plain"', "plain", ()),
-        ("3", 3, ()),
-    ],
-)
-def test_a_whole_value_is_unwrapped(text: str, value: Json, codes: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("text", "value", "codes"), worked("a whole value is unwrapped", "json-and-replies"))
+def test_a_whole_value_is_unwrapped(text: str, value: Json, codes: list[str]) -> None:
     answers = found(text)
-    assert (answers.readings[0].tree, answers.readings[0].codes, answers.whole) == (value, codes, True)
+    assert (answers.readings[0].tree, [*answers.readings[0].codes], answers.whole) == (value, codes, True)
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ('Here you are: {"n": 1}. Bye!', [{"n": 1}]),
-        ('First {"n": 1}, then {"n": 2}.', [{"n": 1}, {"n": 2}]),
-        ('For {name} it is {"n": 1}.', [{"n": 1}]),
-        ('So:\n```json\n{"n": 1}\n```\nand not {"n": 2}', [{"n": 1}]),
-        ("So:\n~~~\n[1]\n~~~\n", [[1]]),
-        ("So:\n```\nno\n```\n{}", [{}]),
-        ("See [1].", []),
-        ("No JSON.", []),
-        # Nothing is taken from the inside of what is cut or broken.
-        ('It is {"a": {"n": 1}', []),
-        ('It is {"a": bad, "b": {"n": 1}}', []),
-        ('It is {"n": NaN} or {"n": 1}', []),
-        ("{x} " * 64 + '{"n": 1}', []),
-    ],
-)
+@pytest.mark.parametrize(("text", "values"), worked("json among words is found", "json-and-replies"))
 def test_json_among_words_is_found(text: str, values: list[Json]) -> None:
     answers = found(text)
     assert [reading.tree for reading in answers.readings] == values

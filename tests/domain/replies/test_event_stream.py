@@ -5,17 +5,14 @@ from typing import Any
 
 import pytest
 
-from tests.wire_forms import events_of, frame
+from tests.wire_forms import events_of
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._replies import (
-    ChatEvents,
     Delta,
     Stream,
     as_chat,
     deltas_in,
     stream_in,
-    whole_blocks,
-    whole_items,
 )
 from toolreel_core._settings import WireForm
 
@@ -75,12 +72,6 @@ def test_what_arrives_is_shown(form: WireForm) -> None:
     assert texts == ['{"host":"a"}', "{}"]
 
 
-@pytest.mark.parametrize("form", BODIES)
-def test_an_unknown_event_is_nothing(form: WireForm) -> None:
-    stream, shown = fed(form, frame({"type": "ping"}), frame({"type": "new.event", "delta": "x"}))
-    assert (stream.progress, shown) == (0, [])
-
-
 def test_a_body_that_was_not_streamed_is_shown_at_once() -> None:
     body = canonical({"content": "Hi.", "stop_reason": "end_turn"})
     assert [delta.text for delta in deltas_in(body, "messages", whole=True)] == ["Hi."]
@@ -88,30 +79,3 @@ def test_a_body_that_was_not_streamed_is_shown_at_once() -> None:
     assert deltas_in("<html>", "messages", whole=True) == ()
     chat = canonical({"choices": [{"message": {"content": "Hi."}}]})
     assert [delta.text for delta in deltas_in(chat, "chat_completions", whole=True)] == ["Hi."]
-
-
-def test_blocks_and_items_get_their_types() -> None:
-    assert whole_blocks({"content": ["Hi.", {"name": "f", "input": {}}]}) == [
-        {"type": "text", "text": "Hi."},
-        {"type": "tool_use", "name": "f", "input": {}},
-    ]
-    assert whole_items({"output": [{"content": "Hi."}]}) == [{"type": "message", "content": "Hi."}]
-
-
-def test_a_stream_tells_its_blocks_and_its_head() -> None:
-    start: Json = {"type": "message_start", "message": {"id": "msg_1", "content": []}}
-    block: Json = {
-        "type": "content_block_start",
-        "index": 2,
-        "content_block": {"type": "text", "text": "Hi."},
-    }
-    item: Json = {"type": "response.output_item.added", "output_index": 1, "item": {"content": [], "id": "i"}}
-    for form, events, place in (("messages", (start, block), 2), ("responses", (item,), 1)):
-        stream = stream_in("messages" if form == "messages" else "responses")
-        stream, _ = stream.feed("".join(f"data: {canonical(event)}\n\n" for event in events))
-        assert not isinstance(stream.events, ChatEvents)
-        ((at, whole),) = stream.events.blocks()
-        assert (at, whole["type"]) == (place, "text" if form == "messages" else "message")
-        assert stream.head == ({"id": "msg_1"} if form == "messages" else {})
-    chat, _ = stream_in("messages").feed('data: {"id":"gen-1","choices":[]}\n\n')
-    assert chat.head == {"id": "gen-1"}

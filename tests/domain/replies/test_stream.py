@@ -38,65 +38,8 @@ def shown(*texts: str) -> list[Delta]:
     return [*deltas, *stream.close()[1]]
 
 
-def said(content: str, finish: str | None = "stop", **further: Json) -> dict[str, Json]:
-    """The whole reply that is expected."""
-    choice: Json = {"index": 0, "message": {"role": "assistant", "content": content}, "finish_reason": finish}
-    return {"object": "chat.completion", "id": "r-1", "model": "m-1", **further, "choices": [choice]}
-
-
 HELLO = (chunk(role="assistant", content=""), chunk(content="Hel"), chunk(content="lo"))
 USAGE: Json = {"prompt_tokens": 3, "completion_tokens": 2}
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        pytest.param((*HELLO, chunk("stop"), DONE), id="as OpenAI does"),
-        pytest.param((*HELLO, chunk("stop")), id="without a last word"),
-        pytest.param((*HELLO, chunk("stop"), 'data: {"usa'), id="cut after the finish reason"),
-        pytest.param(
-            (*HELLO, chunk("stop"), chunk(""), chunk(None), DONE), id="with empty chunks at the end"
-        ),
-        pytest.param((": OPENROUTER PROCESSING\n\n", *HELLO, ":\n\n", chunk("stop"), DONE), id="kept alive"),
-        pytest.param(("\ufeff\n\n", *HELLO, chunk("stop"), DONE), id="with a byte-order mark"),
-        pytest.param((*HELLO, chunk("stop"), DONE, chunk(content="!")), id="and more after the last word"),
-        pytest.param((*HELLO, chunk("stop").rstrip()), id="without a last line end"),
-        pytest.param(
-            (*(text.replace('"index":0,', "").replace("delta", "message") for text in HELLO), chunk("stop")),
-            id="with messages for deltas and no index",
-        ),
-    ],
-)
-def test_a_stream_amounts_to_a_whole_reply(texts: tuple[str, ...]) -> None:
-    assert whole(*texts) == said("Hello")
-    assert "".join(delta.text for delta in shown(*texts)) == "Hello"
-
-
-def test_only_the_first_choice_is_read_and_the_others_are_told() -> None:
-    other = frame({"choices": [{"index": 1, "delta": {"content": "Bye"}, "finish_reason": "stop"}]})
-    assert whole(*HELLO, other, other, chunk("stop"))["choices"][1:] == [{"index": 1}]
-    assert failure(other) == CUT
-    assert Delta("content", "Bye") not in shown(*HELLO, other)
-
-
-@pytest.mark.parametrize(
-    ("text", "error"),
-    [
-        (frame({"error": {"code": 502, "message": "Bad."}, "choices": []}), {"code": 502, "message": "Bad."}),
-        (frame({"error": "overloaded"}), "overloaded"),
-        (frame({"object": "error", "message": "No."}), {"object": "error", "message": "No."}),
-        ('event: error\ndata: {"message":"No.","code":429}\n\n', {"message": "No.", "code": 429}),
-        (frame({"detail": "No."}), {"detail": "No."}),
-        (frame({"choices": [{"index": 0, "error": {"code": 429}, "finish_reason": "error"}]}), {"code": 429}),
-        ('error: {"code": 500}\n\n', {"code": 500}),
-    ],
-)
-def test_an_error_in_the_middle_ends_a_stream_and_keeps_what_was_said_before_it(
-    text: str, error: Json
-) -> None:
-    stream, _ = Stream().feed("".join([*HELLO, text, chunk("stop")]))
-    assert stream.done
-    assert stream.whole() == {**said("Hello", None), "error": error}
 
 
 HALVES = ("\\ud83d", "\\ude00")
