@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from toolreel.proxy._app import CONNECTIONS, LOOPBACK, proxy_app, serve
     from toolreel.proxy._conversations import Conversation, KeptThoughts
     from toolreel.proxy._recorder import Writer
-    from toolreel.proxy._settings import Limits, ProxySettings, Route, Routes, routes_in
+    from toolreel.proxy._settings import Limits, ProxySettings, Route, routes_in
     from toolreel_core._proxy import Extras
 else:
     from toolreel._internal import MissingExtra

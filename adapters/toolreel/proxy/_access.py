@@ -47,7 +47,7 @@ class Metrics:
         self._requests[kind, status] += 1
         if kind in _ASKED:  # the others take no time, and would make these look fast
             self._took.add(seconds)
-        self._repairs.update(done.repairs)
+        self._repairs.update([*done.repairs])
         self._added.update(done.added)
         if done.reply:
             self._tokens["prompt"] += done.reply.usage.prompt_tokens
@@ -100,9 +100,7 @@ class AccessRecord:
             "model": self.model,
             "status": status,
             "ms": round(seconds * 1000, 1),
-            "repairs": [*self.done.repairs],
-            "noticed": [*self.done.noticed],
-            "added": [*self.done.added],
+            **self.done.notes,
             **({"problem": problem} if problem else {}),
             **({"conversation": self.conversation} if self.conversation else {}),
         }

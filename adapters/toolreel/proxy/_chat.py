@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -13,11 +13,8 @@ import anyio
 import httpx
 
 from toolreel.proxy._client import (
-    ADDED,
     NEVER_AGAIN,
-    NOTICED,
     OURS,
-    REPAIRS,
     ClientAnswer,
     Trouble,
     failure,
@@ -55,11 +52,16 @@ _SEVERAL: Final = "SEVERAL_CHOICES"
 class Done:
     """What became of a request, for the log and the recordings."""
 
-    repairs: tuple[str, ...] = ()
-    noticed: tuple[str, ...] = ()
+    repairs: dict[str, None] = field(default_factory=dict)
+    noticed: dict[str, None] = field(default_factory=dict)
     added: list[str] = field(default_factory=list)
     """Why requests were added."""
     reply: Repaired | None = None
+
+    @property
+    def notes(self) -> dict[str, list[str]]:
+        """The names of what was repaired and noticed, and the reasons of what was added."""
+        return {"repairs": [*self.repairs], "noticed": [*self.noticed], "added": self.added}
 
     @property
     def message(self) -> tuple[Json, ...]:
@@ -91,7 +93,7 @@ class ChatExchange:
 
     async def perform(self) -> Done:
         """Answer the client."""
-        self.done.repairs = self.outbound.repairs
+        self.done.repairs |= dict.fromkeys(self.outbound.repairs)
         try:
             if self.request.streamed and self.request.choices > 1:
                 await self._pass()
@@ -121,8 +123,7 @@ class ChatExchange:
             self._head_lines()
         self.ending(done)
         if streamed:
-            notes = {"repairs": [*done.repairs], "noticed": [*done.noticed], "added": [*done.added]}
-            await self.answer.end(notes, chunks)
+            await self.answer.end(done.notes, chunks)
         else:
             await self.answer.whole(reply.answer(self.request))
 
@@ -177,7 +178,7 @@ class ChatExchange:
 
     async def _pass(self) -> None:
         """Pass several choices on as they come: they can't be held apart without holding all of them."""
-        self.done.noticed = (_SEVERAL,)
+        self.done.noticed[_SEVERAL] = None
         self._head_lines()
         async with aclosing(self._pieces()) as pieces:
             async for piece in pieces:
@@ -195,8 +196,8 @@ class ChatExchange:
 
     def _note(self, reply: Repaired) -> None:
         self.done.reply = reply
-        self.done.repairs = tuple(dict.fromkeys((*self.done.repairs, *reply.repairs)))
-        self.done.noticed = tuple(dict.fromkeys((*self.done.noticed, *reply.noticed)))
+        self.done.repairs |= dict.fromkeys(reply.repairs)
+        self.done.noticed |= dict.fromkeys(reply.noticed)
 
     async def _fail(self, trouble: Trouble) -> None:
         self._head_lines()
@@ -205,9 +206,5 @@ class ChatExchange:
 
     def _head_lines(self) -> None:
         """What was done so far, as headers; of a stream, what is known when it begins."""
-        lines: Sequence[tuple[str, Sequence[str]]] = (
-            (REPAIRS, self.done.repairs),
-            (NOTICED, self.done.noticed),
-            (ADDED, self.done.added),
-        )
-        self.answer.headers.update({name: ",".join(names) for name, names in lines if names})
+        notes = self.done.notes.items()
+        self.answer.headers.update({f"x-toolreel-{key}": ",".join(names) for key, names in notes if names})

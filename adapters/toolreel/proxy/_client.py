@@ -105,9 +105,6 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Scope: TypeAlias = MutableMapping[str, Any]
 
-REPAIRS: Final = "x-toolreel-repairs"
-NOTICED: Final = "x-toolreel-noticed"
-ADDED: Final = "x-toolreel-added"
 CONVERSATION: Final = "x-toolreel-conversation"
 
 _KEEP_ALIVE: Final = 5.0
@@ -167,7 +164,7 @@ class ClientAnswer:
         if time.monotonic() - self._sent_at > _KEEP_ALIVE:
             await self.raw(": held back until it is known whether it is a call\n\n")
 
-    async def end(self, notes: Mapping[str, Json], events: Sequence[Tree]) -> None:
+    async def end(self, notes: Mapping[str, Sequence[str]], events: Sequence[Tree]) -> None:
         """End a stream with its last events, and with what was repaired in a comment, which clients skip."""
         chat = self._form == "chat_completions"
         for event in events if chat else events[:-1]:

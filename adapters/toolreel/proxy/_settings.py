@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
@@ -113,7 +114,7 @@ class Routes:
 
     def __init__(self, routes: tuple[Route, ...]) -> None:
         self._routes: Final = routes
-        self._profiles: Final[dict[tuple[int, str], Profile]] = {}
+        self._profile: Final = lru_cache(_PROFILES)(self._new_profile)
 
     def of(self, model: str) -> Route | None:
         """The route of a model."""
@@ -124,12 +125,11 @@ class Routes:
 
         :raises ConfigError: if its preset cannot be used
         """
-        key = (self._routes.index(route), model)
-        if key not in self._profiles:
-            if len(self._profiles) >= _PROFILES:
-                self._profiles.clear()
-            self._profiles[key] = Profile.of(route.preset(route.upstream_model or model), route.settings)
-        return self._profiles[key]
+        return self._profile(self._routes.index(route), model)
+
+    def _new_profile(self, number: int, model: str) -> Profile:
+        route = self._routes[number]
+        return Profile.of(route.preset(route.upstream_model or model), route.settings)
 
 
 PresetOf = Callable[[str, tuple[str, ...], str], Preset]

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from toolreel_core._replies.normalize import FIELDS, is_stream, normalize_reply
     from toolreel_core._replies.reply import (
         Reply,
-        Served,
         Usage,
         served_in,
         usage_in,

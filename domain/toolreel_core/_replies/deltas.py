@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Json, canonical, in_order, read, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -140,10 +140,33 @@ def joined_function(values: Sequence[Json], *, whole: Json = None) -> Json:
     """
     call = _Call()
     for value in values:
-        call.take({"function": value})
-    if not call.equals({"function": whole}):
-        call.take({"function": whole})
+        call.take(_fragment({"function": value}))
+    again = _fragment({"function": whole})
+    if not call.equals(again):
+        call.take(again)
     return call.function()
+
+
+class _Fragment(NamedTuple):
+    """A piece of a call, as one delta has it."""
+
+    entry: Mapping[str, Json]
+    id: str | None
+    number: int | None
+    name: str
+    arguments: str
+
+
+def _fragment(entry: Mapping[str, Json]) -> _Fragment:
+    function = tree_at(entry, "function")
+    name, arguments = function.get("name"), function.get("arguments")
+    return _Fragment(
+        entry,
+        identity_of(entry.get("id")),
+        index_of(entry.get("index")),
+        name if isinstance(name, str) else "",
+        "" if arguments is None else _argument_text(arguments),
+    )
 
 
 class _Calls:
@@ -152,7 +175,7 @@ class _Calls:
     def __init__(self) -> None:
         self.begun: list[_Call | Json] = []
         """Calls in order; an entry that is not a fragment stays unchanged for the later reader."""
-        self._by_id: dict[str, _Call] = {}
+        self._by_id: dict[str | None, _Call] = {}
         self._by_index: dict[int, _Call] = {}
         self._latest: _Call | None = None
 
@@ -163,24 +186,26 @@ class _Calls:
                 self.begun.append(entry)
                 continue
             # A call may be sent a second time under its own id, whatever index it has now.
-            known = self._by_id.get(identity_of(entry.get("id")) or "")
-            if known is None or not known.equals(entry):
-                self._call_of(entry, place).take(entry)
+            fragment = _fragment(entry)
+            known = self._by_id.get(fragment.id)
+            if known is None or not known.equals(fragment):
+                self._call_of(fragment, place).take(fragment)
 
     def take_whole(self, value: Json) -> None:
         """Add the calls of a whole message: each is one of those so far, or one that no fragment began."""
         left = [call for call in self.begun if isinstance(call, _Call)]
-        differing: list[Mapping[str, Json]] = []
+        differing: list[_Fragment] = []
         for entry in () if value is None else _call_entries(value):
             if not (isinstance(entry, Mapping) and _is_fragment(entry)):
                 self.begun += [] if entry in self.begun else [entry]
-            elif equal := [call for call in left if call.equals(entry)]:
-                own = (call for call in equal if call.has_identity(entry.get("id")))
-                left.remove(next(own, equal[0]))
+                continue
+            fragment = _fragment(entry)
+            if equal := [call for call in left if call.equals(fragment)]:
+                left.remove(next((call for call in equal if call.id and call.id == fragment.id), equal[0]))
             else:
-                differing.append(entry)
-        for entry in differing:
-            known = self._by_id.get(identity_of(entry.get("id")) or "")
+                differing.append(fragment)
+        for fragment in differing:
+            known = self._by_id.get(fragment.id)
             call = known if known in left else next(iter(left), None)
             if call is None:
                 call = _Call()
@@ -188,26 +213,21 @@ class _Calls:
             else:
                 left.remove(call)
             # Two that differ make arguments that are no JSON, so the model is told; what was cut goes on.
-            call.take(entry)
+            call.take(fragment)
 
-    def _call_of(self, entry: Mapping[str, Json], place: int) -> _Call:
-        identity, index, name = (
-            identity_of(entry.get("id")),
-            index_of(entry.get("index")),
-            _function_name(entry),
-        )
-        call = self._find_call(identity, index, entry)
+    def _call_of(self, fragment: _Fragment, place: int) -> _Call:
+        call = self._find_call(fragment)
         # Several named entries in one delta without id and index are different calls.
-        separate = place > 0 and name != "" and identity is None and index is None
-        if call is None or separate or call.ended_before(entry):
-            call = _Call(name or (call.name if call else ""))
+        separate = place > 0 and fragment.name != "" and fragment.id is None and fragment.number is None
+        if call is None or separate or call.ended_before(fragment):
+            call = _Call(fragment.name or (call.name if call else ""))
             self.begun.append(call)
         self._latest = call
-        if identity is not None:
-            self._by_id[identity] = call
-        if index is not None:
-            self._by_index[index] = call
-            call.index = index if call.index is None else call.index
+        if fragment.id is not None:
+            self._by_id[fragment.id] = call
+        if fragment.number is not None:
+            self._by_index[fragment.number] = call
+            call.index = fragment.number if call.index is None else call.index
         return call
 
     def in_order(self) -> list[_Call | Json]:
@@ -218,16 +238,17 @@ class _Calls:
             return self.begun
         return [call for _, call in sorted(zip(indices, calls, strict=True), key=lambda pair: pair[0])]
 
-    def _find_call(self, identity: str | None, index: int | None, entry: Mapping[str, Json]) -> _Call | None:
+    def _find_call(self, fragment: _Fragment) -> _Call | None:
         """The call of a fragment by id, index, or else the latest; a new id may join a call without one."""
-        if identity in self._by_id:
-            return self._by_id[identity]
-        name = _function_name(entry)
+        if fragment.id in self._by_id:
+            return self._by_id[fragment.id]
         # A fragment with an unknown index continues the latest call only if that has no index and no name
         # is given: a name begins a call.
-        unnumbered = self._latest if self._latest and not (self._latest.index is not None or name) else None
-        call = self._latest if index is None else self._by_index.get(index, unnumbered)
-        if call and call.has_id and identity is not None and not call.goes_on_with(entry):
+        call = self._latest
+        if fragment.number is not None:
+            begins = call is None or call.index is not None or fragment.name
+            call = self._by_index.get(fragment.number, None if begins else call)
+        if call and call.id and fragment.id is not None and not call.goes_on_with(fragment):
             return None
         return call
 
@@ -241,70 +262,64 @@ class _Call:
         self.name = name
         self._named_again = False
         """Whether its name came again after its arguments: the next arguments are those of another call."""
-        self._argument_fragment: list[Json] = []
+        self._pieces: list[Json] = []
+        """Of its arguments."""
         self._braces = _Braces()
         self._rest: dict[str, Json] = {}
         self._in_function: dict[str, Json] = {}
 
     @property
-    def has_id(self) -> bool:
-        """Whether a fragment of it had an id."""
-        return identity_of(self._rest.get("id")) is not None
+    def id(self) -> str | None:
+        """Its id, once a fragment of it had one."""
+        return identity_of(self._rest.get("id"))
 
-    def has_identity(self, given: Json) -> bool:
-        """Whether this is its id."""
-        return self.has_id and identity_of(given) == identity_of(self._rest["id"])
-
-    def ended_before(self, entry: Mapping[str, Json]) -> bool:
+    def ended_before(self, fragment: _Fragment) -> bool:
         """Whether the fragment begins another call: a name after complete arguments (ollama#15457).
 
         Under the same id it is the same call, sent with other arguments: they are joined, which is no
         JSON, so the model is told. Which of them it meant is not on the wire.
         """
-        name, more = _function_name(entry), bool(_argument_fragment(entry).strip())
+        name, more = fragment.name, bool(fragment.arguments.strip())
         # Where the name comes after the arguments, it is theirs.
         if not self._braces.closed or not self.name:
             return False
         if not name:
             return self._named_again and more
-        if (
-            self.has_identity(entry.get("id"))
-            and name == self.name
-            and index_of(entry.get("index")) in {None, self.index}
-        ):
+        same_id = self.id is not None and self.id == fragment.id
+        if same_id and name == self.name and fragment.number in {None, self.index}:
             return False
         return more or name != self.name
 
-    def goes_on_with(self, entry: Mapping[str, Json]) -> bool:
+    def goes_on_with(self, fragment: _Fragment) -> bool:
         """Whether a fragment with a new id belongs to this call: some servers make a new id for every chunk.
 
         It does if it continues arguments that are open, or repeats the name of the index that it has.
         """
-        name, begins = _function_name(entry), _argument_fragment(entry).lstrip().startswith("{")
         if not self.name or self._braces.closed:
             return not self.name
-        repeats_head = name == self.name and index_of(entry.get("index")) is not None
-        return not name or (repeats_head and not (self._argument_fragment and begins))
+        begins = self._pieces and fragment.arguments.lstrip().startswith("{")
+        repeats_head = fragment.name == self.name and fragment.number is not None
+        return not fragment.name or (repeats_head and not begins)
 
-    def equals(self, entry: Mapping[str, Json]) -> bool:
+    def equals(self, fragment: _Fragment) -> bool:
         """Whether a fragment is this complete call again: equal arguments as values, however written."""
-        if not self._braces.closed or _function_name(entry) not in {"", self.name}:
+        if not self._braces.closed or fragment.name not in {"", self.name}:
             return False
         mine = read(_argument_text(self._joined_arguments())).value_or(None)
-        return isinstance(mine, Mapping) and mine == read(_argument_fragment(entry)).value_or(None)
+        return isinstance(mine, Mapping) and mine == read(fragment.arguments).value_or(None)
 
-    def take(self, entry: Mapping[str, Json]) -> None:
+    def take(self, fragment: _Fragment) -> None:
         """Add a fragment."""
-        name = _function_name(entry)
+        name = fragment.name
         self._named_again = self._named_again or (self._braces.closed and name == self.name != "")
-        for key, value in entry.items():
+        for key, value in fragment.entry.items():
             if key not in {"function", "index"} and value is not None and value != "":
                 # Of several ids, the first: earlier fragments have been shown under it.
-                self._rest[key] = self._rest[key] if key == "id" and self.has_id else value
-        for key, value in tree_at(entry, "function").items():
+                self._rest[key] = self._rest[key] if key == "id" and self.id else value
+        for key, value in tree_at(fragment.entry, "function").items():
             if key == "arguments" and value is not None and value != "":
-                self._argument_fragment.append(value)
-                self._braces.take(_argument_text(value))
+                self._pieces.append(value)
+                self._braces.take(fragment.arguments)
             elif key not in {"name", "arguments"}:
                 self._in_function[key] = value
         # A server may repeat the whole name in every chunk (hermes#12230); joining would double it.
@@ -325,9 +340,9 @@ class _Call:
         Some servers send all arguments again in every chunk (hermes-agent#35592). Chunks that only share a
         prefix look the same, so what decides is which of the two results is JSON.
         """
-        if len(self._argument_fragment) == 1:
-            return self._argument_fragment[0]
-        pieces = [*map(_argument_text, self._argument_fragment)]
+        if len(self._pieces) == 1:
+            return self._pieces[0]
+        pieces = [*map(_argument_text, self._pieces)]
         whole, last = "".join(pieces), pieces[-1] if pieces else ""
         grew = all(piece.startswith(before) for before, piece in pairwise(pieces))
         return last if grew and _is_json(last) and not _is_json(whole) else whole
@@ -371,11 +386,6 @@ def _is_fragment(entry: Mapping[str, Json]) -> bool:
     return isinstance(entry.get("function"), Mapping) or "name" not in entry
 
 
-def _function_name(entry: Mapping[str, Json]) -> str:
-    name = tree_at(entry, "function").get("name")
-    return name if isinstance(name, str) else ""
-
-
 def identity_of(given: Json) -> str | None:
     """The id of a call; some servers send a number."""
     if isinstance(given, bool) or not isinstance(given, str | int):
@@ -390,11 +400,6 @@ def index_of(given: Json) -> int | None:
     if isinstance(given, bool) or not isinstance(given, int | float):
         return None
     return int(given) if given == given // 1 else None
-
-
-def _argument_fragment(entry: Mapping[str, Json]) -> str:
-    given = tree_at(entry, "function").get("arguments")
-    return "" if given is None else _argument_text(given)
 
 
 def _argument_text(arguments: Json) -> str:
