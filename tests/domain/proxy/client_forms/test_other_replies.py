@@ -227,6 +227,7 @@ RESPONSES: Final = [
     response(SUMMARY, item("Look."), CALLED),
     response(REASONED, item("Look."), CALLED, PATCH),
     response(SEARCHED, item("Look."), item("So.", "msg_b")),
+    response({**item("Look."), "content": [*item("Look.")["content"], *item(" So.")["content"]]}),
     response(PATCH),
     response(item("Look."), status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
 ]
