@@ -603,7 +603,10 @@ def _read_lines(table: Table, kind: str) -> tuple[Line, ...]:
         if violations(_LINE, canonical(line)):
             what = 'expected a text, or { call = "tool", with = { argument = "value" } }'
             raise table.complaint(f"{what}, got {line!r}", kind)
-    return tuple(
-        canonical(line) if isinstance(line, int | float) else [line] if "call" in line else line
-        for line in lines
-    )
+    return tuple(map(_as_line, lines))
+
+
+def _as_line(line: Any) -> Line:  # noqa: ANN401 - a value of data
+    if isinstance(line, int | float):
+        return canonical(line)
+    return [line] if isinstance(line, Mapping) and "call" in line else line

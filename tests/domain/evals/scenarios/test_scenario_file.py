@@ -81,10 +81,11 @@ def test_all_that_the_file_says_makes_its_version() -> None:
 
 def test_scripts_are_optional_and_a_line_may_be_a_number() -> None:
     assert scenario_of(changed(script=None)).begin("1").scripts is None
-    one = scenario_of(changed(script={"good": ["{stock}"], "bad": ["{sku}"]}))
+    one = scenario_of(changed(script={"good": ["{stock}", "I call it."], "bad": ["{sku}"]}))
     scripts = one.begin("1").scripts
     assert scripts is not None
     assert str(scripts.good.lines[0]).isdigit()
+    assert scripts.good.lines[1] == "I call it."
 
 
 def test_a_text_that_is_one_placeholder_is_a_text() -> None:
