@@ -78,14 +78,6 @@ def test_the_surface_is_shown_tool_by_tool_under_any_hash_seed(here: Path) -> No
     assert said.stderr == "more noise\n"
 
 
-def test_what_takes_the_room_is_shown_by_source_and_by_size(here: Path) -> None:
-    said = toolreel("tools", "--tools", "mine:TOOLS", "--tools", "mine:LONG", "--by-size", cwd=here)
-    lines = [line.split() for line in said.stdout.splitlines()]
-    assert names(said) == ["long", "files.read"]
-    assert lines[-3] == ["most", "from", "mine:LONG", "(1", "tool,", lines[1][1], "bytes)"]
-    assert lines[-2] == ["mine:TOOLS", "(1", "tool,", lines[2][2], "bytes)"]
-
-
 def test_masked_tools_are_named(here: Path) -> None:
     masked = listing(here, "--deny", "files_read")
     assert "masked      files.read" in masked.stdout.splitlines()

@@ -7,12 +7,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, redirect_stdout, suppress
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import wraps
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -172,12 +171,6 @@ def adopt_command(runs: DurableRuns, slots: tuple[str, ...], failed: tuple[str, 
     "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of runs."
 )
 @click.option(
-    "--oldest",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    help="Exit with 1 if a run is queued for longer than this: no worker takes it, or there are too few.",
-)
-@click.option(
     "--prune",
     type=click.FloatRange(min=0),
     metavar="DAYS",
@@ -191,27 +184,24 @@ def list_command(
     runs: DurableRuns,
     status: str | None,
     limit: int,
-    oldest: float | None,
     prune: float | None,
     as_machine: bool,
 ) -> int:
     """List the runs, the newest first, with what each waits for, and how many have which status.
 
-    For probes and metrics, --oldest and --json say how long the oldest run is queued.
+    For probes and metrics, --json says how long the oldest run is queued.
 
     \b
     toolreel durable list --status waiting
-    toolreel durable list --oldest 60 --json
     toolreel durable list --prune 30
     """
     deleted = None if prune is None else runs.prune(prune * 86_400)
     found, counts = runs.list(status=status, limit=limit), runs.counts()
     queued = runs.oldest_queued_seconds()
-    code = FAILED if oldest is not None and queued is not None and queued > oldest else 0
     if as_machine:
         pruned = {} if deleted is None else {"deleted": deleted}
         say({"runs": found, "counts": counts, "oldest_queued_seconds": queued, **pruned})
-        return code
+        return 0
     if deleted is not None:
         labelled(out, "deleted", counted(deleted, "run"))
     lines = [
@@ -233,7 +223,7 @@ def list_command(
         labelled(out, "runs", "none; queue one with toolreel durable submit")
     if queued is not None:
         labelled(out, "oldest", f"queued for {queued:.0f} s", "dim")
-    return code
+    return 0
 
 
 @click.command("show", epilog=EPILOG)
@@ -353,10 +343,9 @@ def cancel_command(runs: DurableRuns, run_ids: tuple[str, ...], reason: str) -> 
 
 
 _COLOURS: Final = {"running": "cyan", "waiting": "yellow", "failed": "red", "refused": "red", "ended": "dim"}
-_COLUMNS: Final = (("run", 3), ("status", 2), ("waits for", 3), ("turn", 1), ("age", 1), ("cost", 2))
-"""Names, with their shares of the width; a narrow terminal has the first three."""
-_WIDE: Final = 60
 _WATCHED: Final = 20
+_WIDE: Final = 60
+"""A narrower terminal has the first three columns."""
 _LOOK_SECONDS: Final = 0.5
 
 
@@ -375,65 +364,45 @@ def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
     toolreel durable watch
     toolreel durable watch --until-idle --json | jq .status
     """
-    is_table = not as_machine and out.is_terminal and not out.is_dumb_terminal
-    from toolreel.durable import RunLooks
-
-    looks = RunLooks(runs)
-
-    def poll() -> Iterator[Sequence[RunLook]]:
-        while True:
-            yield (found := looks.newest(_WATCHED))
-            if until_idle and not _GOING_ON & {each.summary.status for each in found}:
-                return
-            time.sleep(_LOOK_SECONDS)
-
-    if not is_table:
-        _print_changes(poll(), as_machine=as_machine)
-        return 0
     from rich.live import Live
 
-    with suppress(KeyboardInterrupt), Live(console=out, auto_refresh=False) as live:
-        for found in poll():
-            with _delay_interrupts():
+    from toolreel.durable import RunLooks
+
+    is_table = not as_machine and out.is_terminal and not out.is_dumb_terminal
+    looks, before = RunLooks(runs), dict[str, tuple[str | int, ...]]()
+    with suppress(KeyboardInterrupt) if is_table else nullcontext(), ExitStack() as stack:
+        live = stack.enter_context(Live(console=out, auto_refresh=False)) if is_table else None
+        while True:
+            found = looks.newest(_WATCHED)
+            if live:
                 live.update(_runs_table(found), refresh=True)
+            for look in () if live else found:
+                if before.get(look.summary.run_id) != look.changes:
+                    before[look.summary.run_id] = look.changes
+                    _print_change(look, as_machine=as_machine)
+            if until_idle and not _GOING_ON & {each.summary.status for each in found}:
+                break
+            time.sleep(_LOOK_SECONDS)
     return 0
 
 
-def _print_changes(seen: Iterator[Sequence[RunLook]], *, as_machine: bool) -> None:
-    before: dict[str, tuple[str | int, ...]] = {}
-    for look in chain.from_iterable(seen):
-        one = look.summary
-        if before.get(one.run_id) == look.changes:
-            continue
-        before[one.run_id] = look.changes
-        if as_machine:
-            now = {"turn": look.turn, "tokens": look.tokens, "cost": look.cost, "waits": look.waits_for}
-            say({**asdict(one), **now})
-            continue
-        parts = (
-            # The time of the change, so that lines of several watchers can be put in order.
-            f"{one.updated:%Y-%m-%dT%H:%M:%SZ} {one.run_id} {one.status}",
-            f"turn {look.turn}" if look.turn else "",
-            f"waits for {look.waits_for}" if look.waits_for else "",
-            one.outcome,
-            one.problem,
-            f"cost {look.cost}" if look.cost else "",
-        )
-        out.print(", ".join(filter(None, parts)))
-        out.file.flush()
-
-
-@contextmanager
-def _delay_interrupts() -> Generator[None]:
-    """Ctrl-C comes when this is done: nothing is painted over a table that was painted in part."""
-    interrupts: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if interrupts:
-        raise KeyboardInterrupt
+def _print_change(look: RunLook, *, as_machine: bool) -> None:
+    one = look.summary
+    if as_machine:
+        now = {"turn": look.turn, "tokens": look.tokens, "cost": look.cost, "waits": look.waits_for}
+        say({**asdict(one), **now})
+        return
+    parts = (
+        # The time of the change, so that lines of several watchers can be put in order.
+        f"{one.updated:%Y-%m-%dT%H:%M:%SZ} {one.run_id} {one.status}",
+        f"turn {look.turn}" if look.turn else "",
+        f"waits for {look.waits_for}" if look.waits_for else "",
+        one.outcome,
+        one.problem,
+        f"cost {look.cost}" if look.cost else "",
+    )
+    out.print(", ".join(filter(None, parts)))
+    out.file.flush()
 
 
 def _runs_table(looks: Sequence[RunLook]) -> Table:
@@ -443,19 +412,17 @@ def _runs_table(looks: Sequence[RunLook]) -> Table:
     from toolreel.durable import age
 
     table = Table(box=None, pad_edge=False, header_style="bold blue")
-    columns = _COLUMNS if out.width >= _WIDE else _COLUMNS[:3]
-    for name, ratio in columns:
-        right = name in {"turn", "age", "cost"}
-        table.add_column(
-            name, no_wrap=True, overflow="ellipsis", justify="right" if right else "left", ratio=ratio
-        )
+    columns = ("run", "status", "waits for", "turn", "age", "cost")[: 3 if out.width < _WIDE else None]
+    for name in columns:
+        table.add_column(name, no_wrap=True, overflow="ellipsis")
     now = datetime.fromtimestamp(time.time(), UTC)
     for look in looks:
         one = look.summary
         last = look.waits_for or one.problem.partition(";")[0] or one.outcome
         cells = (one.run_id, one.status, last, str(look.turn or ""), age(one.created, now), look.cost)
-        style = _COLOURS.get(one.status, "")
-        table.add_row(*(Text(printable(cell), style=style) for cell in cells[: len(columns)]))
+        table.add_row(
+            *(Text(printable(cell)) for cell in cells[: len(columns)]), style=_COLOURS.get(one.status)
+        )
     if not looks:
         table.add_row("none yet; queue one with toolreel durable submit")
     return table

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 import click
@@ -16,7 +15,7 @@ from toolreel._cli.errors import SharedOption
 from toolreel._driver import Endpoint, Endpoints, Listener
 from toolreel._internal import MissingExtra
 from toolreel._secrets import key_as_secret, key_notice, known_secrets
-from toolreel.presets import CATALOGUE_VARIABLE, at_provider, named_presets, with_files
+from toolreel.presets import at_provider, named_presets, with_files
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, read
@@ -212,14 +211,6 @@ NO_PRESETS: Final = (
     "them)."
 )
 
-catalogue_option = click.option(
-    "--catalogue",
-    "catalogues",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help=f"TOML file with presets of your own. Repeatable. {CATALOGUE_VARIABLE} sets files for all commands.",
-)
 provider_option = click.option(
     "--provider",
     cls=SharedOption,
@@ -235,8 +226,7 @@ class PresetChoice:
 
     provider: str | None
     presets: tuple[str, ...]
-    sampling: str | None
-    catalogues: Sequence[Path]
+    sampling: str | None = None
 
     @property
     def named(self) -> bool:
@@ -248,7 +238,7 @@ class PresetChoice:
 
         :raises ConfigError: if one of them does not exist
         """
-        collection = with_files(self.catalogues)
+        collection = with_files()
         preset = at_provider(collection, self.provider, model).merged(named_presets(collection, self.presets))
         return preset.merged(collection.profile(self.sampling).preset) if self.sampling else preset
 
@@ -272,7 +262,6 @@ preset_options = bundle(
         metavar="PROFILE",
         help="Apply a sampling profile on top of presets; `toolreel presets sampling` lists them.",
     ),
-    catalogue_option,
 )
 """Adds the options that select presets to a command, which receives them as one argument ``presets``."""
 
@@ -316,9 +305,9 @@ class FallbackChoice:
         made = cls(**given)
         return made if made.name else replace(made, name=made.model)
 
-    def planned(self, plan: Plan, catalogues: Sequence[Path]) -> FallbackPlan:
+    def planned(self, plan: Plan) -> FallbackPlan:
         """What of a plan is different here."""
-        preset = PresetChoice(self.provider, self.preset, None, catalogues).preset(self.model)
+        preset = PresetChoice(self.provider, self.preset).preset(self.model)
         own = preset.plan(
             model=self.model, messages=plan.messages, tools=plan.tools, output=plan.output, seed=plan.seed
         )
@@ -339,12 +328,12 @@ fallback_option: Final = click.option(
 """``--fallback``; the command receives the choices as ``fallbacks``."""
 
 
-def with_fallbacks(plan: Plan, wanted: Iterable[FallbackChoice], catalogues: Sequence[Path]) -> Plan:
+def with_fallbacks(plan: Plan, wanted: Iterable[FallbackChoice]) -> Plan:
     """A plan with its fallbacks.
 
     :raises ConfigError: if one contradicts the plan
     """
-    others = tuple(choice.planned(plan, catalogues) for choice in wanted)
+    others = tuple(choice.planned(plan) for choice in wanted)
     return replace(plan, fallbacks=others) if others else plan
 
 

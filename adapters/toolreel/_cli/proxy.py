@@ -174,7 +174,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     presets.preset()  # so that a name that does not exist is told at the start
 
     def preset_of(provider: str, names: tuple[str, ...], model: str) -> Preset:
-        return PresetChoice(provider, names, None, presets.catalogues).preset(model)
+        return PresetChoice(provider, names).preset(model)
 
     one = Route(
         upstream or _NOWHERE,

@@ -41,7 +41,7 @@ from toolreel_core._jsontext import either, read
 from toolreel_core._plan import OutputSpec, Plan
 from toolreel_core._protocol import ApprovalGiven, AskApproval
 from toolreel_core._settings import LoopConfig
-from toolreel_core._tools import ToolDefinition, ToolSurface, check_surface, largest, masked, shares
+from toolreel_core._tools import ToolDefinition, ToolSurface, check_surface, masked
 
 if TYPE_CHECKING:
     from toolreel._cli.live_run import LiveSession
@@ -233,9 +233,6 @@ deny_option = click.option(
     is_flag=True,
     help="Read skills strictly: what does not follow the specification is an error, instead of a warning.",
 )
-@click.option(
-    "--by-size", is_flag=True, help="Show only tools that are sent to the model, the largest first."
-)
 @allow_option
 @deny_option
 @reporting
@@ -243,7 +240,6 @@ def tools_command(
     sources: SourceChoice,
     accept: bool,
     check: bool,
-    by_size: bool,
     allow: tuple[str, ...],
     deny: tuple[str, ...],
 ) -> int:
@@ -261,12 +257,12 @@ def tools_command(
         raise click.UsageError(f"name the source of the tools: {known}")
     with redirect_stdout(sys.stderr), sources.open(accept=accept, strict=check) as available:
         surface = available.surface(allow, deny)
-    _show_surface(surface, by_size=by_size)
+    _show_surface(surface)
     check_surface(surface, LoopConfig())
     return 0
 
 
-def _show_surface(surface: ToolSurface, *, by_size: bool) -> None:
+def _show_surface(surface: ToolSurface) -> None:
     rows = [
         (
             tool.name if tool.name == tool.outward else f"{tool.name} ({tool.outward})",
@@ -275,7 +271,7 @@ def _show_surface(surface: ToolSurface, *, by_size: bool) -> None:
             "-" if tool.deadline_ms is None else f"{tool.deadline_ms} ms",
             tool.source,
         )
-        for tool in (largest(surface) if by_size else surface.definitions)
+        for tool in surface.definitions
     ]
     if surface.definitions:
         show_columns(out, ("tool", "bytes", "flags", "deadline", "source"), rows)
@@ -284,9 +280,6 @@ def _show_surface(surface: ToolSurface, *, by_size: bool) -> None:
     limits = LoopConfig()
     labelled(out, "sent", f"{len(surface.names)} of at most {limits.max_tool_definitions_count} tools")
     labelled(out, "", f"{surface.size} of at most {limits.max_tool_definitions_bytes} bytes")
-    sources = shares(surface)
-    for number, share in enumerate(sources if len(sources) > 1 else ()):
-        labelled(out, "" if number else "most from", str(share))
     labelled(out, "fingerprint", surface.fingerprint)
 
 
@@ -444,7 +437,7 @@ class PlanChoice:
             settings={**chosen.config, **chosen.provider},
             output=self.output,
         )
-        return with_fallbacks(plan, fallbacks, self.presets.catalogues)
+        return with_fallbacks(plan, fallbacks)
 
 
 _SETTINGS_HELP: Final = (

@@ -88,7 +88,7 @@ def at_provider(collection: Presets, provider: str | None, model: str = "") -> P
 
 
 def _text(path: Path) -> str:
-    missing = f"there is no such catalogue; correct --catalogue or {CATALOGUE_VARIABLE}"
+    missing = f"there is no such catalogue; correct {CATALOGUE_VARIABLE}"
     return read_file(path, CatalogueError, missing)
 
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         Change,
         Preset,
         changes,
-        differences,
         exact_config,
         request_options,
     )

@@ -324,20 +324,6 @@ def changes(preset: Preset) -> tuple[Change, ...]:
     )
 
 
-def differences(one: Preset, other: Preset) -> tuple[Change, ...]:
-    """The keys to which two presets give different values.
-
-    >>> differences(Preset(), Preset.of("mine", {"config": {"max_turns": 12}}))
-    ()
-    """
-    ours, theirs = _leaves_of_preset(one), _leaves_of_preset(other)
-    return tuple(
-        Change(key, before, after, _reason_for_key(other if key in theirs else one, key))
-        for key in {**ours, **theirs}
-        if (before := ours.get(key, _DEFAULTS.get(key))) != (after := theirs.get(key, _DEFAULTS.get(key)))
-    )
-
-
 def _reason_for_key(preset: Preset, key: str) -> str:
     """The reason for a key; reasons are by top-level key, without the section."""
     return dict(preset.because).get(key.split(".")[1], "")

@@ -168,7 +168,7 @@ def test_a_file_that_cannot_be_read_is_told_with_the_remedy(tmp_path: Path) -> N
     missing, latin = tmp_path / "missing.toml", tmp_path / "latin.toml"
     latin.write_bytes(b"# caf\xe9\n")
     assert complaint(CatalogueError, lambda: with_files([missing], {})) == (
-        f"{missing}: there is no such catalogue; correct --catalogue or {CATALOGUE_VARIABLE}"
+        f"{missing}: there is no such catalogue; correct {CATALOGUE_VARIABLE}"
     )
     assert complaint(CatalogueError, lambda: with_files([latin], {})) == (
         f"{latin}: not UTF-8 at byte 5; save it as UTF-8"

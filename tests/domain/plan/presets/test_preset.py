@@ -11,7 +11,7 @@ from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical, parse
 from toolreel_core._loop import start
-from toolreel_core._plan import Change, Preset, changes, differences, exact_config
+from toolreel_core._plan import Change, Preset, changes, exact_config
 from toolreel_core._protocol import SendRequest
 from toolreel_core._proxy import Profile
 from toolreel_core._settings import LoopConfig, Provider
@@ -260,26 +260,6 @@ def test_each_declared_key_stands_against_its_default_with_the_reason() -> None:
         Change("config.text_dialects", canonical(["marked"]), canonical(["marked", "react"])),
         Change("provider.id_style", canonical("keep"), canonical("kimi")),
     )
-
-
-def test_two_presets_differ_where_their_values_do_defaults_included() -> None:
-    one = preset(config={"max_turns": 12, "nudge_no_tool_calls": 1}, request={"top_p": 1})
-    other = preset(
-        config={"nudge_no_tool_calls": 2, "max_tries": 1},
-        because={"nudge_no_tool_calls": "stubborn"},
-    )
-    assert differences(one, other) == (
-        Change("config.nudge_no_tool_calls", canonical(1), canonical(2), "stubborn"),
-        Change("request.top_p", canonical(1), None),
-        Change("config.max_tries", canonical(3), canonical(1)),
-    )
-
-
-@given(presets, presets)
-def test_differences_run_backwards_from_the_other_side(one: Preset, other: Preset) -> None:
-    there = {(change.key, change.before, change.after) for change in differences(one, other)}
-    back = {(change.key, change.after, change.before) for change in differences(other, one)}
-    assert there == back
 
 
 def test_a_patch_for_exactly_a_configuration_takes_what_is_on_by_default_away() -> None:
