@@ -169,7 +169,7 @@ def test_two_runs_are_shown_side_by_side(tmp_path: Path) -> None:
         "            ignored differences in events 1, 3, 5: ids, times, token counts",
     ]
     assert lines[9].split() == ["turn", "a", "b"]
-    assert lines[10].startswith('turn 1      → state_get({"path":"/release/status"})')
+    assert lines[10].startswith('turn 1  → state_get({"path":"/release/status"})')
     assert lines[10].endswith("  the same")
     assert lines[-2].startswith("tally       turns 4 | 3, prompt_tokens ")
     assert lines[-1] == "outcome     completed | empty_final"
@@ -193,7 +193,7 @@ def test_on_a_terminal_the_columns_fit_its_width(tmp_path: Path) -> None:
     plain = re.sub(r"\x1b\[[0-9;]*m", "", written)
     rows = plain[plain.index("turn  ") :].splitlines()
     assert code == 1
-    assert rows[1].startswith("turn 1      → state_get(")
+    assert rows[1].startswith("turn 1  → state_get(")
     assert "→ state_patch(" in rows[1]
     assert max(map(len, rows)) <= 80
     assert any("…" in row for row in rows)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from toolreel._cli.console import err, labelled, out, printable
+from toolreel._cli.console import err, labelled, out, printable, show_columns
 from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say, shared_settings
 from toolreel._cli.options import Command, port_option, tools_option
 from toolreel._cli.whole_run import show_run
@@ -133,8 +133,8 @@ def demo_command(driver: Driver | None, as_machine: bool) -> int:
 
 _MAX_CHANGES: Final = 12
 """Changed places shown per event."""
-_MARGIN: Final = 12
-_GAP: Final = "  "
+_MARGIN: Final = 13
+"""Of the columns of two runs: the number of a turn, and the gaps."""
 _NARROWEST: Final = 20
 _WIDE: Final = 60
 """Width of a column when the output is not a terminal."""
@@ -286,17 +286,14 @@ def _explain_two(difference: Difference, *, as_machine: bool) -> int:
         labelled(out, "", f"ignored differences in events {numbers}: ids, times, token counts", "dim")
     if difference.same:
         return 0
-    width = max(_NARROWEST, (out.width - _MARGIN - len(_GAP)) // 2) if out.is_terminal else _WIDE
-
-    def show_row(label: str, a: str, b: str, style: str) -> None:
-        left, right = (cut(printable(text), width) for text in (a, b))
-        out.print(f"{label:<{_MARGIN}}{left:<{width}}{_GAP}{right}".rstrip(), style=style)
-
-    show_row("turn", "a", "b", "bold blue")
+    width = max(_NARROWEST, (out.width - _MARGIN) // 2) if out.is_terminal else _WIDE
+    rows = []
     for turn in difference.turns:  # an identical one is printed once
         lines = zip_longest(turn.a, ("the same",) if turn.same else turn.b, fillvalue="")
-        for index, (left, right) in enumerate(lines):
-            show_row("" if index else f"turn {turn.number}", left, right, "dim" if turn.same else "")
+        for index, pair in enumerate(lines):
+            left, right = (cut(printable(text), width) for text in pair)
+            rows.append(("" if index else f"turn {turn.number}", left, right))
+    show_columns(out, ("turn", "a", "b"), rows)
     if changed := [
         f"{key} {a.tally[key]} | {b.tally[key]}" for key in a.tally if a.tally[key] != b.tally[key]
     ]:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
         shortened,
         show,
         visible,
+        with_texts,
     )
     from toolreel._internal.prometheus import Durations, histogram, metric
     from toolreel._internal.pyproject_table import (

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from types import ModuleType
@@ -52,13 +52,18 @@ def visible(value: Json) -> Json:
     >>> visible(["\u202e", {"a": 1}])
     ['\\u202e', {'a': 1}]
     """
+    return with_texts(value, printable)
+
+
+def with_texts(value: Json, change: Callable[[str], str]) -> Json:
+    """The value with each text in it changed, those of keys too."""
     match value:
         case str():
-            return printable(value)
-        case dict():
-            return {printable(key): visible(each) for key, each in value.items()}
+            return change(value)
+        case Mapping():
+            return {change(key): with_texts(each, change) for key, each in value.items()}
         case list() | tuple():
-            return [visible(each) for each in value]
+            return [with_texts(each, change) for each in value]
         case _:
             return value
 

@@ -12,9 +12,11 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
+from stat import S_ISREG
 from threading import Lock
 from typing import Final, NamedTuple
 from urllib.parse import parse_qs
@@ -52,11 +54,6 @@ class Found(NamedTuple):
     modified_ns: int
     size: int
 
-    @property
-    def path(self) -> Path:
-        """Its path."""
-        return Path(self.where)
-
 
 class Facts(NamedTuple):
     """What is known of a recording once it has been read, in the order in which the page takes it."""
@@ -81,31 +78,25 @@ class RecordingList:
         """By name: the file as it was read, and what is known of it; ``None``: it is no recording."""
         self._lock = Lock()
 
-    def lines(self, seen: Iterable[str] = (), seconds: float | None = None) -> Json:
-        """Look at the directory, and read some recordings that are new or have changed.
+    def lines(self, seconds: float) -> Json:
+        """Look at the directory, and read recordings that are new or have changed, the newest first.
 
-        :param seen: names that are on the screen, which are read first
-        :param seconds: how long to read for, one recording in any case; ``None``: nothing is read
+        :param seconds: how long to read for, one recording in any case
         """
         with self._lock:
-            found = [*found_in(self._root)]
-            unread = [each for each in found if self._read.get(each.name, (None,))[0] != each]
-            first, until = {*seen}, time.monotonic() + (seconds or 0.0)
-            unread.sort(key=lambda each: (visible(each.name) in first, each.modified_ns))
-            while unread and seconds is not None:
-                each = unread.pop()
-                self._read[each.name] = each, facts_of(each)
-                if time.monotonic() >= until:
-                    break
-            lines: list[Json] = []
-            for each in found:
-                # What was known of it is shown until it is read again.
-                known = each.name in self._read
-                facts = self._read[each.name][1] if known else None
-                if facts or not known:
-                    shown = None if facts is None else visible([*facts])
-                    lines.append([visible(each.name), each.modified_ns // 1_000_000, shown])
-            return {"lines": lines, "unread": len(unread)}
+            listed, until = [*found_in(self._root)], time.monotonic() + seconds
+            for each in sorted(listed, key=lambda each: -each.modified_ns):
+                if self._read.get(each.name, (None,))[0] != each:
+                    self._read[each.name] = each, facts_of(each)
+                    if time.monotonic() >= until:
+                        break
+            lines, unread = list[Json](), 0
+            for each in listed:
+                file, facts = self._read.get(each.name, (None, None))
+                unread += file != each  # what was known of it is shown until it is read again
+                if facts or file is None:
+                    lines.append([visible(each.name), each.modified_ns // 1_000_000, visible(facts)])
+            return {"lines": lines, "unread": unread}
 
     def found(self, name: str) -> Found | None:
         """The recording that the page calls so; a name is looked up, and never made a path of."""
@@ -117,52 +108,40 @@ def found_in(root: Path) -> Iterator[Found]:
 
     Folders that begin with a dot, links to folders and evaluations are skipped: an evaluation has its report.
     """
-    folders = [(str(root), "")]
-    while folders:
-        files: dict[str, os.DirEntry[str]] = {}
-        below: list[tuple[str, str]] = []
-        folder, prefix = folders.pop()
-        try:
-            with os.scandir(folder) as listed:
-                for each in listed:
-                    if each.is_file():
-                        files[each.name] = each
-                    elif each.is_dir(follow_symlinks=False) and not each.name.startswith("."):
-                        below.append((each.path, f"{prefix}{each.name}/"))
-        except OSError:  # it was removed meanwhile, or is not ours to read
+    for folder, folders, files in os.walk(root):
+        beside = {*files}
+        if {"header.json", "journal.jsonl"} <= beside:
+            folders.clear()
             continue
-        if {"header.json", "journal.jsonl"} <= files.keys():
-            continue
-        folders += [each for each in below if Path(each[0]).name not in _SKIPPED]
-        for stem, file in _recordings_in(files):
+        folders[:] = [each for each in folders if not each.startswith(".") and each not in _SKIPPED]
+        inside = Path(folder).relative_to(root).as_posix()
+        prefix = "" if inside == "." else f"{inside}/"
+        for file in files:
+            stem, where = _recording_name(file, beside), os.path.join(folder, file)
             try:
-                there = file.stat()
-            except OSError:
+                there = os.stat(where) if stem else None
+            except OSError:  # it was removed meanwhile, or is not ours to read
                 continue
-            # A file name that is not UTF-8 could not be sent.
-            name = os.fsencode(prefix + stem).decode("utf-8", "backslashreplace")
-            yield Found(name, file.path, there.st_mtime_ns, there.st_size)
+            if there and S_ISREG(there.st_mode):
+                # A file name that is not UTF-8 could not be sent.
+                name = os.fsencode(prefix + stem).decode("utf-8", "backslashreplace")
+                yield Found(name, where, there.st_mtime_ns, there.st_size)
 
 
-def _recordings_in(files: dict[str, os.DirEntry[str]]) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Journals, those that are being written, and cassettes without one; each with its name."""
-    for name, file in files.items():
-        if name.endswith(_JOURNAL):
-            yield name.removesuffix(_JOURNAL), file
-        elif name.endswith(_PART):
-            if name.removesuffix(".part") not in files:
-                yield name.removesuffix(_PART), file
-        elif name.endswith(_CASSETTE):
-            stem = name.removesuffix(_CASSETTE)
-            if f"{stem}{_JOURNAL}" not in files and f"{stem}{_PART}" not in files:
-                yield stem, file
+def _recording_name(file: str, beside: AbstractSet[str]) -> str:
+    """The name of a journal, of one that is being written, or of a cassette without one; of others empty."""
+    for suffix, preferred in ((_JOURNAL, ()), (_PART, (_JOURNAL,)), (_CASSETTE, (_JOURNAL, _PART))):
+        if file.endswith(suffix):
+            stem = file.removesuffix(suffix)
+            return "" if any(stem + other in beside for other in preferred) else stem
+    return ""
 
 
 def facts_of(found: Found) -> Facts | None:
     """What a recording is about, from its content; ``None`` if it is not one after all."""
     try:
         if not found.where.endswith(_CASSETTE):
-            recorded = recorded_at(found.path)
+            recorded = recorded_at(Path(found.where))
             state = fold(recorded.plan, recorded.events).state
             tally, outcome = state.tally, state.outcome
             if outcome is not None:
@@ -174,7 +153,7 @@ def facts_of(found: Found) -> Facts | None:
             tokens = tally.prompt_tokens + tally.completion_tokens
             cost = cost_in_words(Run(state, ()))
             return Facts(shown, recorded.plan.model, tally.turns, tally.tool_calls, tokens, cost)
-        with found.path.open("rb") as file:
+        with open(found.where, "rb") as file:
             ours = _OURS in file.read(_BEGINNING)
         return Facts("cassette", remark="of another client, without a journal") if ours else None
     except (ToolreelError, OSError, ValueError, RecursionError) as error:
@@ -265,10 +244,7 @@ class ListServer:
             case "/":
                 return Page(200, list_page(self._title), "text/html")
             case "/lines":
-                # The first answer is for the names, so that the page is there at once.
-                seconds = None if "first" in query else _SECONDS
-                lines = self._recordings.lines(query.get("seen", ()), seconds)
-                return Page(200, json.dumps(lines), "application/json")
+                return Page(200, json.dumps(self._recordings.lines(_SECONDS)), "application/json")
             case "/view":
                 return self._page_of_names(query.get("name", []))
             case _:
@@ -283,7 +259,8 @@ class ListServer:
                 found = self._recordings.found(name)
                 if found is None:
                     raise AdapterError(f"{name}: the list has no such recording (any more)")
-                sources.append(recorded_at(found.path) if found.where.endswith(".part") else found.path)
+                path = Path(found.where)
+                sources.append(recorded_at(path) if path.suffix == ".part" else path)
             return Page(200, page_of(*sources), "text/html")
         except (ToolreelError, OSError) as error:
             status = 501 if isinstance(error, MissingExtra) else 422

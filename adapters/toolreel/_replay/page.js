@@ -223,7 +223,7 @@ const turns = (() => {
     return found ? el("p", { class: "inner" }, el("a", { href: found.href }, `the inner agent's run: ${found.words}`)) : null;
   };
   const tool = (source, one) => step(one.ok ? "tool" : "tool failed", "result", duration(one.ms),
-    el("p", {}, el("code", { class: "name" }, whole(one.name)), " ", el("span", { class: one.ok ? "good" : "bad" }, one.ok ? "ok" : ["failed", ...one.codes].join(": "))),
+    el("p", {}, el("code", { class: "name" }, whole(one.name)), " ", el("span", { class: one.ok ? "good" : "bad" }, one.ok ? "ok" : ["failed", ...(one.codes ?? [])].join(": "))),
     json(one.output, "result"), values.content(one.parts ?? []), inner(source, one), noteList((one.notes ?? []).filter(([, kind]) => kind !== "CallEnded")));
 
   const shown = (source, one) => {
@@ -727,11 +727,9 @@ const comparison = (() => {
   });
 
   const follow = async () => {
-    // Contents are read a few at a time: those on the screen first.
-    const seen = order.slice(0, shown).filter((each) => !each.known).slice(0, 60).map((each) => ["seen", each.name]);
     const began = performance.now();
     try {
-      const answer = await fetch(`/lines?${new URLSearchParams(entries ? seen : [["first", "1"]])}`);
+      const answer = await fetch("/lines");
       if (!answer.ok) throw new Error(String(answer.status));
       const told = await answer.json();
       entries = told.lines.map(entryOf);

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import lru_cache
 from itertools import zip_longest
-from typing import Any, Final, Literal, TypeAlias, assert_never, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._driver import Run, Wanted, describe_outcome, outcome_of
 from toolreel._journal import Source, opened
@@ -21,7 +21,7 @@ from toolreel_core._conversation import Transcript, shown_parts, wire_tree, with
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, items_of, parse, read
 from toolreel_core._loop import received
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import AskApproval, Completed, RunTool, SendRequest, Wait, events
+from toolreel_core._protocol import AskApproval, Completed, RunTool, SendRequest, Wait, events, tag
 from toolreel_core._replies import ArgumentError, ToolCall
 from toolreel_core._text_calls import short_dialects
 
@@ -114,52 +114,33 @@ def _call_ids(text: JsonText) -> tuple[str, ...]:
 
 
 def _effect_as_tree(effect: Wanted | None) -> Json:
-    match effect:
-        case None:
-            return {"wants": "nothing"}
-        case SendRequest():
-            return {"wants": "a reply"}
-        case RunTool():
-            return {"wants": "a tool", "name": effect.name, "arguments": parse(effect.arguments)}
-        case AskApproval():
-            return {"wants": "approval", "name": effect.name, "arguments": parse(effect.arguments)}
-        case Wait():
-            return {"wants": "to wait", "ms": effect.ms}
-        case _:
-            assert_never(effect)
+    tree: Tree = {"wants": "nothing" if effect is None else tag(type(effect))}
+    if isinstance(effect, RunTool | AskApproval):
+        return {**tree, "name": effect.name, "arguments": parse(effect.arguments)}
+    return {**tree, "ms": effect.ms} if isinstance(effect, Wait) else tree
 
 
 def _event_as_tree(traced: Traced) -> Json:
+    """What the loop acts on in an event: neither its time nor the effect that it answers."""
     event = traced.record.event
     match event:
         case events.ReplyReceived():
             reply = received(event.body, traced.before).reply
-            return {
-                "event": "reply",
+            content: Tree = {
                 "text": reply.content,
                 "reasoning": reply.reasoning,
                 "calls": [_call_as_tree(call) for call in reply.calls],
                 "finish": reply.finish,
                 "problem": reply.problem.code if reply.problem else None,
             }
-        case events.RequestFailed():
-            failure: Tree = {"failure": event.failure, "status": event.status, "message": event.message}
-            return {"event": "no reply", **failure, "retry_after_ms": event.retry_after_ms}
         case events.ToolReturned():
-            parts: Tree = {"parts": [part.label for part in event.parts]} if event.parts else {}
-            return {"event": "result", "output": read(event.output).value_or(event.output), **parts}
-        case events.ApprovalGiven():
-            return {"event": "approval", "approved": event.approved, "reason": event.reason}
-        case events.WaitElapsed():
-            return {"event": "wait elapsed"}
-        case events.CancelRequested():
-            return {"event": "cancelled", "reason": event.reason}
+            content = {"output": read(event.output).value_or(event.output)}
+            content |= {"parts": [part.label for part in event.parts]} if event.parts else {}
         case events.UserSpoke():
-            return {"event": "the user spoke", "content": shown_parts(event.parts) or event.content}
-        case events.RunStarted():
-            return {"event": "started"}
+            content = {"content": shown_parts(event.parts) or event.content}
         case _:
-            assert_never(event)
+            content = {key: value for key, value in asdict(event).items() if key not in {"ref", "at_ms"}}
+    return {"event": type(event).__name__, **content}
 
 
 def _call_as_tree(call: ToolCall) -> Json:

@@ -6,6 +6,7 @@ import glob
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
@@ -22,6 +23,7 @@ from toolreel._internal import (
     printable,
     shortened,
     show,
+    with_texts,
 )
 from toolreel._journal import Source, companion, opened
 from toolreel._replay.run_diff import diff
@@ -52,15 +54,8 @@ def page_of_runs(runs: Sequence[RunTree], comparison: Json = None, limit: int = 
     for longest in _LONGEST:
         if sum(map(len, elements)) <= limit:
             break
-        shorter = (
-            replace(
-                run,
-                steps=tuple((turn, [shortened(step, longest) for step in each]) for turn, each in run.steps),
-                items=tuple(shortened(item, longest) for item in run.items),
-            )
-            for run in runs
-        )
-        elements = [*_script_elements(shorter)]
+        shorter = partial(shortened, longest=longest)
+        elements = [*_script_elements(run.changed(shorter) for run in runs)]
     about: list[Json] = [
         {"key": each.key, "parent": each.parent, "quoted": shlex.quote(str(each.head["name"]))}
         for each in runs
@@ -195,7 +190,9 @@ def page_in_memory(run: Run, recording: Path | None, shown: Callable[[str], str]
             trace = None
         if trace is not None and trace.run.state == run.state:
             return page_of_runs(with_inner_runs([(name_of(recording), trace)], recording.parent))
-    return page_of_runs([kept_tree(run, "run").cleaned(shown)])
+    clean, tree = partial(with_texts, change=shown), kept_tree(run, "run")
+    head = {key: clean(each) for key, each in tree.head.items()}
+    return page_of_runs([replace(tree.changed(clean), head=head)])
 
 
 def view_run(

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Final, TypeAlias, assert_never
 
-from toolreel._driver import Resting, Run, Wanted, cost_in_words, describe_outcome, duration
+from toolreel._driver import Resting, Run, cost_in_words, describe_outcome, duration
 from toolreel._replay.run_stories import (
-    CallSummary,
     TurnSummary,
     deciding_event,
     note_line,
@@ -48,23 +47,10 @@ class RunTree:
     parent: int | None = None
     """The number of the run that made this call."""
 
-    def cleaned(self, clean: Callable[[str], str]) -> RunTree:
-        """The same with every text as it may be shown."""
-
-        def clean_tree(value: Json) -> Json:
-            match value:
-                case str():
-                    return clean(value)
-                case dict():
-                    return {key: clean_tree(each) for key, each in value.items()}
-                case list() | tuple():
-                    return [clean_tree(each) for each in value]
-                case _:
-                    return value
-
-        head = {key: clean_tree(each) for key, each in self.head.items()}
-        steps = tuple((turn, [*map(clean_tree, each)]) for turn, each in self.steps)
-        return replace(self, head=head, steps=steps, items=tuple(map(clean_tree, self.items)))
+    def changed(self, change: Callable[[Json], Json]) -> RunTree:
+        """The same with each step and each item changed."""
+        steps = tuple((turn, [*map(change, each)]) for turn, each in self.steps)
+        return replace(self, steps=steps, items=tuple(map(change, self.items)))
 
 
 def traced_tree(trace: Trace, name: str) -> RunTree:
@@ -80,18 +66,14 @@ def traced_tree(trace: Trace, name: str) -> RunTree:
             turn = min(last, turn + 1)  # what begins an exchange belongs to its first turn
         steps.setdefault(turn, []).extend(_event_steps(traced, items, options))
     head, decided = _page_head(trace.run, name, items), deciding_event(trace)
-    head |= {"recorded": True, "digest": trace.recorded.digest, "events": len(trace.events)}
-    head["decided"] = (
-        None
-        if decided is None
-        else {
+    head |= {"recorded": True, "options": [*options]}
+    if decided:
+        head["decided"] = {
             "event": decided.record.n,
             "turn": max(1, decided.before.tally.turns),
             "words": decided.summary,
             "notes": [note_line(note) for note in decided.notes],
         }
-    )
-    head["options"] = [*options]
     return _run_tree(head, trace.run, steps, items)
 
 
@@ -116,37 +98,19 @@ def _run_tree(head: dict[str, Json], run: Run, steps: Mapping[int, _Steps], item
 
 def _turn_steps(run: Run, turn: TurnSummary, is_last: bool, items: NumberedItems) -> _Steps:
     """The steps of a turn of which no event is kept."""
-
-    def call_tree(call: CallSummary) -> Tree:
-        named = {"id": "", "name": call.name, "arguments": call.arguments}
-        return {**named, "error": "", "original": "", "from": call.provenance}
-
     counted = "1 message" if turn.messages == 1 else f"{turn.messages:,} messages"
-    told = notes_for_page(note for note in run.notes if getattr(note, "turn", 0) == turn.number)
     reply: Tree = {
         "kind": "reply",
         "text": run.text if is_last and not turn.calls else turn.answer or turn.stripped,
-        "reasoning": "",
-        "finish": "",
-        "problem": "",
-        "calls": [*map(call_tree, turn.calls)],
+        "calls": [
+            {"name": call.name, "arguments": call.arguments, "from": call.provenance} for call in turn.calls
+        ],
         "usage": {"prompt_tokens": turn.prompt_tokens, "completion_tokens": turn.completion_tokens},
-        "served": {},
-        "frames": None,
         "ms": turn.ms,
-        "notes": told,
+        "notes": notes_for_page(note for note in run.notes if getattr(note, "turn", 0) == turn.number),
     }
     results: _Steps = [
-        {
-            "kind": "tool",
-            "name": call.name,
-            "key": "",
-            "ok": call.ok,
-            "codes": [],
-            "output": call.result,
-            "ms": call.ms,
-            "notes": [],
-        }
+        {"kind": "tool", "name": call.name, "ok": call.ok, "output": call.result, "ms": call.ms}
         for call in turn.calls
     ]
     said: _Steps = [{"kind": "user", "message": items.message(UserMessage(text))} for text in turn.said]
@@ -158,26 +122,24 @@ def _event_steps(traced: Traced, items: NumberedItems, options: dict[str, int]) 
 
     :param options: what requests have besides messages, each once, with its number
     """
-    effect, lap, n = traced.effect, traced.record.lap, traced.record.n
+    effect, lap = traced.effect, traced.record.lap
     if isinstance(effect, SendRequest):
         request = effect.request
         yield {
             "kind": "request",
-            "n": n,
             "model": request.model,
             "endpoint": effect.endpoint,
             "purpose": effect.purpose,
             "form": request.form,
             "messages": request.sent.texts.count,
             "bytes": request.sent.size,
-            "digest": request.digest,
             "streamed": request.streamed,
             "options": options.setdefault(request.options.text, len(options)),
             "sent": [[*each] for each in items.sent(request, traced.before.messages)],
             **({"system": request.sent.system.decode()} if request.sent.system else {}),
         }
     times: Tree = {} if lap is None else {"ms": lap.ms, "first_ms": lap.first_ms}
-    yield {"n": n, **_event_tree(traced, items), "notes": notes_for_page(traced.notes), **times}
+    yield {**_event_tree(traced, items), "notes": notes_for_page(traced.notes), **times}
 
 
 def _event_tree(traced: Traced, items: NumberedItems) -> Tree:
@@ -186,22 +148,20 @@ def _event_tree(traced: Traced, items: NumberedItems) -> Tree:
         case events.ReplyReceived():
             return _reply_tree(event, traced)
         case events.RequestFailed():
-            failure: Tree = {"failure": event.failure, "status": event.status, "message": event.message}
-            return {"kind": "failed", **failure, "raw": event.body, "retry_after_ms": event.retry_after_ms}
+            return {"kind": "failed", "message": event.message, "raw": event.body}
         case events.ToolReturned():
             ended = next((note for note in traced.notes if isinstance(note, notes.CallEnded)), None)
             return {
                 "kind": "tool",
-                **_call_of_effect(effect),
+                **({"name": effect.name, "key": effect.key} if isinstance(effect, RunTool) else {}),
                 "output": event.output,
                 **({"parts": [wire_part(part) for part in event.parts]} if event.parts else {}),
-                **({} if event.spent is None else {"spent": asdict(event.spent)}),
                 "ok": ended is None or ended.ok,
                 "codes": [] if ended is None else [*ended.codes],
             }
         case events.ApprovalGiven():
-            decision: Tree = {"approved": event.approved, "reason": event.reason}
-            return {"kind": "approval", **_call_of_effect(effect), **decision}
+            named = effect.name if isinstance(effect, AskApproval) else ""
+            return {"kind": "approval", "name": named, "approved": event.approved, "reason": event.reason}
         case events.WaitElapsed():
             return {"kind": "wait", "planned_ms": effect.ms if isinstance(effect, Wait) else 0}
         case events.CancelRequested():
@@ -214,20 +174,12 @@ def _event_tree(traced: Traced, items: NumberedItems) -> Tree:
             assert_never(event)
 
 
-def _call_of_effect(effect: Wanted | None) -> Tree:
-    if not isinstance(effect, RunTool | AskApproval):
-        return {"call": "", "name": "", "arguments": "", "key": ""}
-    key = effect.key if isinstance(effect, RunTool) else ""
-    return {"call": effect.call_id, "name": effect.name, "arguments": str(effect.arguments), "key": key}
-
-
 def _reply_tree(event: events.ReplyReceived, traced: Traced) -> Tree:
     reply = received(event.body, traced.before).reply
     # A body that was streamed is the frames; whole, it is what the page shows first.
     whole = as_chat(event.body).body
     return {
         "kind": "reply",
-        "status": event.status,
         "text": reply.content,
         "reasoning": reply.reasoning,
         "finish": reply.finish,
@@ -248,7 +200,7 @@ def _call_tree(call: ToolCall) -> Tree:
         arguments, error = str(call.arguments), ""
         same = read(call.original).map(canonical).value_or(call.original) == arguments
         original = "" if same else call.original
-    named = {"id": call.id, "name": call.name, "arguments": arguments}
+    named = {"name": call.name, "arguments": arguments}
     return {**named, "error": error, "original": original, "from": call.provenance}
 
 
@@ -262,7 +214,6 @@ def _page_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
         "name": name,
         "title": cut(first.strip(), _TITLE) or name,
         "model": run.state.present.model,
-        "form": plan.provider.wire_form,
         "provider": plan.provider.name,
         "outcome": outcome.name,
         "state": "resting" if isinstance(outcome, Resting) else "good" if run.completed else "bad",

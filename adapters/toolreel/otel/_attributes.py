@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from toolreel._driver import Begun
 from toolreel._driver import server_of as address_of
+from toolreel._internal import with_texts
 from toolreel._secrets import known_secrets, secrets_in
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -299,20 +300,12 @@ def redacted(value: Json, sent: Mapping[str, str]) -> str:
     """
     known = {**known_secrets(os.environ), **sent}
 
-    def clean(value: Json) -> Json:
-        match value:
-            case str():
-                for kind, secret in [*secrets_in(value, known)]:
-                    value = value.replace(secret, f"[{kind}]")
-                return value
-            case Mapping():
-                return {str(clean(key)): clean(each) for key, each in value.items()}
-            case list() | tuple():
-                return [*map(clean, value)]
-            case _:
-                return value
+    def clean(text: str) -> str:
+        for kind, secret in [*secrets_in(text, known)]:
+            text = text.replace(secret, f"[{kind}]")
+        return text
 
-    return canonical(clean(value))
+    return canonical(with_texts(value, clean))
 
 
 def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:

@@ -155,14 +155,14 @@ def test_another_wait_is_something_else_that_is_wanted() -> None:
 def test_a_question_for_approval_is_something_else_than_a_run_of_the_tool() -> None:
     found = first(RUN, recorded(SUM, NEEDS_APPROVAL, tools=asking_first(), approver=Always()))
     assert (found.n, found.aspect) == (2, "wanted")
-    assert found.changes == (Change("wants", '"a tool"', '"approval"'),)
+    assert found.changes == (Change("wants", '"run_tool"', '"ask_approval"'),)
 
 
 def test_a_request_is_something_else_than_a_call() -> None:
     script = [calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2})), saying("2 and 4.")]
     found = first(recorded(script), recorded(script, adding(max_tool_calls_per_turn=1)))
     assert (found.n, found.aspect, found.b) == (3, "wanted", "reply: 2 and 4.")
-    assert found.changes[0] == Change("wants", '"a tool"', '"a reply"')
+    assert found.changes[0] == Change("wants", '"run_tool"', '"send_request"')
 
 
 def test_the_time_at_which_something_came_makes_no_other_run() -> None:
