@@ -13,11 +13,9 @@ from tempfile import TemporaryDirectory
 
 from playwright.sync_api import ViewportSize, sync_playwright
 from rich.console import Console
+from rich.text import Text
 
-from toolreel import replay
-from toolreel._cli import show_outcome, show_plan, show_turns
 from toolreel._replay import page_of
-from toolreel.demo import demo_cassette, demo_drivers, workspace
 
 HERE = Path(__file__).parent
 OUTSIDE = re.compile(r"@font-face \{.*?\}\s*|<!-- Generated.*?-->", re.DOTALL)
@@ -82,14 +80,11 @@ def draw_demo() -> None:
     console = Console(
         record=True, width=112, file=io.StringIO(), force_terminal=True, highlight=False, markup=False
     )
-    replays = [replay(demo_cassette(), driver=driver, tools=workspace) for driver in demo_drivers()]
-    ended = replays[0].run
+    environment = {**os.environ, "FORCE_COLOR": "1", "COLUMNS": "112"}
+    command = [sys.executable, "-m", "toolreel", "demo"]
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     console.print("$ make demo", style="bold")
-    show_plan(console, ended)
-    show_turns(console, ended)
-    show_outcome(console, ended)
-    for replayed in replays:
-        console.print(f"replay      {replayed.proof}", style="green")
+    console.print(Text.from_ansi(done.stdout))
     svg = console.export_svg(title="toolreel demo", unique_id="demo")
     (HERE / "demo.svg").write_text(OUTSIDE.sub("", svg).rstrip() + "\n", "utf-8")
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolreel._cli.main import LazyCommand, toolreel
     from toolreel._cli.options import NO_PRESETS, OPTIONS, LiveTarget, parse_settings
     from toolreel._cli.recordings import explain_command, export_command, view_command
-    from toolreel._cli.whole_run import EndedRun, as_json, show_outcome, show_plan, show_turns
+    from toolreel._cli.whole_run import EndedRun, as_json
 else:
     from toolreel_core._lazy_names import face
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolreel._cli.console import complain, labelled, out, show_columns
-from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say, shared_settings
+from toolreel._cli.errors import FAILED, command, json_option, say, shared_settings
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option, tools_option
 from toolreel._cli.run_options import cassette_path, secrets_option
 from toolreel._cli.whole_run import as_json, show_run
@@ -50,7 +50,7 @@ class _Age(click.ParamType[timedelta]):
         return int(found[1]) * timedelta(weeks=found[2] == "w", days=found[2] == "d")
 
 
-@click.command("check", epilog=EPILOG)
+@command("check")
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @click.option(
     "--tests",
@@ -65,7 +65,6 @@ class _Age(click.ParamType[timedelta]):
 @click.option("--strict", is_flag=True, help="Fail on notes, too.")
 @secrets_option
 @json_option
-@reporting
 def check_command(
     paths: tuple[Path, ...],
     tests: tuple[Path, ...],
@@ -107,7 +106,7 @@ def check_command(
         return FAILED if failing else 0
     rows = [(str(finding.path), finding.kind, finding.text) for finding in checked.findings]
     if rows:
-        show_columns(out, ("file", "found", "what"), rows)
+        show_columns(("file", "found", "what"), rows)
     notes = len(checked.findings) - len(failing)
     problems = counted(len(failing), "problem") if failing else "no problems"
     summary = f"{counted(len(checked.recordings), 'recording')}, {problems}"
@@ -116,7 +115,7 @@ def check_command(
     return FAILED if failing else 0
 
 
-@click.command("journal", epilog=EPILOG)
+@command("journal")
 @click.argument("file", type=click.Path(path_type=Path))
 @tools_option("Run these tools for real; without it, their results are taken from the requests.")
 @preset_options
@@ -124,7 +123,6 @@ def check_command(
 @click.option("--out", "name", metavar="NAME", help="Write NAME.journal.jsonl, and NAME+2 and so on.")
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
 @json_option
-@reporting
 def journal_command(
     file: Path,
     tool_names: tuple[str, ...],
@@ -171,12 +169,12 @@ def journal_command(
         ]
         return say({"runs": trees, "identical": bool(beside), "saved": saved})
     for one in runs:
-        labelled(out, "interaction", f"{one.first} to {one.last}" if one.last > one.first else f"{one.first}")
+        labelled("interaction", f"{one.first} to {one.last}" if one.last > one.first else f"{one.first}")
         show_run(one.run)
         same = ", as the live run wrote it" if beside else ""
-        labelled(out, "journal", f"{one.recorded.digest[:16]}{same}")
+        labelled("journal", f"{one.recorded.digest[:16]}{same}")
     for path in saved:
-        labelled(out, "saved", str(path))
+        labelled("saved", str(path))
     return 0
 
 
@@ -190,13 +188,12 @@ def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrit
     return paths
 
 
-@click.command("export", epilog=EPILOG)
+@command("export")
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @click.option("--skip-broken", is_flag=True, help="Leave out exchanges that broke off, instead of refusing.")
 @click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
 @secrets_option
-@reporting
 def export_command(source: Path, target: Path | None, skip_broken: bool, overwrite: bool) -> int:
     """Convert a cassette to YAML that stock vcrpy replays without toolreel.
 
@@ -218,24 +215,23 @@ def export_command(source: Path, target: Path | None, skip_broken: bool, overwri
         overwrite=overwrite,
         skip_broken=skip_broken,
     )
-    labelled(out, "exported", f"{done.source} → {done.target}: {counted(done.interactions, 'interaction')}")
+    labelled("exported", f"{done.source} → {done.target}: {counted(done.interactions, 'interaction')}")
     if done.left_out:
-        labelled(out, "", f"left out, since it broke off: {', '.join(done.left_out)}", "yellow")
+        labelled("", f"left out, since it broke off: {', '.join(done.left_out)}", "yellow")
     if done.streams:
         streams = ", ".join(map(str, done.streams))
-        labelled(out, "", f"played in one piece by vcrpy: the streams in interactions {streams}", "dim")
+        labelled("", f"played in one piece by vcrpy: the streams in interactions {streams}", "dim")
     return 0
 
 
 _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 
 
-@click.command("import", epilog=EPILOG)
+@command("import")
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
 @secrets_option
-@reporting
 def import_command(source: Path, target: Path, overwrite: bool) -> int:
     """Convert cassettes of stock vcrpy (YAML): IN is a file or a folder, and OUT likewise.
 
@@ -260,12 +256,12 @@ def import_command(source: Path, target: Path, overwrite: bool) -> int:
             complain(str(error))
             code = FAILED
             continue
-        labelled(out, "imported", f"{old} → {new}: {counted(done.interactions, 'interaction')}")
+        labelled("imported", f"{old} → {new}: {counted(done.interactions, 'interaction')}")
         if done.left_out:
-            labelled(out, "", f"left out: {', '.join(done.left_out)}", "dim")
+            labelled("", f"left out: {', '.join(done.left_out)}", "dim")
         if done.scrubbed:
-            labelled(out, "", f"struck out: keys in {counted(done.scrubbed, 'URL')}", "dim")
-        labelled(out, "", f"next: toolreel cassettes check {shlex.quote(str(new))}", "dim")
+            labelled("", f"struck out: keys in {counted(done.scrubbed, 'URL')}", "dim")
+        labelled("", f"next: toolreel cassettes check {shlex.quote(str(new))}", "dim")
     return code
 
 

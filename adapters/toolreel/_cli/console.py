@@ -80,7 +80,7 @@ def log_json(entry: Mapping[str, Any]) -> None:
     print(printable(json.dumps({"at": at, **entry}, ensure_ascii=False)), file=sys.__stderr__, flush=True)
 
 
-def labelled(console: Console, label: str, text: str, style: str = "", *, mark: str = "") -> None:
+def labelled(label: str, text: str, style: str = "", *, mark: str = "", console: Console = out) -> None:
     """Print a label in the margin, and text next to it with all lines indented.
 
     :param mark: prefix of the first line; later lines are indented by its width too
@@ -134,18 +134,18 @@ def _without_control_characters(printed: object) -> object:
             return printed
 
 
-def show_columns(console: Console, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+def show_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """Print rows below a header; each row has as many cells as the header."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
     for row in (head, *rows):
         cells = [printable(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]
         first = "".join(f"{cell}{_GAP}" for cell in cells)
-        lines = _wrap_text(console, printable(row[-1]), console.width - len(first))
+        lines = _wrap_text(printable(row[-1]), out.width - len(first))
         indent = "\n" + " " * len(first)
-        console.print((first + indent.join(lines)).rstrip(), style="bold blue" if row is head else "")
+        out.print((first + indent.join(lines)).rstrip(), style="bold blue" if row is head else "")
 
 
-def _wrap_text(console: Console, text: str, width: int) -> list[str]:
-    if not console.is_terminal or width < _NARROWEST:
+def _wrap_text(text: str, width: int) -> list[str]:
+    if not out.is_terminal or width < _NARROWEST:
         return [text]
     return textwrap.wrap(text, width) or [""]

@@ -15,7 +15,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 import click
 
 from toolreel._cli.console import labelled, out, withhold
-from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say, shared_settings
+from toolreel._cli.errors import FAILED, command, json_option, say, shared_settings
 from toolreel._cli.options import LiveTarget, model_option, server_options
 from toolreel._cli.run_options import database_option, secrets_option
 from toolreel._internal import CassetteError, counted
@@ -44,14 +44,13 @@ class Examined(NamedTuple):
     remedy: str = ""
 
 
-@click.command("doctor", epilog=EPILOG)
+@command("doctor")
 @click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
 @server_options(required=False, fallbacks=False, seconds=10.0)
 @model_option(required=False)
 @database_option
 @secrets_option
 @json_option
-@reporting
 def doctor_command(
     paths: tuple[Path, ...],
     server: LiveTarget,
@@ -84,7 +83,7 @@ def doctor_command(
         say({"ok": not problems, "checks": [each._asdict() for each in examined]})
         return FAILED if problems else 0
     for area, state, text, remedy in examined:
-        labelled(out, area, f"{text}: {remedy}" if remedy else text, _STYLES[state], mark=f"{state:<9}")
+        labelled(area, f"{text}: {remedy}" if remedy else text, _STYLES[state], mark=f"{state:<9}")
     summary = counted(problems, "problem") if problems else "no problems"
     out.print(summary, style="bold red" if problems else "green")
     return FAILED if problems else 0

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import click
 
 from toolreel._cli.console import err, labelled, log_json, out, printable, show_columns, withhold
-from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say
+from toolreel._cli.errors import FAILED, command, json_option, say
 from toolreel._cli.options import (
     FallbackChoice,
     LiveTarget,
@@ -82,7 +82,7 @@ def _with_runs(command: Callable[..., int]) -> Callable[..., int]:
     return with_runs
 
 
-@click.command("submit", epilog=EPILOG)
+@command("submit")
 @click.argument("prompt")
 @model_option()
 @source_options
@@ -97,7 +97,6 @@ def _with_runs(command: Callable[..., int]) -> Callable[..., int]:
     "random one.",
 )
 @json_option
-@reporting
 def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     prompt: str,
     model: str,
@@ -125,12 +124,12 @@ def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
         named = runs.submit(plan, run_id, queue=queue)
     if as_machine:
         return say({"run_id": named, "plan": plan.digest, "queue": queue})
-    labelled(out, "submitted", named, "bold")
-    labelled(out, "", f"next: toolreel durable show {named} (toolreel durable worker performs it)", "dim")
+    labelled("submitted", named, "bold")
+    labelled("", f"next: toolreel durable show {named} (toolreel durable worker performs it)", "dim")
     return 0
 
 
-@click.command("adopt", epilog=EPILOG)
+@command("adopt")
 @click.argument("slots", metavar="[SLOT]...", nargs=-1)
 @click.option(
     "--failed",
@@ -140,7 +139,6 @@ def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     help="Queue a failed or refused run again. Repeatable.",
 )
 @queue_option
-@reporting
 @_with_runs
 def adopt_command(runs: DurableRuns, slots: tuple[str, ...], failed: tuple[str, ...], queue: str) -> int:
     """Queue the runs again that workers left behind which do not come back, or runs that failed.
@@ -158,14 +156,14 @@ def adopt_command(runs: DurableRuns, slots: tuple[str, ...], failed: tuple[str, 
         raise click.UsageError("name the SLOT of a worker that is gone, or a run with --failed RUN")
     for slot in slots:
         found = runs.adopt(slot, queue=queue)
-        labelled(out, "adopted", f"{slot}: {', '.join(found) if found else 'it left no runs'}")
+        labelled("adopted", f"{slot}: {', '.join(found) if found else 'it left no runs'}")
     for run_id in failed:
         runs.resume(run_id)
-        labelled(out, "queued", run_id)
+        labelled("queued", run_id)
     return 0
 
 
-@click.command("list", epilog=EPILOG)
+@command("list")
 @click.option("--status", type=click.Choice(_STATUSES), help="Only runs with this status.")
 @click.option(
     "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of runs."
@@ -178,7 +176,6 @@ def adopt_command(runs: DurableRuns, slots: tuple[str, ...], failed: tuple[str, 
     "those that wait or failed stay.",
 )
 @json_option
-@reporting
 @_with_runs
 def list_command(
     runs: DurableRuns,
@@ -203,7 +200,7 @@ def list_command(
         say({"runs": found, "counts": counts, "oldest_queued_seconds": queued, **pruned})
         return 0
     if deleted is not None:
-        labelled(out, "deleted", counted(deleted, "run"))
+        labelled("deleted", counted(deleted, "run"))
     lines = [
         (
             each.run_id,
@@ -217,20 +214,19 @@ def list_command(
         for each in found
     ]
     if lines:
-        show_columns(out, ("run", "status", "model", "outcome", "submitted", ""), lines)
-        labelled(out, "all", ", ".join(f"{count} {name}" for name, count in sorted(counts.items())), "dim")
+        show_columns(("run", "status", "model", "outcome", "submitted", ""), lines)
+        labelled("all", ", ".join(f"{count} {name}" for name, count in sorted(counts.items())), "dim")
     else:
-        labelled(out, "runs", "none; queue one with toolreel durable submit")
+        labelled("runs", "none; queue one with toolreel durable submit")
     if queued is not None:
-        labelled(out, "oldest", f"queued for {queued:.0f} s", "dim")
+        labelled("oldest", f"queued for {queued:.0f} s", "dim")
     return 0
 
 
-@click.command("show", epilog=EPILOG)
+@command("show")
 @_run_argument
 @click.option("--wait", is_flag=True, help="First wait until it has ended, or waits for you.")
 @json_option
-@reporting
 @_with_runs
 def show_command(runs: DurableRuns, run_id: str, wait: bool, as_machine: bool) -> int:
     """Show what a run did so far, turn by turn, its outcome, and what it waits for.
@@ -240,7 +236,7 @@ def show_command(runs: DurableRuns, run_id: str, wait: bool, as_machine: bool) -
     timeout 60 toolreel durable show order-7 --wait
     """
     if wait and runs.summary(run_id).status == "queued":
-        labelled(err, "waiting", f"{run_id} is queued: toolreel durable worker performs it", "dim")
+        labelled("waiting", f"{run_id} is queued: toolreel durable worker performs it", "dim", console=err)
     return shown(runs.wait(run_id) if wait else runs.get(run_id), as_machine=as_machine)
 
 
@@ -250,22 +246,21 @@ def shown(done: DurableRun, *, as_machine: bool) -> int:
     if as_machine:
         say(as_json(run, {"durable": summary, "digest": done.digest}))
     else:
-        labelled(out, "run", f"{summary.run_id}: {summary.status}", "bold")
+        labelled("run", f"{summary.run_id}: {summary.status}", "bold")
         show_run(run)
         for call in summary.waits_for:
-            labelled(out, "waits", f"{call.name}({call.arguments}): {call.why}", "yellow")
+            labelled("waits", f"{call.name}({call.arguments}): {call.why}", "yellow")
         if summary.waits_for:
-            labelled(out, "", f"next: toolreel durable approve {summary.run_id} (or --deny)", "dim")
+            labelled("", f"next: toolreel durable approve {summary.run_id} (or --deny)", "dim")
         if summary.problem:
-            labelled(out, "problem", summary.problem, "red")
+            labelled("problem", summary.problem, "red")
     over = summary.status in {"failed", "refused"} or (summary.status == "ended" and not run.completed)
     return FAILED if over else 0
 
 
-@click.command("export", epilog=EPILOG)
+@command("export")
 @_run_argument
 @export_options("the run's id with .journal.jsonl")
-@reporting
 @_with_runs
 def export_command(runs: DurableRuns, run_id: str, target: Path | None, overwrite: bool) -> int:
     """Write a run to a file: a journal, which every command for recorded runs reads.
@@ -278,7 +273,7 @@ def export_command(runs: DurableRuns, run_id: str, target: Path | None, overwrit
     return write_export(text, run_id, target or Path(f"{run_id}.journal.jsonl"), overwrite=overwrite)
 
 
-@click.command("approve", epilog=EPILOG)
+@command("approve")
 @_run_argument
 @click.option("--deny", is_flag=True, help="Deny the call: the model is told, and the run goes on.")
 @click.option("--reason", default="", metavar="TEXT", help="With --deny: why; the model reads it.")
@@ -288,7 +283,6 @@ def export_command(runs: DurableRuns, run_id: str, target: Path | None, overwrit
     metavar="N",
     help="Which call, if several wait: its ref in `toolreel durable show --json`.",
 )
-@reporting
 @_with_runs
 def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str, ref: int | None) -> int:
     """Approve the call that a run waits for; it runs with exactly the arguments that are shown.
@@ -303,14 +297,13 @@ def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str, ref
         raise click.UsageError("--reason is for the model that reads why a call is denied: add --deny")
     call = runs.deny(run_id, reason, ref=ref) if deny else runs.approve(run_id, ref=ref)
     label, style = ("denied", "yellow") if deny else ("approved", "green")
-    labelled(out, label, f"{call.name}({call.arguments})", style)
+    labelled(label, f"{call.name}({call.arguments})", style)
     return 0
 
 
-@click.command("say", epilog=EPILOG)
+@command("say")
 @_run_argument
 @click.argument("text")
-@reporting
 @_with_runs
 def say_command(runs: DurableRuns, run_id: str, text: str) -> int:
     """Say TEXT to a run: its next request sends it; after its end, it begins the next exchange.
@@ -320,14 +313,13 @@ def say_command(runs: DurableRuns, run_id: str, text: str) -> int:
     toolreel durable show order-7 --wait
     """
     runs.speak(run_id, text)
-    labelled(out, "said", run_id)
+    labelled("said", run_id)
     return 0
 
 
-@click.command("cancel", epilog=EPILOG)
+@command("cancel")
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
 @click.option("--reason", default="", metavar="TEXT", help="Why; the outcome says it.")
-@reporting
 @_with_runs
 def cancel_command(runs: DurableRuns, run_ids: tuple[str, ...], reason: str) -> int:
     """Cancel runs: each ends as soon as the request or tool has ended that it is in.
@@ -338,7 +330,7 @@ def cancel_command(runs: DurableRuns, run_ids: tuple[str, ...], reason: str) -> 
     for run_id in run_ids:
         status = runs.summary(run_id).status
         runs.cancel(run_id, reason)
-        labelled(out, "cancelled", f"{run_id}: {_ENDS.get(status, _ENDS_LATER)}")
+        labelled("cancelled", f"{run_id}: {_ENDS.get(status, _ENDS_LATER)}")
     return 0
 
 
@@ -349,10 +341,9 @@ _WIDE: Final = 60
 _LOOK_SECONDS: Final = 0.5
 
 
-@click.command("watch", epilog=EPILOG)
+@command("watch")
 @click.option("--until-idle", is_flag=True, help="End when no run is queued, running or about to retry.")
 @click.option("--json", "as_machine", is_flag=True, help="Print a JSON object a line, one for each change.")
-@reporting
 @_with_runs
 def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
     """Show the 20 latest runs of a database, with the turn that each is in, what it waits for, and its cost.
@@ -536,7 +527,7 @@ def run_durably(
                 raise
 
 
-@click.command("worker", epilog=EPILOG)
+@command("worker")
 @server_options()
 @source_options
 @database_option
@@ -598,7 +589,6 @@ def run_durably(
 @click.option(
     "--until-idle", is_flag=True, help="End when the queue has no more runs, instead of waiting for new ones."
 )
-@reporting
 def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     server: LiveTarget,
     sources: SourceChoice,

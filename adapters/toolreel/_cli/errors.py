@@ -131,3 +131,15 @@ def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
             sys.exit(INTERRUPTED if is_stopped else DRIFT if isinstance(error, ReplayMismatch) else USAGE)
 
     return reported
+
+
+def command(name: str, short_help: str | None = None) -> Callable[[Callable[..., int]], click.Command]:
+    """Decorate a function with options: a command that reports its errors; it returns the exit code."""
+
+    def decorate(function: Callable[..., int]) -> click.Command:
+        reported = reporting(function)
+        options: list[click.Parameter] = reported.__dict__["__click_params__"]
+        options.insert(0, options.pop())  # --import comes last in the help
+        return click.command(name, epilog=EPILOG, short_help=short_help)(reported)
+
+    return decorate

@@ -11,8 +11,8 @@ from typing import IO, Final
 
 import click
 
-from toolreel._cli.console import labelled, out
-from toolreel._cli.errors import EPILOG, reporting, say
+from toolreel._cli.console import labelled
+from toolreel._cli.errors import command, say
 from toolreel._cli.options import parse_settings, settings_option
 from toolreel._internal import counted
 from toolreel_core._config_checks import unknown_name
@@ -59,12 +59,11 @@ _LINE: Final = canonical(
 """What a line may have next to the reply or the text itself."""
 
 
-@click.command("normalize", epilog=EPILOG)
+@command("normalize")
 @click.argument("file", type=click.File("rb"), default="-")
 @click.option("--explain", is_flag=True, help="Print an explanation for people instead of JSON lines.")
 @click.option("--dialects", "listed", is_flag=True, help="List the dialects of calls in text, and exit.")
 @settings_option("Set a loop setting for replies, such as argument_repairs=strict. Repeatable.")
-@reporting
 def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tuple[str, ...]) -> int:
     """Parse replies of models: JSON lines from FILE or stdin in, JSON lines out.
 
@@ -167,20 +166,20 @@ def _show_reply(number: int, reply: Reply, *, explain: bool) -> None:
         whole: Mapping[str, Json] = {"calls": calls, "content": reply.content, "finish": reply.finish}
         say({**whole, "problem": problem, "warnings": list(reply.warnings), "carry": carry})
         return
-    labelled(out, f"line {number}", f"finish {reply.finish}", "bold")
+    labelled(f"line {number}", f"finish {reply.finish}", "bold")
     if reply.content:
-        labelled(out, "content", reply.content)
+        labelled("content", reply.content)
     for call in reply.calls:
         error, shown = call.arguments, str(call.arguments)
         if isinstance(error, ArgumentError):
             shown = f"{error.code}: {ERROR_WORDS[error.code]} Found: {error.detail}"
-        labelled(out, "call", f"{call.name} {shown}")
+        labelled("call", f"{call.name} {shown}")
     if reply.problem:
         words = PROBLEM_WORDS[reply.problem.code]
         found = f" Found: {reply.problem.detail}" if reply.problem.detail else ""
-        labelled(out, "problem", f"{reply.problem.code}: {words}{found}", "red")
+        labelled("problem", f"{reply.problem.code}: {words}{found}", "red")
     for code in reply.warnings:
-        labelled(out, "warning", f"{code}: {WORDS[code]}", "yellow")
+        labelled("warning", f"{code}: {WORDS[code]}", "yellow")
 
 
 def _show_text(number: int, case: Mapping[str, Json], *, explain: bool) -> None:
@@ -212,10 +211,10 @@ def _show_text(number: int, case: Mapping[str, Json], *, explain: bool) -> None:
         texts: Mapping[str, Json] = {"content": found.content, "reasoning": found.reasoning}
         say({"calls": calls, **texts, "rejected": list(found.rejected)})
         return
-    labelled(out, f"line {number}", counted(len(found.calls), "call"), "bold")
+    labelled(f"line {number}", counted(len(found.calls), "call"), "bold")
     for span in found.spans:
         if span.explanation:
             excerpt = json.dumps(content[span.start : span.end], ensure_ascii=False)
             short = excerpt if len(excerpt) <= 60 else f"{excerpt[:57]}…"
-            labelled(out, f"{span.start}-{span.end}", short)
-            labelled(out, "", span.explanation)
+            labelled(f"{span.start}-{span.end}", short)
+            labelled("", span.explanation)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from toolreel.cassette import Session
 
 
-Command: TypeAlias = Callable[..., None]
+Command: TypeAlias = Callable[..., int]
 _Choice = TypeVar("_Choice")
 
 
@@ -41,9 +41,9 @@ def bundle(
 
     def decorate(command: Command) -> Command:
         @wraps(command)
-        def bundled(**values: object) -> None:
+        def bundled(**values: object) -> int:
             own = {field.name: values.pop(field.name) for field in fields(kind) if field.name in values}
-            command(**{name: kind(**own)}, **values)
+            return command(**{name: kind(**own)}, **values)
 
         decorated: Command = bundled
         for option in reversed(options):  # the decorator applied last comes first in the help

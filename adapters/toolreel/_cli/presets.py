@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolreel._cli.console import complain, err, labelled, out, show_columns, withhold
-from toolreel._cli.errors import EPILOG, FAILED, reporting
+from toolreel._cli.errors import EPILOG, FAILED, command, reporting
 from toolreel._cli.options import LiveTarget, model_option, server_options
 from toolreel._cli.run_options import cassette_path
 from toolreel._internal import CassetteError, counted
@@ -52,14 +52,13 @@ def presets_command(context: click.Context) -> None:
 @reporting
 def _list_presets() -> int:
     rows = [(each.name, each.verified_on or "-", each.about) for each in with_files().presets]
-    show_columns(out, ("preset", "verified", "about"), rows)
+    show_columns(("preset", "verified", "about"), rows)
     out.print("next: toolreel presets show NAME", style="dim")
     return 0
 
 
-@presets_command.command("show", epilog=EPILOG, short_help="Show every setting that a preset changes.")
+@command("show", short_help="Show every setting that a preset changes.")
 @click.argument("name")
-@reporting
 def show_command(name: str) -> int:
     """Show every setting that a preset changes, its default, and why.
 
@@ -70,12 +69,12 @@ def show_command(name: str) -> int:
     toolreel presets show openrouter/deepseek/deepseek-v3.2
     """
     preset = preset_named(with_files(), name)
-    labelled(out, "preset", preset.name)
-    labelled(out, "about", preset.about)
-    labelled(out, "verified", preset.verified_on or "-")
+    labelled("preset", preset.name)
+    labelled("about", preset.about)
+    labelled("verified", preset.verified_on or "-")
     _show_changes(changes(preset))
     for number, source in enumerate(preset.evidence):
-        labelled(out, "" if number else "evidence", source)
+        labelled("" if number else "evidence", source)
     return 0
 
 
@@ -84,9 +83,9 @@ def _show_changes(found: Sequence[Change]) -> None:
         out.print(change.key, style="bold blue")
         same = change.before == change.after
         values = "the default, " if same else f"{_display_value(change.before)} → "
-        labelled(out, "", values + _display_value(change.after))
+        labelled("", values + _display_value(change.after))
         if change.because:
-            labelled(out, "", change.because, "dim")
+            labelled("", change.because, "dim")
 
 
 def _display_value(value: JsonText | None) -> str:
@@ -94,8 +93,7 @@ def _display_value(value: JsonText | None) -> str:
     return "not sent" if value is None else "off" if value == "null" else value
 
 
-@presets_command.command("models", epilog=EPILOG, short_help="Show which models call tools reliably.")
-@reporting
+@command("models", short_help="Show which models call tools reliably.")
 def models_command() -> int:
     """List models, whether we recommend them for tool calling, and the measured success rates.
 
@@ -112,13 +110,12 @@ def models_command() -> int:
             rate = f"{best.ok}/{best.runs} ({best.rate:.0%})"
             figures = (_VERDICTS[known.verdict], rate, f"{best.p95_ms / 1000:.1f} s")
         rows.append((model.name, *figures))
-    show_columns(out, ("model", "for tools", "tool runs", "p95"), rows)
+    show_columns(("model", "for tools", "tool runs", "p95"), rows)
     out.print("next: toolreel presets show PROVIDER/MODEL", style="dim")
     return 0
 
 
-@presets_command.command("sampling", epilog=EPILOG, short_help="Show the sampling profiles.")
-@reporting
+@command("sampling", short_help="Show the sampling profiles.")
 def sampling_command() -> int:
     """List the sampling profiles: the models that they apply to, and their request options.
 
@@ -127,8 +124,12 @@ def sampling_command() -> int:
     """
     profiles = with_files().profiles
     rows = [(each.name, ", ".join(each.applies_to) or "all", each.options) for each in profiles]
-    show_columns(out, ("profile", "models", "options"), rows)
+    show_columns(("profile", "models", "options"), rows)
     return 0
+
+
+for _each in (show_command, models_command, sampling_command):
+    presets_command.add_command(_each)
 
 
 # ``toolreel probe``: find the quirks of an endpoint, and write the preset that fits.
@@ -144,7 +145,7 @@ _HINTS: Final[dict[StoppedWhy, str]] = {
 _SHOWN: Final = 90
 
 
-@click.command("probe", epilog=EPILOG)
+@command("probe")
 @model_option(required=False)
 @server_options(required=False, fallbacks=False, seconds=60.0)
 @click.option("--yes", is_flag=True, help="Send the requests; without it, they are only shown and priced.")
@@ -173,7 +174,6 @@ _SHOWN: Final = 90
 @click.option(
     "--compare", metavar="NAME", help="Compare the findings with a shipped preset, or that of a provider."
 )
-@reporting
 def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     model: str | None,
     server: LiveTarget,
@@ -228,12 +228,12 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
             for each in probed.compare(preset_named(presets, compare, probed.model))
         ]
         out.print()
-        show_columns(out, ("standing", "setting", compare, "probed"), rows)
+        show_columns(("standing", "setting", compare, "probed"), rows)
     if probed.record:
         out.print()
-        labelled(out, "recording", str(probed.record))
+        labelled("recording", str(probed.record))
     if preset_file:
-        labelled(out, "preset", f"{preset_file}; use it with --preset {preset_file}")
+        labelled("preset", f"{preset_file}; use it with --preset {preset_file}")
     return FAILED if _warn_of_findings(probed) else 0
 
 
@@ -288,21 +288,21 @@ def _show_plan(server: LiveTarget, probing: Probing, record: Path, presets: Pres
         for number, each in enumerate(asked):
             often = f" ({probing.repeat} times)" if each.decides and probing.repeat > 1 else ""
             if_needed = " (if needed)" if each.when else ""
-            labelled(out, "" if number else group, f"{each.name:<26}{each.about}{often}{if_needed}")
+            labelled("" if number else group, f"{each.name:<26}{each.about}{often}{if_needed}")
     out.print()
-    labelled(out, "server", shown_url(url))
-    labelled(out, "requests", f"about {cost.requests}, one after another")
+    labelled("server", shown_url(url))
+    labelled("requests", f"about {cost.requests}, one after another")
     tokens = f"{cost.prompt_tokens:,} of prompts, at most {cost.completion_tokens:,} of replies"
-    labelled(out, "tokens", f"about {tokens}; up to 16 times the replies if the model thinks")
+    labelled("tokens", f"about {tokens}; up to 16 times the replies if the model thinks")
     if price is None:
-        labelled(out, "cost", "unknown: no catalogue has a price of this model; a local model costs nothing")
+        labelled("cost", "unknown: no catalogue has a price of this model; a local model costs nothing")
     else:
         day = price.as_of or "an unknown day"
         at_most = price.cost(cost.prompt_tokens, cost.completion_tokens)
-        labelled(out, "cost", f"at most {at_most:.4f} {price.currency} (prices of {day})")
+        labelled("cost", f"at most {at_most:.4f} {price.currency} (prices of {day})")
     if kept:
-        labelled(out, "recorded", f"{counted(kept, 'answer')} in {record}, not asked again")
-    labelled(out, "files", f"{record}, {record.with_suffix('.toml')}")
+        labelled("recorded", f"{counted(kept, 'answer')} in {record}, not asked again")
+    labelled("files", f"{record}, {record.with_suffix('.toml')}")
     out.print("next: the same command with --yes", style="dim")
     return 0
 
@@ -317,13 +317,13 @@ def _has_answers(probed: Probed) -> bool:
 def _show_findings(probed: Probed) -> None:
     if probed.findings:
         head = ("finding", "verdict", "requests", "seen")
-        show_columns(out, head, [_finding_row(each) for each in probed.findings])
+        show_columns(head, [_finding_row(each) for each in probed.findings])
         out.print()
     settings = [each for each in probed.settings if not each.is_default]
     for setting in settings:
-        labelled(out, "setting", f"{setting.section}.{setting.key} = {canonical(setting.value)}")
+        labelled("setting", f"{setting.section}.{setting.key} = {canonical(setting.value)}")
     if not settings and _has_answers(probed):
-        labelled(out, "setting", "none: the defaults fit")
+        labelled("setting", "none: the defaults fit")
 
 
 def _finding_row(finding: Finding) -> tuple[str, str, str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolreel._cli.console import err, log_json
-from toolreel._cli.errors import EPILOG, reporting
+from toolreel._cli.errors import command
 from toolreel._cli.options import PresetChoice, parse_settings, port_option, preset_options, settings_option
 from toolreel._internal import ProxyConfigError
 
@@ -23,7 +23,7 @@ _NOWHERE: Final = "http://replayed.invalid"
 """The upstream of a replay, which is never asked."""
 
 
-@click.command("proxy", epilog=EPILOG)
+@command("proxy")
 @click.option("--upstream", metavar="URL", help="Server that requests go to, with or without /v1.")
 @click.option(
     "--routes",
@@ -111,7 +111,6 @@ _NOWHERE: Final = "http://replayed.invalid"
     help="After SIGTERM or Ctrl-C: how long to wait for requests that are under way.",
 )
 @click.option("--quiet", is_flag=True, help="Log no requests; without it, one line of JSON each on stderr.")
-@reporting
 def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     upstream: str | None,
     routes_file: Path | None,

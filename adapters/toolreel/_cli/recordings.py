@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolreel._cli.console import err, labelled, out, printable, show_columns
-from toolreel._cli.errors import EPILOG, FAILED, json_option, reporting, say, shared_settings
+from toolreel._cli.errors import FAILED, command, json_option, say, shared_settings
 from toolreel._cli.options import Command, port_option, tools_option
 from toolreel._cli.whole_run import show_run
 from toolreel._driver import describe_outcome
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from toolreel.tools import ToolLike
 
 
-@click.command("replay", epilog=EPILOG)
+@command("replay")
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--driver",
@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 )
 @tools_option("Run these tools instead of taking their results from the journal. Repeatable.")
 @json_option
-@reporting
 def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_machine: bool) -> int:
     """Replay a recorded run without network, and check that it is byte-identical.
 
@@ -83,7 +82,7 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
     show_run(replayed.run, as_machine=as_machine, extra={"replay": extra})
     if not as_machine:
         for rule, count in vary.items():
-            labelled(out, "may vary", f"{rule}: {counted(count, 'request')}")
+            labelled("may vary", f"{rule}: {counted(count, 'request')}")
         out.print(f"replay      {replayed.proof}", style="green")
     return 0
 
@@ -97,14 +96,13 @@ def _rules_in(cassette: Path) -> dict[str, int]:
     return {rule.text: count for rule, count in fits.items()}
 
 
-@click.command("demo", epilog=EPILOG)
+@command("demo")
 @click.option(
     "--driver",
     type=click.Choice(DRIVERS),
     help="Replay on this driver only; by default on all that are installed.",
 )
 @json_option
-@reporting
 def demo_command(driver: Driver | None, as_machine: bool) -> int:
     """Replay a recorded session of a real model: no network, no key.
 
@@ -145,7 +143,7 @@ _ASPECTS: Final[dict[Aspect, str]] = {
 }
 
 
-@click.command("explain", epilog=EPILOG)
+@command("explain")
 @click.argument("file", metavar="NAME")
 @click.argument("other", metavar="[OTHER]", required=False)
 @click.option(
@@ -155,7 +153,6 @@ _ASPECTS: Final[dict[Aspect, str]] = {
     help="Show all of turn N: what was sent of the history, each event, and what the run decided upon it.",
 )
 @json_option
-@reporting
 def explain_command(file: str, other: str | None, turn: int | None, as_machine: bool) -> int:
     """Say why a recorded run ended as it did: the rule, the settings it reads, and what it judged.
 
@@ -197,22 +194,22 @@ def explain_command(file: str, other: str | None, turn: int | None, as_machine: 
                 "events": [_event_tree(each) for each in events],
             }
         )
-    labelled(out, "outcome", f"{outcome.name}: {words}", "bold green" if trace.run.completed else "bold red")
-    labelled(out, "rule", rule.words)
+    labelled("outcome", f"{outcome.name}: {words}", "bold green" if trace.run.completed else "bold red")
+    labelled("rule", rule.words)
     for name, value in settings.items():
-        labelled(out, "", f"{name} = {value}", "dim")
+        labelled("", f"{name} = {value}", "dim")
     if decided:
         where = f"upon event {decided.record.n}, turn {_turn_of(decided)}"
-        labelled(out, "decided", f"{where}: {decided.summary}")
+        labelled("decided", f"{where}: {decided.summary}")
         for note in decided.notes:
-            labelled(out, "", note_line(note), "dim")
+            labelled("", note_line(note), "dim")
     if advice:
-        labelled(out, "hint", advice)
+        labelled("hint", advice)
     for level, text, turns in warnings:
         where = f" (turn {', '.join(map(str, turns))})" if turns else ""
-        labelled(out, "warning", f"{text}{where}", "red" if level == "bad" else "yellow")
+        labelled("warning", f"{text}{where}", "red" if level == "bad" else "yellow")
     for traced in events:  # each in a line, so that --turn can be pointed at it
-        labelled(out, f"turn {_turn_of(traced)}", traced.summary)
+        labelled(f"turn {_turn_of(traced)}", traced.summary)
     return 0
 
 
@@ -225,17 +222,17 @@ def _show_turn(events: Iterable[Traced]) -> None:
         if isinstance(traced.effect, SendRequest):
             history = sent_history(traced.before.messages, traced.effect.request)
             stored = counted(history.stored, "stored message")
-            labelled(out, "sent", f"{counted(history.sent, 'message')}, of {stored}")
+            labelled("sent", f"{counted(history.sent, 'message')}, of {stored}")
             if history.left_out:
-                labelled(out, "", f"left out: {', '.join(map(str, history.left_out))}", "yellow")
+                labelled("", f"left out: {', '.join(map(str, history.left_out))}", "yellow")
             for number, changed in history.changed:
-                labelled(out, "", f"message {number} is sent otherwise than it is stored:", "yellow")
+                labelled("", f"message {number} is sent otherwise than it is stored:", "yellow")
                 show_changes("", changed)
             for message in history.added:
-                labelled(out, "", f"sent and not stored: {message}", "yellow")
-        labelled(out, f"event {traced.record.n}", traced.summary, "bold")
+                labelled("", f"sent and not stored: {message}", "yellow")
+        labelled(f"event {traced.record.n}", traced.summary, "bold")
         for note in traced.notes:
-            labelled(out, "", note_line(note), "dim")
+            labelled("", note_line(note), "dim")
 
 
 def _event_tree(traced: Traced) -> dict[str, object]:
@@ -258,12 +255,12 @@ def show_changes(label: str, changes: tuple[Change, ...]) -> None:
     """Print each changed place with its old and new value."""
     for change in changes[:_MAX_CHANGES]:
         old, new = clipped(change.old, change.new)
-        labelled(out, label, change.place or "everything")
-        labelled(out, "", old, "red", mark="- ")
-        labelled(out, "", new, "green", mark="+ ")
+        labelled(label, change.place or "everything")
+        labelled("", old, "red", mark="- ")
+        labelled("", new, "green", mark="+ ")
         label = ""
     if len(changes) > _MAX_CHANGES:
-        labelled(out, "", f"and {len(changes) - _MAX_CHANGES} more places", "dim")
+        labelled("", f"and {len(changes) - _MAX_CHANGES} more places", "dim")
 
 
 def _explain_two(difference: Difference, *, as_machine: bool) -> int:
@@ -272,18 +269,18 @@ def _explain_two(difference: Difference, *, as_machine: bool) -> int:
         return 0 if difference.same else FAILED
     a, b = difference.a, difference.b
     for name, side in (("a", a), ("b", b)):
-        labelled(out, name, f"{side.source}: {counted(side.events, 'event')}, {side.outcome}")
+        labelled(name, f"{side.source}: {counted(side.events, 'event')}, {side.outcome}")
     show_changes("plan", difference.plan)
     if first := difference.first:
-        labelled(out, "differs at", f"event {first.n}, turn {first.turn}: {_ASPECTS[first.aspect]}", "bold")
-        labelled(out, "", first.a, mark="a ")
-        labelled(out, "", first.b, mark="b ")
+        labelled("differs at", f"event {first.n}, turn {first.turn}: {_ASPECTS[first.aspect]}", "bold")
+        labelled("", first.a, mark="a ")
+        labelled("", first.b, mark="b ")
         show_changes("", first.changes)
     if difference.same:
-        labelled(out, "same", "no difference that the loop acts on", "bold green")
+        labelled("same", "no difference that the loop acts on", "bold green")
     if difference.other_bytes:
         numbers = ", ".join(map(str, difference.other_bytes))
-        labelled(out, "", f"ignored differences in events {numbers}: ids, times, token counts", "dim")
+        labelled("", f"ignored differences in events {numbers}: ids, times, token counts", "dim")
     if difference.same:
         return 0
     width = max(_NARROWEST, (out.width - _MARGIN) // 2) if out.is_terminal else _WIDE
@@ -293,19 +290,19 @@ def _explain_two(difference: Difference, *, as_machine: bool) -> int:
         for index, pair in enumerate(lines):
             left, right = (cut(printable(text), width) for text in pair)
             rows.append(("" if index else f"turn {turn.number}", left, right))
-    show_columns(out, ("turn", "a", "b"), rows)
+    show_columns(("turn", "a", "b"), rows)
     if changed := [
         f"{key} {a.tally[key]} | {b.tally[key]}" for key in a.tally if a.tally[key] != b.tally[key]
     ]:
-        labelled(out, "tally", ", ".join(changed), "dim")
-    labelled(out, "outcome", f"{a.outcome} | {b.outcome}", "bold" if a.outcome == b.outcome else "bold red")
+        labelled("tally", ", ".join(changed), "dim")
+    labelled("outcome", f"{a.outcome} | {b.outcome}", "bold" if a.outcome == b.outcome else "bold red")
     return FAILED
 
 
 # ``toolreel view``: the list of recordings, a recorded run, or two of them side by side, as pages.
 
 
-@click.command("view", epilog=EPILOG)
+@command("view")
 @click.argument("file", metavar="[NAME]", required=False)
 @click.argument("other", metavar="[OTHER]", required=False)
 @click.option(
@@ -323,7 +320,6 @@ def _explain_two(difference: Difference, *, as_machine: bool) -> int:
     help="Open the page in the browser, where there is a display.  [default: open]",
 )
 @port_option("Port of the list on 127.0.0.1.  [default: any free one]")
-@reporting
 def view_command(
     file: str | None, other: str | None, page: Path | None, opens: bool, port: int | None
 ) -> int:
@@ -388,7 +384,7 @@ def export_options(default: str) -> Callable[[Command], Command]:
     return lambda command: place(replaces(command))
 
 
-@click.command("export", epilog=EPILOG)
+@command("export")
 @click.argument("file", metavar="NAME")
 @click.option(
     "--format",
@@ -398,7 +394,6 @@ def export_options(default: str) -> Callable[[Command], Command]:
     help="openai: the messages as JSON. markdown: a transcript. inspect: a log of Inspect with one sample.",
 )
 @export_options("the run's name with the suffix of the format")
-@reporting
 def export_command(file: str, form: Format, target: Path | None, overwrite: bool) -> int:
     """Write a recorded run in the format of another tool: NAME is a recording, or a journal.
 
@@ -427,5 +422,5 @@ def write_export(text: str, name: str, path: Path, *, overwrite: bool) -> int:
         raise AdapterError(f"{path} exists already: name another, or overwrite it (--overwrite)") from None
     except OSError as error:
         raise AdapterError(f"{path}: it cannot be written there: {error.strerror}") from None
-    labelled(out, "exported", f"{name} → {path}")
+    labelled("exported", f"{name} → {path}")
     return 0

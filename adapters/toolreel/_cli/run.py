@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolreel._cli.console import complain, err, labelled, out
-from toolreel._cli.errors import DRIFT, EPILOG, FAILED, STOPPED, USAGE, json_option, reporting, say
+from toolreel._cli.errors import DRIFT, FAILED, STOPPED, USAGE, command, json_option, say
 from toolreel._cli.options import NO_PRESETS, LiveTarget, model_option, parse_settings, server_options
 from toolreel._cli.recordings import show_changes
 from toolreel._cli.run_options import (
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from toolreel.durable import DurableRun
 
 
-@click.command("run", epilog=EPILOG)
+@command("run")
 @click.argument("prompt")
 @model_option()
 @server_options()
@@ -93,7 +93,6 @@ if TYPE_CHECKING:
 @database_option
 @approve_option
 @json_option
-@reporting
 def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     prompt: str,
     model: str,
@@ -174,19 +173,18 @@ def _replay_instead(plan: Plan, path: Path, *, as_machine: bool) -> int:
         done = replace(done, timing=retrace(read_journal(companion(path))).run.timing)
     show_run(done, as_machine=as_machine, extra={"saved": [], "replayed": str(path)})
     if not as_machine:
-        labelled(out, "replayed", str(path), "green")
+        labelled("replayed", str(path), "green")
     ended = outcome_of(done)
     return 0 if isinstance(ended, Completed | None) else FAILED
 
 
-@click.command("resume", epilog=EPILOG)
+@command("resume")
 @click.argument("file", type=click.Path(path_type=Path))
 @server_options()
 @source_options
 @approve_option
 @durable_option
 @json_option
-@reporting
 def resume_command(
     file: Path,
     server: LiveTarget,
@@ -213,10 +211,10 @@ def resume_command(
         say(as_json(live.run, {"resumed": kept, "saved": live.saved}))
     else:
         done = f", {live.new} new" if live.new else ": the run had already ended, nothing was done"
-        labelled(out, "resumed", f"after {live.before} events{done}")
+        labelled("resumed", f"after {live.before} events{done}")
         if live.cut:
             moved = f"the last line of the journal was incomplete; it was moved to {live.cut}"
-            labelled(out, "", moved, "yellow")
+            labelled("", moved, "yellow")
         show_run(live.run)
         if live.saved:
             show_saved(live.saved)
@@ -235,7 +233,7 @@ _NAMED: Final = re.compile(r"/[A-Za-z]\w*(?=\s|$)")
 """The name of a command at the beginning of a line, which no path is: ``/etc/hosts`` has a second slash."""
 
 
-@click.command("chat", epilog=EPILOG)
+@command("chat")
 @model_option(required=False)
 @server_options()
 @source_options
@@ -254,7 +252,6 @@ _NAMED: Final = re.compile(r"/[A-Za-z]\w*(?=\s|$)")
 @click.option("--continue", "goes_on", is_flag=True, help="Go on with the conversation that --record names.")
 @durable_option
 @approve_option
-@reporting
 def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     model: str | None,
     server: LiveTarget,
@@ -330,7 +327,7 @@ def _show_answer(run: Run, server: LiveTarget) -> int:
     outcome, code = run.outcome, 0
     if isinstance(outcome, Completed):
         if out.is_terminal:
-            labelled(out, "model", outcome.content, "bold")
+            labelled("model", outcome.content, "bold")
         else:
             out.print(outcome.content)
     elif outcome == Cancelled(STOPPED):
@@ -380,7 +377,7 @@ def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
                 return
             case "/help":
                 for name, what in _COMMANDS.items():
-                    labelled(err, name, what)
+                    labelled(name, what, console=err)
             case name:
                 complain(
                     f"there is no command {name}", hint=f"/help lists them; /{line} sends it as a message"
@@ -390,7 +387,7 @@ def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
 # ``toolreel fork``: continue a recorded run from any event, with a change.
 
 
-@click.command("fork", epilog=EPILOG)
+@command("fork")
 @click.argument("file")
 @click.option(
     "--at",
@@ -427,7 +424,6 @@ def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing recording.")
 @json_option
-@reporting
 def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     file: str,
     at: str,
@@ -546,19 +542,19 @@ def _show_fork(forked: Forked, ended: EndedRun, *, as_machine: bool) -> None:
         tree = {"source": source.source, "kept": forked.kept, "changed": changed, "stop": stop}
         say(as_json(run, {"fork": tree, "saved": ended.saved}))
         return
-    labelled(out, "forked", f"{source.source} at {forked.kept} of {len(source.records)} events")
+    labelled("forked", f"{source.source} at {forked.kept} of {len(source.records)} events")
     show_changes("changed", changed)
-    show_plan(out, run)
-    show_turns(out, run)
+    show_plan(run)
+    show_turns(run)
     if outcome_of(run):
-        show_outcome(out, run)
+        show_outcome(run)
     if stop:
-        labelled(out, "stopped", f"at event {stop.n}: {stop.why}", "bold red")
+        labelled("stopped", f"at event {stop.n}: {stop.why}", "bold red")
     for path in ended.saved:
-        labelled(out, "saved", str(path))
+        labelled("saved", str(path))
     if ended.saved:
         names = f"{shlex.quote(source.source)} {shlex.quote(str(ended.saved[-1]))}"
-        labelled(out, "", f"next: toolreel explain {names}", "dim")
+        labelled("", f"next: toolreel explain {names}", "dim")
 
 
 def _tool_output(value: str) -> str:

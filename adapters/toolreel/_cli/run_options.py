@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import click
 
-from toolreel._cli.console import err, labelled, out, printable, show_columns, withhold
-from toolreel._cli.errors import EPILOG, SharedOption, reporting
+from toolreel._cli.console import err, labelled, printable, show_columns, withhold
+from toolreel._cli.errors import SharedOption, command
 from toolreel._cli.options import (
     Command,
     FallbackChoice,
@@ -220,7 +220,7 @@ deny_option = click.option(
 # ``toolreel tools``: show the tools of a run.
 
 
-@click.command("tools", epilog=EPILOG)
+@command("tools")
 @source_options
 @click.option(
     "--accept",
@@ -235,7 +235,6 @@ deny_option = click.option(
 )
 @allow_option
 @deny_option
-@reporting
 def tools_command(
     sources: SourceChoice,
     accept: bool,
@@ -274,13 +273,13 @@ def _show_surface(surface: ToolSurface) -> None:
         for tool in surface.definitions
     ]
     if surface.definitions:
-        show_columns(out, ("tool", "bytes", "flags", "deadline", "source"), rows)
+        show_columns(("tool", "bytes", "flags", "deadline", "source"), rows)
     if surface.masked:
-        labelled(out, "masked", ", ".join(surface.masked))
+        labelled("masked", ", ".join(surface.masked))
     limits = LoopConfig()
-    labelled(out, "sent", f"{len(surface.names)} of at most {limits.max_tool_definitions_count} tools")
-    labelled(out, "", f"{surface.size} of at most {limits.max_tool_definitions_bytes} bytes")
-    labelled(out, "fingerprint", surface.fingerprint)
+    labelled("sent", f"{len(surface.names)} of at most {limits.max_tool_definitions_count} tools")
+    labelled("", f"{surface.size} of at most {limits.max_tool_definitions_bytes} bytes")
+    labelled("fingerprint", surface.fingerprint)
 
 
 def _tool_flags(tool: ToolDefinition) -> list[str]:

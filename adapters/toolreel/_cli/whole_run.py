@@ -71,65 +71,65 @@ def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, object] 
     if as_machine:
         say(as_json(run, extra or {}))
         return
-    show_plan(out, run)
-    show_turns(out, run)
-    show_outcome(out, run)
+    show_plan(run)
+    show_turns(run)
+    show_outcome(run)
 
 
-def show_plan(console: Console, run: Run) -> None:
+def show_plan(run: Run) -> None:
     """Print the plan of a run: model, tools, messages."""
     plan = run.state.plan
-    labelled(console, "model", plan.model, "bold")
-    labelled(console, "plan", plan.digest[:16], "dim")
+    labelled("model", plan.model, "bold")
+    labelled("plan", plan.digest[:16], "dim")
     if plan.tools.definitions:
-        labelled(console, "tools", ", ".join(plan.tools.names))
+        labelled("tools", ", ".join(plan.tools.names))
     for message in plan.messages:
-        labelled(console, _ROLES[type(message)], shown_content(message))
+        labelled(_ROLES[type(message)], shown_content(message))
 
 
-def show_turns(console: Console, run: Run) -> None:
+def show_turns(run: Run) -> None:
     """Print each turn: the digest of the request, repairs, the calls and their results."""
     for turn in story(run):
         for text in turn.said:
-            labelled(console, "user", text)
+            labelled("user", text)
         request = f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}"
         if turn.ms is not None:
             request += f", {duration(turn.ms)}"
         if known := [call.ms for call in turn.calls if call.ms is not None]:
             request += f", tools {duration(sum(known))}"
-        labelled(console, f"turn {turn.number}", request, "dim")
+        labelled(f"turn {turn.number}", request, "dim")
         for code in turn.repairs:
-            labelled(console, "", f"repaired: {code}", "yellow")
+            labelled("", f"repaired: {code}", "yellow")
         for code in turn.notices:
-            labelled(console, "", f"noticed: {code}", "yellow")
+            labelled("", f"noticed: {code}", "yellow")
         if turn.quirks:
-            labelled(console, "", f"quirks applied: {', '.join(turn.quirks)}", "yellow")
+            labelled("", f"quirks applied: {', '.join(turn.quirks)}", "yellow")
         for name in turn.approvals:
-            labelled(console, "", f"{name} needs approval", "yellow")
+            labelled("", f"{name} needs approval", "yellow")
         for call in turn.calls:
             origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
-            labelled(console, "", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
-            labelled(console, "", call.result, "green" if call.ok else "red", mark="← ")
+            labelled("", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
+            labelled("", call.result, "green" if call.ok else "red", mark="← ")
         for remark in turn.remarks:
-            labelled(console, "", remark, "yellow")
+            labelled("", remark, "yellow")
         if turn.stripped:
-            labelled(console, "", f"text with the call, kept out of the history: {turn.stripped!r}", "dim")
+            labelled("", f"text with the call, kept out of the history: {turn.stripped!r}", "dim")
         if turn.answer:
-            labelled(console, "answer", turn.answer, "bold")
+            labelled("answer", turn.answer, "bold")
 
 
-def show_outcome(console: Console, run: Run) -> None:
+def show_outcome(run: Run) -> None:
     """Print the outcome, and the counts of turns, calls and tokens."""
     outcome, tally = run.outcome, run.state.tally
     if isinstance(outcome, Completed):
-        labelled(console, "answer", outcome.content, "bold")
+        labelled("answer", outcome.content, "bold")
         if outcome.value is not None:
-            labelled(console, "value", outcome.value, "bold")
+            labelled("value", outcome.value, "bold")
     words, _ = describe_outcome(outcome)
     tokens = f"{tally.prompt_tokens} + {tally.completion_tokens} tokens"
     if spent := tally.by_tools:
         tokens += f", {spent.prompt_tokens} + {spent.completion_tokens} of them by tools"
-    labelled(console, "outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
+    labelled("outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
     cost = cost_in_words(run)
     counts = (
         counted(tally.turns, "turn"),
@@ -140,20 +140,20 @@ def show_outcome(console: Console, run: Run) -> None:
         cost and f"cost {cost}",
         str(run.timing),
     )
-    labelled(console, "", ", ".join(str(count) for count in counts if count), "dim")
+    labelled("", ", ".join(str(count) for count in counts if count), "dim")
     knows_costs = run.cost is not None or any(row.cost not in {None, 0.0} for row in run.costs)
     for row in run.costs if len(run.costs) > 1 else ():
         cost = "unknown" if row.cost is None else f"{row.cost:.6g}"
         tokens = f"{row.prompt_tokens} + {row.completion_tokens} tokens"
         where = f"{row.endpoint or 'first'} ({row.model})"
-        labelled(console, "", f"{where}: {tokens}{f', cost {cost}' if knows_costs else ''}", "dim")
+        labelled("", f"{where}: {tokens}{f', cost {cost}' if knows_costs else ''}", "dim")
 
 
 def show_saved(saved: Sequence[Path], console: Console = out) -> None:
     """Print the files of a recording."""
     for path in saved:
-        labelled(console, "saved", str(path))
-    labelled(console, "", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim")
+        labelled("saved", str(path), console=console)
+    labelled("", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim", console=console)
 
 
 def resume_hint(left: Path | None) -> str:

@@ -199,25 +199,25 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
         (plan.trials, "trials"),
     )
     parts = " × ".join(f"{count} {what}" for count, what in factors if count > 1)
-    labelled(out, "runs", f"{plan.count:,} = {parts or '1'}")
-    labelled(out, "strategies", ", ".join(strategy.name for strategy in plan.strategies))
-    labelled(out, "scenarios", ", ".join(scenario.name for scenario in plan.scenarios))
+    labelled("runs", f"{plan.count:,} = {parts or '1'}")
+    labelled("strategies", ", ".join(strategy.name for strategy in plan.strategies))
+    labelled("scenarios", ", ".join(scenario.name for scenario in plan.scenarios))
     scripts = all(map(kind_of, plan.models))
     for name, endpoint in plan.endpoints.items():
         label = f"at {name}" if name else "endpoint"
-        labelled(out, label, "none: all models are scripted" if scripts else _server(endpoint))
-    labelled(out, "plan", plan.digest[:12])
+        labelled(label, "none: all models are scripted" if scripts else _server(endpoint))
+    labelled("plan", plan.digest[:12])
     for model, profiles in plan.profiles.items():
-        labelled(out, "model", f"{model}: {', '.join(profile.name for profile in profiles)}")
+        labelled("model", f"{model}: {', '.join(profile.name for profile in profiles)}")
     for each in differences:
         models = "all models" if each.models == plan.models else ", ".join(each.models)
         out.print(printable(f"{each.before} → {each.after}: {models}"), style="bold blue")
         for line in each.changes:
-            labelled(out, "", line)
+            labelled("", line)
     _show_estimate(plan, estimate)
     for sentence in gates:
-        labelled(out, "gate", sentence)
-    labelled(out, "power", power)
+        labelled("gate", sentence)
+    labelled("power", power)
     return 0
 
 
@@ -238,15 +238,15 @@ def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
     minutes = estimate.minutes
     time = f"{minutes / 60:.1f} hours" if minutes >= 120 else counted(round(minutes), "minute")
     tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
-    labelled(out, "estimate", f"{estimate.requests:,.0f} requests, {tokens}, {time}")
-    labelled(out, "", f"if a tool run is {TOOL_RUN}, and a control run {CONTROL_RUN}", "dim")
+    labelled("estimate", f"{estimate.requests:,.0f} requests, {tokens}, {time}")
+    labelled("", f"if a tool run is {TOOL_RUN}, and a control run {CONTROL_RUN}", "dim")
     cost = 'unknown: the plan has no prices; give them as [prices."MODEL"]'
     if estimate.cost is not None:
         cost = f"{estimate.cost:,.2f}"
         if estimate.unpriced:
             unknown = f"{len(estimate.unpriced)} of {len(plan.models) * len(plan.endpoints)} models"
             cost += f" and more: the price of {unknown} is unknown: {', '.join(estimate.unpriced)}"
-    labelled(out, "cost", cost)
+    labelled("cost", cost)
     budgets = {"": plan.budget, "run.": plan.options.run_budget}
     caps = [
         f"{of}{key} {cap:g}"
@@ -254,7 +254,7 @@ def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
         for key, cap in asdict(each).items()
         if cap is not None
     ]
-    labelled(out, "budget", ", ".join(caps) or "no cap")
+    labelled("budget", ", ".join(caps) or "no cap")
 
 
 _EPILOG = (
@@ -363,8 +363,8 @@ def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress
     elif outcome.complete:
         out.print("Nothing was left to be run.")
     place = quote(str(folder))
-    labelled(out, "results", str(folder))
+    labelled("results", str(folder))
     following = f"toolreel eval summarize {place}\ntoolreel eval report {place}"
     if outcome.plan.shard:
         following = f"toolreel eval summarize {place} ... --out DIR  # with the other shards"
-    labelled(out, "next", following)
+    labelled("next", following)

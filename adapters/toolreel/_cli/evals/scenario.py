@@ -41,7 +41,6 @@ def new_command(name: str) -> int:
     place = quote(str(file))
     out.print(printable(f"{file} is written."))
     labelled(
-        out,
         "next",
         f"toolreel eval scenario check {place}\n"
         f"toolreel eval run --scenarios {place} --model scripted:good --out results",
@@ -121,7 +120,7 @@ def from_command(recording: Path, path: Path | None, name: str) -> int:
     out.print(printable(f"{file} is written."))
     for each in decisions:
         err.print(printable(f"Decide: {each}."), style="yellow")
-    labelled(out, "next", f"toolreel eval scenario check {quote(str(file))}")
+    labelled("next", f"toolreel eval scenario check {quote(str(file))}")
     return 0
 
 
