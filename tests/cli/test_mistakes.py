@@ -48,7 +48,6 @@ MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "a profile": ((*RUN, "--sampling", "grok"), ("no sampling profile 'grok'", "'grok_default'")),
     "a setting of the loop": ((*RUN, "--set", "max_turn=3"), ("did you mean 'max_turns'?",)),
     "an option": ((*RUN, "--set", "temperatur=0"), ("did you mean 'temperature'?", "body.temperatur")),
-    "text for a number": ((*RUN, "--set", "temperature=hot"), ("expected a number", "body.temperature")),
     "a setting without a value": ((*RUN, "--set", "max_turns"), ("expected key=value",)),
     "a key of the run's own": ((*RUN, "--set", "body.messages=[]"), ("'messages' is set by the run itself",)),
     "an empty prompt": (("run", "", *RUN[2:]), ("PROMPT", "it is empty")),

@@ -50,7 +50,6 @@ def test_a_probe_shows_its_findings_and_writes_a_preset_that_a_run_takes(tmp_pat
         preset = ("--preset", "probe--scripted.toml")
         asked = toolreel("run", "Say hello.", *here, *preset, cwd=tmp_path)
         shown = toolreel("presets", "show", "probe--scripted.toml", cwd=tmp_path)
-        differing = toolreel("presets", "diff", "mistral", "probe--scripted.toml", cwd=tmp_path)
     assert done.code == 0, done.stderr
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "probe--scripted.toml",
@@ -61,7 +60,6 @@ def test_a_probe_shows_its_findings_and_writes_a_preset_that_a_run_takes(tmp_pat
     assert "differs     provider.id_style" in done.stdout
     assert (asked.code, "preset      scripted" in shown.stdout) == (0, True)
     assert tomllib.loads((tmp_path / "probe--scripted.toml").read_text())["preset"]["scripted"]["provider"]
-    assert "provider.id_style" not in differing.stdout
 
 
 def test_the_same_command_asks_nothing_again_and_replay_needs_no_server(tmp_path: Path) -> None:
@@ -89,7 +87,7 @@ def test_a_probe_that_is_interrupted_keeps_its_answers(tmp_path: Path) -> None:
         command = ("probe", "--base-url", server.url, "--model", "m", "--yes", "--repeat", "1")
         said = interrupted(command, tmp_path, lambda: len(server.seen) == 7)
     assert said.code == 130
-    assert "6 answers are kept; the same command goes on from there" in said.stderr
+    assert "The answers are kept; the same command goes on from there" in said.stderr
     assert (tmp_path / "probe--m.yaml").exists()
     assert findings(toolreel("probe", "--replay", "probe--m", cwd=tmp_path)) == [
         *("plain", "responses", "messages", "max_tokens", "max_completion_tokens", "temperature")

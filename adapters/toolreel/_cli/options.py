@@ -110,11 +110,6 @@ OPTIONS: Final = (
 """Request options that need no prefix; other keys of the body are written ``body.<key>``."""
 
 
-_NUMBERS: Final = frozenset({
-    "frequency_penalty", "max_completion_tokens", "max_tokens", "min_p", "presence_penalty",
-    "repetition_penalty", "seed", "temperature", "top_k", "top_p",
-})  # fmt: skip
-"""Request options whose value is a number; ``body.<key>`` takes any value."""
 _TEXT_SETTINGS: Final = frozenset({"tool_turn_content"})
 """Settings whose value is always text: ``null`` is a choice of theirs, not JSON null."""
 
@@ -162,8 +157,7 @@ def parse_settings(items: Iterable[str]) -> SetOptions:
     >>> parse_settings(["id_style=openai"]).provider
     {'id_style': 'openai'}
 
-    :raises ConfigError: if an item has no ``=``, a key that does not exist, or text where the option is a
-        number
+    :raises ConfigError: if an item has no ``=``, or a key that does not exist
     """
     config: dict[str, Json] = {}
     options: dict[str, Json] = {}
@@ -179,23 +173,13 @@ def parse_settings(items: Iterable[str]) -> SetOptions:
             config[key] = value
         elif key in traits:
             provider[key] = value
-        elif key in OPTIONS:
-            options[key] = _check_option(item, key, value)
-        elif key.startswith("body.") and key != "body.":
+        elif key in OPTIONS or (key.startswith("body.") and key != "body."):
             options[key.removeprefix("body.")] = value
         else:
             hint = unknown_name("setting", key, [*known, *traits, *OPTIONS])
             stop = "" if hint.endswith("?") else "."
             raise ConfigError(f"--set {item}: {hint}{stop} Another key of the body is written body.{key}.")
     return SetOptions(config, options, provider)
-
-
-def _check_option(item: str, key: str, value: Json) -> Json:
-    if key in _NUMBERS and (isinstance(value, bool) or not isinstance(value, int | float | None)):
-        raise ConfigError(f"--set {item}: expected a number, for example {key}=1; body.{key} takes any value")
-    if key == "parallel_tool_calls" and not isinstance(value, bool | None):
-        raise ConfigError(f"--set {item}: expected true or false")
-    return value
 
 
 def port_option(

@@ -16,6 +16,7 @@ from toolreel._cli.errors import EPILOG, FAILED, command, reporting
 from toolreel._cli.options import LiveTarget, model_option, server_options
 from toolreel._cli.run_options import cassette_path
 from toolreel._internal import CassetteError, counted
+from toolreel._replay import cut
 from toolreel._secrets import shown_url
 from toolreel.presets import preset_named, with_files
 from toolreel_core._jsontext import Json, JsonText, canonical
@@ -238,20 +239,17 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 
 
 def _send_probe(server: LiveTarget, model: str, only: tuple[str, ...], repeat: int, record: Path) -> Probed:
-    """Send the requests, and print a line when a question is settled."""
+    """Send the requests, and print a line for each answer."""
     from toolreel.http import header_values
     from toolreel.probe import probe
 
     withhold(secrets := server.secrets)
     if notice := server.key_notice:
         err.print(notice, style="yellow")
-    asked = [""]
 
     def watch(probing: Probing) -> None:
-        names = [each.question for each in probing.tries]
-        if names and names[-1] != asked[-1]:
-            err.print(f"{probing.sent:>4}  {names[-1]}", style="dim")
-        asked[:] = ["", *names]
+        if probing.tries:
+            err.print(f"{probing.sent:>4}  {probing.tries[-1].question}", style="dim")
 
     try:
         return probe(
@@ -269,8 +267,8 @@ def _send_probe(server: LiveTarget, model: str, only: tuple[str, ...], repeat: i
             watch=watch,
         )
     except KeyboardInterrupt:
-        kept = "the same command goes on from there" if record.exists() else "nothing was answered yet"
-        err.print(f"{len(asked) - 1} answers are kept; {kept}", style="yellow")
+        if record.exists():
+            err.print("The answers are kept; the same command goes on from there", style="yellow")
         raise
 
 
@@ -328,12 +326,8 @@ def _show_findings(probed: Probed) -> None:
 
 def _finding_row(finding: Finding) -> tuple[str, str, str, str]:
     word = finding.word if finding.stable else ", ".join(f"{word} {n}x" for word, n in finding.words)
-    first, last = finding.requests[0], finding.requests[-1]
-    numbers = str(first) if first == last else f"{first}-{last}"
-    if len(finding.requests) != last - first + 1:
-        numbers = ", ".join(map(str, finding.requests))
-    detail = finding.detail if len(finding.detail) <= _SHOWN else f"{finding.detail[: _SHOWN - 1]}…"
-    return finding.name, str(word).replace("_", " "), numbers, detail
+    numbers = ", ".join(map(str, finding.requests))
+    return finding.name, str(word).replace("_", " "), numbers, cut(finding.detail, _SHOWN)
 
 
 def _value_text(value: Json) -> str:

@@ -14,7 +14,7 @@ from toolreel._journal import FileJournal, Recorded, ReopenedJournal, companion,
 from toolreel._replay.journal_performer import came_whole, exchange_of
 from toolreel._replay.trace import Trace, retrace
 from toolreel_core._client_requests import ClientRequest, Refusal, client_request
-from toolreel_core._conversation import Message, message_in, part_in, shown_parts
+from toolreel_core._conversation import message_in, part_in, shown_parts
 from toolreel_core._errors import ConfigError, ReplayMismatch, ToolreelError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read
 from toolreel_core._loop import NO_REPLIES
@@ -234,19 +234,10 @@ _MESSAGE: Final = ("role", "content", "tool_calls", "tool_call_id")
 """What is read of a message: clients send further keys, which have no meaning for a run."""
 
 
-def message_of(entry: Tree, place: str) -> Message:
-    """Convert a message of a request to a message of a plan.
-
-    :raises JournalError: if a run cannot have it
-    """
-    try:
-        return message_in({key: entry[key] for key in _MESSAGE if key in entry}, place)
-    except ConfigError as error:
-        raise JournalError(str(error)) from None
-
-
 def plain_message(entry: Tree, place: str) -> Tree:
     """A message in plain form: role, text, and calls or the result of one, without ids.
+
+    :raises ConfigError: if it cannot be read
 
     >>> plain_message({"role": "assistant", "content": None, "refusal": None}, "it")
     {'role': 'assistant', 'content': ''}
@@ -261,7 +252,7 @@ def plain_message(entry: Tree, place: str) -> Tree:
             calls = [*_calls_of_entry(entry)]
             return {"role": role, "content": text, **({"calls": calls} if calls else {})}
         case _:
-            raise JournalError(f"{place}: a message without a role: {canonical(entry)[:100]}")
+            raise ConfigError(f"{place}: a message without a role: {canonical(entry)[:100]}")
 
 
 def output_in(content: str) -> str:
@@ -293,19 +284,15 @@ def _text_of_entry(entry: Tree, place: str) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, Sequence):
-        raise JournalError(f"{place}: expected a text, found {canonical(content)[:100]}")
-    try:
-        return "".join([_text_of_part(part, place) for part in content])
-    except ConfigError as error:
-        raise JournalError(str(error)) from None
-
-
-def _text_of_part(part: Json, place: str) -> str:
-    match part:
-        case {"text": str() as text}:
-            return text
-        case _:
-            return shown_parts([part_in(part, place)])
+        raise ConfigError(f"{place}: expected a text, found {canonical(content)[:100]}")
+    texts = []
+    for part in content:
+        match part:
+            case {"text": str() as text}:
+                texts.append(text)
+            case _:
+                texts.append(shown_parts([part_in(part, place)]))
+    return "".join(texts)
 
 
 def _calls_of_entry(entry: Tree) -> Iterator[Json]:
@@ -338,21 +325,21 @@ def plan_in(
     """
     tree = chat_tree(body, place, form)
     spoken = {} if form == "chat_completions" else {"wire_form": form}
-    messages = [
-        message_of(as_tree(entry), f"{place}: messages[{n}]")
-        for n, entry in enumerate(items_of(tree, "messages"))
-    ]
     options = {key: value for key, value in tree.items() if key not in _OWNED}
     try:
+        messages = [
+            message_in(
+                {key: each for key, each in as_tree(entry).items() if key in _MESSAGE}, f"messages[{n}]"
+            )
+            for n, entry in enumerate(items_of(tree, "messages"))
+        ]
         return preset.plan(
             model=str(tree.get("model") or "unknown"),
             messages=messages,
-            tools=tuple([_tool_definition(entry, place) for entry in items_of(tree, "tools")]),
+            tools=tuple([_tool_definition(entry) for entry in items_of(tree, "tools")]),
             options=options,
             settings={**spoken, **settings},
         )
-    except JournalError:
-        raise
     except ToolreelError as error:
         raise JournalError(f"{place}: {error}") from error
 
@@ -377,11 +364,11 @@ def chat_tree(body: bytes, place: str, form: WireForm = "chat_completions") -> T
     raise JournalError(f"{place}: not the body of a {form.replace('_', '-')} request")
 
 
-def _tool_definition(entry: Json, place: str) -> ToolDefinition:
+def _tool_definition(entry: Json) -> ToolDefinition:
     match entry:
         case {"function": {"name": str() as name, **further}}:
             words, parameters = further.get("description"), further.get("parameters")
             about = words if isinstance(words, str) else ""
             return ToolDefinition.of(name, about, parameters if isinstance(parameters, Mapping) else None)
         case _:
-            raise JournalError(f"{place}: not a function that a model may call: {canonical(entry)[:100]}")
+            raise ConfigError(f"not a function that a model may call: {canonical(entry)[:100]}")

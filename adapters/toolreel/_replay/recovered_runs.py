@@ -38,7 +38,7 @@ from toolreel.cassette import (
     replayed,
 )
 from toolreel.http import HttpEndpoint
-from toolreel_core._errors import ReplayMismatch
+from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._jsontext import Json, Tree, canonical, items_of
 from toolreel_core._plan import Plan, Preset
 from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Wait, events
@@ -305,7 +305,10 @@ def _request_content(exchange: Exchange) -> tuple[Tree, list[Tree]]:
     entries = [entry for entry in items_of(tree, "messages") if isinstance(entry, Mapping)]
     messages: list[Json] = []
     for n, entry in enumerate(entries):
-        message = plain_message(entry, f"{exchange.name}: messages[{n}]")
+        try:
+            message = plain_message(entry, f"{exchange.name}: messages[{n}]")
+        except ConfigError as error:
+            raise JournalError(str(error)) from None
         # Text next to calls is noted by a run, and not written back.
         messages.append({**message, "content": ""} if message.get("calls") else message)
     return {"model": tree.get("model"), "messages": messages}, entries

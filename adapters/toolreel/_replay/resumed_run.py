@@ -9,7 +9,8 @@ key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from toolreel._driver import (
@@ -54,8 +55,7 @@ def resume(
     :raises SecretFound: if an event contains a secret; it is not written
     :raises toolreel.ReplayMismatch: if a recorded event no longer fits the run; names its line
     """
-    with ReopenedJournal(_journal_path(path), known_secrets=known_secrets, durable=durable) as journal:
-        recorded = retrace(journal.recorded).run
+    with _reopened(path, known_secrets, durable) as (journal, recorded):
         if say is not None:
             continued = speak(recorded, say, performer, journal=journal, observe=observe)
         elif outcome_of(recorded) is None:
@@ -75,8 +75,7 @@ async def aresume(
     say: str | None = None,
 ) -> Run:
     """The async version of :func:`resume`, with the same parameters and errors."""
-    with ReopenedJournal(_journal_path(path), known_secrets=known_secrets, durable=durable) as journal:
-        recorded = retrace(journal.recorded).run
+    with _reopened(path, known_secrets, durable) as (journal, recorded):
         if say is not None:
             continued = await aspeak(recorded, say, performer, journal=journal, observe=observe)
         elif outcome_of(recorded) is None:
@@ -86,6 +85,12 @@ async def aresume(
         return joined(recorded, continued)
 
 
-def _journal_path(path: Path | str) -> Path:
-    journal = Path(path)
-    return journal.with_name(journal.name.removesuffix(".part"))
+@contextmanager
+def _reopened(
+    path: Path | str, known_secrets: Mapping[str, str] | None, durable: bool
+) -> Generator[tuple[ReopenedJournal, Run]]:
+    """A journal, with or without its ``.part``, and the run that it has."""
+    named = Path(path)
+    place = named.with_name(named.name.removesuffix(".part"))
+    with ReopenedJournal(place, known_secrets=known_secrets, durable=durable) as journal:
+        yield journal, retrace(journal.recorded).run
