@@ -8,12 +8,10 @@ import pty
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from time import sleep
 
 from tests.cli.commands import (
     COMMAND,
@@ -31,7 +29,7 @@ from tests.patience import HANG, NEVER, eventually
 from tests.servers.chat_server import Answer, ChatServer, chunk, replying, serving, streaming
 from toolreel._journal import read_journal
 from toolreel._replay import DRIVERS, retrace
-from toolreel.testing import calling, saying
+from toolreel.testing import saying
 
 CTRL_C = b"\x03"
 TALK = b"Which status?\n\nThanks!\n"
@@ -165,50 +163,6 @@ def test_the_terminal_keeps_what_was_said_before(tmp_path: Path) -> None:
     assert len(lines) == len(spoken) + 3  # each exchange has a line of how long it took
 
 
-DYING = """
-import json, os, sys, time
-for line in sys.stdin:
-    asked = json.loads(line)
-    if "id" not in asked:
-        continue
-    version = asked.get("params", {}).get("protocolVersion")
-    begun = {"protocolVersion": version, "serverInfo": {"name": "d", "version": "1"}}
-    tool = {"name": "look", "inputSchema": {"type": "object"}}
-    result = {
-        "initialize": {**begun, "capabilities": {"tools": {}}},
-        "tools/list": {"tools": [tool]},
-        "tools/call": {"content": [{"type": "text", "text": "Seen."}]},
-    }.get(asked["method"], {})
-    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
-    if asked["method"] == "tools/call":
-        time.sleep(1)
-        open("gone", "w").close()
-        os._exit(3)
-"""
-"""An MCP server that dies while the user reads the answer."""
-
-
-def test_what_a_server_reports_while_the_user_types_does_not_stand_in_the_line(tmp_path: Path) -> None:
-    (tmp_path / "dying.py").write_text(DYING)
-    served = {"d": {"command": sys.executable, "args": ["dying.py"]}}
-    (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": served}))
-
-    def thanks() -> bytes:
-        eventually((tmp_path / "gone").exists, "the end of the server")
-        sleep(0.5)
-        return b"Thanks!\n"
-
-    answers = (calling(("mcp_d_look", {})), saying("I have looked."), saying("You are welcome."))
-    with serving(*map(replying, answers)) as server:
-        typed = (b"Look!\n", thanks, b"\x04")
-        arguments = ("chat", "--model", "m", "--base-url", server.url, "--mcp", "mcp.json")
-        code, written = typing(arguments, tmp_path, typed)
-    lines = screen(written)
-    assert code == 0, lines
-    place = lines.index("you> Thanks!")
-    assert "MCP server d exited: it ended with exit code 3" in lines[place + 1 : place + 3], lines
-
-
 def test_a_line_that_begins_with_a_slash_is_a_command(tmp_path: Path) -> None:
     with serving(replying(saying("One.")), replying(saying("Two."))) as server:
         typed = (b"/help\n", b"  /help me\n", b"/hlep\n", b"//help\n", b"/etc/hosts says?\n", b"/exit\n")
@@ -275,12 +229,6 @@ def typing(
         os.close(ours)
         code = process.wait(HANG)
     return code, written.decode()
-
-
-def test_nothing_said_leaves_nothing(tmp_path: Path) -> None:
-    with serving() as server:
-        said = toolreel(*chatting(server, "--record", "talk"), cwd=tmp_path, stdin=b"\n")
-    assert (said.code, said.stdout, [*tmp_path.iterdir()]) == (0, "", [])
 
 
 def test_mistakes_are_told_before_anything_is_asked(tmp_path: Path) -> None:

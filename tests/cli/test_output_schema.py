@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.cli.commands import LOOKING_UP, WORKSPACE, Said, assert_mistake, run_at, toolreel
-from tests.replay.sessions import cassette
 from tests.servers.chat_server import ChatServer, replying, serving
 from toolreel.testing import calling, saying
 
@@ -42,15 +41,6 @@ def test_the_answer_is_the_call_of_the_final_tool_where_tools_are_offered(folder
     assert (again.code, f"value       {DRAFT}" in again.stdout.splitlines()) == (0, True)
 
 
-def test_a_run_that_gives_up_says_so(folder: Path) -> None:
-    with serving(replying(saying('{"status":"lost"}'))) as server:
-        said = running(server, folder, "--set", "output_retries=0")
-    assert said.code == 1
-    why = 'the answer does not fit the output: /status: expected one of "draft", "out", got "lost".'
-    assert f"outcome     invalid_output: {why}" in said.stdout.splitlines()
-    assert "set output_retries=4" in said.stderr
-
-
 @pytest.mark.parametrize(
     ("text", "why"),
     [
@@ -67,20 +57,3 @@ def test_a_file_that_is_no_schema_is_a_mistake(folder: Path, text: str, why: str
         cwd=folder,
     )
     assert_mistake(said, why)
-
-
-def test_a_fork_asks_for_a_typed_answer_of_a_run_that_had_none(folder: Path) -> None:
-    answer = replying(calling(("final_answer", {"status": "draft"})))
-    with serving(replying(saying("A draft.")), answer) as server:
-        said = toolreel(
-            *("fork", str(cassette("workspace")), "--at", "2", "--output-schema", "schema.json"),
-            *("--base-url", server.url, *WORKSPACE, "--record", "kept"),
-            cwd=folder,
-        )
-    assert said.code == 0, said
-    lines = said.stdout.splitlines()
-    assert any(line.startswith("changed     output") for line in lines)
-    assert f"value       {DRAFT}" in lines
-    assert "Call final_answer with your answer." in json.loads(server.seen[1].body)["messages"][-1]["content"]
-    again = toolreel("replay", "kept", "--json", cwd=folder)
-    assert (again.code, again.data["value"]) == (0, {"status": "draft"})

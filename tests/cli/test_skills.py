@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 from tests.adapters.tools.skills.skills_here import PDF, front, write_skill
 from tests.cli.commands import READY, WORKSPACE, assert_mistake, run_at, said_by_each, toolreel
-from tests.cli.test_tools import names
 from tests.servers.chat_server import replying, serving
 from toolreel._cli import LiveSession, LiveTarget
 from toolreel.testing import calling
@@ -71,22 +69,6 @@ def test_a_run_that_rests_is_resumed_with_its_skills(here: Path) -> None:
     assert other.code == 3
     assert said.code == 0
     assert "said: hello" in server.seen[1].body.decode()
-
-
-def test_the_surface_is_shown_beside_other_tools(here: Path) -> None:
-    skills, scripts, both = said_by_each(
-        [
-            ("tools", "--skills", "skills"),
-            ("tools", *ALLOWED),
-            ("tools", *WORKSPACE, "--skills", "skills", "--deny", "skills_list"),
-        ],
-        here,
-    )
-    three = ["skills_list", "skills_load", "skills_read_file"]
-    assert names(skills) == three
-    assert names(scripts) == [*three, "skills_run_script"]
-    assert re.search(r"^skills_run_script +\d+ +approval ", scripts.stdout, re.MULTILINE)
-    assert names(both)[-2:] == three[1:]
 
 
 def test_mistakes_are_told(here: Path) -> None:

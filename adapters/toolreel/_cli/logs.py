@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Final
@@ -26,7 +27,8 @@ def log_to_stderr(asked: str, form: str) -> None:
     :raises click.BadParameter: if there is no such level or logger
     """
     handler = logging.StreamHandler(sys.__stderr__)
-    handler.setFormatter(_Json() if form == "json" else _Text())
+    line = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
+    handler.setFormatter(_Json() if form == "json" else _Text(line, "%H:%M:%S"))
     top = logging.getLogger("toolreel")
     top.addHandler(handler)
     top.propagate = False
@@ -56,9 +58,10 @@ def levels_in(asked: str) -> Iterator[tuple[str, str]]:
 class _Text(logging.Formatter):
     """A line for people."""
 
+    converter = staticmethod(time.gmtime)
+
     def format(self, record: logging.LogRecord) -> str:
-        line = f"{_record_time(record):%H:%M:%S} {record.levelname:7} {record.name}: {record.getMessage()}"
-        return printable(line) + (f"\n{self.formatException(record.exc_info)}" if record.exc_info else "")
+        return printable(super().format(record))
 
 
 class _Json(logging.Formatter):
@@ -66,12 +69,8 @@ class _Json(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         fields = {key: value for key, value in vars(record).items() if key not in _OWN}
-        at = _record_time(record).isoformat(timespec="milliseconds")
+        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         told = {"at": at, "level": record.levelname.lower(), "logger": record.name, **fields}
         if record.exc_info:
             told |= {"message": record.getMessage(), "exception": self.formatException(record.exc_info)}
         return printable(json.dumps(told, ensure_ascii=False, default=str))
-
-
-def _record_time(record: logging.LogRecord) -> datetime:
-    return datetime.fromtimestamp(record.created, UTC)

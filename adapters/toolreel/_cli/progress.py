@@ -59,25 +59,25 @@ class RunFigures:
         """Take the next event, with the effect that it answers."""
         if self._state is None:
             return
-        before, after = self._state.tally, step(self._state, event).state
-        spent = after.tally
-        prompt = spent.prompt_tokens - before.prompt_tokens
-        completion = spent.completion_tokens - before.completion_tokens
+        after = step(self._state, event).state
+        spent = after.tally.since(self._state.tally)
         took = "" if lap.ms is None else f" in {duration(lap.ms)}"
+        words = ""
         match event, effect:
             case ReplyReceived(), SendRequest():
                 if lap.ms is not None:
                     self._model_ms += lap.ms
-                    self._model_tokens += completion
-                tokens = f", {prompt} + {completion} tokens" if prompt + completion else ""
-                self.done.append(f"turn {before.turns}: reply{took}{tokens}")
+                    self._model_tokens += spent.completion_tokens
+                tokens = f"{spent.prompt_tokens} + {spent.completion_tokens} tokens"
+                words = f"reply{took}{f', {tokens}' if spent.completion_tokens else ''}"
             case RequestFailed(), SendRequest():
-                self.done.append(f"turn {before.turns}: no reply{took}")
+                words = f"no reply{took}"
             case ToolReturned(), RunTool():
-                failed = " failed" if spent.failed_calls > before.failed_calls else ""
-                self.done.append(f"turn {before.turns}: {effect.name}{failed}{took}")
+                words = f"{effect.name}{' failed' if spent.failed_calls else ''}{took}"
             case _:
                 pass
+        if words:
+            self.done.append(f"turn {self._state.tally.turns}: {words}")
         self._state = after
 
     @property
@@ -129,8 +129,6 @@ class RunProgress:
         """The kind of delta that is being streamed now; empty if none is."""
         self._scrub = running_scrub()
         """A secret may be split over deltas."""
-        self._held: list[str] | None = None
-        """What was reported while the user types."""
 
     def __call__(self, note: notes.Note, /) -> None:
         """Show the step that a note reports, if it is one to wait for."""
@@ -172,10 +170,7 @@ class RunProgress:
                 self._show_status(printable(describe(news)))
         elif text := printable(describe(news)):
             self._end_stream()
-            if self._held is None:
-                err.print(text, style="yellow")
-            else:
-                self._held.append(text)
+            err.print(text, style="yellow")
 
     def __enter__(self) -> Self:
         self._step = ""
@@ -188,16 +183,13 @@ class RunProgress:
 
     @contextmanager
     def paused(self) -> Generator[None, None, None]:
-        """Stop drawing while the user types; what servers report meanwhile is printed afterwards."""
+        """Stop drawing while the user types."""
         self._end_stream()
-        is_drawn, self._held = self._live is not None, []
+        is_drawn = self._live is not None
         self._erase_status()
         try:
             yield
         finally:
-            held, self._held = self._held, None
-            for text in held:
-                err.print(text, style="yellow")
             if is_drawn:
                 self._draw_status()
 

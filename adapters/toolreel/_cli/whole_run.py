@@ -141,12 +141,6 @@ def show_outcome(run: Run) -> None:
         str(run.timing),
     )
     labelled("", ", ".join(str(count) for count in counts if count), "dim")
-    knows_costs = run.cost is not None or any(row.cost not in {None, 0.0} for row in run.costs)
-    for row in run.costs if len(run.costs) > 1 else ():
-        cost = "unknown" if row.cost is None else f"{row.cost:.6g}"
-        tokens = f"{row.prompt_tokens} + {row.completion_tokens} tokens"
-        where = f"{row.endpoint or 'first'} ({row.model})"
-        labelled("", f"{where}: {tokens}{f', cost {cost}' if knows_costs else ''}", "dim")
 
 
 def show_saved(saved: Sequence[Path], console: Console = out) -> None:

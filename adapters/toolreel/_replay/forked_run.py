@@ -236,6 +236,12 @@ def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED)
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan; names the
         event and the phase
     """
+    trace, run = _begun(source, at, changes)
+    return Forked(trace.recorded, len(run.answered), tuple(run.answered), run.run)
+
+
+def _begun(source: Source, at: int | str, changes: Changes) -> tuple[Trace, Underway]:
+    """A recorded run, and its first events under a changed plan."""
     trace = retrace(opened(source))
     kept = [*_kept_events(trace, at)]
     if changes.tool_result is not None:
@@ -256,7 +262,7 @@ def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED)
             f"{stop.why if stop else why}. Fork at {reached} or before. "
             f"The event: {trace.events[reached].summary}"
         )
-    return Forked(trace.recorded, len(kept), tuple(run.answered), run.run)
+    return trace, run
 
 
 def fork(
@@ -290,31 +296,29 @@ def fork(
     :raises AdapterError: if a record cannot be read
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan
     """
-    begun = beginning(source, at, changes)
-    collected = EventLog(journal(begun.plan) if journal else None)
-    for effect, event in begun.answered:
+    trace, under_way = _begun(source, at, changes)
+    plan, kept = under_way.state.plan, len(under_way.answered)
+    collected = EventLog(journal(plan) if journal else None)
+    for effect, event in under_way.answered:
         collected.record(effect, event)
     if performer is not None:
-        reached = fold(begun.plan, collected.events)  # not begun.run: a result may be withheld
+        reached = fold(plan, collected.events)  # not the run under way: a result may be withheld
         tell(observe, reached.notes)
         go_on(reached.state, performer, journal=collected, observe=observe)
-        run = retold(begun.plan, collected.events, collected.laps)
-        return replace(begun, answered=tuple(collected.answered), run=run)
-    under_way = Underway(begun.plan)
-    for effect, event in begun.answered:
-        under_way.take(effect, event)
-    other = retrace(begun.source if answers is None else opened(answers))
-    stop = carry(under_way, other.events[begun.kept :])
+        run = retold(plan, collected.events, collected.laps)
+        return Forked(trace.recorded, kept, tuple(collected.answered), run)
+    other = trace if answers is None else retrace(opened(answers))
+    stop = carry(under_way, other.events[kept:])
     if stop is None and not isinstance(under_way.state.phase, Settled):
         end = len(other.events) + 1
         stop = Stop(end, f"the record has no event {end}; {_phase_and_wants(under_way)}")
-    for effect, event in under_way.answered[begun.kept :]:
+    for effect, event in under_way.answered[kept:]:
         collected.record(effect, event)
     if collected.answered != under_way.answered:
         raise ForkError(
             "a result of the fork holds a secret, so that its journal would be that of another run"
         )
-    return replace(begun, answered=tuple(under_way.answered), run=under_way.run, stop=stop)
+    return Forked(trace.recorded, kept, tuple(under_way.answered), under_way.run, stop)
 
 
 class EventLog:

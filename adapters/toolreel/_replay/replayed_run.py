@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import count, takewhile, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from toolreel._driver import ImmediateEndpoint, Run
 from toolreel._internal import MissingExtra
 from toolreel._journal import MemoryJournal, Recorded, companion, read_journal, recording_files
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel.cassette import first_change
-from toolreel.tools import PythonTools, ToolLike
+from toolreel.tools import AsyncPythonTools, PythonTools, Toolbox, ToolLike
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import parse
 from toolreel_core._tools import ToolSurface
@@ -67,9 +67,22 @@ def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None =
     if cassette and BEHIND_PROXY in recorded.plan.presets:
         check_recovered(cassette)
         cassette = None  # its requests are another client's, in words of its own
-    journal = MemoryJournal(recorded.plan)
-    parts = (recorded, cassette, tools, journal)
-    done = run_on(driver, partial(_replay_recorded, *parts), partial(_areplay_recorded, *parts))
+    journal, plan = MemoryJournal(recorded.plan), recorded.plan
+    with ExitStack() as stack:
+        taped, tape = _open_taped_endpoint(cassette, stack)
+        given = [*tools()] if tools else None
+        check_surface(recorded, plan.tools if given is None else Toolbox(given).surface)
+        if driver == "sync":
+            host = None if given is None else PythonTools(given)
+            rehearsal = Rehearsal(recorded, endpoint=taped, tape=tape, tools=host)
+            done = rehearsal.play(plan, journal=journal)
+            rehearsal.finish()
+        else:
+            ahost = None if given is None else AsyncPythonTools(given)
+            endpoint = ImmediateEndpoint(taped) if taped else None
+            arehearsal = AsyncRehearsal(recorded, endpoint=endpoint, tape=tape, tools=ahost)
+            done = _run_async(driver, partial(arehearsal.play, plan, journal=journal))
+            arehearsal.finish()
     _check_same_lines(recorded, journal.lines)
     return Replayed(done, recorded, cassette, driver)
 
@@ -97,61 +110,24 @@ def check_recovered(cassette: Path) -> None:
         _check_same_lines(was, _lines_of(now.recorded))
 
 
-def _replay_recorded(
-    recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal
-) -> Run:
-    with ExitStack() as stack:
-        endpoint, tape = _open_taped_endpoint(cassette, stack)
-        host = PythonTools(tools()) if tools else None
-        check_surface(recorded, host.surface if host else recorded.plan.tools)
-        rehearsal = Rehearsal(recorded, endpoint=endpoint, tape=tape, tools=host)
-        done = rehearsal.play(recorded.plan, journal=journal)
-        rehearsal.finish()
-        return done
-
-
-async def _areplay_recorded(
-    recorded: Recorded, cassette: Path | None, tools: Toolset | None, journal: MemoryJournal
-) -> Run:
-    from toolreel.tools import AsyncPythonTools
-
-    async with AsyncExitStack() as stack:
-        taped, tape = _open_taped_endpoint(cassette, stack)
-        endpoint = ImmediateEndpoint(taped) if taped else None
-        host = AsyncPythonTools(tools()) if tools else None
-        check_surface(recorded, host.surface if host else recorded.plan.tools)
-        rehearsal = AsyncRehearsal(recorded, endpoint=endpoint, tape=tape, tools=host)
-        done = await rehearsal.play(recorded.plan, journal=journal)
-        rehearsal.finish()
-        return done
-
-
-def run_on(
-    driver: Driver, blocking: Callable[[], Run], awaiting: Callable[[], Coroutine[Any, Any, Run]]
-) -> Run:
-    """Run a function or, on asyncio and trio, its async version.
+def _run_async(driver: Literal["asyncio", "trio"], play: Callable[[], Coroutine[Any, Any, Run]]) -> Run:
+    """The result of an async function on an event loop.
 
     :raises MissingExtra: if trio is not installed
     """
-    match driver:
-        case "sync":
-            return blocking()
-        case "asyncio":
-            import asyncio
+    if driver == "asyncio":
+        import asyncio
 
-            return asyncio.run(awaiting())
-        case "trio":
-            try:
-                import trio
-            except ImportError:
-                raise MissingExtra.of("trio", "trio") from None
-            return trio.run(awaiting)
-        case _:
-            assert_never(driver)
+        return asyncio.run(play())
+    try:
+        import trio
+    except ImportError:
+        raise MissingExtra.of("trio", "trio") from None
+    return trio.run(play)
 
 
 def _open_taped_endpoint(
-    cassette: Path | None, stack: ExitStack | AsyncExitStack
+    cassette: Path | None, stack: ExitStack
 ) -> tuple[TapedEndpoint, Recording] | tuple[None, None]:
     """An endpoint that answers from a cassette, which has to be played to its end."""
     if cassette is None:

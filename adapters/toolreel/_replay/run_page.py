@@ -102,13 +102,11 @@ def message_page(title: str, text: str) -> str:
 
 def _plain_summary(run: RunTree) -> str:
     """A run for a browser that runs no scripts."""
-    head = run.head
-    lines = (f"{head['outcome']}: {head['words']}", head["rule"], head["answer"])
-    shown = "".join(f"<p>{escape(printable(str(line)))}</p>" for line in lines if line)
-    command = escape(printable(f"toolreel explain {shlex.quote(str(head['name']))}"))
+    title, outcome, words = (escape(printable(str(run.head[each]))) for each in ("title", "outcome", "words"))
+    name = escape(printable(shlex.quote(str(run.head["name"]))))
     return (
-        f"<h1>{escape(printable(str(head['title'])))}</h1>{shown}"
-        f"<p>The turns are shown by a script, which your browser does not run: <code>{command}</code></p>"
+        f"<h1>{title}</h1><p>{outcome}: {words}</p><p>The turns are shown by a script, which your browser "
+        f"does not run: <code>toolreel explain {name}</code></p>"
     )
 
 

@@ -16,7 +16,6 @@ from toolreel_core._protocol import (
     Finish,
     Note,
     RunTool,
-    SendRequest,
     State,
     Step,
     Wait,
@@ -158,6 +157,9 @@ def cut(text: str, length: int = _LINE) -> str:
 
 
 def _event_summary(event: events.Event, effect: Wanted | None, before: State) -> str:
+    called = "something that nobody asked for"
+    if isinstance(effect, RunTool | AskApproval):
+        called = f"{effect.name}({effect.arguments})"
     match event:
         case events.ReplyReceived():
             reply = received(event.body, before).reply
@@ -173,11 +175,11 @@ def _event_summary(event: events.Event, effect: Wanted | None, before: State) ->
         case events.RequestFailed():
             return f"no reply: {event.message}"
         case events.ToolReturned():
-            return f"{_effect_summary(effect)} returned {event.output}"
+            return f"{called} returned {event.output}"
         case events.ApprovalGiven():
-            return f"{_effect_summary(effect)} {'approved' if event.approved else 'denied'}"
+            return f"{called} {'approved' if event.approved else 'denied'}"
         case events.WaitElapsed():
-            return f"{_effect_summary(effect)} elapsed"
+            return f"a wait of {effect.ms} ms elapsed" if isinstance(effect, Wait) else "a wait elapsed"
         case events.CancelRequested():
             return f"cancelled: {event.reason}" if event.reason else "cancelled"
         case events.UserSpoke():
@@ -186,15 +188,3 @@ def _event_summary(event: events.Event, effect: Wanted | None, before: State) ->
             return "started"
         case _:
             assert_never(event)
-
-
-def _effect_summary(effect: Wanted | None) -> str:
-    match effect:
-        case RunTool() | AskApproval():
-            return f"{effect.name}({effect.arguments})"
-        case Wait():
-            return f"a wait of {effect.ms} ms"
-        case SendRequest() | None:
-            return "something that nobody asked for"
-        case _:
-            assert_never(effect)

@@ -14,7 +14,7 @@ from toolreel._driver import Always, Ports, ago_on
 from toolreel._internal import ForkError
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel._replay import Changes, Stop, Underway, beginning, fork
-from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
+from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools import PythonTools, Tool
 from toolreel_core._conversation import AssistantMessage, SystemMessage, UserMessage
 from toolreel_core._errors import ReplayMismatch
@@ -28,7 +28,6 @@ from toolreel_core._protocol import (
     MaxTurns,
     ReplyReceived,
     RunTool,
-    SendRequest,
     ToolReturned,
 )
 from toolreel_core._settings import Provider
@@ -135,44 +134,6 @@ def test_kept_events_that_do_not_fit_the_changed_plan_are_named_with_the_phase()
     )
 
 
-def test_a_retry_that_the_changed_run_does_not_make_is_where_the_record_stops_to_fit() -> None:
-    source = recorded([Lost("timeout", "ReadTimeout"), *SUM])
-    assert fork(source, 0).recorded.text == source.text
-    forked = fork(source, 0, Changes(config={"max_tries": 1}))
-    assert forked.outcome is not None
-    assert (forked.outcome.name, len(forked.answered)) == ("transport", 1)
-    assert isinstance(forked.answered[0].effect, SendRequest)
-
-
-FENCED = '```json\n{"name": "add", "arguments": {"a": 2, "b": 40}}\n```'
-
-
-def test_a_run_that_ends_earlier_leaves_events_unused() -> None:
-    told = fork(RUN, 0, Changes(config={"max_turns": 1}))
-    assert told.outcome == MaxTurns(1)
-    assert (len(told.answered), told.stop) == (2, None)
-
-
-def test_a_dialect_that_is_read_after_all_wants_a_tool_that_nobody_ran() -> None:
-    source = recorded([saying(FENCED)], adding(accept_suspected_calls=True))
-    told = fork(source, 0, Changes(config={"text_dialects": ["json_fenced"]}))
-    assert told.outcome is None
-    assert told.stop == Stop(
-        2, 'the record has no event 2; the run is in phase AwaitingTools and wants add({"a":2,"b":40})'
-    )
-
-
-def test_a_call_that_is_no_longer_heard_stops_at_its_recorded_result() -> None:
-    source = recorded([calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2})), saying("2 and 4.")])
-    told = fork(source, 0, Changes(config={"max_tool_calls_per_turn": 1}))
-    assert len(told.answered) == 2
-    assert told.stop == Stop(
-        3,
-        'the record answers add({"a":2,"b":2}); the run is in phase AwaitingReply and wants a request with '
-        "3 messages",
-    )
-
-
 def test_results_go_to_the_calls_that_they_were_given_to_wherever_those_stand_now() -> None:
     both = calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2}))
     source = recorded([both, saying("2 and 4.")])
@@ -202,20 +163,6 @@ def test_late_answers_to_calls_that_were_never_made_are_left_out() -> None:
     assert len(fork(stopped, 0).answered) == 4
     told = fork(stopped, 0, Changes(config={"parallel_tools": False}))
     assert (told.outcome, len(told.answered), told.stop) == (Cancelled("enough"), 3, None)
-
-
-def test_an_answer_that_came_after_the_end_is_none_to_a_run_that_goes_on() -> None:
-    plan = adding(context_window_tokens=1)
-    journal = MemoryJournal(plan)
-    journal.record(None, ToolReturned(7, "{}"))
-    over = parse_journal(journal.text)
-    assert len(fork(over, 0).answered) == 1
-    told = fork(over, 0, Changes(config={"context_window_tokens": None}))
-    assert told.stop == Stop(
-        1,
-        "the record has an answer that came after its end; the run is in phase AwaitingReply and wants a "
-        "request with 1 messages",
-    )
 
 
 WAS = Plan.of(

@@ -8,7 +8,7 @@ import pytest
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
 from tests.replay.sessions import cassette
 from tests.samples import complaint
-from toolreel._driver import Always, Never, retold
+from toolreel._driver import Always, Never
 from toolreel._internal import CassetteError
 from toolreel._journal import MemoryJournal, Recorded, companion, opened, parse_journal, read_journal
 from toolreel._replay import retrace
@@ -16,12 +16,8 @@ from toolreel.testing import Lost, saying
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json
 from toolreel_core._protocol import (
-    AwaitingReply,
-    AwaitingTools,
     CancelRequested,
     Event,
-    RunTool,
-    SendRequest,
     ToolReturned,
 )
 
@@ -42,13 +38,6 @@ def stopped(reason: str, *late: Event) -> Recorded:
     for event in late:
         journal.record(running.effect, event)
     return parse_journal(journal.text)
-
-
-def test_every_event_is_found_with_what_it_answered_and_where_the_run_was() -> None:
-    trace = retrace(recorded())
-    assert [type(traced.effect) for traced in trace.events] == [*(SendRequest, RunTool) * 2, SendRequest]
-    assert [type(traced.before.phase) for traced in trace.events[:2]] == [AwaitingReply, AwaitingTools]
-    assert trace.run == retold(ADDING, trace.recorded.events)
 
 
 def test_the_events_are_told_one_a_line() -> None:

@@ -63,13 +63,6 @@ def test_a_run_is_told_turn_by_turn() -> None:
     assert story(run) == (TurnSummary(1, 1, sent[0].digest, calls=(call,)), TurnSummary(2, 3, sent[1].digest))
 
 
-def test_tokens_are_counted_by_turn() -> None:
-    usage = {"usage": {"prompt_tokens": 7, "completion_tokens": 5}}
-    first, second = told({**SUM[0], **usage}, SUM[1])
-    assert (first.prompt_tokens, first.completion_tokens) == (7, 5)
-    assert (second.prompt_tokens, second.completion_tokens) == (0, 0)
-
-
 def test_a_call_that_failed_says_why() -> None:
     (turn, _) = told(calling(("divide", {"a": 1, "b": 0}), ("add", {"a": 1, "b": 2})), saying("3"), plan=BOTH)
     assert turn.calls == (
@@ -100,12 +93,6 @@ def test_calls_written_as_text_are_told_with_their_dialect() -> None:
     text = '<tool_call>{"name":"add","arguments":{"a":1,"b":2}}</tool_call>'
     turn, _ = told(saying(text), saying("3"), plan=plan)
     assert [(call.name, call.provenance) for call in turn.calls] == [("add", "text:hermes_json")]
-
-
-def test_a_request_that_was_lost_is_a_turn_in_which_nothing_came() -> None:
-    (turn,) = told(Lost("too_large", "1 GiB"))
-    assert (turn.number, turn.messages, turn.calls) == (1, 1, ())
-    assert turn.remarks == ("no reply: too_large",)
 
 
 def test_the_tries_of_a_turn_are_told_in_it() -> None:
@@ -312,11 +299,6 @@ def test_a_key_that_was_not_accepted_is_named_by_its_variable(status: int, hint:
 )
 def test_a_reason_that_the_server_did_not_give_is_left_out(outcome: Outcome, words: str) -> None:
     assert describe_outcome(outcome)[0] == words
-
-
-def test_of_a_recording_nobody_knows_whether_there_was_a_key() -> None:
-    hint = describe_outcome(TransportFailed("status", 401, "No."))[1]
-    assert hint.startswith("the server did not accept the key, or wants one: ")
 
 
 def test_every_kind_of_failure_has_a_remedy() -> None:
