@@ -28,10 +28,6 @@ PATCHED = {
     },
     "tests/adapters/internal/test_safe_yaml.py": {"toolreel._internal.safe_yaml"},
     "tests/adapters/presets/test_token_counter.py": {"toolreel.presets._token_counter"},
-    "tests/adapters/test_sync_async_twins.py": {
-        "toolreel._replay.journal_performer",
-        "toolreel.tools._hosts",
-    },
     "tests/docs/codes_page.py": {"toolreel_core._tools.results"},
     "tests/domain/loop/test_conversation.py": {"toolreel_core._transforms.registry"},
     "tests/domain/loop/test_reducer.py": {"toolreel_core._transforms.registry"},

@@ -10,11 +10,11 @@ the recorded one.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
-from contextlib import aclosing, closing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
+from contextlib import aclosing, nullcontext
 from dataclasses import replace
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never, cast
 
 from toolreel._driver import (
     NOT_MEASURED,
@@ -31,6 +31,10 @@ from toolreel._driver import (
     Wanted,
     arun,
     aspeak,
+    immediately,
+    iterated,
+    pulled,
+    resolved,
     run,
     secrets_of,
     speak,
@@ -222,6 +226,49 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
             )
         return record.event if reply is None else timed(reply, record)
 
+    async def _play(
+        self,
+        plan: Plan,
+        journal: Journal | None,
+        observe: Observer | None,
+        begin: Callable[..., Run | Awaitable[Run]],
+        go_on: Callable[..., Run | Awaitable[Run]],
+    ) -> Run:
+        done = await resolved(begin(plan, self, journal=journal, observe=observe, inbox=self))
+        while said := self.next_message():
+            next_run = go_on(done, said, self, journal=journal, observe=observe, inbox=self)
+            done = joined(done, await resolved(next_run))
+        return done
+
+    async def _perform(self, effect: Wanted) -> Event | None:
+        live: Any = self._live_now()
+        if live:
+            after: Event | None = await resolved(live.perform(effect))
+            return after
+        line = self._take_line(effect)
+        if line is None:
+            return None
+        endpoint: Any = self._asks_endpoint(effect, line[0])
+        if endpoint:
+            return self._answer(effect, *line, await resolved(endpoint.send(effect)))
+        event, tools = self._answer(effect, *line), cast("Any", self._tools)
+        if isinstance(effect, RunTool) and tools and runs_again(event):
+            return timed(await resolved(tools.run(effect)), line[0])
+        return event
+
+    async def _stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
+        live: Any = self._live_now()
+        if hasattr(live, "stream"):
+            async with aclosing(pulled(live.stream(effect), nullcontext)) as pieces:
+                async for piece in pieces:
+                    yield piece
+            return
+        event = await self._perform(effect)
+        if effect.request.streamed and isinstance(event, ReplyReceived):
+            for delta in deltas_in(event.body, effect.request.form, whole=True):
+                yield delta
+        yield event
+
 
 class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
     """A performer that replays a journal; approvals are not asked for again, and waits take no time.
@@ -237,41 +284,21 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
 
     def play(self, plan: Plan, *, journal: Journal | None = None, observe: Observer | None = None) -> Run:
         """Run a plan as the journal has it, with all that the user said between and after its exchanges."""
-        done = run(plan, self, journal=journal, observe=observe, inbox=self)
-        while said := self.next_message():
-            done = joined(done, speak(done, said, self, journal=journal, observe=observe, inbox=self))
-        return done
+        return immediately(self._play(plan, journal, observe, run, speak))
 
     def perform(self, effect: Wanted) -> Event | None:
         """The recorded event; ``None`` at the end of the record of a paused run.
 
         :raises toolreel.ReplayMismatch: if the recorded effect was another one, or the journal has ended
         """
-        if live := self._live_now():
-            return live.perform(effect)
-        line = self._take_line(effect)
-        if line is None:
-            return None
-        if isinstance(effect, SendRequest) and (endpoint := self._asks_endpoint(effect, line[0])):
-            return self._answer(effect, *line, endpoint.send(effect))
-        event = self._answer(effect, *line)
-        if isinstance(effect, RunTool) and self._tools and runs_again(event):
-            return timed(self._tools.run(effect), line[0])
-        return event
+        return immediately(self._perform(effect))
 
     def stream(self, effect: SendRequest) -> Generator[Delta | Event | None, None, None]:
         """Each piece of the recorded reply, at once, and last what :meth:`perform` returns.
 
         What follows the journal comes piece by piece, if ``live`` offers that.
         """
-        live: Any = self._live_now()
-        if hasattr(live, "stream"):
-            with closing(live.stream(effect)) as pieces:
-                yield from pieces
-            return
-        event = self.perform(effect)
-        yield from _pieces(effect, event)
-        yield event
+        return iterated(self._stream(effect))
 
 
 class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
@@ -281,52 +308,23 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
         self, plan: Plan, *, journal: Journal | None = None, observe: Observer | None = None
     ) -> Run:
         """Run a plan as the journal has it, with all that the user said between and after its exchanges."""
-        done = await arun(plan, self, journal=journal, observe=observe, inbox=self)
-        while said := self.next_message():
-            done = joined(done, await aspeak(done, said, self, journal=journal, observe=observe, inbox=self))
-        return done
+        return await self._play(plan, journal, observe, arun, aspeak)
 
     async def perform(self, effect: Wanted) -> Event | None:
         """The recorded event; ``None`` at the end of the record of a paused run.
 
         :raises toolreel.ReplayMismatch: if the recorded effect was another one, or the journal has ended
         """
-        if live := self._live_now():
-            return await live.perform(effect)
-        line = self._take_line(effect)
-        if line is None:
-            return None
-        if isinstance(effect, SendRequest) and (endpoint := self._asks_endpoint(effect, line[0])):
-            return self._answer(effect, *line, await endpoint.send(effect))
-        event = self._answer(effect, *line)
-        if isinstance(effect, RunTool) and self._tools and runs_again(event):
-            return timed(await self._tools.run(effect), line[0])
-        return event
+        return await self._perform(effect)
 
-    async def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
+    def stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
         """The async version of :meth:`Rehearsal.stream`."""
-        live: Any = self._live_now()
-        if hasattr(live, "stream"):
-            async with aclosing(live.stream(effect)) as pieces:
-                async for piece in pieces:
-                    yield piece
-            return
-        event = await self.perform(effect)
-        for piece in _pieces(effect, event):
-            yield piece
-        yield event
+        return self._stream(effect)
 
 
 def runs_again(event: Event) -> bool:
     """Whether the tool of a recorded call runs again."""
     return not isinstance(event, CancelRequested) and not is_withheld(event)
-
-
-def _pieces(effect: SendRequest, event: Event | None) -> tuple[Delta, ...]:
-    """The pieces in which a reply came, if it was wanted so; of any other, the event is all there is."""
-    if not effect.request.streamed or not isinstance(event, ReplyReceived):
-        return ()
-    return deltas_in(event.body, effect.request.form, whole=True)
 
 
 def came_whole(event: Event) -> bool:
