@@ -9,7 +9,8 @@ key.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from toolreel._driver import (
@@ -20,9 +21,7 @@ from toolreel._driver import (
     ago_on,
     aspeak,
     go_on,
-    immediately,
     outcome_of,
-    resolved,
     speak,
 )
 from toolreel._journal import ReopenedJournal
@@ -56,7 +55,14 @@ def resume(
     :raises SecretFound: if an event contains a secret; it is not written
     :raises toolreel.ReplayMismatch: if a recorded event no longer fits the run; names its line
     """
-    return immediately(_resume(path, performer, known_secrets, durable, observe, say, speak, go_on))
+    with _reopened(path, known_secrets, durable) as (journal, recorded):
+        if say is not None:
+            continued = speak(recorded, say, performer, journal=journal, observe=observe)
+        elif outcome_of(recorded) is None:
+            continued = go_on(recorded.state, performer, journal=journal, observe=observe)
+        else:
+            return recorded
+        return joined(recorded, continued)
 
 
 async def aresume(
@@ -69,27 +75,22 @@ async def aresume(
     say: str | None = None,
 ) -> Run:
     """The async version of :func:`resume`, with the same parameters and errors."""
-    return await _resume(path, performer, known_secrets, durable, observe, say, aspeak, ago_on)
+    with _reopened(path, known_secrets, durable) as (journal, recorded):
+        if say is not None:
+            continued = await aspeak(recorded, say, performer, journal=journal, observe=observe)
+        elif outcome_of(recorded) is None:
+            continued = await ago_on(recorded.state, performer, journal=journal, observe=observe)
+        else:
+            return recorded
+        return joined(recorded, continued)
 
 
-async def _resume(
-    path: Path | str,
-    performer: Performer | AsyncPerformer,
-    known_secrets: Mapping[str, str] | None,
-    durable: bool,
-    observe: Observer | None,
-    say: str | None,
-    speak: Callable[..., Run | Awaitable[Run]],
-    go_on: Callable[..., Run | Awaitable[Run]],
-) -> Run:
+@contextmanager
+def _reopened(
+    path: Path | str, known_secrets: Mapping[str, str] | None, durable: bool
+) -> Generator[tuple[ReopenedJournal, Run]]:
+    """A journal, with or without its ``.part``, and the run that it has."""
     named = Path(path)
     place = named.with_name(named.name.removesuffix(".part"))
     with ReopenedJournal(place, known_secrets=known_secrets, durable=durable) as journal:
-        recorded = retrace(journal.recorded).run
-        if say is not None:
-            continued = speak(recorded, say, performer, journal=journal, observe=observe)
-        elif outcome_of(recorded) is None:
-            continued = go_on(recorded.state, performer, journal=journal, observe=observe)
-        else:
-            return recorded
-        return joined(recorded, await resolved(continued))
+        yield journal, retrace(journal.recorded).run
