@@ -150,29 +150,32 @@ def check_settings(settings: Settings, minima: Mapping[str, int]) -> None:
     :param minima: the minimum of each count for which it is not 1
     """
     for key, hint in _hints(type(settings)).items():
-        value = getattr(settings, key)
+        value: Any = getattr(settings, key)
         if hint is bool:
-            check_switch(key, value)
+            _expect(key, value, "true or false", isinstance(value, bool))
         elif hint is str:
-            check_text(key, value)
+            _expect(key, value, "a text", isinstance(value, str))
         elif hint in {int, int | None}:
-            check_count(key, value, minima.get(key, 1), optional=hint is not int)
+            least, off = minima.get(key, 1), "" if hint is int else ", or nothing to turn it off"
+            is_count = isinstance(value, int) and not isinstance(value, bool) and value >= least
+            is_off = value is None and hint is not int
+            _expect(key, value, f"a whole number of at least {least}{off}", is_count or is_off)
         elif get_origin(hint) is Literal:
             check_choice(key, value, get_args(hint))
         elif get_origin(hint) is tuple:
-            object.__setattr__(settings, key, named(key, value))
+            # A set is not accepted, since it has no order.
+            is_list = isinstance(value, Sequence) and not isinstance(value, str)
+            is_named = is_list and all(isinstance(name, str) for name in value)
+            _expect(key, value, "a list of names", is_named)
+            object.__setattr__(settings, key, tuple(value))
 
 
 _hints: Final = cache(get_type_hints)
 
 
-def check_count(key: str, value: object, least: int, *, optional: bool) -> None:
-    """A whole number; ``None`` turns an optional one off."""
-    if value is None and optional:
-        return
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        off = ", or nothing to turn it off" if optional else ""
-        raise ConfigError(f"{key}: expected a whole number of at least {least}{off}, got {value!r}")
+def _expect(key: str, value: object, expected: str, is_right: bool) -> None:
+    if not is_right:
+        raise ConfigError(f"{key}: expected {expected}, got {value!r}")
 
 
 def check_registered(key: str, names: Iterable[str], find: Callable[[str], object]) -> None:
@@ -186,31 +189,8 @@ def check_registered(key: str, names: Iterable[str], find: Callable[[str], objec
 
 def check_choice(key: str, value: object, allowed: tuple[str, ...]) -> None:
     """One of a few words."""
-    if value not in allowed:
-        words = ", ".join(word or '""' for word in allowed)
-        raise ConfigError(f"{key}: expected one of {words}, got {value!r}")
-
-
-def check_switch(key: str, value: object) -> None:
-    """On or off."""
-    if not isinstance(value, bool):
-        raise ConfigError(f"{key}: expected true or false, got {value!r}")
-
-
-def check_text(key: str, value: object) -> None:
-    """Any text."""
-    if not isinstance(value, str):
-        raise ConfigError(f"{key}: expected a text, got {value!r}")
-
-
-def named(key: str, value: object) -> tuple[str, ...]:
-    """A list of names as a tuple; a set is not accepted, since it has no order."""
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise ConfigError(f"{key}: expected a list of names, got {value!r}")
-    names = tuple(name for name in value if isinstance(name, str))
-    if len(names) != len(value):
-        raise ConfigError(f"{key}: expected a list of names, got {value!r}")
-    return names
+    words = ", ".join(word or '""' for word in allowed)
+    _expect(key, value, f"one of {words}", value in allowed)
 
 
 _BARE: Final = lazy_pattern(r"[\w-]+", re.ASCII)

@@ -105,7 +105,7 @@ if TYPE_CHECKING:
         Projection,
         free_id,
         projected,
-        turn_begins,
+        projections,
     )
 else:
     from toolreel_core._lazy_names import face

@@ -27,7 +27,7 @@ from toolreel_core._conversation.message import (
     wire,
 )
 from toolreel_core._conversation.provider_forms import Form, written
-from toolreel_core._conversation.valid_history import Outgoing, Projection, arranged, is_late, turn_begins
+from toolreel_core._conversation.valid_history import Outgoing, Projection, is_late, projections
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, linked, parse, quote
 from toolreel_core._settings import Estimator, estimator
 
@@ -318,14 +318,12 @@ class Transcript:
         if form.estimator:
             # One that nobody knows is a mistake even where there is nothing to count.
             estimator(form.estimator)
-        stored, projection = tuple(messages), Projection(form.provider)
-        at = cls(_NO_TEXTS, None, form, _NO_TEXTS, b"", 0, _NO_QUIRKS, projection)
-        outgoing = arranged(stored, form.provider)
-        others = [entry.message for entry in outgoing]
-        in_order, begins = tuple(others) == stored, turn_begins(others)
-        for place, entry in enumerate(outgoing):
-            projection, sent = at.projection.of_arranged(entry, fresh=place >= begins)
-            at = at._append_written(sent, projection, entry.message if in_order else None)
+        stored = tuple(messages)
+        steps = [*projections(stored, form.provider)]
+        in_order = tuple(message for message, _, _ in steps) == stored
+        at = cls(_NO_TEXTS, None, form, _NO_TEXTS, b"", 0, _NO_QUIRKS, Projection(form.provider))
+        for message, projection, sent in steps:
+            at = at._append_written(sent, projection, message if in_order else None)
         return at if in_order else replace(at, stored=_append_memos(_NO_TEXTS, stored))
 
     @property

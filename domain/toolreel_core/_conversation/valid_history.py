@@ -10,11 +10,11 @@ require. A valid history is sent unchanged, so projecting twice changes nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count
-from typing import Final, NamedTuple, assert_never, cast
+from typing import Final, NamedTuple, assert_never
 
 from pyrsistent import PMap, pmap
 
@@ -36,7 +36,7 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
 )
-from toolreel_core._jsontext import NOTHING, Tree, canonical, parse
+from toolreel_core._jsontext import NOTHING, as_tree, canonical, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._settings import KEPT, KEPT_IN, IdStyle, Provider
 from toolreel_core._tools import failed, outward_name, result_unknown
@@ -144,13 +144,6 @@ class Projection:
             case _:
                 assert_never(message)
 
-    def of_arranged(self, entry: Outgoing, *, fresh: bool) -> tuple[Projection, tuple[Outgoing, ...]]:
-        """Project a message that was :func:`arranged`; names what changed it with the last to go out."""
-        projection, sent = self.of(entry.message, fresh=fresh)
-        if entry.quirks and sent:
-            sent = (*sent[:-1], sent[-1]._replace(quirks=(*entry.quirks, *sent[-1].quirks)))
-        return projection, sent
-
     def unanswered(self) -> tuple[Outgoing, ...]:
         """A result for each unanswered call, which says that the result is unknown."""
         unknown = list[Outgoing]()
@@ -207,19 +200,35 @@ class Projection:
                 sent.append(SentCall(sent_id, name, call.arguments, call.extras))
         out = tuple(sent)
         out = message.calls if out == message.calls else out
-        outgoing = _with_allowed_extras(self._with_renamed_calls(message, out), self.provider, fresh=fresh)
+        outgoing = self._assistant_as_sent(message, out, fresh=fresh)
         waiting = _ONE_WAITING if len(out) == 1 else tuple(range(len(out)))
         after = Projection(self.provider, used_ids, message.calls, out, waiting, calls=self.calls + len(out))
         return after, (*self.unanswered(), outgoing) if self.waiting else (outgoing,)
 
-    def _with_renamed_calls(self, message: AssistantMessage, sent: tuple[SentCall, ...]) -> Outgoing:
-        if sent is message.calls:
-            return Outgoing(message)
-        both = zip(message.calls, sent, strict=True)
-        styled = self.provider.id_style != "keep" and any(call.id != one.id for call, one in both)
-        return Outgoing(
-            AssistantMessage(message.content, sent, message.extras), ("id_style",) if styled else ()
+    def _assistant_as_sent(
+        self, message: AssistantMessage, sent: tuple[SentCall, ...], *, fresh: bool
+    ) -> Outgoing:
+        """The message with its calls as they go out, and the provider fields that its form sends."""
+        provider, extras, settings = self.provider, message.extras, list[str]()
+        if sent is not message.calls and provider.id_style != "keep":
+            pairs = zip(message.calls, sent, strict=True)
+            settings += ["id_style"] if any(call.id != one.id for call, one in pairs) else []
+        if (
+            provider.wire_form == "chat_completions"
+            and extras != NOTHING
+            and any(key in extras for key in KEPT)
+        ):
+            # What a reply in another form had; chat completions would send it.
+            own = {key: value for key, value in as_tree(parse(extras)).items() if key not in KEPT}
+            extras = canonical(own) if own else NOTHING
+        replays = provider.reasoning_replay == "verbatim" or (
+            provider.reasoning_replay == "current_turn" and fresh
         )
+        if not replays and (extras != NOTHING or any(call.extras != NOTHING for call in sent)):
+            sent, extras = tuple(replace(call, extras=NOTHING) for call in sent), NOTHING
+            settings.append("reasoning_replay")
+        same = sent is message.calls and extras is message.extras
+        return Outgoing(message if same else AssistantMessage(message.content, sent, extras), tuple(settings))
 
     def _add_result(self, message: ToolMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
         """Send a result; what it may not have follows the last result of the turn."""
@@ -257,19 +266,19 @@ class Projection:
         return Outgoing(sent, (), opens, closes)
 
 
-def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Outgoing, ...]:
-    """The messages in an order that the provider accepts; the first step of a projection.
+def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Sequence[Message], tuple[str, ...]]:
+    """The messages in an order that the provider accepts, and the settings that changed the first.
 
     Qwen's and other templates take one system message, and only as the first (pydantic/pydantic-ai#5812).
     """
     messages = _with_results_behind_calls(messages)
     systems = [message for message in messages if isinstance(message, SystemMessage)]
     if not provider.single_leading_system or not systems:
-        return tuple(Outgoing(message) for message in messages)
+        return messages, ()
     joined = SystemMessage("\n\n".join(system.content for system in systems))
-    quirks = () if len(systems) == 1 and messages[0] == joined else ("single_leading_system",)
-    others = (Outgoing(message) for message in messages if not isinstance(message, SystemMessage))
-    return (Outgoing(joined, quirks), *others)
+    same = len(systems) == 1 and messages[0] == joined
+    others = [message for message in messages if not isinstance(message, SystemMessage)]
+    return (joined, *others), () if same else ("single_leading_system",)
 
 
 def _with_results_behind_calls(messages: Sequence[Message]) -> Sequence[Message]:
@@ -308,12 +317,18 @@ def is_late(projection: Projection, message: Message) -> bool:
     return all(projection.called[place].id != message.call_id for place in projection.waiting)
 
 
-def turn_begins(messages: Sequence[Message]) -> int:
-    """How many messages came before the current turn; it begins after the last user message."""
-    for at in range(len(messages) - 1, -1, -1):
-        if isinstance(messages[at], UserMessage):
-            return at + 1
-    return 0
+def projections(
+    messages: Sequence[Message], provider: Provider
+) -> Iterator[tuple[Message, Projection, tuple[Outgoing, ...]]]:
+    """Each message in an order that the provider accepts, with the projection after it and what goes out."""
+    in_order, settings = arranged(messages, provider)
+    projection = Projection(provider)
+    users = [place for place, message in enumerate(in_order) if isinstance(message, UserMessage)]
+    for place, message in enumerate(in_order):
+        projection, sent = projection.of(message, fresh=not users or place > users[-1])
+        if settings and place == 0:
+            sent = (sent[0]._replace(quirks=settings),)
+        yield message, projection, sent
 
 
 def projected(messages: Iterable[Message], provider: Provider = _ANY) -> list[Outgoing]:
@@ -325,44 +340,7 @@ def projected(messages: Iterable[Message], provider: Provider = _ANY) -> list[Ou
     ... ]
     [UserMessage(content='hi')]
     """
-    projection, sent = Projection(provider), list[Outgoing]()
-    outgoing = arranged(tuple(messages), provider)
-    begins = turn_begins([entry.message for entry in outgoing])
-    for place, entry in enumerate(outgoing):
-        projection, out = projection.of_arranged(entry, fresh=place >= begins)
-        sent += out
-    return [*sent, *projection.unanswered()]
-
-
-def _with_allowed_extras(outgoing: Outgoing, provider: Provider, *, fresh: bool) -> Outgoing:
-    """The message with its provider fields, as far as its form and ``reasoning_replay`` send them."""
-    outgoing = _without_other_forms(outgoing, provider)
-    message = outgoing.message
-    match provider.reasoning_replay:
-        case "verbatim":
-            return outgoing
-        case "current_turn":
-            kept = fresh
-        case "never":
-            kept = False
-        case _:
-            assert_never(provider.reasoning_replay)
-    if kept or not isinstance(message, AssistantMessage):
-        return outgoing
-    if message.extras == NOTHING and all(call.extras == NOTHING for call in message.calls):
-        return outgoing
-    calls = tuple(replace(call, extras=NOTHING) for call in message.calls)
-    bare = replace(message, calls=calls, extras=NOTHING)
-    return Outgoing(bare, (*outgoing.quirks, "reasoning_replay"))
-
-
-def _without_other_forms(outgoing: Outgoing, provider: Provider) -> Outgoing:
-    """The message without what a reply in another form had; chat completions would send it."""
-    message = outgoing.message
-    if provider.wire_form != "chat_completions" or not isinstance(message, AssistantMessage):
-        return outgoing
-    if not any(key in message.extras for key in KEPT):
-        return outgoing
-    extras = cast("Tree", parse(message.extras))
-    own = {key: value for key, value in extras.items() if key not in KEPT}
-    return outgoing._replace(message=replace(message, extras=canonical(own) if own else NOTHING))
+    at, outgoing = Projection(provider), list[Outgoing]()
+    for _, projection, sent in projections(tuple(messages), provider):
+        at, outgoing = projection, [*outgoing, *sent]
+    return [*outgoing, *at.unanswered()]

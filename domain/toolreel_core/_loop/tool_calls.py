@@ -208,7 +208,8 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: Intended) -> 
     doubtful = plan.config.text_calls_for == "approved" and call.from_text and not tool.read_only
     if tool.needs_approval or doubtful:
         asked = replace(call, arguments=first.arguments)
-        state = noting(state, *_repair_notes(turn, first), ApprovalAsked(turn, call.id, call.name))
+        repairs = [RepairApplied(turn, code) for code in first.codes]
+        state = noting(state, *repairs, ApprovalAsked(turn, call.id, call.name))
         waiting = AwaitingApproval(ref, asked, first.arguments, calls[1:])
         asking = replace(state, phase=waiting, next_ref=ref + 1)
         return Step(asking, (ask_approval(state, ref, asked),))
@@ -230,7 +231,9 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: Intended) -> 
                 if call.arguments == admission.arguments
                 else replace(call, arguments=admission.arguments)
             )
-            notes += [*_repair_notes(turn, admission), _call_started(state, call)]
+            for code in admission.codes:
+                notes.append(RepairApplied(turn, code))
+            notes.append(_call_started(state, call))
             effects.append(run_tool(state, ref + len(effects), admitted))
             flights.append(InFlight(effects[-1].ref, admitted, since_ms=state.tally.at_ms))
     phase = AwaitingTools(tuple(flights), calls[count:])
@@ -432,11 +435,6 @@ def _rendered(result: Envelope, config: LoopConfig) -> tuple[str, tuple[str, ...
 
 def _call_rejected(state: State, call: ToolCall, fault: Fault) -> CallRejected:
     return CallRejected(state.tally.turns, call.id, shown(call.name), fault.code, fault.message)
-
-
-def _repair_notes(turn: int, intended: Intended) -> list[Note]:
-    """A note for each repair of an admitted call's arguments."""
-    return [RepairApplied(turn, code) for code in intended.codes]
 
 
 def _call_started(state: State, call: ToolCall) -> CallStarted:
