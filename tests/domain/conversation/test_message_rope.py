@@ -84,10 +84,6 @@ def test_two_histories_are_equal_if_their_messages_are(one: list[Message], other
     assert hash(recalled(one)) == hash(recalled([*one]))
 
 
-def test_a_history_shows_its_messages() -> None:
-    assert repr(recalled([HI, BYE])) == f"StoredMessages([{HI!r}, {BYE!r}])"
-
-
 @given(strategies.messages | signed)
 def test_the_wire_form_is_the_memo_wherever_it_says_all(message: Message) -> None:
     assert (memo(message) == wire(message)) == wire_is_memo(message)
@@ -146,19 +142,3 @@ def test_what_the_texts_say_is_read_from_either_end_and_where_a_word_stands(
     found = list(rope.values_with(word, b"never there"))
     assert [value for value in wanted if value not in found] == []
     assert [value for value in found if value not in values] == []
-
-
-def test_texts_of_a_handful_are_shared_by_all_that_follows() -> None:
-    handful = rope_of([canonical(number) for number in range(HANDFUL)])
-    assert (len(handful.handfuls), handful.newest) == (1, ())
-    longer = handful.append(b"1")
-    assert longer.handfuls is handful.handfuls
-    assert (longer.newest, longer.count) == ((b"1",), HANDFUL + 1)
-
-
-def test_a_block_that_is_full_is_shared_by_all_that_follows() -> None:
-    full = rope_of([LONG_blocks, LONG_blocks])
-    assert (len(full.full), full.handfuls, full.newest) == (1, (), ())
-    longer = full.append(b"1").append(LONG_blocks.encode())
-    assert longer.pieces()[0] is full.pieces()[0]
-    assert longer.append(LONG_blocks.encode()).full[0] is full.full[0]

@@ -135,13 +135,6 @@ def test_two_transcripts_share_a_chain_only_if_they_say_the_same(
     assert (said[0].chain == said[1].chain) == (project(one) == project(other))
 
 
-def test_a_transcript_in_which_every_call_has_its_result_is_complete_as_it_is() -> None:
-    asked = Transcript.of([HI, CALLING])
-    answered = asked.append(RESULT)
-    assert answered.complete() is answered
-    assert len(asked.complete().texts) == len(asked.texts) + 1
-
-
 @given(strategies.transcripts)
 def test_what_is_complete_stays_as_it_is(transcript: Transcript) -> None:
     complete = transcript.complete()

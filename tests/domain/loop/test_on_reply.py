@@ -21,18 +21,15 @@ from tests.playbook import (
     returns,
     runs,
     tells,
-    waits,
 )
-from toolreel_core._conversation import AssistantMessage, SentCall, UserMessage
+from toolreel_core._conversation import AssistantMessage, UserMessage
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._loop import backoff_ms, refuses_tools, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     CallRejected,
-    CallStarted,
     Completed,
     ContentFiltered,
-    ContentStripped,
     EmptyFinal,
     InvalidReply,
     Note,
@@ -99,30 +96,6 @@ def test_arguments_that_could_not_be_read_never_go_back_raw(own: str, fault: Fau
     assert CallRejected(1, "call_a", "add", fault.code, fault.message) in played.notes
 
 
-@pytest.mark.parametrize(
-    ("text", "dialect"),
-    [
-        ('One moment.\n<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>', "hermes_json"),
-        ('One moment.\n```json\n{"name": "add", "arguments": {"a": 1}}\n```', "json_fenced"),
-    ],
-)
-def test_a_call_written_as_text_goes_into_the_history_as_a_structured_one(text: str, dialect: str) -> None:
-    played = book(BOTH).play(
-        asks(),
-        replies(text),
-        runs("call_1_0", "add", {"a": 1}),
-        returns(2),
-        asks(calling(("call_1_0", "add", '{"a":1}')), tells("call_1_0", "add", {"value": 2})),
-        *DONE,
-    )
-    assert CallStarted(1, "call_1_0", "add", f"text:{dialect}") in played.notes
-    assert RepairApplied(1, "TEXT_CALL_READ") in played.notes
-    assert ContentStripped(1, 11, "One moment.") in played.notes
-    assert played.state.messages.messages[1] == AssistantMessage(
-        "", (SentCall("call_1_0", "add", '{"a":1}'),)
-    )
-
-
 def test_every_repair_is_noted_by_name() -> None:
     message: dict[str, Any] = {"function_call": {"name": " ping", "arguments": {}}}
     played = book().play_up_to(
@@ -171,45 +144,7 @@ def test_a_reply_that_is_no_answer_ends_the_run_by_its_name(given: Given, outcom
     assert played.notes[-1] == RunSettled(outcome.name)
 
 
-@pytest.mark.parametrize(
-    ("body", "outcome"),
-    [
-        ("<html>", InvalidReply("INVALID_BODY", "the body is an HTML page")),
-        ({"choices": None}, InvalidReply("NO_CHOICES", "the reply has no choices")),
-        ({"choices": []}, InvalidReply("NO_CHOICES", "the reply has no choices")),
-    ],
-)
-def test_a_reply_that_is_none_at_all_may_pass_and_ends_the_run_where_it_does_not(
-    body: Json, outcome: Outcome
-) -> None:
-    book(LoopConfig(max_tries=1)).play(asks(), replies_with(body), finishes(outcome))
-    book().play_up_to(asks(), replies_with(body), waits(713))
-
-
 PING = ("call_a", "ping", "{}")
-SIGNED: Final[dict[str, Any]] = {"extra_content": {"google": {"thought_signature": "Ev8B"}}}
-
-
-def thinking_aloud() -> dict[str, Any]:
-    """A reply with a call, reasoning, and a signature on the call."""
-    body: dict[str, Any] = dict(body_of(None, PING))
-    message = body["choices"][0]["message"]
-    message["reasoning_content"] = "look it up"
-    message["tool_calls"][0] |= SIGNED
-    return body
-
-
-def test_the_providers_own_fields_go_back_with_the_call() -> None:
-    call = SentCall(*PING, extras=canonical(SIGNED))
-    said = AssistantMessage("", (call,), canonical({"reasoning_content": "look it up"}))
-    book().play(
-        asks(),
-        replies_with(thinking_aloud()),
-        runs("call_a", "ping", {}),
-        returns(1),
-        asks(said, tells("call_a", "ping", {"value": 1})),
-        *DONE,
-    )
 
 
 def after(plan: Plan, *answers: Answer) -> tuple[list[Note], str]:

@@ -12,7 +12,6 @@ from tests.playbook import (
     asks,
     at,
     calling,
-    denies,
     faults,
     finishes,
     of,
@@ -43,8 +42,6 @@ from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import (
     ToolDefinition,
     arguments_violate_schema,
-    call_abandoned,
-    call_denied,
     failed,
     output_too_large,
     tool_not_found,
@@ -59,7 +56,6 @@ ADD = ToolDefinition.of(
     },
 )
 PING = ToolDefinition.of("ping")
-GUARDED = replace(ADD, needs_approval=True)
 READING = (replace(ADD, read_only=True), replace(PING, read_only=True))
 A = ("call_a", "add", '{"a":1}')
 C = ("call_c", "ping", "{}")
@@ -125,11 +121,6 @@ def test_a_made_up_name_as_long_as_a_page_is_not_told_back_whole() -> None:
     assert played.state.memory.called == (cut,)
 
 
-def told(output: str, message: ToolMessage, **settings: int) -> Playbook:
-    """What the model is told when the tool hands over this output."""
-    return book(**settings).play(asks(), *CALLS_A, returns_text(output), asks(calling(A), message), *DONE)
-
-
 @pytest.mark.parametrize(("own", "of_run", "fits"), [(4, 1, True), (3, 4, False)])
 def test_a_limit_of_the_tool_on_output_goes_before_that_of_the_run(own: int, of_run: int, fits: bool) -> None:
     fault = faults("call_a", "add", output_too_large("add", 4, own))
@@ -137,22 +128,6 @@ def test_a_limit_of_the_tool_on_output_goes_before_that_of_the_run(own: int, of_
     book((replace(ADD, max_output_bytes=own),), max_tool_output_bytes=of_run).play(
         asks(), *CALLS_A, returns_text("1000"), asks(calling(A), message), *DONE
     )
-
-
-def test_a_call_that_is_denied_again_and_again_ends_the_run() -> None:
-    asked = seeks_approval("call_a", "add", {"a": 1})
-    played = book((GUARDED, PING), repetition_warn=None, repetition_stop=2).play(
-        asks(),
-        replies_calling(A),
-        asked,
-        denies(),
-        asks(calling(A), faults("call_a", "add", call_denied("add", ""))),
-        replies_calling(A, C),
-        asked,
-        denies(),
-        finishes(RepeatedCall("add", 2)),
-    )
-    assert played.state.messages.messages[-1] == faults("call_c", "ping", call_abandoned("ping"))
 
 
 def test_a_call_that_may_not_run_is_told_among_those_that_run_together() -> None:
@@ -173,22 +148,6 @@ def test_a_call_that_may_not_run_is_told_among_those_that_run_together() -> None
         ),
         *DONE,
     )
-
-
-def test_a_circle_among_calls_that_run_together_ends_the_run_when_all_are_written() -> None:
-    both = (runs("call_a", "add", {"a": 1}), runs("call_c", "ping", {}))
-    again: tuple[Turn, ...] = (
-        replies_calling(A, C),
-        *both,
-        of("call_a", returns(1)),
-        of("call_c", returns(2)),
-    )
-    results = (tells("call_a", "add", {"value": 1}), tells("call_c", "ping", {"value": 2}))
-    settings = {"parallel_tools": True, "repetition_warn": None, "repetition_stop": 2}
-    played = book(READING, **settings).play(
-        asks(), *again, asks(calling(A, C), *results), *again, finishes(RepeatedCall("add", 2))
-    )
-    assert tuple(played.state.messages.messages)[-2:] == results
 
 
 @pytest.mark.parametrize("approval", [False, True])

@@ -11,7 +11,6 @@ from toolreel_core._schema import Violation
 from toolreel_core._tools import (
     Fault,
     FaultCode,
-    arguments_in_envelope,
     arguments_violate_schema,
     call_abandoned,
     results,
@@ -58,12 +57,3 @@ PAGE = "x" * 9_000
 def test_a_name_as_long_as_a_page_is_not_told_back_whole(fault: Fault) -> None:
     assert f"{'x' * 80}…" in fault.message
     assert len(fault.message) < 250
-
-
-def test_arguments_in_an_envelope_are_said_to_be_so() -> None:
-    assert arguments_in_envelope("echo", 'a whole call of "ping"') == Fault(
-        "ARGUMENTS_SCHEMA_ERROR",
-        'The arguments of echo are a whole call of "ping". '
-        "It is not certain what was meant, so echo was not run. "
-        "Call echo again with the parameters themselves, in nothing else.",
-    )

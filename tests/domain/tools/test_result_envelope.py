@@ -39,21 +39,6 @@ def test_output_that_is_not_json_is_a_failure(output: str) -> None:
     assert [error.code for error in enveloped(output).errors] == ["TOOL_OUTPUT_NOT_JSON"]
 
 
-def test_the_model_reads_five_keys_in_one_order() -> None:
-    envelope = Envelope(False, "add", JsonText('{"n":1}'), ("slow",), (ToolFailure("X", "no"),))
-    assert envelope.text() == (
-        '{"ok":false,"tool_name":"add","data":{"n":1},"warnings":["slow"],'
-        '"errors":[{"code":"X","message":"no"}]}'
-    )
-
-
-def test_a_fault_becomes_a_compact_failure() -> None:
-    envelope = failed("add", Fault("ARGUMENTS_TOO_DEEP", "Too deep.", JsonText('{"limit":5}')))
-    assert envelope == Envelope(
-        False, "add", JsonText('{"limit":5}'), errors=(ToolFailure("ARGUMENTS_TOO_DEEP", "Too deep."),)
-    )
-
-
 @given(st.text())
 def test_any_output_leads_to_a_message_that_can_be_sent(output: str) -> None:
     sent = json.loads(enveloped(output).text().encode())

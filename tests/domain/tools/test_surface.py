@@ -22,33 +22,6 @@ from toolreel_core._tools import (
     shares,
 )
 
-
-def test_a_definition_is_written_as_the_model_will_see_it() -> None:
-    assert ECHO.tree() == {
-        "type": "function",
-        "function": {
-            "name": "echo",
-            "description": "Say it again.",
-            "parameters": {
-                "type": "object",
-                "properties": {"text": {"type": "string"}},
-                "required": ["text"],
-            },
-        },
-    }
-
-
-def test_a_tool_is_found_by_its_name() -> None:
-    assert dict(ToolSurface((PING, ECHO)).by_name) == {"ping": PING, "echo": ECHO}
-
-
-def test_two_tools_may_not_share_a_name() -> None:
-    again = ToolDefinition.of("echo", "Another.")
-    assert complaint(ConfigError, lambda: ToolSurface((ECHO, PING, again))) == (
-        "tool 'echo' is defined twice; rename one of the two"
-    )
-
-
 READ = ToolDefinition.of("files.read", "Read a file.", read_only=True)
 SECRET = ToolDefinition.of("secret.door", exposed=False)
 SURFACE = ToolSurface((ECHO, READ, SECRET), ("files.delete",))
@@ -259,18 +232,6 @@ def test_sources_become_one_surface_in_their_order() -> None:
     assert compose(WEB, FILES) == ToolSurface((FETCH, READING, WRITE))
     assert compose(FILES, WEB) == ALL
     assert [tool.source for tool in compose(FILES, WEB).definitions] == ["files", "files", "web"]
-
-
-def test_no_source_is_an_empty_surface() -> None:
-    assert compose() == ToolSurface()
-
-
-def test_a_clash_names_both_sources_and_the_remedy() -> None:
-    cloud = ToolSource("cloud", (ECHO, WRITE))
-    assert complaint(ConfigError, lambda: compose(FILES, cloud)) == (
-        "tool 'files.write' comes from 'files' and from 'cloud'; rename one of the two, "
-        "or leave one source out"
-    )
 
 
 def test_a_clash_is_one_even_if_a_mask_would_take_it_away() -> None:

@@ -35,17 +35,6 @@ def test_an_empty_schema_is_kept() -> None:
     assert ToolDefinition.of("any", "", {}).parameters == "{}"
 
 
-@pytest.mark.parametrize("name", ["a", "A-z_09", "x" * 64])
-def test_a_name_that_every_provider_takes_is_kept(name: str) -> None:
-    assert (ToolDefinition(name).name, ToolDefinition(name).outward) == (name, name)
-
-
-def test_a_name_that_no_tool_can_have_is_refused() -> None:
-    assert complaint(ConfigError, lambda: ToolDefinition("two words")).startswith(
-        "tool name 'two words' does not fit"
-    )
-
-
 def test_a_schema_that_cannot_be_used_is_refused_by_the_name_of_its_tool() -> None:
     assert complaint(ConfigError, lambda: ToolDefinition("echo", parameters=canonical(["x"]))) == (
         "tool 'echo': a tool's parameters must be a JSON Schema object, not [\"x\"]"
@@ -65,13 +54,6 @@ def test_words_that_cannot_be_sent_are_refused_before_they_are(
 ) -> None:
     assert complaint(ConfigError, tool) == (
         f"tool 'echo': {part}: holds a lone surrogate, which cannot be sent"
-    )
-
-
-def test_a_schema_that_is_not_json_is_told_with_the_tool_and_the_place() -> None:
-    schema: dict[str, Json] = {"properties": {"n": {"default": float("nan")}}}
-    assert complaint(ConfigError, lambda: ToolDefinition.of("add", "", schema)) == (
-        "tool 'add': parameters.properties.n.default: nan is not JSON; use a finite number"
     )
 
 
@@ -107,36 +89,22 @@ def test_a_schema_may_allow_an_object_among_others_or_say_no_type() -> None:
     assert ToolDefinition.of("book", "", {"properties": {}}).parameters
 
 
-def test_what_gives_no_schema_is_told_with_the_name_of_the_tool() -> None:
-    wrong: Any = 3
-    told = complaint(ConfigError, lambda: ToolDefinition.of("book", "", wrong))
-    assert told.startswith("tool 'book': 3 gives no schema")
-
-
 def test_flags_are_given_by_name() -> None:
-    tool = ToolDefinition.of("wait", polling=True, needs_approval=True, deadline_ms=5)
-    assert (tool.polling, tool.needs_approval, tool.deadline_ms) == (True, True, 5)
+    tool = ToolDefinition.of("wait", polling=True, needs_approval=True, deadline_ms=1)
+    assert (tool.polling, tool.needs_approval, tool.deadline_ms) == (True, True, 1)
     assert (tool.read_only, tool.exposed) == (False, True)
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "9"])
-def test_a_deadline_is_a_whole_number_of_milliseconds(limit: object) -> None:
-    assert complaint(ConfigError, lambda: ToolDefinition("t", deadline_ms=cast("int", limit))) == (
-        f"tool 't': deadline_ms: expected whole milliseconds of at least 1, or None, got {limit!r}"
-    )
-
-
-@pytest.mark.parametrize("key", ["max_args_bytes", "max_output_bytes"])
-def test_a_limit_of_bytes_is_a_whole_number(key: str) -> None:
-    limits: Mapping[str, Any] = {key: 0}
+@pytest.mark.parametrize(
+    ("key", "unit"),
+    [("deadline_ms", "milliseconds"), ("max_args_bytes", "bytes"), ("max_output_bytes", "bytes")],
+)
+def test_a_limit_is_a_whole_number(key: str, unit: str, limit: object) -> None:
+    limits: Mapping[str, Any] = {key: limit}
     assert complaint(ConfigError, lambda: ToolDefinition("t", **limits)) == (
-        f"tool 't': {key}: expected whole bytes of at least 1, or None, got 0"
+        f"tool 't': {key}: expected whole {unit} of at least 1, or None, got {limit!r}"
     )
-
-
-def test_limits_of_one_are_allowed() -> None:
-    tool = ToolDefinition("t", deadline_ms=1, max_args_bytes=1, max_output_bytes=1)
-    assert (tool.deadline_ms, tool.max_args_bytes, tool.max_output_bytes) == (1, 1, 1)
 
 
 def test_the_fingerprint_is_the_same_in_every_process_and_release() -> None:
@@ -261,10 +229,6 @@ class Wordy:
         return "Wordy()"
 
 
-def test_a_mapping_is_the_schema_itself() -> None:
-    assert schema_tree(POINT) is POINT
-
-
 def test_whatever_can_write_its_schema_does() -> None:
     assert schema_tree(Model) == POINT
     assert schema_tree(Model()) == POINT
@@ -332,7 +296,6 @@ def test_what_json_cannot_carry_is_refused(make: Callable[[], Any], why: str) ->
 
 
 EMPTY: Json = {"type": "object", "required": []}
-BARE: Json = {"type": "object"}
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Final
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.playbook import Answer, body_of, fails_to_send, replies, replies_calling, replies_with, returns
-from toolreel_core._conversation import UserMessage
+from toolreel_core._conversation import ToolMessage, UserMessage
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._loop import pending, start, step
-from toolreel_core._plan import REASONS, FallbackPlan, FallbackReason, Plan
+from toolreel_core._plan import REASONS, FallbackPlan, FallbackReason, ForeignReasoning, Plan
 from toolreel_core._protocol import (
     AwaitingReply,
     Completed,
@@ -179,13 +182,6 @@ def test_an_endpoint_has_its_retries_before_the_next_one_is_asked() -> None:
     assert played.endpoints == ["", "", "backup", "backup", "backup"]
     assert played.outcome == TransportFailed("status", 503, "no")
     assert played.state.tally.turns == 1
-
-
-def test_a_run_never_goes_back_and_ends_after_the_last_endpoint() -> None:
-    last = FallbackPlan.of("last", model="c")
-    played = Played(planned(BACKUP, last), status(404), status(403), status(401))
-    assert played.endpoints == ["", "backup", "last"]
-    assert played.outcome == TransportFailed("status", 401, "no")
 
 
 def test_calls_that_have_run_are_in_the_history_of_the_next_endpoint_and_do_not_run_again() -> None:
@@ -399,3 +395,66 @@ def test_a_conversation_stays_with_the_endpoint_that_answered() -> None:
     assert played.endpoints[-1] == "backup"
     assert isinstance(played.state.phase, AwaitingReply)
     assert played.state.endpoint_name == "backup"
+
+
+# whatever happens
+
+
+@st.composite
+def failing_plans(draw: st.DrawFn) -> Plan:
+    def fallback(name: str) -> FallbackPlan:
+        rule: ForeignReasoning = draw(st.sampled_from(("pin", "drop")))
+        replay = draw(st.sampled_from(("verbatim", "current_turn", "never")))
+        return FallbackPlan.of(
+            name,
+            model=name,
+            on=draw(st.lists(st.sampled_from(REASONS), min_size=1, unique=True)),
+            foreign_reasoning=rule,
+            provider=Provider(reasoning_replay=replay),
+            config=LoopConfig(max_tries=draw(st.integers(1, 2)), fallback_without_tools=True),
+        )
+
+    config = LoopConfig(max_tries=draw(st.integers(1, 2)), max_turns=8)
+    return planned(fallback("second"), fallback("third"), model="first", config=config)
+
+
+def signed_calls(model: str, turn: int, count: int) -> Answer:
+    """A reply with calls that the model has signed."""
+    body: Any = body_of(None, *((f"call_{turn}_{number}", "ping", "{}") for number in range(count)))
+    for call in body["choices"][0]["message"]["tool_calls"]:
+        call["extra_content"] = {"signature": f"signed-by-{model}"}
+    return replies_with(body)
+
+
+ANSWERS: Final[list[Answer | int]] = [
+    *(1, 2, replies("Hello."), EMPTY, replies_with("<html>"), status(400, REFUSES_TOOLS)),
+    *(fails_to_send("connect", "refused"), fails_to_send("timeout", "late")),
+    *(status(code) for code in (400, 403, 404, 408, 429, 500, 503)),
+]
+"""Answers of an endpoint; a number is that many signed calls."""
+
+
+@settings(deadline=None)
+@given(failing_plans(), st.lists(st.sampled_from(ANSWERS), max_size=14))
+def test_runs_that_fail_at_random_end_and_do_nothing_twice(plan: Plan, answers: list[Answer | int]) -> None:
+    played = Played(plan)
+    for answer in [*answers, *[replies("Hello.")] * 40]:
+        while isinstance(played.effects[0], RunTool):
+            played.answer(returns(1))
+        if isinstance(played.state.phase, Settled):
+            break
+        last = played.requests[-1]
+        signed = signed_calls(last.request.model, last.ref, answer) if isinstance(answer, int) else answer
+        played.answer(signed)
+    assert played.outcome
+    places = [["", "second", "third"].index(name) for name in played.endpoints]
+    assert places == sorted(places), "no run goes back"
+    assert len({one.key for one in played.ran}) == len({one.ref for one in played.ran}) == len(played.ran)
+    for request in played.requests:
+        signers = set(re.findall(r"signed-by-(\w+)", request.request.body))
+        assert signers <= {request.request.model}, "a signature goes to nobody but who made it"
+        assert request.request.model == (request.endpoint or "first")
+    messages = [*played.state.messages.messages]
+    calls = [call.id for message in messages for call in getattr(message, "calls", ())]
+    results = [message.call_id for message in messages if isinstance(message, ToolMessage)]
+    assert calls == results, "each call has one result, in order"
