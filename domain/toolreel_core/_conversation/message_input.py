@@ -52,27 +52,29 @@ def messages_of(given: object) -> tuple[Message, ...]:
 
     :raises ConfigError: if one is no message; names its place
     """
-    if (isinstance(given, Mapping) and "role" in given) or isinstance(given, Message):
-        return (_read_message(given, "messages"),)
-    if isinstance(given, (str, Mapping, Part)):
-        one = _message_part(given, "messages")
-        return (_read_message(given, "messages"),) if one is None else tuple(_user_messages([one]))
+    if isinstance(given, (str, Mapping, Part, Message)):
+        return tuple(_read_messages([("messages", given)]))
     if isinstance(given, Iterable) and not isinstance(given, bytes | bytearray):
-        return tuple(_join_parts(given))
+        return tuple(_read_messages((f"messages[{number}]", each) for number, each in enumerate(given)))
     raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}")
 
 
-def _join_parts(given: Iterable[object]) -> Iterator[Message]:
+def _read_messages(placed: Iterable[tuple[str, object]]) -> Iterator[Message]:
     """The messages; texts and other parts that follow each other are one, texts alone are one each."""
     pending: list[str | Part] = []
-    for number, each in enumerate(given):
-        one = _message_part(each, f"messages[{number}]")
-        if one is not None:
-            pending.append(one)
+    for place, given in placed:
+        part = _message_part(given, place)
+        if part is not None:
+            pending.append(part)
             continue
         yield from _user_messages(pending)
         pending = []
-        yield _read_message(each, f"messages[{number}]")
+        if isinstance(given, Mapping):
+            yield message_in(given, place)
+        elif isinstance(given, Message):
+            yield given
+        else:
+            raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}{_message_hint(given)}")
     yield from _user_messages(pending)
 
 
@@ -116,14 +118,6 @@ def _message_hint(given: object) -> str:
     if isinstance(given, bytes):
         return "; for bytes write Image.from_bytes(data), Audio.from_bytes(data) or File.from_bytes(data)"
     return "; for a file write attach(path)" if hasattr(given, "__fspath__") else ""
-
-
-def _read_message(given: object, place: str) -> Message:
-    if isinstance(given, Mapping):
-        return message_in(given, place)
-    if isinstance(given, Message):
-        return given
-    raise ConfigError(f"{_EXPECTED}, got {type(given).__name__}{_message_hint(given)}")
 
 
 def message_in(tree: Mapping[str, Any], place: str) -> Message:

@@ -23,7 +23,7 @@ from toolreel_core._conversation.message import (
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, items_of, parse, read
 from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS, Provider
-from toolreel_core._transforms import apply_all, neutralized_content, signature_skip_validator_if_missing
+from toolreel_core._transforms import apply_all, neutralized, signature_skip_validator_if_missing
 
 _Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
 
@@ -58,7 +58,7 @@ class Form:
                 "message_transforms: they change chat completions, and wire_form is "
                 f"{self.provider.wire_form!r}; leave them out"
             )
-        names = (name for quirks in _QUIRKS.values() for name in quirks)
+        names = ("wire_form", "special_token_guard", *_QUIRKS)
         usual = all(getattr(self.provider, name) == getattr(_ANY, name) for name in names)
         object.__setattr__(self, "is_plain", usual and not self.message_transforms)
 
@@ -83,31 +83,29 @@ def written(message: Message, form: Form, *, opens: bool = True, closes: bool = 
     >>> written(said, Form(Provider(reasoning_required_on="all_assistant"))).text
     '{"role":"assistant","content":"It is 4.","reasoning_content":""}'
     """
-    if form.provider.wire_form != "chat_completions":
-        return _written_in_other_form(message, form.provider, opens=opens, closes=closes)
     if form.is_plain:
         return Written(wire(message))
-    tree, quirks = wire_tree(message), list[str]()
-    for name, quirk in _QUIRKS.get(type(message), {}).items():
+    quirks = list[str]()
+    if form.provider.special_token_guard and isinstance(message, ToolMessage):
+        # Control tokens, with which a tool's output could speak as the user (ggml-org/llama.cpp#26273). They
+        # occur only inside the strings of a JSON text, so the result stays valid JSON.
+        guarded = replace(message, content=neutralized(message.content))
+        quirks += ["special_token_guard"] if guarded != message else []
+        message = guarded
+    if form.provider.wire_form == "responses":
+        first, *further = responses_texts(message)
+        return Written(first, tuple(quirks), tuple(further))
+    if form.system_apart:
+        if isinstance(message, SystemMessage):
+            return Written(canonical(message.content), tuple(quirks))
+        return Written(messages_text(message, opens=opens, closes=closes), tuple(quirks))
+    tree = wire_tree(message)
+    for name, quirk in _QUIRKS.items() if isinstance(message, AssistantMessage) else ():
         changed = quirk(tree, form.provider)
         quirks += [name] if changed != tree else []
         tree = changed
     applied = apply_all("message", form.message_transforms, tree)
     return Written(canonical(applied.tree), (*quirks, *applied.changed))
-
-
-def _written_in_other_form(message: Message, provider: Provider, *, opens: bool, closes: bool) -> Written:
-    quirks: tuple[str, ...] = ()
-    if provider.special_token_guard and isinstance(message, ToolMessage):
-        guarded = replace(message, content=str(neutralized_content(message.content)))
-        quirks = ("special_token_guard",) if guarded != message else ()
-        message = guarded
-    if provider.wire_form == "responses":
-        first, *further = responses_texts(message)
-        return Written(first, quirks, tuple(further))
-    if isinstance(message, SystemMessage):
-        return Written(canonical(message.content), quirks)
-    return Written(messages_text(message, opens=opens, closes=closes), quirks)
 
 
 def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
@@ -198,24 +196,13 @@ def _is_gemini_text(entry: Json) -> bool:
             return False
 
 
-def _special_token_guard(tree: Tree, _: Provider) -> Tree:
-    """Break control tokens, with which a tool's output could speak as the user (ggml-org/llama.cpp#26273).
-
-    Control tokens occur only inside the strings of a JSON text, so the result stays valid JSON.
-    """
-    return {**tree, "content": neutralized_content(tree["content"])}
-
-
-_QUIRKS: Final[Mapping[type[Message], Mapping[str, _Quirk]]] = {
-    AssistantMessage: {
-        "tool_turn_content": _tool_turn_content,
-        "reasoning_field": _reasoning_field,
-        "reasoning_required_on": _reasoning_required_on,
-        "signature_channel": _signature_channel,
-    },
-    ToolMessage: {"special_token_guard": _special_token_guard},
+_QUIRKS: Final[Mapping[str, _Quirk]] = {
+    "tool_turn_content": _tool_turn_content,
+    "reasoning_field": _reasoning_field,
+    "reasoning_required_on": _reasoning_required_on,
+    "signature_channel": _signature_channel,
 }
-"""The settings with which a provider may want a message differently, by its kind."""
+"""The settings with which a provider may want a message of the model differently."""
 
 
 # Messages in the forms of Anthropic's Messages and of OpenAI's Responses.

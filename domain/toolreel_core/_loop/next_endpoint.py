@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, assert_never, cast
+from typing import Final, assert_never
 
 from toolreel_core._conversation import AssistantMessage, Message, SentCall, Transcript, projected
 from toolreel_core._jsontext import NOTHING, Json, JsonText, parse
@@ -69,15 +69,16 @@ def _moved(state: State, after: Plan) -> tuple[Transcript, int]:
     # That of another endpoint may tell the form of the answer in words.
     if after.opening != opening and sent[: len(opening)] == opening:
         sent = (*after.opening, *sent[len(opening) :])
-    bare = tuple(_without_extras(message) if _extras_of(message) else message for message in sent)
-    kept = None if bare == stored else bare
-    return Transcript.of(stored, after.form, kept=kept), sum(bool(_extras_of(message)) for message in sent)
+    bare = tuple(map(_without_extras, sent))
+    dropped = sum(one is not other for one, other in zip(bare, sent, strict=True))
+    return Transcript.of(stored, after.form, kept=None if bare == stored else bare), dropped
 
 
 def _without_extras(message: Message) -> Message:
-    said = cast("AssistantMessage", message)  # no other message has any
-    calls = tuple(SentCall(call.id, call.name, call.arguments) for call in said.calls)
-    return replace(said, calls=calls, extras=NOTHING)
+    if not isinstance(message, AssistantMessage) or not _extras_of(message):
+        return message
+    calls = tuple(SentCall(call.id, call.name, call.arguments) for call in message.calls)
+    return replace(message, calls=calls, extras=NOTHING)
 
 
 # Go on at the next endpoint where a run would end because of the present one.

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -10,6 +11,7 @@ from tests.playbook import (
     Given,
     Playbook,
     asks,
+    at,
     body_of,
     calling,
     fails_to_send,
@@ -22,9 +24,11 @@ from tests.playbook import (
     runs,
     tells,
 )
-from toolreel_core._conversation import AssistantMessage, UserMessage
+from tests.samples import PLAN
+from tests.wire_forms import said_in
+from toolreel_core._conversation import AssistantMessage, SentCall, ToolMessage, UserMessage
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._loop import backoff_ms, refuses_tools, start, step
+from toolreel_core._loop import backoff_ms, pending, received, refuses_tools, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     CallRejected,
@@ -32,6 +36,7 @@ from toolreel_core._protocol import (
     ContentFiltered,
     EmptyFinal,
     InvalidReply,
+    MaxTurns,
     Note,
     Outcome,
     Refused,
@@ -42,10 +47,14 @@ from toolreel_core._protocol import (
     RunSettled,
     RunTool,
     SendRequest,
+    State,
+    Tally,
     Truncated,
     UpstreamPinned,
+    dump,
+    load_state,
 )
-from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._settings import LoopConfig, Provider, WireForm
 from toolreel_core._tools import (
     Fault,
     ToolDefinition,
@@ -314,3 +323,146 @@ def test_a_call_that_only_the_finish_reason_announces_is_asked_about_once() -> N
     told = UserMessage(f"Your reply ended as if with a tool call, but there is none in it{ASKED_AGAIN}")
     announced = replies("Done.", finish="tool_calls")
     book().play(asks(), announced, asks(AssistantMessage("Done."), told), announced, DONE[1])
+
+
+LEGACY = {"role": "assistant", "content": None, "function_call": {"name": "ping", "arguments": ""}}
+TEXT = '{"choices":[{"message":{"role":"assistant","content":"Hi."},"finish_reason":"stop"}]}'
+
+
+def body(message: object, **others: object) -> str:
+    return json.dumps({"choices": [{"message": message, "finish_reason": "stop"}], **others})
+
+
+def entries(*calls: object) -> str:
+    return body({"role": "assistant", "content": None, "tool_calls": list(calls)})
+
+
+def ping(arguments: object) -> dict[str, Any]:
+    function = {"name": "ping", "arguments": arguments}
+    return {"id": "call_a", "type": "function", "function": function}
+
+
+IDLE = State.idle(PLAN)
+
+
+def run(**settings: object) -> State:
+    return State.idle(replace(PLAN, config=LoopConfig.of(settings)))
+
+
+def test_transforms_of_the_response_come_before_the_reading() -> None:
+    name = "assistant_function_call_to_tool_calls"
+    got = received(body(LEGACY), run(response_transforms=(name,), argument_repairs="strict"))
+    assert [call.name for call in got.reply.calls] == ["ping"]
+    assert got.quirks == (name,)
+
+
+def test_transforms_of_calls_see_each_entry() -> None:
+    name = "assistant_tool_calls_arguments_blank_to_empty_object"
+    wanted = run(tool_call_transforms=(name,))
+    got = received(entries(ping(" "), 3, ping("{}")), wanted)
+    assert [call.original for call in got.reply.calls] == ["{}", "{}"]
+    assert got.quirks == (name,)
+    assert received(entries(ping("{}")), wanted).quirks == ()
+
+
+@pytest.mark.parametrize("text", ["<html>", "[]", '{"choices":[]}', '{"choices":[3]}', "{}", TEXT])
+def test_what_transforms_find_nothing_in_is_read_all_the_same(text: str) -> None:
+    wanted = run(
+        response_transforms=("assistant_function_call_to_tool_calls",),
+        tool_call_transforms=("assistant_tool_calls_arguments_blank_to_empty_object",),
+    )
+    got = received(text, wanted)
+    assert (got.reply, got.quirks) == (received(text, IDLE).reply, ())
+
+
+@pytest.mark.parametrize("form", ["chat_completions", "responses", "messages"])
+@pytest.mark.parametrize("came_in", ["chat_completions", "responses", "messages"])
+def test_a_body_in_another_form_than_asked_for_is_read_in_its_own(form: WireForm, came_in: WireForm) -> None:
+    plan = Plan.of(model="m", messages="hi", provider=Provider(wire_form=form))
+    body = {**body_of("Hi."), "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
+    found = received(said_in(came_in, canonical(body)), State.idle(plan))
+    assert (found.reply.content, found.reply.problem) == ("Hi.", None)
+
+
+SUCCEEDED = 'The call was <tool_call>{"name": "ping", "arguments": {"n": 1}}</tool_call>.\nIt is so.'
+
+
+@pytest.mark.parametrize(
+    ("result", "turns", "calls"),
+    [('{"ok":true}', 2, 0), ('{"ok":false}', 2, 1), ('{"ok":true}', 1, 1)],
+)
+def test_a_call_of_this_exchange_that_has_succeeded_is_reported_and_not_made(
+    result: str, turns: int, calls: int
+) -> None:
+    sent = AssistantMessage("", (SentCall("call_a", "ping", '{"n":1}'), SentCall("call_b", "ping", "{}")))
+    began = run(text_dialects=("marked",))
+    state = began.said(AssistantMessage("Earlier."), sent, ToolMessage("call_a", result), UserMessage("And?"))
+    text = f"Look.\n{SUCCEEDED.removeprefix('The call was ')}"
+    state = replace(state, tally=Tally(turns=turns), exchange_began=Tally(turns=1))
+    assert len(received(body({"role": "assistant", "content": text}), state).reply.calls) == calls
+
+
+# Turns that a server pauses while its own tools run: the reply goes back, and the turn goes on.
+
+
+SEARCH: dict[str, Json] = {
+    "type": "server_tool_use",
+    "id": "srvtoolu_1",
+    "name": "web_search",
+    "input": {"query": "pins"},
+}
+TEXT: dict[str, Json] = {"type": "text", "text": "Searching."}
+
+
+def said(*blocks: Json, stop: str = "end_turn") -> Any:  # noqa: ANN401 - an answer of the playbook
+    return replies_with({"role": "assistant", "content": [*blocks], "stop_reason": stop})
+
+
+def plan(**settings: object) -> Plan:
+    config = LoopConfig.of(settings)
+    tools = [ToolDefinition("ping")]
+    return Plan.of(
+        model="m", messages="hi", tools=tools, provider=Provider(wire_form="messages"), config=config
+    )
+
+
+def paused(content: str, *blocks: Json) -> AssistantMessage:
+    return AssistantMessage(content, extras=canonical({"messages_blocks": [*blocks]}))
+
+
+def sent(book: Playbook) -> list[Any]:
+    (effect,) = pending(book.state)
+    assert isinstance(effect, SendRequest)
+    messages: list[Any] = json.loads(effect.request.body)["messages"]
+    return messages
+
+
+def test_a_paused_turn_goes_back_as_it_came_and_goes_on() -> None:
+    book = Playbook(plan())
+    book.play_up_to(asks(), said(TEXT, SEARCH, stop="pause_turn"), asks(paused("Searching.", TEXT, SEARCH)))
+    assert sent(book) == [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [TEXT, SEARCH]}]
+    book.play(said({"type": "text", "text": "There are 4."}), finishes(Completed("There are 4.")))
+
+
+def test_it_may_have_no_text() -> None:
+    book = Playbook(plan())
+    book.play_up_to(asks(), said(SEARCH, stop="pause_turn"), asks(paused("", SEARCH)))
+    assert sent(book)[-1] == {"role": "assistant", "content": [SEARCH]}
+    assert load_state(dump(book.state)) == book.state
+    book.play(said({"type": "text", "text": "4."}), finishes(Completed("4.")))
+
+
+def test_it_may_pause_again_until_the_turns_are_used_up() -> None:
+    again = said(SEARCH, stop="pause_turn")
+    Playbook(plan(max_turns=2)).play(
+        asks(), again, asks(paused("", SEARCH)), at(5, again), finishes(MaxTurns(2))
+    )
+
+
+def test_a_call_beside_it_runs() -> None:
+    call: Json = {"type": "tool_use", "id": "toolu_1", "name": "pong", "input": {}}
+    book = Playbook(plan(max_turns=1))
+    book.play(asks(), said(SEARCH, call, stop="pause_turn"), finishes(MaxTurns(1)))
+    (message,) = book.state.messages.messages[1:2]
+    assert isinstance(message, AssistantMessage)
+    assert [one.name for one in message.calls] == ["pong"]
