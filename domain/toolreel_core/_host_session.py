@@ -71,8 +71,10 @@ class _Answer(NamedTuple):
     run: _Run
     effects: Sequence[Effect]
     notes: Sequence[Note]
-    more: Tree
-    """The lines of a journal, or what a chunk shows."""
+    lines: Sequence[str] = ()
+    """The lines of its journal."""
+    shown: Tree | None = None
+    """What a chunk shows."""
 
 
 class HostSession:
@@ -119,18 +121,20 @@ class HostSession:
                 raise _BadLine("close", "expected true")
             del self._runs[str(name)]
             return {"closed": True}
-        answer = self._advance(message, with_journal="journal" in cast("Sequence[Json]", extras))
+        asked = cast("Sequence[Json]", extras)
+        answer = self._advance(message, with_journal="journal" in asked)
         if isinstance(name, str):
             self._runs[name] = answer.run
         outcome = answer.run.state.outcome
-        with_state = name is None or "state" in cast("Sequence[Json]", extras)
+        with_state = name is None or "state" in asked
         return {
             "step": answer.run.state.step_number,
             "effects": [_encode_effect(effect) for effect in answer.effects],
             "notes": [encode(note) for note in answer.notes],
             "outcome": None if outcome is None else encode(outcome),
             **({"state": to_json(answer.run.state)} if with_state else {}),
-            **answer.more,
+            **({"journal": [*answer.lines]} if "journal" in asked else {}),
+            **(answer.shown or {}),
         }
 
     def _advance(self, message: Tree, *, with_journal: bool) -> _Answer:
@@ -138,18 +142,18 @@ class HostSession:
         if "start" in message:
             begun = start(cast("Plan", _decode_field(Plan, message["start"], "start")))
             plan = begun.state.plan
-            lines = [header_line(plan), *blob_lines(plan).values()]
+            lines = [header_line(plan), *blob_lines(plan).values()] if with_journal else []
             run = _Run(begun.state, _unanswered_by_ref(begun.effects))
-            return _Answer(run, begun.effects, begun.notes, {"journal": lines} if with_journal else {})
+            return _Answer(run, begun.effects, begun.notes, lines)
         run = _restore_run(message["state"]) if "state" in message else self._runs[str(message["run"])]
         if "event" not in message:
-            return _Answer(run, tuple(run.waiting.values()), (), {"journal": []} if with_journal else {})
+            return _Answer(run, tuple(run.waiting.values()), ())
         event = cast("_Given", _decode_field(_Given, message["event"], "event"))
         if isinstance(event, HttpChunk):
             if "run" not in message:
                 raise _BadLine("event", "chunks are gathered in a run that has a name")
             run, shown = _take_chunk(run, event)
-            return _Answer(run, (), (), {**({"journal": []} if with_journal else {}), **shown})
+            return _Answer(run, (), (), shown=shown)
         return _apply_event(run, event, with_journal=with_journal)
 
 
@@ -176,7 +180,7 @@ def _apply_event(run: _Run, given: Event | HttpResponse, *, with_journal: bool) 
     # What answers no effect comes while others go on, such as a response that is arriving.
     arriving = run if ref is None else _Run(before, {})
     moved = replace(arriving, state=after.state, waiting=waiting)
-    return _Answer(moved, after.effects, after.notes, {"journal": lines} if with_journal else {})
+    return _Answer(moved, after.effects, after.notes, lines)
 
 
 def _parse_line(line: str) -> Tree:

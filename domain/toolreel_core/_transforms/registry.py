@@ -6,7 +6,6 @@ A transform takes a tree and returns a tree; an equal one means that nothing cha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
 
 from toolreel_core._config_checks import Registry, unknown_name
@@ -23,8 +22,7 @@ Change: TypeAlias = Callable[[Tree], Tree]
 """A pure function of any tree; it must not change its argument."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transform:
+class Transform(NamedTuple):
     """One transform."""
 
     name: str

@@ -17,7 +17,6 @@ from toolreel_core._tools import (
     Envelope,
     Fault,
     FaultCode,
-    ToolFailure,
     already_done,
     arguments_violate_schema,
     call_abandoned,
@@ -76,22 +75,6 @@ def test_what_strangers_wrote_is_told_to_be_data_and_what_the_loop_says_is_not()
         envelope_of("fetch", "{}", limit=1, untrusted=True),
     ):
         assert not refused.untrusted
-
-
-@given(
-    st.booleans(),
-    st.text(),
-    json_objects.map(canonical),
-    st.lists(st.text(), max_size=2),
-    st.lists(st.builds(ToolFailure, st.text(), st.text()), max_size=2),
-    st.booleans(),
-)
-def test_the_text_is_the_canonical_text_of_the_tree(
-    ok: bool, name: str, data: JsonText, warnings: list[str], errors: list[ToolFailure], untrusted: bool
-) -> None:
-    envelope = Envelope(ok, name, data, tuple(warnings), tuple(errors), untrusted)
-    assert envelope.text() == canonical(envelope.tree())
-    assert type(envelope.text()) is JsonText
 
 
 @pytest.mark.parametrize(("output", "text"), worked("a plain result is its data alone", "messages"))
