@@ -239,6 +239,6 @@ def _check_sent(given: Any, sent: Any, place: str) -> None:  # noqa: ANN401 - JS
             if key not in sent or (key == "type" and value != sent[key]):
                 raise ConfigError(f"{place}.{key}: it would be lost, since no request sends it; leave it out")
             _check_sent(value, sent[key], f"{place}.{key}")
-    elif isinstance(given, Sequence) and not isinstance(given, str):
+    elif isinstance(given, Sequence) and isinstance(sent, Sequence) and not isinstance(sent, str):
         for number, (item, one) in enumerate(zip(given, sent, strict=True)):
             _check_sent(item, one, f"{place}[{number}]")

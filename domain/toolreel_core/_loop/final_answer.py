@@ -191,19 +191,16 @@ def answer_by_call(state: State, spec: OutputSpec, calls: tuple[ToolCall, ...]) 
     unmet = outcome_of(state, Reply(content=calls[0].original))
     if not isinstance(unmet, Completed):
         return settle(_with_results(state, spec, calls, [abandoned for _ in calls]), unmet)
-    judgements = [_judged_call(state.present, spec, call) for call in calls]
-    faults = [judgement for judgement in judgements if isinstance(judgement, Fault)]
-    accepted = next((judgement for judgement in judgements if isinstance(judgement, Accepted)), None)
+    judged = [_judged_call(state.present, spec, call) for call in calls]
+    accepted = next((one for one in judged if isinstance(one, Accepted)), None)
     if accepted is not None:
-        at = judgements.index(accepted)
-        answered = _with_results(
-            state, spec, calls, [None if place == at else abandoned for place, _ in enumerate(calls)]
-        )
+        results = [None if one is accepted else abandoned for one in judged]
+        answered = _with_results(state, spec, calls, results)
         outcome = Completed(accepted.value, accepted.value)
         return end_exchange(noting(answered, *_output_repairs(state, accepted)), outcome)
+    faults = [one for one in judged if isinstance(one, Fault)]
     told = _with_results(state, spec, calls, faults)
-    rejected = InvalidOutput(calls[0].original, faults[0].message)
-    return _ask_again_or_end(told, told, rejected)
+    return _ask_again_or_end(told, told, InvalidOutput(calls[0].original, faults[0].message))
 
 
 def _with_results(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, assert_never
+from typing import Final
 
 from toolreel_core._conversation import AssistantMessage, Message, SentCall, Transcript, projected
 from toolreel_core._jsontext import NOTHING, Json, JsonText, parse
@@ -98,6 +98,11 @@ _BY_STATUS: Final[dict[int, FallbackReason]] = {
     410: "not_found",
     429: "rate_limit",
 }
+_BY_FAILURE: Final[dict[FailureKind, FallbackReason]] = {
+    "connect": "connection",
+    "broken": "connection",
+    "timeout": "timeout",
+}
 NO_REPLIES: Final = frozenset({"PROVIDER_ERROR", "INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"})
 """Problems of a body with status 200 that has nothing of a model."""
 _FORMATS: Final = ("response_format", "json_schema", "structured_output", "grammar")
@@ -110,35 +115,23 @@ def _reason_of(outcome: Outcome, plan: Plan) -> FallbackReason | None:
     :param plan: the plan at the endpoint
     """
     match outcome:
+        case TransportFailed(failure="status"):
+            if plan.asked_by == "native" and refuses_format("status", outcome.status, outcome.message):
+                return "capability"
+            status = outcome.status or 0
+            return "server_error" if status >= 500 else _BY_STATUS.get(status)
         case TransportFailed():
-            return _reason_of_failure(outcome, plan)
+            return _BY_FAILURE.get(outcome.failure)
         case CapabilityRefused():
             return "capability"
         case EmptyFinal():
             return "empty"
+        case InvalidReply(problem="RATE_LIMITED"):
+            return "rate_limit"
         case InvalidReply():
-            if outcome.problem == "RATE_LIMITED":
-                return "rate_limit"
             return "server_error" if outcome.problem in NO_REPLIES else None
         case _:  # the model's answer, a limit, or the caller's own doing
             return None
-
-
-def _reason_of_failure(failed: TransportFailed, plan: Plan) -> FallbackReason | None:
-    match failed.failure:
-        case "connect" | "broken":
-            return "connection"
-        case "timeout":
-            return "timeout"
-        case "too_large":
-            return None
-        case "status":
-            if plan.asked_by == "native" and refuses_format(failed.failure, failed.status, failed.message):
-                return "capability"
-            status = failed.status or 0
-            return "server_error" if status >= 500 else _BY_STATUS.get(status)
-        case _:
-            assert_never(failed.failure)
 
 
 def refuses_format(failure: FailureKind, status: int | None, message: str) -> bool:

@@ -286,17 +286,11 @@ _REFUSED_OPTION: Final = "tool_choice"
 
 def _is_retryable(failure: RequestFailed) -> bool:
     """Whether the same request may succeed later: the server's word first, then the status."""
-    match failure.failure:
-        case "connect" | "timeout" | "broken":
-            return True
-        case "too_large":
-            return False
-        case "status":
-            if failure.should_retry is False or is_out_of_quota(failure.body):
-                return False
-            return failure.should_retry or failure.status in _RETRYABLE_STATUSES
-        case _:
-            assert_never(failure.failure)
+    if failure.failure != "status":
+        return failure.failure != "too_large"
+    if failure.should_retry is False or is_out_of_quota(failure.body):
+        return False
+    return failure.should_retry or failure.status in _RETRYABLE_STATUSES
 
 
 def refuses_tools(failure: RequestFailed) -> bool:

@@ -278,6 +278,12 @@ def test_what_would_be_lost_is_told_with_its_place(given: object, why: str) -> N
     assert complaint(ConfigError, lambda: messages_from(cast("Any", given))) == why
 
 
+def test_arguments_may_be_any_json() -> None:
+    call = {"id": "a", "function": {"name": "f", "arguments": [1]}}
+    (message,) = messages_from([{"role": "assistant", "content": None, "tool_calls": [call]}])
+    assert message == AssistantMessage("", (SentCall("a", "f", "[1]"),))
+
+
 def test_texts_and_parts_of_our_own_may_stand_in_a_content() -> None:
     assert messages_from([{"role": "user", "content": ["a", {"text": "b"}]}]) == (UserMessage("ab"),)
 

@@ -636,14 +636,16 @@ def test_a_model_is_not_nudged_in_the_last_turn() -> None:
         ('<tool_call>{"name": "look", "argu', "was cut"),
     ],
 )
-def test_text_calls_that_were_all_rejected_are_nudged_in_any_mode(text: str, what: str) -> None:
+def test_text_calls_that_were_all_rejected_are_nudged_and_never_a_final_answer(text: str, what: str) -> None:
     request = UserMessage(
         f"Your tool call {what}, and nothing was run. "
         "The tools are: look, read, wipe, poll. Call the one that you need now."
     )
-    reading = book(text_dialects=["hermes_json"])
-    played = reading.play(asks(), replies(text), asks(AssistantMessage(text), request), *DONE)
+    nudged: tuple[Turn, ...] = (asks(), replies(text), asks(AssistantMessage(text), request))
+    played = book(text_dialects=["hermes_json"]).play(*nudged, *DONE)
     assert noted(played, ModelNudged) == [ModelNudged(1, "text_call_rejected", request.content)]
+    unread = finishes(InvalidReply("MALFORMED_FUNCTION_CALL", text))
+    book(text_dialects=["hermes_json"]).play(*nudged, replies(text), unread)
 
 
 @pytest.mark.parametrize("said", ["", "I run it."])
@@ -665,17 +667,6 @@ def test_a_call_that_stands_in_the_users_own_words_is_a_quotation(frame: str) ->
     text = '<tool_call>{"name": "wipe", "arguments": {}}</tool_call>'
     asked = replace(PLAN, messages=(UserMessage(frame.replace("{}", text)),))
     book(asked, text_dialects=["hermes_json"]).play(asks(), replies(text), finishes(Completed(text)))
-
-
-def test_text_calls_that_nobody_can_read_are_never_a_final_answer() -> None:
-    text = '<tool_call>{"name": look}</tool_call>'
-    request = UserMessage(
-        "Your tool call could not be read, and nothing was run. "
-        "The tools are: look, read, wipe, poll. Call the one that you need now."
-    )
-    unread = finishes(InvalidReply("MALFORMED_FUNCTION_CALL", text))
-    reading = book(text_dialects=["hermes_json"])
-    reading.play(asks(), replies(text), asks(AssistantMessage(text), request), replies(text), unread)
 
 
 ASKED_WHETHER_IT_IS_A_CALL = UserMessage(
