@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.domain.conversation.test_valid_history import sent
 from tests.domain.loop.test_admission import keys_of_two_turns
 from tests.domain.protocol import test_codec, test_effects
-from tests.domain.tools.test_surface import SURFACE
+from tests.domain.tools.test_tool_surface import SURFACE
 from tests.playbook import fails_to_send
 from tests.samples import PLAN, printed_under
 from toolreel_core._jsontext import Json, canonical

@@ -105,7 +105,6 @@ if TYPE_CHECKING:
         Projection,
         free_id,
         projected,
-        projections,
     )
 else:
     from toolreel_core._lazy_names import face

@@ -18,7 +18,6 @@ from toolreel_core._transforms.registry import (
 from toolreel_core._transforms.shipped import (
     FAMILIES,
     neutralized,
-    neutralized_content,
     signature_skip_validator_if_missing,
 )
 

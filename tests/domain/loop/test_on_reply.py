@@ -411,7 +411,7 @@ SEARCH: dict[str, Json] = {
     "name": "web_search",
     "input": {"query": "pins"},
 }
-TEXT: dict[str, Json] = {"type": "text", "text": "Searching."}
+SPOKEN: dict[str, Json] = {"type": "text", "text": "Searching."}
 
 
 def said(*blocks: Json, stop: str = "end_turn") -> Any:  # noqa: ANN401 - an answer of the playbook
@@ -439,8 +439,13 @@ def sent(book: Playbook) -> list[Any]:
 
 def test_a_paused_turn_goes_back_as_it_came_and_goes_on() -> None:
     book = Playbook(plan())
-    book.play_up_to(asks(), said(TEXT, SEARCH, stop="pause_turn"), asks(paused("Searching.", TEXT, SEARCH)))
-    assert sent(book) == [{"role": "user", "content": "hi"}, {"role": "assistant", "content": [TEXT, SEARCH]}]
+    book.play_up_to(
+        asks(), said(SPOKEN, SEARCH, stop="pause_turn"), asks(paused("Searching.", SPOKEN, SEARCH))
+    )
+    assert sent(book) == [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": [SPOKEN, SEARCH]},
+    ]
     book.play(said({"type": "text", "text": "There are 4."}), finishes(Completed("There are 4.")))
 
 
