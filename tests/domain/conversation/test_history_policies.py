@@ -151,16 +151,6 @@ def test_a_result_stays_where_shortening_saves_nothing() -> None:
         assert after(shorten_old_tool_results, *messages, cost=cost) == messages
 
 
-def test_old_calls_are_dropped_with_their_results_oldest_first() -> None:
-    first, second, newest = ((calling(each), result(each)) for each in "abc")
-    history = (RULES, TASK, *first, DONE, AGAIN, *second, *newest)
-    assert after(drop_old_tool_turns, *history, excess=1) == (
-        *(RULES, TASK, DONE, AGAIN),
-        *(*second, *newest),
-    )
-    assert after(drop_old_tool_turns, *history) == (RULES, TASK, DONE, AGAIN, *newest)
-
-
 def test_the_oldest_turns_go_first_and_only_as_many_as_have_to() -> None:
     first, second, newest = ((calling(each), result(each)) for each in "abc")
     drop = partial(after, keep_newest_turns, RULES, TASK, *first, *second, *newest, cost=one_each)

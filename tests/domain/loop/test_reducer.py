@@ -12,7 +12,6 @@ from tests.playbook import (
     body_of,
     calling,
     denies,
-    fails_to_send,
     faults,
     finishes,
     of,
@@ -21,12 +20,11 @@ from tests.playbook import (
     returns,
     runs,
     seeks_approval,
-    tells,
 )
-from toolreel_core._conversation import AssistantMessage, SystemMessage, ToolMessage, UserMessage
+from toolreel_core._conversation import SystemMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext import Json, Tree, canonical
-from toolreel_core._loop import fold, pending, start, step, uncertain
+from toolreel_core._loop import fold, start, step, uncertain
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ApprovalGiven,
@@ -36,16 +34,11 @@ from toolreel_core._protocol import (
     BudgetSpent,
     Cancelled,
     CancelRequested,
-    Completed,
-    ConversationSpent,
-    EmptyFinal,
     Event,
     Finish,
     Idle,
-    MaxTurns,
     Memory,
     OptionIgnored,
-    Outcome,
     Phase,
     PresetsApplied,
     QuirkApplied,
@@ -59,15 +52,13 @@ from toolreel_core._protocol import (
     State,
     ToolReturned,
     TransformFailed,
-    TransportFailed,
     UserSpoke,
     WaitElapsed,
     Waiting,
     dump,
-    load_state,
 )
 from toolreel_core._settings import LoopConfig, Provider
-from toolreel_core._tools import ToolDefinition, ToolFlags, ToolSurface, call_abandoned, call_cancelled
+from toolreel_core._tools import ToolDefinition, ToolFlags, ToolSurface, call_abandoned
 from toolreel_core._transforms import TransformKind, register_transform, registry
 
 ADD = ToolDefinition.of("add", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
@@ -309,13 +300,9 @@ WIPING = Plan.of(
     tools=[ToolDefinition("ping"), ToolDefinition("wipe", needs_approval=True)],
 )
 PINGS_ONCE = ("call_a", "ping", "{}")
-AGAIN = ("call_b", "ping", "{}")
-PONG = tells("call_a", "ping", {"value": 1})
 NOW = UserSpoke("And now?")
 THEN = UserSpoke("And then?")
 SAID = (UserMessage("And now?"), UserMessage("And then?"))
-HELLO = AssistantMessage("Hello.")
-PINGS = (replies_calling(PINGS_ONCE), runs("call_a", "ping", {}), returns(1))
 
 
 def plan(**settings: Any) -> Plan:  # noqa: ANN401 - any setting of LoopConfig
@@ -352,74 +339,6 @@ def test_the_memory_of_the_policies_begins_anew_but_for_what_the_server_taught()
     )
     memory = step(replace(ended, memory=learned), NOW).state.memory
     assert memory == Memory(tools_dropped=True, upstream="Google")
-
-
-ENDS: list[tuple[Plan, tuple[Any, ...], Outcome, tuple[Any, ...]]] = [
-    (
-        plan(max_turns=1),
-        PINGS,
-        MaxTurns(1),
-        (calling(PINGS_ONCE), PONG),
-    ),
-    (
-        plan(max_tool_calls=1),
-        (replies_calling(PINGS_ONCE, AGAIN), runs("call_a", "ping", {}), returns(1)),
-        BudgetSpent("tool_calls", 1, 1),
-        (calling(PINGS_ONCE, AGAIN), PONG, faults("call_b", "ping", call_abandoned("ping"))),
-    ),
-    (
-        plan(max_tries=1),
-        (fails_to_send("timeout", "slow"),),
-        TransportFailed("timeout", None, "slow"),
-        (),
-    ),
-    (
-        WIPING,
-        (replies_calling(PINGS_ONCE), runs("call_a", "ping", {}), CancelRequested("stop")),
-        Cancelled("stop"),
-        (calling(PINGS_ONCE), faults("call_a", "ping", call_cancelled("ping"))),
-    ),
-    (WIPING, (CancelRequested("stop"),), Cancelled("stop"), ()),
-    (plan(fix_empty_final=False), (replies(""),), EmptyFinal(), ()),
-]
-
-
-@pytest.mark.parametrize(("limited", "script", "outcome", "news"), ENDS)
-def test_an_end_without_an_answer_keeps_what_was_said_meanwhile_for_the_next_message(
-    limited: Plan, script: tuple[Any, ...], outcome: Outcome, news: tuple[Any, ...]
-) -> None:
-    played = Playbook(limited).play(asks(), NOW, *script, finishes(outcome))
-    assert played.state.unsent == (SAID[0],)
-    stored = load_state(dump(played.state))
-    (sent,) = step(stored, THEN).effects
-    assert isinstance(sent, SendRequest)
-    assert [*sent.request.messages.messages] == [UserMessage("hi"), *news, *SAID]
-
-
-@pytest.mark.parametrize(
-    ("settings", "usage", "outcome"),
-    [
-        ({"max_conversation_turns": 1}, None, ConversationSpent("turns", 1, 1)),
-        (
-            {"max_conversation_tokens": 12},
-            {"prompt_tokens": 8, "completion_tokens": 4},
-            ConversationSpent("tokens", 12, 12),
-        ),
-        ({"max_conversation_cost": 0.5}, {"cost": 0.5}, ConversationSpent("cost", 0.5, 0.5)),
-    ],
-)
-def test_a_spent_conversation_refuses_each_time_and_loses_no_message(
-    settings: dict[str, float], usage: Json, outcome: Outcome
-) -> None:
-    ended = fold(plan(**settings), [said("Hello.", usage=usage)])
-    assert ended.effects == (Finish(Completed("Hello.")),)
-    refused = step(ended.state, NOW)
-    assert refused.effects == (Finish(outcome),)
-    twice = step(refused.state, THEN)
-    assert twice.effects == (Finish(outcome),)
-    assert (twice.state.outcome, pending(twice.state)) == (outcome, ())
-    assert twice.state.unsent == SAID
-    assert [*twice.state.messages.messages] == [UserMessage("hi"), HELLO]
 
 
 def test_the_time_of_an_exchange_begins_when_the_user_speaks() -> None:
