@@ -232,6 +232,10 @@ def test_a_message_can_be_picked_and_a_part_cut_out(messages: list[Message], dat
     assert history[::-2] == tuple(messages[::-2])
 
 
+def test_a_history_shows_its_messages() -> None:
+    assert repr(recalled([HI, BYE])) == f"StoredMessages([{HI!r}, {BYE!r}])"
+
+
 @pytest.mark.parametrize("place", [2, -3])
 def test_there_is_nothing_outside_of_it(place: int) -> None:
     with pytest.raises(IndexError):
