@@ -106,7 +106,7 @@ class ChatExchange:
     async def _answer(self, *, streamed: bool) -> None:
         stream, event = await self._reply(show=streamed)
         if isinstance(event, RequestFailed):
-            seen = streamed and not stream.silent
+            seen = streamed and stream.opened
             given = None if seen else salvaged(event.body, self.request, self.profile, self.head)
             if given is None:
                 await self._fail(failure(event))
@@ -135,7 +135,7 @@ class ChatExchange:
             stream, event = await self._listen(stream, show=show)
             corrections, again = corrections.after(event) if corrections else (None, None)
             # Text that the client has seen can't be taken back, so a failure after it is the client's to see.
-            seen = show and isinstance(event, RequestFailed) and not stream.silent
+            seen = show and isinstance(event, RequestFailed) and stream.opened
             if again is None or seen:
                 return stream, event
             self.done.added.append(again.reason)
@@ -151,11 +151,11 @@ class ChatExchange:
         :param show: whether the client gets what can pass, as it comes
         """
         stall = self.settings.limits.stall_seconds
-        progress, progressed_at = stream.progress, time.monotonic()
+        progress, progressed_at = stream.stream.progress, time.monotonic()
         self._head_lines()
         async with aclosing(self._pieces()) as pieces:
             while True:
-                with anyio.move_on_after(_AFTER_DONE if stream.over else None):
+                with anyio.move_on_after(_AFTER_DONE if stream.stream.done else None):
                     piece = await anext(pieces)
                     self.answer.passed = pieces.headers
                     if not isinstance(piece, str):
@@ -165,8 +165,8 @@ class ChatExchange:
                         for chunk in chunks:
                             await self.answer.event(chunk)
                         await self.answer.still_there()
-                    if stream.progress > progress or stream.stream.streamed is False:
-                        progress, progressed_at = stream.progress, time.monotonic()
+                    if stream.stream.progress > progress or stream.stream.streamed is False:
+                        progress, progressed_at = stream.stream.progress, time.monotonic()
                     elif time.monotonic() - progressed_at > stall:
                         return stream, RequestFailed(
                             0,

@@ -210,21 +210,6 @@ class ReplyStream:
         return cls(request, profile, head, stream_in(profile.provider.wire_form), text, row=row)
 
     @property
-    def over(self) -> bool:
-        """Whether the reply is complete, though the server may keep the connection open."""
-        return self.stream.done
-
-    @property
-    def progress(self) -> int:
-        """Number of meaningful chunks so far."""
-        return self.stream.progress
-
-    @property
-    def silent(self) -> bool:
-        """Whether the client has seen nothing of the reply."""
-        return not self.opened
-
-    @property
     def body(self) -> str:
         """The body so far, as the upstream sent it."""
         return "".join(self.raw)

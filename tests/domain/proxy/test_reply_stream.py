@@ -118,13 +118,13 @@ def test_text_that_passed_before_a_thought_ended_is_noticed() -> None:
 
 def test_another_reply_goes_on_after_what_has_passed() -> None:
     stream, _ = ReplyStream.of(asked(), Profile(), HEAD).feed(frame({"content": "Well. "}))
-    assert not stream.silent
-    assert stream.progress == 1
-    assert not stream.over
+    assert stream.opened
+    assert stream.stream.progress == 1
+    assert not stream.stream.done
     second, _ = stream.again().feed(frame({"content": "Well. Four."}) + END)
-    assert second.over
+    assert second.stream.done
     assert second.body.endswith(END)
-    assert ReplyStream.of(asked(), Profile(), HEAD).again().silent
+    assert not ReplyStream.of(asked(), Profile(), HEAD).again().opened
 
 
 ROWS = [json.loads(line) for line in CORPUS.read_text().splitlines()]
