@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, overload
 
 from toolreel._agent.agent_run import AgentEvent, AgentRun, AgentRuns, Value_co, awaited_endpoint
 from toolreel._agent.offered_tools import (
@@ -16,7 +16,6 @@ from toolreel._agent.offered_tools import (
     Approve,
     OfferedTools,
     approver_of,
-    async_approver_of,
     check_approve,
 )
 from toolreel._agent.settings import (
@@ -42,6 +41,10 @@ from toolreel._driver import (
     arun,
     astream,
     check_given,
+    entered,
+    immediately,
+    iterated,
+    resolved,
     run,
     secrets_of,
     stream,
@@ -111,7 +114,7 @@ class Agent(Generic[Value_co]):
     approve: Approve | None = None
     """Decides about tools that need approval: a function of name and arguments that returns ``True``,
     ``False``, a reason for a denial, or ``None`` to leave it open; or an approver. By default, the run rests
-    until :meth:`Run.approve` or :meth:`Run.deny`."""
+    until :meth:`AgentRun.approve` or :meth:`AgentRun.deny`."""
     fallbacks: Sequence[Fallback] = ()
     """Further models and servers in order, where a run goes on when the one before fails."""
     at_fallbacks: Mapping[str, Agent[Any]] = field(init=False, compare=False)
@@ -236,7 +239,7 @@ class Agent(Generic[Value_co]):
         :raises SecretFound: if the recording would hold a secret
         """
         runs, plan = self._runs(record, journal, observe, inbox, overwrite=overwrite), self.plan(prompt)
-        return runs.finished(runs.recorded(plan), partial(run, plan))
+        return immediately(runs.ended(runs.recorded(plan), partial(run, plan)))
 
     async def arun(
         self,
@@ -250,7 +253,7 @@ class Agent(Generic[Value_co]):
     ) -> AgentRun[Value_co]:
         """The async version of :meth:`run`, for asyncio and trio; what blocks runs in threads."""
         runs, plan = self._runs(record, journal, observe, inbox, overwrite=overwrite), self.plan(prompt)
-        return await runs.afinished(runs.recorded(plan), partial(arun, plan))
+        return await runs.ended(runs.recorded(plan), partial(arun, plan), awaits=True)
 
     def stream(
         self,
@@ -268,7 +271,7 @@ class Agent(Generic[Value_co]):
         """
         runs = self._runs(record, journal, None, inbox, overwrite=overwrite)
         plan = self.plan(prompt, streams=True)
-        return runs.streamed(runs.recorded(plan, streams=True), partial(stream, plan))
+        return iterated(runs.events(runs.recorded(plan, streams=True), partial(stream, plan)))
 
     def astream(
         self,
@@ -285,7 +288,7 @@ class Agent(Generic[Value_co]):
         """
         runs = self._runs(record, journal, None, inbox, overwrite=overwrite)
         plan = self.plan(prompt, streams=True)
-        return runs.astreamed(runs.recorded(plan, streams=True), partial(astream, plan))
+        return runs.events(runs.recorded(plan, streams=True), partial(astream, plan), awaits=True)
 
     def as_tool(
         self,
@@ -308,19 +311,18 @@ class Agent(Generic[Value_co]):
         check_kinds(name=name, description=description, record=record)
         folder = None if record is None else Path(record)
 
-        def ask(prompt: str) -> dict[str, Json]:
-            bill = spending()
-            run = self.run(prompt, record=_free_path(folder))
-            bill.settle(run.spent)
-            return _told(run)
+        is_async = self._offered.needs_async or iscoroutinefunction(getattr(self.endpoint, "send", None))
+        run_agent: Any = self.arun if is_async else self.run
 
         async def aask(prompt: str) -> dict[str, Json]:
             bill = spending()
-            run = await self.arun(prompt, record=_free_path(folder))
+            run: Run = await resolved(run_agent(prompt, record=_free_path(folder)))
             bill.settle(run.spent)
             return _told(run)
 
-        is_async = self._offered.needs_async or iscoroutinefunction(getattr(self.endpoint, "send", None))
+        def ask(prompt: str) -> dict[str, Json]:
+            return immediately(aask(prompt))
+
         told = description or self.instructions or "Ask an assistant; it does not know this conversation."
         return Tool.of(aask if is_async else ask, name=name, description=told, **flags)
 
@@ -331,45 +333,44 @@ class Agent(Generic[Value_co]):
         :param transport: of httpx, for example a cassette's
         """
         host, approver = self._offered.host(), approver_of(self.approve)
-        with ExitStack() as opened:
-            yield Ports(self._endpoint(opened, transport), host, approver)
+        with entered(AsyncExitStack()) as opened:
+            yield Ports(immediately(self._open_endpoint(opened, transport)), host, approver)
 
     @asynccontextmanager
     async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - see above
         """The async version of :meth:`ports`."""
-        host, approver = self._offered.async_host(), async_approver_of(self.approve)
+        host, approver = self._offered.async_host(), approver_of(self.approve, awaits=True)
         async with AsyncExitStack() as opened:
-            yield AsyncPorts(await self._async_endpoint(opened, transport), host, approver)
+            yield AsyncPorts(await self._open_endpoint(opened, transport, awaits=True), host, approver)
 
-    def _endpoint(self, opened: ExitStack, transport: Any) -> Endpoint:  # noqa: ANN401 - see above
-        """Its endpoint, with those of its fallbacks; what is opened closes with the stack."""
-        if iscoroutinefunction(getattr(self.endpoint, "send", None)):
-            raise ConfigError(
-                f"endpoint: {type(self.endpoint).__name__} is async; write await agent.arun(...)"
-            )
-        first = cast("Endpoint | None", self.endpoint)
-        if first is None:
-            from toolreel.http import HttpEndpoint
-
-            first = opened.enter_context(HttpEndpoint(**self._connection(), transport=transport))
-        others = {name: at._endpoint(opened, transport) for name, at in self.at_fallbacks.items()}
-        return Endpoints(first, others) if others else first
-
-    async def _async_endpoint(
+    async def _open_endpoint(
         self,
         opened: AsyncExitStack,
         transport: Any,  # noqa: ANN401 - see above
-    ) -> AsyncEndpoint:
-        """The async version of :meth:`_endpoint`."""
-        if self.endpoint is not None:
-            first = awaited_endpoint(self.endpoint)
-        else:
-            from toolreel.http import AsyncHttpEndpoint
+        *,
+        awaits: bool = False,
+    ) -> Any:  # noqa: ANN401 - sync or async
+        """Its endpoint, with those of its fallbacks; what is opened closes with the stack."""
+        first: Any = self.endpoint
+        if first is None:
+            from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 
-            opening = AsyncHttpEndpoint(**self._connection(), transport=transport)
-            first = await opened.enter_async_context(opening)
-        others = {name: await at._async_endpoint(opened, transport) for name, at in self.at_fallbacks.items()}
-        return AsyncEndpoints(first, others) if others else first
+            settings = {**self._connection(), "transport": transport}
+            if awaits:
+                first = await opened.enter_async_context(AsyncHttpEndpoint(**settings))
+            else:
+                first = opened.enter_context(HttpEndpoint(**settings))
+        elif awaits:
+            first = awaited_endpoint(first)
+        elif iscoroutinefunction(first.send):
+            raise ConfigError(f"endpoint: {type(first).__name__} is async; write await agent.arun(...)")
+        others = {
+            name: await at._open_endpoint(opened, transport, awaits=awaits)
+            for name, at in self.at_fallbacks.items()
+        }
+        if not others:
+            return first
+        return AsyncEndpoints(first, others) if awaits else Endpoints(first, others)
 
     @property
     def secrets(self) -> Mapping[str, str]:

@@ -7,19 +7,19 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapp
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
+    AsyncExitStack,
     aclosing,
     asynccontextmanager,
-    closing,
     contextmanager,
+    nullcontext,
     suppress,
 )
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, cast
 
-from toolreel._agent.offered_tools import AsyncDecidingBy, DecidingBy
 from toolreel._driver import (
     AsyncEndpoint,
     AsyncPorts,
@@ -37,17 +37,22 @@ from toolreel._driver import (
     aspeak,
     astream_on,
     go_on,
+    immediately,
+    iterated,
     message_of,
     pieces_of,
+    pulled,
+    resolved,
     secrets_of,
     speak,
     stream_on,
 )
-from toolreel._internal import in_thread
+from toolreel._internal import in_thread, printable
 from toolreel._secrets import Secret, known_secrets, scrubbed
 from toolreel.tools import Output, awaited
 from toolreel_core._conversation import Said
 from toolreel_core._errors import ConfigError
+from toolreel_core._loop import pending
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, AskApproval, ReplyReceived, RequestFailed, SendRequest
 
@@ -57,7 +62,6 @@ if TYPE_CHECKING:
     _Recording: TypeAlias = AbstractContextManager[RecordedFiles | ResumedFiles | None]
 
 
-_Run = TypeVar("_Run", bound=Run)
 Value_co = TypeVar("Value_co", covariant=True)
 """Type of the output of an agent and its runs; a text without one."""
 
@@ -65,6 +69,9 @@ Value_co = TypeVar("Value_co", covariant=True)
 @dataclass(frozen=True, slots=True, repr=False)
 class AgentRun(Run, Generic[Value_co]):
     """The result of an agent's run: a :class:`Run` with an output, to which one can reply."""
+
+    runs: AgentRuns | None = field(default=None, compare=False)
+    """How it goes on. It may hold a key, so it is not pickled."""
 
     @property
     def output(self) -> Value_co:
@@ -88,12 +95,14 @@ class AgentRun(Run, Generic[Value_co]):
         :raises ConfigError: if the message is empty, or the recording has gone on without this run
         """
         runs = self._runs("speak(run, content, ports)")
-        return runs.finished(runs.resumed(self), partial(speak, self, message_of(content)), self)
+        return immediately(runs.ended(runs.resumed(self), partial(speak, self, message_of(content)), self))
 
     async def areply(self, content: Said) -> AgentRun[Value_co]:
         """The async version of :meth:`reply`."""
         runs = self._runs("aspeak(run, content, ports)")
-        return await runs.afinished(runs.resumed(self), partial(aspeak, self, message_of(content)), self)
+        return await runs.ended(
+            runs.resumed(self), partial(aspeak, self, message_of(content)), self, awaits=True
+        )
 
     def reply_stream(self, content: Said) -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`reply`, and yield what there is to show, as it happens.
@@ -103,13 +112,36 @@ class AgentRun(Run, Generic[Value_co]):
         """
         runs = self._runs("stream_on(run.state, ports, say=content)")
         drive = partial(stream_on, self.state, say=message_of(content))
-        return runs.streamed(runs.resumed(self), drive, self)
+        return iterated(runs.events(runs.resumed(self), drive, self))
 
     def areply_stream(self, content: Said) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`reply_stream`."""
         runs = self._runs("astream_on(run.state, ports, say=content)")
         drive = partial(astream_on, self.state, say=message_of(content))
-        return runs.astreamed(runs.resumed(self), drive, self)
+        return runs.events(runs.resumed(self), drive, self, awaits=True)
+
+    def approve(self) -> AgentRun[Value_co]:
+        """Approve the call that the run rests at, and go on.
+
+        :raises ConfigError: if it rests at no call
+        """
+        return self._decided(self._decision(True))
+
+    def deny(self, reason: str = "") -> AgentRun[Value_co]:
+        """Deny the call that the run rests at, and go on.
+
+        :param reason: why; the model sees it in the result of the call
+        :raises ConfigError: if it rests at no call
+        """
+        return self._decided(self._decision(False, reason))
+
+    async def aapprove(self) -> AgentRun[Value_co]:
+        """The async version of :meth:`approve`."""
+        return await self._adecided(self._decision(True))
+
+    async def adeny(self, reason: str = "") -> AgentRun[Value_co]:
+        """The async version of :meth:`deny`."""
+        return await self._adecided(self._decision(False, reason))
 
     def approve_stream(self) -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`approve`, and yield what there is to show, as :meth:`reply_stream` does.
@@ -130,25 +162,45 @@ class AgentRun(Run, Generic[Value_co]):
         """The async version of :meth:`deny_stream`."""
         return self._adecided_stream(self._decision(False, reason))
 
+    def _decision(self, approved: bool, reason: str = "") -> ApprovalGiven:
+        for effect in pending(self.state):
+            if isinstance(effect, AskApproval):
+                return ApprovalGiven(effect.ref, approved, reason)
+        raise ConfigError(f"the run rests at no call that needs approval: it is {self.outcome.name}")
+
+    def _decided(self, decision: ApprovalGiven) -> AgentRun[Value_co]:
+        runs = self._runs("go_on(run.state, ports) with an approver")
+        return immediately(runs.ended(runs.resumed(self), partial(go_on, self.state), self, decision))
+
+    async def _adecided(self, decision: ApprovalGiven) -> AgentRun[Value_co]:
+        runs = self._runs("ago_on(run.state, ports) with an approver")
+        return await runs.ended(runs.resumed(self), partial(ago_on, self.state), self, decision, awaits=True)
+
     def _decided_stream(self, decision: ApprovalGiven) -> Generator[AgentEvent[Value_co], None, None]:
         runs = self._runs("stream_on(run.state, ports) with an approver")
-        return runs.streamed(runs.resumed(self), partial(stream_on, self.state), self, decision)
+        return iterated(runs.events(runs.resumed(self), partial(stream_on, self.state), self, decision))
 
     def _adecided_stream(self, decision: ApprovalGiven) -> AsyncGenerator[AgentEvent[Value_co], None]:
         runs = self._runs("astream_on(run.state, ports) with an approver")
-        return runs.astreamed(runs.resumed(self), partial(astream_on, self.state), self, decision)
+        return runs.events(runs.resumed(self), partial(astream_on, self.state), self, decision, awaits=True)
 
     def _recording(self) -> Path | None:
-        return None if self.continuation is None else cast("AgentRuns", self.continuation).record
+        return None if self.runs is None else self.runs.record
 
-    # Those of the base, in place of what a dataclass with slots would get: a continuation may hold a key.
-    __getstate__ = Run.__getstate__
-    __setstate__ = Run.__setstate__
+    def _shown(self, text: str) -> str:
+        return printable(text if self.runs is None else self.runs.shown(text))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "runs"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for name, value in {**state, "runs": None}.items():
+            object.__setattr__(self, name, value)
 
     def _runs(self, instead: str) -> AgentRuns:
-        if self.continuation is None:
+        if self.runs is None:
             raise ConfigError(f"the run was pickled and knows no agent; write {instead}")
-        return cast("AgentRuns", self.continuation)
+        return self.runs
 
 
 AgentEvent: TypeAlias = ShownEvent | RunEnded[AgentRun[Value_co]]
@@ -173,6 +225,17 @@ class AgentPorts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class _Decided:
+    """An approver that has decided about one call; another one, sync or async, decides about the others."""
+
+    decision: ApprovalGiven
+    others: Any
+
+    def decide(self, effect: AskApproval) -> Any:  # noqa: ANN401 - as the other one
+        return self.decision if effect.ref == self.decision.ref else self.others.decide(effect)
+
+
+@dataclass(frozen=True, slots=True)
 class AgentRuns:
     """Performs the runs of an agent, one way; a run that rests goes on in the same way."""
 
@@ -187,21 +250,14 @@ class AgentRuns:
     sent: Mapping[str, Secret] = field(default_factory=dict)
     """The credentials that were sent, by name: a server may say them back in an error."""
 
-    def go_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
-        """Go on with a decision, and append to the recording if there is one."""
-        return cast("_Run", self.finished(self.resumed(run), partial(go_on, run.state), run, decision))
-
-    async def ago_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
-        """The async version of :meth:`go_on`."""
-        more = self.afinished(self.resumed(run), partial(ago_on, run.state), run, decision)
-        return cast("_Run", await more)
-
-    def finished(
+    async def ended(
         self,
         recording: _Recording,
-        drive: Callable[..., Run],
+        drive: Callable[..., Run | Awaitable[Run]],
         before: Run | None = None,
         decision: ApprovalGiven | None = None,
+        *,
+        awaits: bool = False,
     ) -> AgentRun[Any]:
         """Perform a run, or go on with one.
 
@@ -209,101 +265,59 @@ class AgentRuns:
         :param drive: the driver's function, without its ports
         :param before: the run that goes on
         :param decision: about the call at which that run rests
+        :param awaits: whether the driver is the async one; else nothing suspends
         """
-        with self._opened(recording, decision) as (ports, journal):
-            ended = drive(ports, journal=journal, observe=self.observe, inbox=self.inbox)
+        async with self._opened(recording, decision, awaits=awaits) as (ports, journal):
+            ended = await resolved(drive(ports, journal=journal, observe=self.observe, inbox=self.inbox))
         return self._made_of(ended, before, ports)
 
-    async def afinished(
+    async def events(
         self,
         recording: _Recording,
-        drive: Callable[..., Awaitable[Run]],
+        drive: Callable[..., Generator[StreamEvent, None, None] | AsyncGenerator[StreamEvent, None]],
         before: Run | None = None,
         decision: ApprovalGiven | None = None,
-    ) -> AgentRun[Any]:
-        """The async version of :meth:`finished`."""
-        async with self._aopened(recording, decision) as (ports, journal):
-            ended = await drive(ports, journal=journal, observe=self.observe, inbox=self.inbox)
-        return self._made_of(ended, before, ports)
-
-    def streamed(
-        self,
-        recording: _Recording,
-        drive: Callable[..., Generator[StreamEvent, None, None]],
-        before: Run | None = None,
-        decision: ApprovalGiven | None = None,
-    ) -> Generator[AgentEvent[Any], None, None]:
-        """Perform it like :meth:`finished`, and yield what happens."""
+        *,
+        awaits: bool = False,
+    ) -> AsyncGenerator[AgentEvent[Any], None]:
+        """Perform it like :meth:`ended`, and yield what happens."""
         ended = list[Run]()
-        with (
-            self._opened(recording, decision) as (ports, journal),
-            closing(drive(ports, journal=journal, inbox=self.inbox)) as events,
-        ):
-            for event in events:
-                if isinstance(event, RunEnded):
-                    ended.append(event.run)
-                else:
-                    yield event
+        async with self._opened(recording, decision, awaits=awaits) as (ports, journal):
+            driving = drive(ports, journal=journal, inbox=self.inbox)
+            async with aclosing(pulled(driving, nullcontext)) as events:
+                async for event in events:
+                    if isinstance(event, RunEnded):
+                        ended.append(event.run)
+                    else:
+                        yield event
         # Only now, since a recording that was refused raises at the end of its block.
         yield RunEnded(self._made_of(ended[0], before, ports))
 
-    async def astreamed(
-        self,
-        recording: _Recording,
-        drive: Callable[..., AsyncGenerator[StreamEvent, None]],
-        before: Run | None = None,
-        decision: ApprovalGiven | None = None,
-    ) -> AsyncGenerator[AgentEvent[Any], None]:
-        """The async version of :meth:`streamed`."""
-        ended = list[Run]()
-        async with (
-            self._aopened(recording, decision) as (ports, journal),
-            aclosing(drive(ports, journal=journal, inbox=self.inbox)) as events,
-        ):
-            async for event in events:
-                if isinstance(event, RunEnded):
-                    ended.append(event.run)
-                else:
-                    yield event
-        yield RunEnded(self._made_of(ended[0], before, ports))
-
-    @contextmanager
-    def _opened(
-        self, recording: _Recording, decision: ApprovalGiven | None
-    ) -> Generator[tuple[Ports, Journal | None]]:
-        """The ports and the journal of a run."""
-        with recording as files, self.agent.ports(files and files.tape and files.tape.transport()) as ports:
-            approver = ports.approver
-
-            def decide(effect: AskApproval) -> ApprovalGiven | None:
-                return decision if decision and effect.ref == decision.ref else approver.decide(effect)
-
-            yield replace(ports, approver=DecidingBy(decide)), files or self.journal
-
     @asynccontextmanager
-    async def _aopened(
-        self, recording: _Recording, decision: ApprovalGiven | None
-    ) -> AsyncGenerator[tuple[AsyncPorts, Journal | None]]:
-        """The async version of :meth:`_opened`."""
+    async def _opened(
+        self, recording: _Recording, decision: ApprovalGiven | None, *, awaits: bool
+    ) -> AsyncGenerator[tuple[Ports | AsyncPorts, Journal | None]]:
+        """The ports and the journal of a run."""
         with recording as files:
-            transport = files and files.tape and files.tape.async_transport()
-            async with self.agent.aports(transport) as ports:
-                approver = ports.approver
-
-                async def decide(effect: AskApproval) -> ApprovalGiven | None:
-                    if decision and effect.ref == decision.ref:
-                        return decision
-                    return await approver.decide(effect)
-
-                yield replace(ports, approver=AsyncDecidingBy(decide)), files or self.journal
+            tape = files and files.tape
+            async with AsyncExitStack() as opened:
+                ports: Any
+                if awaits:
+                    opening = self.agent.aports(tape and tape.async_transport())
+                    ports = await opened.enter_async_context(opening)
+                else:
+                    ports = opened.enter_context(self.agent.ports(tape and tape.transport()))
+                if decision is not None:
+                    ports = replace(ports, approver=_Decided(decision, ports.approver))
+                yield ports, files or self.journal
 
     def _made_of(self, run: Run, before: Run | None, ports: Ports | AsyncPorts) -> AgentRun[Any]:
         """The agent's run, which goes on in this way, with the conversation before it."""
         going_on = replace(self, sent={name: Secret(value) for name, value in ports.secrets.items()})
         if before is None:
-            return AgentRun(run.state, run.notes, going_on, run.timing, run.server)
+            return AgentRun(run.state, run.notes, run.timing, run.server, going_on)
         notes, timing = before.notes + run.notes, before.timing + run.timing
-        return AgentRun(run.state, notes, going_on, timing, run.server)
+        return AgentRun(run.state, notes, timing, run.server, going_on)
 
     def value(self, run: Run) -> object:
         """The output of a run that has completed."""

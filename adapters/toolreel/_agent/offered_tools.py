@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction, signature
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
-from toolreel._driver import Approver, AsyncApprover, AsyncLater, AsyncToolHost, Later, ToolHost
+from toolreel._driver import Approver, AsyncApprover, AsyncLater, AsyncToolHost, Later, ToolHost, resolved
 from toolreel._internal import in_thread
 from toolreel.tools import (
     AsyncPythonTools,
@@ -166,68 +166,50 @@ Approve: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class DecidingBy:
-    """An approver that is one function."""
+class _AskedFunction:
+    """An approver that asks a function of name and arguments."""
 
-    function: Callable[[AskApproval], ApprovalGiven | None]
+    function: Callable[..., Any]
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """What the function says."""
-        return self.function(effect)
-
-
-@dataclass(frozen=True, slots=True)
-class AsyncDecidingBy:
-    """The async version of :class:`DecidingBy`."""
-
-    function: Callable[[AskApproval], Coroutine[Any, Any, ApprovalGiven | None]]
-
-    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """What the function says."""
-        return await self.function(effect)
-
-
-def approver_of(given: Approve | None) -> Approver:
-    """What approves calls in a sync run; without any, a run rests at the first.
-
-    :raises ConfigError: if it is async, or a function returns something other than a decision
-    """
-    if given is None:
-        return Later()
-    if iscoroutinefunction(_decide_of(given)):
-        raise ConfigError(f"approve: {type(given).__name__} is async; write await agent.arun(...)")
-    if _decide_of(given):
-        return cast("Approver", given)
-    function = cast("Callable[..., Any]", given)
-
-    def ask(effect: AskApproval) -> ApprovalGiven | None:
-        said = function(effect.name, parse(effect.arguments))
+        said = self.function(effect.name, parse(effect.arguments))
         if isawaitable(said):
             cast("Any", said).close()
             raise ConfigError("approve: the function is async; write await agent.arun(...)")
         return _given(effect, said)
 
-    return DecidingBy(ask)
+
+@dataclass(frozen=True, slots=True)
+class _AwaitedApprover:
+    """The async version of an approver or a function; what may block is asked in a thread."""
+
+    asked: Any
+
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        decide = _decide_of(self.asked)
+        asking = (
+            partial(decide, effect) if decide else partial(self.asked, effect.name, parse(effect.arguments))
+        )
+        said = asking() if iscoroutinefunction(self.asked) else await awaited(in_thread("approve", asking))
+        said = await resolved(said)
+        return cast("ApprovalGiven | None", said) if decide else _given(effect, said)
 
 
-def async_approver_of(given: Approve | None) -> AsyncApprover:
-    """What approves calls in an async run; what may block is asked in a thread."""
+def approver_of(given: Approve | None, *, awaits: bool = False) -> Any:  # noqa: ANN401 - sync or async
+    """What approves calls in a run; without any, a run rests at the first.
+
+    :param awaits: whether the run is async
+    :raises ConfigError: if it is async and the run is not, or a function returns something other than a
+        decision
+    """
     if given is None:
-        return AsyncLater()
+        return AsyncLater() if awaits else Later()
     decide = _decide_of(given)
-    if iscoroutinefunction(decide):
-        return cast("AsyncApprover", given)
-    function = cast("Callable[..., Any]", given)
-
-    async def ask(effect: AskApproval) -> ApprovalGiven | None:
-        if decide:
-            decided: ApprovalGiven | None = await awaited(in_thread("approve", partial(decide, effect)))
-            return decided
-        asking = partial(function, effect.name, parse(effect.arguments))
-        said = asking() if iscoroutinefunction(function) else await awaited(in_thread("approve", asking))
-        return _given(effect, await said if isawaitable(said) else said)
-
-    return AsyncDecidingBy(ask)
+    if iscoroutinefunction(decide) and not awaits:
+        raise ConfigError(f"approve: {type(given).__name__} is async; write await agent.arun(...)")
+    if awaits:
+        return given if iscoroutinefunction(decide) else _AwaitedApprover(given)
+    return given if decide else _AskedFunction(cast("Callable[..., Any]", given))
 
 
 def check_approve(given: object) -> None:

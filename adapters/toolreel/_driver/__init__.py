@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints, server_of
     from toolreel._driver.first_checks import aperform, perform
-    from toolreel._driver.immediate import immediately, iterated, pulled, resolved
+    from toolreel._driver.immediate import entered, immediately, iterated, pulled, resolved
     from toolreel._driver.inbox import Inbox, Incoming, attach, message_of
     from toolreel._driver.log_watch import CONTENT, LEVELS, fields_of, logged_as, name_of
     from toolreel._driver.outcome_words import BUDGET_SETTINGS, Resting, ServerAddress, describe_outcome

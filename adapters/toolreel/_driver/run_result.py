@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, Protocol, Self, TypeVar
+from typing import Final, Self
 
 from toolreel._driver.endpoints import EndpointCost, endpoint_costs
 from toolreel._driver.outcome_words import (
@@ -19,13 +19,10 @@ from toolreel._driver.ports import Wanted
 from toolreel._driver.timing import EffectTime, Lap, Timing
 from toolreel._internal import AdapterError, counted, printable, run_pages
 from toolreel_core._conversation import Message, wire_tree
-from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._loop import pending, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
-    ApprovalGiven,
-    AskApproval,
     Completed,
     Event,
     Note,
@@ -71,25 +68,6 @@ class OutcomeError(AdapterError):
         return type(self), (str(self), self.outcome)
 
 
-_Run = TypeVar("_Run", bound="Run")
-
-
-class Continuation(Protocol):
-    """Goes on with a run that rests, for the one who began it."""
-
-    def go_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
-        """Go on with a decision, blocking."""
-        ...
-
-    async def ago_on(self, run: _Run, decision: ApprovalGiven) -> _Run:
-        """Go on with a decision."""
-        ...
-
-    def shown(self, text: str) -> str:
-        """The text without the credentials that the run sends."""
-        ...
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Run:
     """The result of a run that has ended or paused."""
@@ -98,8 +76,6 @@ class Run:
     """The last state: conversation, counters (turns, tokens, time) and outcome."""
     notes: tuple[Note, ...]
     """All notes (decisions of the run), in order."""
-    continuation: Continuation | None = field(default=None, compare=False)
-    """What :meth:`approve` and :meth:`deny` go on with; a run of an agent has one. It is not pickled."""
     timing: Timing = field(default_factory=Timing, compare=False)
     """How long it took, and each request and tool call: as measured, or as recorded if it is a replay.
     Runs with other times are equal."""
@@ -172,29 +148,6 @@ class Run:
             raise OutcomeError(self._shown(failure_in_words(self.outcome, self.server)), self.outcome)
         return self
 
-    def approve(self) -> Self:
-        """Approve the call that the run rests at, and go on.
-
-        :raises ConfigError: if it rests at no call, or no agent began it
-        """
-        return self._continuation().go_on(self, self._decision(True))
-
-    def deny(self, reason: str = "") -> Self:
-        """Deny the call that the run rests at, and go on.
-
-        :param reason: why; the model sees it in the result of the call
-        :raises ConfigError: if it rests at no call, or no agent began it
-        """
-        return self._continuation().go_on(self, self._decision(False, reason))
-
-    async def aapprove(self) -> Self:
-        """The async version of :meth:`approve`."""
-        return await self._continuation().ago_on(self, self._decision(True))
-
-    async def adeny(self, reason: str = "") -> Self:
-        """The async version of :meth:`deny`."""
-        return await self._continuation().ago_on(self, self._decision(False, reason))
-
     def view(self, file: Path | str | None = None, *, open_page: bool = True) -> Path:
         """Write this run as one self-contained HTML page, and open it; returns the page's path.
 
@@ -210,19 +163,8 @@ class Run:
         """The cassette of this run, if it was recorded."""
         return None
 
-    def _decision(self, approved: bool, reason: str = "") -> ApprovalGiven:
-        for effect in pending(self.state):
-            if isinstance(effect, AskApproval):
-                return ApprovalGiven(effect.ref, approved, reason)
-        raise ConfigError(f"the run rests at no call that needs approval: it is {self.outcome.name}")
-
-    def _continuation(self) -> Continuation:
-        if self.continuation is None:
-            raise ConfigError("no agent began this run; write go_on(run.state, ports) with an approver")
-        return self.continuation
-
     def _shown(self, text: str) -> str:
-        return printable(text if self.continuation is None else self.continuation.shown(text))
+        return printable(text)
 
     def __repr__(self) -> str:
         """One line, however long the conversation is."""
@@ -258,16 +200,6 @@ class Run:
         )
         page = run_pages().in_notebook(self, self._recording(), self._shown)
         return f"<div><table>{''.join(cells)}</table>{page}</div>"
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        """Without the continuation, which may hold a key."""
-        return self.state, self.notes, self.timing, self.server
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        """The run without a continuation."""
-        names = ("state", "notes", "timing", "server", "continuation")
-        for name, value in zip(names, (*state, None), strict=True):
-            object.__setattr__(self, name, value)
 
 
 def outcome_of(run: Run) -> Outcome | None:

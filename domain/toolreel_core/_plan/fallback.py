@@ -24,6 +24,9 @@ ForeignReasoning: TypeAlias = Literal["pin", "drop"]
 ``pin``: a history that has them stays with its endpoint, and the run ends as it would without another one;
 ``drop``: the next endpoint gets the history without them."""
 
+OF_ENDPOINT: Final = ("model", "options", "provider", "overrides", "presets", "price")
+"""The parts of a plan that each endpoint has of its own; its settings are partly the run's."""
+
 REASONS: Final[tuple[FallbackReason, ...]] = get_args(FallbackReason)
 _FOREIGN: Final[tuple[ForeignReasoning, ...]] = get_args(ForeignReasoning)
 _DEFAULTS: Final = LoopConfig()

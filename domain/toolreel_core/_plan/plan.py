@@ -33,6 +33,7 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._plan.fallback import (
+    OF_ENDPOINT,
     REASONS,
     FallbackPlan,
     FallbackReason,
@@ -284,37 +285,19 @@ class Plan:
         foreign_reasoning: ForeignReasoning = "pin",
     ) -> FallbackPlan:
         """What this plan, which was made for one endpoint, says of it: a fallback for another plan."""
+        parts = {part: getattr(self, part) for part in OF_ENDPOINT}
         return FallbackPlan(
-            name,
-            self.model,
-            self.options,
-            self.config,
-            self.provider,
-            self.overrides,
-            self.presets,
-            self.price,
-            tuple(on),
-            foreign_reasoning,
+            name, config=self.config, on=tuple(on), foreign_reasoning=foreign_reasoning, **parts
         )
 
     def _plans_at_fallbacks(self) -> tuple[Plan, ...]:
         plans = list[Plan]()
         for number, there in enumerate(self.fallbacks):
             try:
-                plan = replace(
-                    self,
-                    model=there.model,
-                    options=there.options,
-                    config=there.config_in(self.config),
-                    provider=there.provider,
-                    overrides=there.overrides,
-                    presets=there.presets,
-                    price=there.price,
-                    fallbacks=(),
-                )
+                parts = {part: getattr(there, part) for part in OF_ENDPOINT}
+                plans.append(replace(self, config=there.config_in(self.config), fallbacks=(), **parts))
             except ConfigError as error:
                 raise ConfigError(f"fallbacks[{number}]: {error}") from error
-            plans.append(plan)
         return tuple(plans)
 
     def options_without(self, withheld: Collection[str]) -> RequestOptions:

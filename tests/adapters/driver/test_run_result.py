@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import copy
 import pickle
-from dataclasses import replace
 from typing import Any, cast
 from xml.etree import ElementTree
 
@@ -12,9 +11,8 @@ from tests.adapters.driver.test_sync import PLAN, SUM, add
 from toolreel._driver import OutcomeError, Ports, Run, RunUsage, retold, run
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel.testing import Lost, ScriptedEndpoint, saying
-from toolreel.tools import PythonTools, Tool
+from toolreel.tools import PythonTools
 from toolreel_core._conversation import AssistantMessage, UserMessage
-from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import Plan
 from toolreel_core._settings import LoopConfig
@@ -91,14 +89,6 @@ def test_a_run_without_an_answer_raises_where_it_is_asked() -> None:
     assert (str(again), again.outcome) == (str(raised.value), failed.outcome)
     assert pickle.loads(pickle.dumps(failed)) == failed  # noqa: S301 - our own
     assert failed == copy.deepcopy(failed)
-
-
-def test_only_a_run_of_an_agent_goes_on_by_itself() -> None:
-    guarded = PythonTools([Tool.of(add, needs_approval=True)])
-    plan = replace(PLAN, tools=guarded.surface)
-    resting = run(plan, Ports(ScriptedEndpoint(SUM), guarded))
-    with pytest.raises(ConfigError, match=r"no agent began this run; write go_on\(run.state, ports\)"):
-        resting.approve()
 
 
 @pytest.mark.parametrize("name", ["address", "endpoint"])
