@@ -63,15 +63,7 @@ if TYPE_CHECKING:
         time_left,
         withhold,
     )
-    from toolreel._driver.progress import (
-        WATCHERS,
-        EffectScopes,
-        LapTimes,
-        Watches,
-        record,
-        watch_logs,
-        watched,
-    )
+    from toolreel._driver.progress import EffectScopes, LapTimes, record, watch_logs
     from toolreel._driver.run_result import (
         OutcomeError,
         Run,
@@ -80,9 +72,10 @@ if TYPE_CHECKING:
         outcome_of,
         retold,
     )
-    from toolreel._driver.shown_run import STOPPED, PartialAnswer
     from toolreel._driver.stream_events import (
+        STOPPED,
         NoteMade,
+        PartialAnswer,
         PartialOutput,
         ReasoningDelta,
         RunEnded,
@@ -103,11 +96,14 @@ if TYPE_CHECKING:
     )
     from toolreel._driver.watch import (
         CONTEXTS,
+        WATCHERS,
         Begun,
         Watch,
         Watcher,
+        Watches,
         current_trace,
         joined_trace,
+        watched,
     )
 else:
     from toolreel_core._lazy_names import face

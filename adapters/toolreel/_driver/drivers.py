@@ -26,8 +26,9 @@ from toolreel._driver.ports import (
     secrets_of,
     withhold,
 )
-from toolreel._driver.progress import Answer, Progress, check_state, step_with_message, watched
+from toolreel._driver.progress import Answer, Progress, check_state, step_with_message
 from toolreel._driver.run_result import Run
+from toolreel._driver.watch import watched
 from toolreel._internal import MissingExtra
 from toolreel_core._conversation import Said
 from toolreel_core._loop import pending, start
@@ -269,8 +270,7 @@ async def _stream(
     *,
     in_tasks: bool = False,
 ) -> AsyncGenerator[StreamEvent, None]:
-    from toolreel._driver.shown_run import STOPPED, ShownRun  # most runs are not shown
-    from toolreel._driver.stream_events import RunEnded
+    from toolreel._driver.stream_events import STOPPED, RunEnded, ShownRun  # most runs are not shown
 
     with watched(at, performer) as watches:
         progress = Progress(at, performer, watches, journal, inbox)

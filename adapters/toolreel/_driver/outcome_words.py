@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Final, NamedTuple, assert_never
+from typing import Any, ClassVar, Final, NamedTuple, assert_never
 
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._loop import NO_REPLIES
@@ -48,7 +48,61 @@ class ServerAddress(NamedTuple):
 NO_SERVER: Final = ServerAddress()
 
 
-def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
+_WORDS: Final[Mapping[type[outcomes.Outcome], tuple[str, str]]] = {
+    outcomes.Completed: ("the model gave a final answer", ""),
+    outcomes.InvalidOutput: (
+        "the answer does not fit the output: {error}",
+        "allow more: set output_retries=4",
+    ),
+    outcomes.EmptyFinal: (
+        "the model ended with neither text nor a call",
+        "ask again, or try another model",
+    ),
+    outcomes.MaxTurns: (
+        "the model still called tools after {limit} turns",
+        "raise the limit: set max_turns={doubled}",
+    ),
+    outcomes.NoToolCalls: ("the model called no tool", "ask it again: set nudge_no_tool_calls=1"),
+    outcomes.ToolFailed: (
+        "tools failed: {tools}",
+        "let one success be enough: set tool_failure_policy=tolerated",
+    ),
+    outcomes.RepeatedCall: (
+        "the model called {tool} {times} times in a row, with the same result",
+        "allow more repetitions: set repetition_stop={doubled}",
+    ),
+    outcomes.BudgetSpent: (
+        "the budget of {kind} is used up: {used:,.10g} of {limit:,.10g}",
+        "raise the limit: set {setting}={doubled}",
+    ),
+    outcomes.ConversationSpent: (
+        "the conversation has used up its {kind}: {used:,.10g} of {limit:,.10g}",
+        "raise the limit: set max_conversation_{kind}={doubled}; or begin a new conversation",
+    ),
+    outcomes.CostUnknown: (
+        "the cost is limited to {limit:,.10g}, and the provider reports none",
+        "give the model a price (price=, or a catalogue), or set unknown_cost=allow",
+    ),
+    outcomes.ContextOverflow: (
+        "the conversation no longer fits: about {estimate} tokens for a window of {limit}",
+        "the largest: {largest}",
+    ),
+    outcomes.CapabilityRefused: (
+        "the server takes no tools{because}",
+        "try without them: set fallback_without_tools=true",
+    ),
+    outcomes.Truncated: ("the answer was cut at the output token limit", "raise it: set max_tokens=…"),
+    outcomes.Refused: ("the model refused{because}", ""),
+    outcomes.ContentFiltered: ("the provider's filter suppressed the reply{because}", ""),
+    outcomes.InvalidReply: ("the reply could not be used ({problem}){because}", "{advice}"),
+    outcomes.TransportFailed: ("{message}", "{advice}"),
+    outcomes.TransformFailed: ("{message}", "correct it; `toolreel resume` continues a recorded run"),
+    outcomes.Cancelled: ("{reason}", ""),
+}
+"""What is said of each outcome, and what to do; names in braces are its fields, in words."""
+
+
+def describe_outcome(
     outcome: outcomes.Outcome | Resting, server: ServerAddress = NO_SERVER
 ) -> tuple[str, str]:
     """The outcome in words, and a hint what to do, which may be empty.
@@ -56,75 +110,36 @@ def describe_outcome(  # noqa: PLR0912 - one sentence an outcome
     >>> describe_outcome(outcomes.MaxTurns(3))
     ('the model still called tools after 3 turns', 'raise the limit: set max_turns=6')
     """
+    if isinstance(outcome, Resting):
+        asked = [effect for effect in outcome.waits_for if isinstance(effect, AskApproval)]
+        if not asked:
+            return "the run has not ended: it waits for what it asked for", "go on with `toolreel resume`"
+        calls = ", ".join(f"{effect.name}({effect.arguments})" for effect in asked)
+        return f"{calls} needs approval", "go on with `toolreel resume`, run.approve() or run.deny(reason)"
+    words: dict[str, Any] = {key: getattr(outcome, key) for key in outcome.__dataclass_fields__}
+    said = next((words[key] for key in ("message", "reason", "detail") if key in words), "")
+    words["because"] = f": {said}" if said.strip() else ""
+    limit = words.get("limit", words.get("times", 0))
+    words["doubled"] = round(2 * limit) if limit >= 1 else 2 * limit
     match outcome:
-        case Resting():
-            asked = [effect for effect in outcome.waits_for if isinstance(effect, AskApproval)]
-            if not asked:
-                return "the run has not ended: it waits for what it asked for", "go on with `toolreel resume`"
-            calls = ", ".join(f"{effect.name}({effect.arguments})" for effect in asked)
-            return (
-                f"{calls} needs approval",
-                "go on with `toolreel resume`, run.approve() or run.deny(reason)",
-            )
-        case outcomes.Completed():
-            return "the model gave a final answer", ""
-        case outcomes.InvalidOutput():
-            return f"the answer does not fit the output: {outcome.error}", "allow more: set output_retries=4"
-        case outcomes.EmptyFinal():
-            return "the model ended with neither text nor a call", "ask again, or try another model"
-        case outcomes.MaxTurns():
-            words = f"the model still called tools after {outcome.limit} turns"
-            return words, f"raise the limit: set max_turns={outcome.limit * 2}"
-        case outcomes.NoToolCalls():
-            return "the model called no tool", "ask it again: set nudge_no_tool_calls=1"
         case outcomes.ToolFailed():
-            failed = ", ".join(outcome.tools) or "every tool"
-            return f"tools failed: {failed}", "let one success be enough: set tool_failure_policy=tolerated"
-        case outcomes.RepeatedCall():
-            times = f"{outcome.times} times in a row, with the same result"
-            hint = f"allow more repetitions: set repetition_stop={2 * outcome.times}"
-            return f"the model called {outcome.tool} {times}", hint
+            words["tools"] = ", ".join(outcome.tools) or "every tool"
         case outcomes.BudgetSpent():
-            spent = f"the budget of {outcome.kind} is used up: {outcome.used:,.10g} of {outcome.limit:,.10g}"
-            return spent, f"raise the limit: set {BUDGET_SETTINGS[outcome.kind]}={_doubled(outcome.limit)}"
-        case outcomes.ConversationSpent():
-            used = f"{outcome.used:,.10g} of {outcome.limit:,.10g}"
-            spent = f"the conversation has used up its {outcome.kind}: {used}"
-            raised = f"set max_conversation_{outcome.kind}={_doubled(outcome.limit)}"
-            return spent, f"raise the limit: {raised}; or begin a new conversation"
-        case outcomes.CostUnknown():
-            unknown = f"the cost is limited to {outcome.limit:,.10g}, and the provider reports none"
-            return unknown, "give the model a price (price=, or a catalogue), or set unknown_cost=allow"
+            words["setting"] = BUDGET_SETTINGS[outcome.kind]
         case outcomes.ContextOverflow():
-            room = f"about {outcome.estimate} tokens for a window of {outcome.limit}"
-            return f"the conversation no longer fits: {room}", f"the largest: {'; '.join(outcome.largest)}"
-        case outcomes.CapabilityRefused():
-            words = f"the server takes no tools{_because(outcome.message)}"
-            return words, "try without them: set fallback_without_tools=true"
-        case outcomes.Truncated():
-            return "the answer was cut at the output token limit", "raise it: set max_tokens=…"
-        case outcomes.Refused():
-            return f"the model refused{_because(outcome.reason)}", ""
-        case outcomes.ContentFiltered():
-            return f"the provider's filter suppressed the reply{_because(outcome.reason)}", ""
+            words["largest"] = "; ".join(outcome.largest)
         case outcomes.InvalidReply():
-            hint = _UNREAD_CALL if outcome.problem == "MALFORMED_FUNCTION_CALL" else ""
+            words["advice"] = _UNREAD_CALL if outcome.problem == "MALFORMED_FUNCTION_CALL" else ""
             if outcome.problem in _NO_CHAT:
-                hint = f"is {_base_url(server)} that of an OpenAI-compatible server?"
-            return f"the reply could not be used ({outcome.problem}){_because(outcome.detail)}", hint
+                words["advice"] = f"is {_base_url(server)} that of an OpenAI-compatible server?"
         case outcomes.TransportFailed():
-            return outcome.message, _transport(outcome, server)
-        case outcomes.TransformFailed():
-            return outcome.message, "correct it; `toolreel resume` continues a recorded run"
+            words["advice"] = _transport(outcome, server)
         case outcomes.Cancelled():
-            return outcome.reason or "the run was cancelled", ""
+            words["reason"] = outcome.reason or "the run was cancelled"
         case _:
-            assert_never(outcome)
-
-
-def _because(said: str) -> str:
-    """What the server said, if it said anything."""
-    return f": {said}" if said.strip() else ""
+            pass
+    sentence, hint = _WORDS[type(outcome)]
+    return sentence.format(**words), hint.format(**words)
 
 
 def failure_in_words(
@@ -148,10 +163,6 @@ def _quotes(outcome: outcomes.Outcome | Resting) -> bool:
             return True
         case _:
             return False
-
-
-def _doubled(limit: float) -> float:
-    return round(2 * limit) if limit >= 1 else 2 * limit
 
 
 def _base_url(server: ServerAddress) -> str:

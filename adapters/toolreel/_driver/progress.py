@@ -7,21 +7,20 @@ places.
 
 from __future__ import annotations
 
-import os
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from math import inf
-from typing import Any, Final, TypeAlias
+from typing import TypeAlias
 
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.inbox import Incoming, message_of
 from toolreel._driver.ports import Journal, Observer, Wanted, ending_at, secrets_of, tell, withhold
 from toolreel._driver.run_result import Run
 from toolreel._driver.timing import EffectTime, Lap, Timing
-from toolreel._driver.watch import Begun, Watch, Watcher
+from toolreel._driver.watch import WATCHERS, Begun, Watch, Watches
 from toolreel_core._conversation import Said, refusal
 from toolreel_core._errors import ConfigError
 from toolreel_core._loop import pending, step
@@ -31,7 +30,6 @@ from toolreel_core._protocol import (
     Event,
     Finish,
     RunStarted,
-    SendRequest,
     Settled,
     State,
     Step,
@@ -51,105 +49,7 @@ def watch_logs(begun: Begun) -> Watch:
     return LogWatch(begun)
 
 
-WATCHERS: list[Watcher] = [watch_logs]
-"""What watches every run that begins from now on."""
-_NAME_BYTES: Final = 6
-"""Of the name of a run that has none. It is in no journal and no digest: a replay has another one."""
-
-
-class Watches:
-    """All that watches one run, as one."""
-
-    def __init__(self, watches: list[Watch], state: State, performer: object) -> None:
-        self._watches = watches
-        self._state = state
-        self._lap_of: Callable[[Wanted], object] | None = getattr(performer, "lap_of", None)
-        self._replays = _replays(performer)
-
-    @contextmanager
-    def performing(self, effect: Wanted) -> Generator[None, None, None]:
-        """The scopes of all watches; each sees what is raised inside, and none can keep it from the run."""
-        scopes = list[AbstractContextManager[object]]()
-        for watch in self._watches:
-            try:
-                scope = watch.performing(effect)
-                scope.__enter__()
-            except Exception as error:  # noqa: BLE001 - watching must not end a run
-                _warn(error)
-            else:
-                scopes.append(scope)
-        raised: BaseException | None = None
-        try:
-            yield
-        except BaseException as error:
-            raised = error
-            raise
-        finally:
-            for scope in reversed(scopes):
-                kind, trace = (None, None) if raised is None else (type(raised), raised.__traceback__)
-                try:
-                    scope.__exit__(kind, raised, trace)
-                except Exception as error:  # noqa: BLE001 - watching must not end a run
-                    if error is not raised:
-                        _warn(error)
-
-    def began_to_arrive(self, effect: Wanted) -> None:
-        """Tell of the first piece of a reply."""
-        self._tell("began_to_arrive", effect)
-
-    def performed(self, effect: Wanted) -> None:
-        """Tell of an answer."""
-        recorded = self._lap_of is not None and self._lap_of(effect) is not None
-        replayed = recorded or (self._replays and isinstance(effect, SendRequest))
-        self._tell("performed", effect, replayed=replayed)
-
-    def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
-        """Tell of a step."""
-        self._state = after.state
-        self._tell("stepped", effect, event, after)
-
-    def ended(self, error: BaseException | None) -> None:
-        """Tell of the end."""
-        self._tell("ended", self._state, error)
-
-    def _tell(self, method: str, *values: object, **named: Any) -> None:  # noqa: ANN401 - passed on
-        for watch in self._watches:
-            try:
-                getattr(watch, method)(*values, **named)
-            except Exception as error:  # noqa: BLE001 - watching must not end a run
-                _warn(error)
-
-
-@contextmanager
-def watched(at: Step, performer: object, run: str = "") -> Generator[Watches, None, None]:
-    """Watch a run while the context is open.
-
-    :param run: the name of a durable run
-    """
-    name, replays = run or os.urandom(_NAME_BYTES).hex(), hasattr(performer, "lap_of") or _replays(performer)
-    begun = Begun(name, at, performer, secrets_of(performer), bool(run), replays)
-    found = list[Watch]()
-    for watcher in tuple(WATCHERS):
-        try:
-            found.append(watcher(begun))
-        except Exception as error:  # noqa: BLE001 - watching must not end a run
-            _warn(error)
-    watches = Watches(found, at.state, performer)
-    try:
-        yield watches
-    except BaseException as error:
-        watches.ended(error)
-        raise
-    watches.ended(None)
-
-
-def _replays(performer: object) -> bool:
-    return bool(getattr(getattr(performer, "endpoint", performer), "replays", False))
-
-
-def _warn(error: Exception) -> None:
-    # The level points out of this module, to the driver.
-    warnings.warn(f"a watcher of runs failed: {error!r}", RuntimeWarning, stacklevel=4)
+WATCHERS.append(watch_logs)
 
 
 class LapTimes:

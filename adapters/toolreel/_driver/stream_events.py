@@ -1,14 +1,30 @@
-"""The events of a streamed run: what an application shows while the run goes on."""
+"""A streamed run: the events that an application shows, and how they are made of deltas, events and steps."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import Final, Generic, TypeAlias, TypeVar, assert_never
 
+from toolreel._driver.ports import Wanted, is_shown
+from toolreel._driver.progress import Progress
 from toolreel._driver.run_result import Run
 from toolreel_core._conversation import Media
 from toolreel_core._jsontext import Json, JsonText
-from toolreel_core._protocol import Note
+from toolreel_core._loop import received
+from toolreel_core._plan import OutputSpec, Plan
+from toolreel_core._protocol import (
+    Event,
+    Note,
+    ReplyReceived,
+    RequestFailed,
+    RunTool,
+    State,
+    ToolReturned,
+    Waiting,
+)
+from toolreel_core._replies import Delta, deltas_in
 
 _Run_co = TypeVar("_Run_co", bound=Run, covariant=True)
 
@@ -124,3 +140,144 @@ ShownEvent: TypeAlias = (
 
 StreamEvent: TypeAlias = ShownEvent | RunEnded[Run]
 """Everything that a streamed run yields."""
+
+ShownPiece: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | PartialOutput
+
+STOPPED: Final = "the stream of the run was closed before its end"
+"""The reason of the cancellation where a stream is not read to its end."""
+_GROWTH: Final = 64
+"""An answer is read again when it has grown by one part in this many: reading all of it at each piece would
+take time that is quadratic in its length."""
+_OPENERS: Final = ("{", "[", "`", "~")
+
+
+class PartialAnswer:
+    """The value of a typed answer, as far as the pieces of a reply make it."""
+
+    def __init__(self, spec: OutputSpec) -> None:
+        self._spec = spec
+        self._texts: defaultdict[int | None, str] = defaultdict(str)
+        """The text of the reply, and of each call of the final tool, by its place."""
+        self._next: defaultdict[int | None, int] = defaultdict(int)
+        """The length at which a text is read again."""
+        self._last_value: Json = None
+
+    def after(self, piece: TextDelta | ToolCallDelta) -> tuple[PartialOutput, ...]:
+        """The value after another piece, if it is another one than before."""
+        place, text = None, ""
+        if isinstance(piece, TextDelta):
+            text = piece.text
+        elif piece.name == self._spec.name:
+            place, text = piece.index, piece.arguments
+        self._texts[place] = whole = self._texts[place] + text
+        if not text or len(whole) < self._next[place]:
+            return ()
+        self._next[place] = len(whole) + len(whole) // _GROWTH
+        # Words, such as "4 pins are left", have no object.
+        if not (whole.lstrip().startswith(_OPENERS) or "{" in whole):
+            return ()
+        value = self._spec.partial(whole)
+        is_answer = self._spec.wrapped or isinstance(value, Mapping)
+        if value is None or value == self._last_value or not is_answer:
+            return ()
+        self._last_value = value
+        return (PartialOutput(piece.turn, value),)
+
+
+class _ShownReply:
+    """The pieces of one reply that were shown."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._answer = None if plan.output is None else PartialAnswer(plan.output)
+        self._is_constrained = plan.constrains_calls
+        self._text = ""
+        self._calls: list[tuple[str, str]] = []
+        """Id and name of each call, as far as they are known."""
+        self._place: dict[int, int] = {}
+        """The latest call under each index that the server has given."""
+        self._is_empty = True
+
+    def pieces(self, delta: Delta, turn: int) -> Sequence[ShownPiece]:
+        """The events for the next piece."""
+        self._is_empty = False
+        match delta.kind:
+            case "content":
+                if self._is_constrained:  # JSON of a call; an answer in it is shown at the end
+                    return ()
+                self._text += delta.text
+                text = TextDelta(turn, delta.text)
+                return (text, *self._answer.after(text)) if self._answer else (text,)
+            case "reasoning":
+                return (ReasoningDelta(turn, delta.text),)
+            case "tool_call":
+                call = ToolCallDelta(turn, *self._call(delta), "" if delta.name else delta.text)
+                return (call, *self._answer.after(call)) if self._answer else (call,)
+            case _:
+                assert_never(delta.kind)
+
+    def _call(self, delta: Delta) -> tuple[int, str, str]:
+        """Place, id and name of the call of a piece.
+
+        Some servers give every call the index 0, so another id or another name begins another call.
+        """
+        place = self._place.get(delta.index)
+        id_, name = ("", "") if place is None else self._calls[place]
+        if delta.call_id and id_:
+            is_another = delta.call_id != id_
+        else:
+            is_another = bool(delta.name and name and delta.name != name)
+        if place is None or is_another:
+            place, id_, name = len(self._calls), "", ""
+            self._place[delta.index] = place
+            self._calls.append((id_, name))
+        self._calls[place] = known = id_ or delta.call_id, name or delta.name
+        return place, *known
+
+    def end(self, event: ReplyReceived | RequestFailed, before: State, after: State) -> list[ShownEvent]:
+        """The rest of the reply: all of one of which nothing came on the way, and what of it is withdrawn."""
+        turn, more = before.tally.turns, list[ShownEvent]()
+        if self._is_empty and isinstance(event, ReplyReceived):
+            for delta in deltas_in(event.body, before.present.provider.wire_form, whole=True):
+                more += self.pieces(delta, turn)
+        if self._is_empty or not (self._text.strip() or self._is_constrained):
+            return more
+        text = ""
+        if isinstance(event, ReplyReceived) and not isinstance(after.phase, Waiting):
+            text = received(event.body, before).reply.content
+        if self._is_constrained and text:
+            more.append(TextDelta(turn, text))
+        elif self._text.strip() and text.strip() != self._text.strip():
+            more.append(TextWithdrawn(turn, text))
+        return more
+
+
+class ShownRun:
+    """What a stream has shown of a run."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._state = progress.at.state
+        self._reply = _ShownReply(self._state.present)
+
+    def begin(self) -> list[ShownEvent]:
+        """What to show of the step that the run has reached."""
+        turn, at = self._state.tally.turns, self._progress.at
+        tools = [effect for effect in at.effects if isinstance(effect, RunTool)]
+        return [
+            *(NoteMade(note) for note in at.notes),
+            *(ToolStarted(turn, tool.call_id, tool.name, tool.arguments) for tool in tools),
+        ]
+
+    def show(self, effect: Wanted | None, answer: Event | Delta) -> list[ShownEvent]:
+        """What to show for a delta, or for an event that the run has taken."""
+        before = self._state
+        if isinstance(answer, Delta):
+            return [*self._reply.pieces(answer, before.tally.turns)]
+        self._state, shown = self._progress.at.state, list[ShownEvent]()
+        if isinstance(answer, ReplyReceived | RequestFailed) and (effect is None or is_shown(effect)):
+            shown = self._reply.end(answer, before, self._state)
+            self._reply = _ShownReply(self._state.present)
+        elif isinstance(answer, ToolReturned) and isinstance(effect, RunTool):
+            result = effect.call_id, effect.name, answer.output, answer.parts
+            shown = [ToolResult(before.tally.turns, *result)]
+        return [*shown, *self.begin()]

@@ -6,13 +6,15 @@ raises becomes a ``RuntimeWarning``.
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
-from toolreel._driver.ports import Wanted
-from toolreel_core._protocol import Event, State, Step
+from toolreel._driver.ports import Wanted, secrets_of
+from toolreel_core._protocol import Event, SendRequest, State, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +93,107 @@ def joined_trace(headers: Mapping[str, str]) -> Generator[None]:
         for context in CONTEXTS if headers else ():
             scopes.enter_context(context.joined(headers))
         yield
+
+
+# All that watches a run, as one: it is in the way of no run.
+
+
+WATCHERS: list[Watcher] = []
+"""What watches every run that begins from now on."""
+_NAME_BYTES: Final = 6
+"""Of the name of a run that has none. It is in no journal and no digest: a replay has another one."""
+
+
+class Watches:
+    """All that watches one run, as one."""
+
+    def __init__(self, watches: list[Watch], state: State, performer: object) -> None:
+        self._watches = watches
+        self._state = state
+        self._lap_of: Callable[[Wanted], object] | None = getattr(performer, "lap_of", None)
+        self._replays = _replays(performer)
+
+    @contextmanager
+    def performing(self, effect: Wanted) -> Generator[None, None, None]:
+        """The scopes of all watches; each sees what is raised inside, and none can keep it from the run."""
+        scopes = list[AbstractContextManager[object]]()
+        for watch in self._watches:
+            try:
+                scope = watch.performing(effect)
+                scope.__enter__()
+            except Exception as error:  # noqa: BLE001 - watching must not end a run
+                _warn(error)
+            else:
+                scopes.append(scope)
+        raised: BaseException | None = None
+        try:
+            yield
+        except BaseException as error:
+            raised = error
+            raise
+        finally:
+            for scope in reversed(scopes):
+                kind, trace = (None, None) if raised is None else (type(raised), raised.__traceback__)
+                try:
+                    scope.__exit__(kind, raised, trace)
+                except Exception as error:  # noqa: BLE001 - watching must not end a run
+                    if error is not raised:
+                        _warn(error)
+
+    def began_to_arrive(self, effect: Wanted) -> None:
+        """Tell of the first piece of a reply."""
+        self._tell("began_to_arrive", effect)
+
+    def performed(self, effect: Wanted) -> None:
+        """Tell of an answer."""
+        recorded = self._lap_of is not None and self._lap_of(effect) is not None
+        replayed = recorded or (self._replays and isinstance(effect, SendRequest))
+        self._tell("performed", effect, replayed=replayed)
+
+    def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
+        """Tell of a step."""
+        self._state = after.state
+        self._tell("stepped", effect, event, after)
+
+    def ended(self, error: BaseException | None) -> None:
+        """Tell of the end."""
+        self._tell("ended", self._state, error)
+
+    def _tell(self, method: str, *values: object, **named: Any) -> None:  # noqa: ANN401 - passed on
+        for watch in self._watches:
+            try:
+                getattr(watch, method)(*values, **named)
+            except Exception as error:  # noqa: BLE001 - watching must not end a run
+                _warn(error)
+
+
+@contextmanager
+def watched(at: Step, performer: object, run: str = "") -> Generator[Watches, None, None]:
+    """Watch a run while the context is open.
+
+    :param run: the name of a durable run
+    """
+    name, replays = run or os.urandom(_NAME_BYTES).hex(), hasattr(performer, "lap_of") or _replays(performer)
+    begun = Begun(name, at, performer, secrets_of(performer), bool(run), replays)
+    found = list[Watch]()
+    for watcher in tuple(WATCHERS):
+        try:
+            found.append(watcher(begun))
+        except Exception as error:  # noqa: BLE001 - watching must not end a run
+            _warn(error)
+    watches = Watches(found, at.state, performer)
+    try:
+        yield watches
+    except BaseException as error:
+        watches.ended(error)
+        raise
+    watches.ended(None)
+
+
+def _replays(performer: object) -> bool:
+    return bool(getattr(getattr(performer, "endpoint", performer), "replays", False))
+
+
+def _warn(error: Exception) -> None:
+    # The level points out of this module, to the driver.
+    warnings.warn(f"a watcher of runs failed: {error!r}", RuntimeWarning, stacklevel=4)

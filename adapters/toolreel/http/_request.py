@@ -187,11 +187,7 @@ def request_headers(
         lower = _checked_header_name(name)
         if lower in further:
             raise EndpointConfigError(f"the header {name} is given twice")
-        if not _can_be_sent(value):
-            raise EndpointConfigError(
-                f"the value of the header {name} is empty, or contains a character that no header can carry"
-            )
-        further[lower] = value.strip()
+        further[lower] = _checked_value(value, f"the value of the header {name}")
     sent = {
         "content-type": "application/json",
         "accept": "application/json",
@@ -210,12 +206,8 @@ def request_headers(
         key = value_of(api_key_env or "", environ, "the API key")
     elif api_key_env is not None:
         raise EndpointConfigError("api_key and api_key_env are both given; leave out one of them")
-    elif not (key := api_key.reveal().strip()):
-        raise EndpointConfigError("api_key: expected a key, got an empty text; leave it out to send none")
-    elif not _can_be_sent(key):
-        raise EndpointConfigError(
-            "api_key: it contains a line break or another character that an HTTP header cannot carry"
-        )
+    else:
+        key = _checked_value(api_key.reveal(), "api_key")
     return {**sent, key_header: f"{_BEARER}{key}" if key_header == AUTHORIZATION.lower() else key}
 
 
@@ -243,12 +235,7 @@ def value_of(variable: str, environ: Mapping[str, str], what: str) -> str:
     value = environ.get(variable, "").strip()
     if not value:
         raise EndpointConfigError(f"the environment variable {variable} is not set; put {what} into it")
-    if not _can_be_sent(value):
-        raise EndpointConfigError(
-            f"the environment variable {variable} contains a line break or another character that an "
-            f"HTTP header cannot carry; put {what} into it, and nothing else"
-        )
-    return value
+    return _checked_value(value, f"the environment variable {variable}")
 
 
 def _checked_header_name(name: str) -> str:
@@ -260,5 +247,9 @@ def _checked_header_name(name: str) -> str:
     return name.lower()
 
 
-def _can_be_sent(value: str) -> bool:
-    return bool(value.strip()) and value.isascii() and value.isprintable()
+def _checked_value(value: str, what: str) -> str:
+    """The value without blanks around it, if a header can carry it; never quoted, since it may be a key."""
+    sent = value.strip()
+    if not (sent and sent.isascii() and sent.isprintable()):
+        raise EndpointConfigError(f"{what} is empty, or contains a character that no header can carry")
+    return sent

@@ -3,13 +3,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-import trio
 
+from tests.adapters.agent.shop import ASKS, ON, ORDERS, agent, order, results, stock
 from tests.adapters.agent.typing_of_agents import amain, main
 from tests.samples import complaint
 from tests.servers.chat_server import replying, serving
@@ -31,17 +30,11 @@ from toolreel import (
     UserMessage,
     go_on,
     replay,
-    tool,
 )
 from toolreel._driver import Resting
 from toolreel._replay import story
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import dump, load_state
-
-
-def stock(part: str) -> int:
-    """How many of a part are in stock."""
-    return {"pin": 4, "shim": 0}[part]
 
 
 async def price(part: str) -> float:
@@ -50,30 +43,7 @@ async def price(part: str) -> float:
     return {"pin": 0.5}[part]
 
 
-@tool(needs_approval=True)
-def order(part: str, count: int) -> str:
-    """Order a part."""
-    return f"{count} {part} ordered"
-
-
-ASKS = calling(("stock", {"part": "pin"}))
-ORDERS = calling(("order", {"part": "pin", "count": 2}))
 FOUR = saying("There are 4.")
-
-
-def agent(*script: Any, **settings: Any) -> Agent[str]:  # noqa: ANN401 - whatever an agent takes
-    return Agent("m", endpoint=ScriptedEndpoint(script), **settings)
-
-
-def results(run: Run) -> list[str]:
-    return [str(each["content"]) for each in run.messages_as_dicts() if each["role"] == "tool"]
-
-
-ON: list[Callable[..., Run]] = [
-    lambda agent, *given, **settings: agent.run(*given, **settings),
-    lambda agent, *given, **settings: asyncio.run(agent.arun(*given, **settings)),
-    lambda agent, *given, **settings: trio.run(partial(agent.arun, *given, **settings)),
-]
 
 
 @pytest.mark.parametrize("run", ON)
@@ -91,17 +61,14 @@ ON: list[Callable[..., Run]] = [
 def test_tools_are_functions_and_hosts_in_lists(run: Callable[..., Run], tools: Any) -> None:  # noqa: ANN401
     ended = run(agent(ASKS, FOUR, tools=tools), "How many pins?")
     assert (ended.outcome, ended.text) == (Completed("There are 4."), "There are 4.")
-    assert ['"value":4' in result for result in results(ended)] == [True]
+    assert [result["data"] for result in results(ended)] == [{"value": 4}]
 
 
 def test_async_functions_and_hosts_run_in_async_runs() -> None:
     calls = calling(("price", {"part": "pin"}))
     for tools in ([stock, price], [AsyncPythonTools([price]), stock]):
         ended = asyncio.run(agent(calls, ASKS, FOUR, tools=tools).arun("?"))
-        assert [("0.5" in result, "4" in result) for result in results(ended)] == [
-            (True, False),
-            (False, True),
-        ]
+        assert [result["data"] for result in results(ended)] == [{"value": 0.5}, {"value": 4}]
 
 
 def test_a_sync_run_works_inside_a_running_loop() -> None:
@@ -185,10 +152,10 @@ def test_calls_are_ignored_only_where_the_request_or_a_limit_rules_them_out_and_
 @pytest.mark.parametrize(
     ("approve", "said"),
     [
-        (lambda _, arguments: arguments["count"] < 3, '"ok":true'),
+        (lambda _, arguments: arguments["count"] < 3, "'ok': True"),
         (lambda *_: False, "TOOL_DENIED"),
         (lambda name, _: f"no {name} today", "no order today"),
-        (Always(), '"ok":true'),
+        (Always(), "'ok': True"),
         (Never("never"), "never"),
     ],
 )
@@ -196,7 +163,7 @@ def test_calls_are_ignored_only_where_the_request_or_a_limit_rules_them_out_and_
 def test_a_function_or_an_approver_decides(run: Callable[..., Run], said: str, approve: Any) -> None:  # noqa: ANN401 - see agent()
     ended = run(agent(ORDERS, FOUR, tools=[order], approve=approve), "Order two.")
     assert ended.completed
-    assert said in results(ended)[0]
+    assert said in str(results(ended)[0])
 
 
 def test_an_async_function_decides_in_async_runs() -> None:
@@ -205,7 +172,7 @@ def test_an_async_function_decides_in_async_runs() -> None:
         return name == "order" and arguments["count"] == 2
 
     ended = asyncio.run(agent(ORDERS, FOUR, tools=[order], approve=ask).arun("Order two."))
-    assert '"ok":true' in results(ended)[0]
+    assert results(ended)[0]["ok"]
     words = "approve: the function is async; write await agent.arun(...)"
     assert complaint(ConfigError, lambda: agent(ORDERS, tools=[order], approve=ask).run("Order.")) == words
 
@@ -220,7 +187,7 @@ def test_without_a_decision_the_run_rests_and_goes_on_later(approve: Any) -> Non
         resting.raise_for_outcome()
     ended = resting.approve()
     assert ended.raise_for_outcome() is ended
-    assert '"ok":true' in results(ended)[0]
+    assert results(ended)[0]["ok"]
     assert ended.notes[: len(resting.notes)] == resting.notes
 
 

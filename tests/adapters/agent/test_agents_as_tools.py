@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import pytest
-import trio
 
+from tests.adapters.agent.shop import ON, agent, order, results
 from tests.patience import HANG
-from toolreel import Agent, AgentRun, Spent, tool
-from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel import Agent, AgentRun, Spent
+from toolreel.testing import Lost, calling, saying
 from toolreel_core.outcomes import BudgetSpent, ConversationSpent, CostUnknown
 
 ASKS = calling(("ask_agent", {"prompt": "How many pins?"}))
-ON: list[Callable[..., AgentRun[Any]]] = [
-    lambda agent, *given, **settings: agent.run(*given, **settings),
-    lambda agent, *given, **settings: asyncio.run(agent.arun(*given, **settings)),
-    lambda agent, *given, **settings: trio.run(partial(agent.arun, *given, **settings)),
-]
 
 
 async def weigh(part: str) -> int:
@@ -30,24 +23,9 @@ async def weigh(part: str) -> int:
     return len(part)
 
 
-@tool(needs_approval=True)
-def order(part: str) -> str:
-    """Order a part."""
-    return part
-
-
 def rest() -> None:
     """Rest for long: as long as any test waits."""
     time.sleep(HANG)
-
-
-def agent(*script: Any, **settings: Any) -> Agent[Any]:  # noqa: ANN401 - whatever an agent takes
-    return Agent("m", endpoint=ScriptedEndpoint(script), **settings)
-
-
-def told(run: AgentRun[Any]) -> list[dict[str, Any]]:
-    """What the outer model is told about its calls."""
-    return [json.loads(str(each["content"])) for each in run.messages_as_dicts() if each["role"] == "tool"]
 
 
 def using(answer: object) -> object:
@@ -61,7 +39,7 @@ def test_the_result_has_the_answer_and_the_outer_run_pays(run: Callable[..., Age
     inner = agent(using(saying("Four.")), instructions="Count parts.")
     outer = agent(using(ASKS), using(saying("There are four.")), tools=[inner.as_tool()])
     ended = run(outer, "Pins?")
-    assert [result["data"] for result in told(ended)] == [{"answer": "Four."}]
+    assert [result["data"] for result in results(ended)] == [{"answer": "Four."}]
     assert ended.text == "There are four."
     assert (ended.usage.prompt_tokens, ended.usage.completion_tokens, ended.cost) == (90, 15, 1.5)
     assert ended.state.tally.by_tools == Spent(30, 5, 0.5)
@@ -73,13 +51,13 @@ def test_the_result_has_the_answer_and_the_outer_run_pays(run: Callable[..., Age
 def test_an_agent_that_needs_async_is_an_async_tool(run: Callable[..., AgentRun[Any]]) -> None:
     inner = agent(calling(("weigh", {"part": "pin"})), saying("Three."), tools=[weigh])
     ended = run(agent(ASKS, saying("Three."), tools=[inner.as_tool()]), "Pins?")
-    assert told(ended)[0]["data"]["answer"] == "Three."
+    assert results(ended)[0]["data"]["answer"] == "Three."
 
 
 def test_a_typed_answer_is_told_as_its_value() -> None:
     inner = agent(saying('{"value": [4]}'), output=list[int])
     ended = agent(ASKS, saying("Four."), tools=[inner.as_tool()]).run("Pins?")
-    assert told(ended)[0]["data"]["answer"] == [4]
+    assert results(ended)[0]["data"]["answer"] == [4]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +72,7 @@ def test_a_run_without_an_answer_is_an_error_of_the_call(
 ) -> None:
     inner = agent(*script, **settings)
     ended = agent(ASKS, saying("I don't know."), tools=[inner.as_tool()]).run("Pins?")
-    assert [code in json.dumps(result) for result in told(ended)] == [True]
+    assert [code in json.dumps(result) for result in results(ended)] == [True]
 
 
 @pytest.mark.parametrize("run", ON)
@@ -119,6 +97,6 @@ def test_an_inner_run_that_its_deadline_ends_makes_the_cost_unknown(
     slow = agent(using(calling(("rest", {}))), saying("Late."), tools=[rest])
     outer = agent(using(ASKS), using(saying("No.")), tools=[slow.as_tool(deadline_ms=200)])
     ended = run(outer, "Pins?")
-    assert "TOOL_TIMEOUT" in json.dumps(told(ended))
+    assert "TOOL_TIMEOUT" in json.dumps(results(ended))
     assert ended.state.tally.by_tools == Spent()
     assert (ended.text, ended.cost) == ("No.", None)

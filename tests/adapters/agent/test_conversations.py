@@ -13,33 +13,14 @@ from typing import Any
 import pytest
 import trio
 
+from tests.adapters.agent.shop import ASKS, ORDERS, agent, order, stock
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from tests.servers.chat_server import streaming as pieces
-from toolreel import Agent, AgentRun, Completed, ConfigError, replay, tool
+from toolreel import Agent, AgentRun, Completed, ConfigError, replay
 from toolreel.journals import MemoryJournal, parse_journal
 from toolreel.stream_events import AgentEvent, RunEnded, TextDelta, ToolResult, ToolStarted
-from toolreel.testing import ScriptedEndpoint, calling, saying, streaming
-
-
-def stock(part: str) -> int:
-    """How many of a part are in stock."""
-    return len(part)
-
-
-@tool(needs_approval=True)
-def order(part: str) -> str:
-    """Order a part."""
-    return f"{part} ordered"
-
-
-ASKS = calling(("stock", {"part": "pin"}))
-ORDERS = calling(("order", {"part": "pin"}))
-
-
-def agent(*script: Any, **settings: Any) -> Agent[str]:
-    return Agent("m", endpoint=ScriptedEndpoint(script), **settings)
-
+from toolreel.testing import saying, streaming
 
 Events = list[AgentEvent[Any]]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-import trio
 
+from tests.adapters.agent.shop import ON, stock
 from tests.samples import complaint
 from tests.servers.chat_server import replying, serving
 from toolreel import (
@@ -45,18 +45,6 @@ ONCE = {"max_tries": 1}
 
 def body(text: str) -> dict[str, Any]:
     return {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}
-
-
-def stock(part: str) -> int:
-    """How many of a part are in stock."""
-    return {"pin": 4}[part]
-
-
-ON: list[Callable[..., Run]] = [
-    lambda agent, *given, **settings: agent.run(*given, **settings),
-    lambda agent, *given, **settings: asyncio.run(agent.arun(*given, **settings)),
-    lambda agent, *given, **settings: trio.run(partial(agent.arun, *given, **settings)),
-]
 
 
 @pytest.mark.parametrize("on", ON)

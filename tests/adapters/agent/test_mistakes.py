@@ -8,6 +8,7 @@ from typing import Any, NoReturn, cast
 
 import pytest
 
+from tests.adapters.agent.shop import order
 from toolreel import (
     Agent,
     Always,
@@ -23,7 +24,6 @@ from toolreel import (
     go_on,
     run,
     speak,
-    tool,
 )
 from toolreel._driver import ImmediateEndpoint
 from toolreel.http import HttpEndpoint
@@ -42,12 +42,6 @@ CALLED: Any = {
     "role": "assistant",
     "tool_calls": [{"id": "a", "function": {"name": "f", "arguments": {"x": object()}}}],
 }
-
-
-@tool(needs_approval=True)
-def order(part: str) -> str:
-    """Order a part."""
-    return f"{part} ordered"
 
 
 async def later() -> None:

@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import pickle
 from collections.abc import Callable
 from dataclasses import fields
-from functools import partial
 from typing import Any
 
 import pytest
-import trio
 from pydantic import BaseModel, field_validator
 
+from tests.adapters.agent.shop import ASKS, ON, agent, order, stock
 from tests.adapters.agent.typing_of_agents import Order, Stock, typed
 from tests.samples import complaint
-from toolreel import Agent, AgentRun, ConfigError, OutcomeError, output_of, replay, tool
+from toolreel import Agent, AgentRun, ConfigError, OutcomeError, output_of, replay
 from toolreel._agent import AgentSettings
 from toolreel.errors import OutputError
-from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
+from toolreel.testing import Lost, calling, saying
 
 FOUR = calling(("final_answer", {"part": "pin", "count": 4}))
-ASKS = calling(("stock", {"part": "pin"}))
-
-
-def stock(part: str) -> int:
-    """How many of a part are in stock."""
-    return len(part)
-
-
-@tool(needs_approval=True)
-def order(part: str) -> str:
-    """Order a part."""
-    return part
-
-
-def agent(*script: Any, **settings: Any) -> Agent[Any]:  # noqa: ANN401 - whatever an agent takes
-    return Agent("m", endpoint=ScriptedEndpoint(script), **settings)
-
-
-ON: list[Callable[..., AgentRun[Any]]] = [
-    lambda agent, *given: agent.run(*given),
-    lambda agent, *given: asyncio.run(agent.arun(*given)),
-    lambda agent, *given: trio.run(partial(agent.arun, *given)),
-]
 
 
 @pytest.mark.parametrize("run", ON)

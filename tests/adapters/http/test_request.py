@@ -107,5 +107,5 @@ def test_a_missing_key_is_named_by_its_variable(environ: dict[str, str]) -> None
 @pytest.mark.parametrize("key", [f"{KEY}\nsecond line", f"{KEY}\0", f"“{KEY}”"])
 def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key: str) -> None:
     told = complaint(EndpointConfigError, lambda: request_headers("API_KEY", {"API_KEY": key}))
-    assert told.startswith("the environment variable API_KEY contains a line break or another character")
+    assert told.startswith("the environment variable API_KEY is empty, or contains a character")
     assert KEY not in told
