@@ -159,11 +159,16 @@ class Tally:
             by_tools = taken if by_tools is None else by_tools.plus(taken)
         return replace(
             self,
+            prompt_tokens=self.prompt_tokens + taken.prompt_tokens,
+            completion_tokens=self.completion_tokens + taken.completion_tokens,
             cost=self.cost + (taken.cost or 0.0),
+            cached_tokens=self.cached_tokens + taken.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + taken.reasoning_tokens,
+            prompt_audio_tokens=self.prompt_audio_tokens + taken.prompt_audio_tokens,
+            completion_audio_tokens=self.completion_audio_tokens + taken.completion_audio_tokens,
             priced=self.priced + known,
             unpriced=self.unpriced + unknown,
             by_tools=by_tools,
-            **{name: getattr(self, name) + getattr(taken, name) for name in _TOKENS},
         )
 
     def since(self, before: Tally) -> Tally:
