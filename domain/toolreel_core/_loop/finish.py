@@ -112,10 +112,8 @@ def counted_reply(state: State, reply: Reply) -> Tally:
     return state.tally.plus(usage)
 
 
-def counted_spending(state: State, spent: Spent | None) -> State:
+def counted_spending(state: State, spent: Spent) -> State:
     """The state with what a tool took of models in its tally."""
-    if spent is None:
-        return state
     price = state.present.price
     known = spent if price is None else spent.in_currency(price.currency)
     return replace(state, tally=state.tally.plus(known))

@@ -273,7 +273,8 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     Stays in ``AwaitingTools`` while calls are running, then leads on as :func:`run_calls` does.
     """
     (returned,) = [flight for flight in phase.running if flight.ref == event.ref]
-    state, call, config = counted_spending(state, event.spent), returned.call, state.present.config
+    state = state if event.spent is None else counted_spending(state, event.spent)
+    call, config = returned.call, state.present.config
     tool = state.present.tools.by_name[call.name]
     limit = config.max_tool_output_bytes if tool.max_output_bytes is None else tool.max_output_bytes
     untrusted = any(matches(pattern, tool.name) for pattern in config.untrusted_tools)
