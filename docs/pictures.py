@@ -84,7 +84,7 @@ def draw_demo() -> None:
     command = [sys.executable, "-m", "toolreel", "demo"]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     console.print("$ make demo", style="bold")
-    console.print(Text.from_ansi(done.stdout))
+    console.print(Text.from_ansi(done.stdout.rstrip().rpartition("\n")[0]))  # the last line says what is next
     svg = console.export_svg(title="toolreel demo", unique_id="demo")
     (HERE / "demo.svg").write_text(OUTSIDE.sub("", svg).rstrip() + "\n", "utf-8")
 
