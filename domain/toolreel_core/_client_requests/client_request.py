@@ -8,7 +8,6 @@ are left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, cast
@@ -191,9 +190,11 @@ def _tool_surface(tools: JsonText) -> ToolSurface:
             case {"name": str() as name, **further}:
                 parameters = further.get("parameters")
                 schema = cast("Tree", parameters) if isinstance(parameters, Mapping) else None
-                with suppress(ConfigError):  # a name or a schema that only this server knows
+                try:
                     definition = ToolDefinition.of(name, "", schema)
-                    definitions.setdefault(definition.outward, definition)
+                except ConfigError:  # a name or a schema that only this server knows
+                    continue
+                definitions.setdefault(definition.outward, definition)
             case _:
                 continue
     return ToolSurface(tuple(definitions.values()))
