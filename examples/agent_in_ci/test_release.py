@@ -8,7 +8,7 @@ import pytest
 from release_assistant import MODEL, OPTIONS, TASK, assistant
 from toolreel import Agent
 from toolreel.demo import Workspace
-from toolreel.testing import Reel, assert_reel, call
+from toolreel.testing import Reel, assert_reel
 
 
 def test_the_release_is_set_to_ready(reel: Reel) -> None:
@@ -18,7 +18,7 @@ def test_the_release_is_set_to_ready(reel: Reel) -> None:
     assert_reel(run).called("state_get", path="/release/status").then(
         "state_patch", value="ready"
     ).completed()
-    assert_reel(run).calls("state_get", call("state_patch").that_worked())
+    assert_reel(run).calls("state_get", "state_patch").never_noted("call_ended", ok=False)
     assert release.sections["release"]["status"] == "ready"
 
 

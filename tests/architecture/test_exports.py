@@ -86,7 +86,7 @@ def test_no_default_is_the_environment(package: Module) -> None:
     assert found == []
 
 
-RESULTS = {"Exported", "Imported", "Probed", "Replayed", "Results", "Skill"}
+RESULTS = {"Converted", "Probed", "Replayed", "Results", "Skill"}
 """Values that hold a path, which only functions of ours make."""
 
 

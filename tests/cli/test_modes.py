@@ -68,7 +68,7 @@ def test_rules_in_a_recording_say_what_may_vary_and_are_listed(tmp_path: Path) -
     )
     assert asked.code == 0
     assert_mistake(drifted, "first change: messages[0].content", code=3)
-    text = "pattern 'Which [a-z]+' becomes 'Which <what>'"
+    text = "pattern='Which [a-z]+', becomes='Which <what>'"
     assert listed.data["replay"] == {"driver": "sync", "identical": True, "vary": {text: 2}}
     assert f"may vary    {text}: 2 requests" in shown.stdout
     assert kept(tmp_path) == before

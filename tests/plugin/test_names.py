@@ -51,10 +51,3 @@ def test_a_folder_for_all_recordings_can_be_set_and_keeps_modules_apart(project:
         "all/deeper/test_agent/test_pins.yaml",
     ]
     project.here().assert_outcomes(passed=1)
-
-
-def test_a_name_that_leaves_the_folder_is_refused(project: Project) -> None:
-    project.tests('@pytest.mark.reel("../elsewhere")\ndef test_marked(reel): pass\n')
-    result = project.here()
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["the reel's name '../elsewhere': expected letters, *"])

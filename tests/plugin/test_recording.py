@@ -54,22 +54,6 @@ def test_recording_without_a_server_says_how_to_name_one(project: Project) -> No
     result.stdout.fnmatch_lines(["*name its server with --reel-live-url URL"])
 
 
-@pytest.mark.parametrize("key", [False, True])
-def test_a_server_that_wants_a_key_says_how_to_name_one(
-    project: Project, key: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MY_MODEL_ACCESS", "open-sesame-42")
-    project.tests(ASKS)
-    options = ("--reel-live-key-env", "MY_MODEL_ACCESS") if key else ()
-    result = project.record(*options, script=(replying({"error": {"message": "No key."}}, 401),))
-    result.assert_outcomes(failed=1)
-    hint = "The server refused a request without an API key: * with --reel-live-key-env NAME*"
-    if key:
-        result.stdout.no_fnmatch_line(hint)
-    else:
-        result.stdout.fnmatch_lines([hint])
-
-
 def test_of_tests_that_share_a_name_the_first_that_passes_records_and_the_others_replay(
     project: Project,
 ) -> None:

@@ -88,7 +88,7 @@ FAILS: dict[str, tuple[str, dict[str, int], list[str]]] = {
             raise ConnectionError("connection error") from error
 """,
         {"failed": 1},
-        ["first change: model", "(It reached the test as ConnectionError: connection error)"],
+        ["first change: model"],
     ),
 }
 
@@ -250,22 +250,6 @@ def test_swallowed():
         ]
     )
     result.stdout.no_fnmatch_line("*Traceback*")
-
-
-def test_a_tool_that_runs_for_real_has_none_either(project: Project) -> None:
-    project.tests(
-        """
-@pytest.mark.parametrize("from_journal", [False, True])
-@pytest.mark.reel("pins")
-def test_pins(reel, from_journal):
-    reel.run(asking(), TOOLS, tools_in_replay=not from_journal)
-"""
-    )
-    project.record().assert_outcomes(passed=2)
-    project.edit("agent.py", 'return {"pin": 4}[part]', 'import httpx; return httpx.get("http://192.0.2.1/")')
-    result = project.run()
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["test_agent.py:*: * this test wants to connect to 192.0.2.1."])
 
 
 def test_this_machine_and_hosts_that_are_named_are_open(project: Project) -> None:

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 import pytest
 from click.testing import CliRunner
@@ -20,9 +19,6 @@ from toolreel._journal import companion
 from toolreel._replay import DRIVERS
 
 DRIFT, USAGE = 3, 2
-
-Damage: TypeAlias = bytes | Callable[[bytes], bytes]
-"""What is in a file's place: something else, or something made of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +51,6 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1), "utf-8")
 
 
-def spoil(path: Path, damage: Damage) -> None:
-    good = path.read_bytes()
-    path.write_bytes(damage if isinstance(damage, bytes) else damage(good))
-    assert path.read_bytes() != good
-
-
 def assert_drift(said: Said, *parts: str) -> None:
     assert said.code == DRIFT
     assert said.stdout == ""
@@ -78,12 +68,6 @@ def assert_unusable(said: Said, path: Path) -> str:
     assert str(path) in line
     assert len(line) < 400
     return line
-
-
-def test_the_copy_as_it_is_replays(copy: Path) -> None:
-    said = replaying(copy)
-    assert (said.code, said.stderr) == (0, "")
-    assert "identical on sync: 5 events" in said.stdout
 
 
 # A request that changed by one character.
@@ -196,19 +180,6 @@ def test_a_journal_that_stops_too_early_is_a_drift(copy: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damaged",
-    [
-        pytest.param(b"", id="empty"),
-        pytest.param(lambda good: good.replace(b"Done", b"Fini\xe9"), id="not UTF-8"),
-        pytest.param(lambda good: good.replace(b"code: 200", b"code: '200'", 1), id="wrong type"),
-    ],
-)
-def test_a_file_that_is_no_cassette_is_refused_in_one_line(copy: Path, damaged: Damage) -> None:
-    spoil(copy, damaged)
-    assert_unusable(replaying(copy), copy)
-
-
-@pytest.mark.parametrize(
     "payload",
     [
         "!!python/object/apply:os.system ['touch {proof}']",
@@ -221,36 +192,3 @@ def test_nothing_in_a_cassette_is_executed(copy: Path, tmp_path: Path, payload: 
     line = assert_unusable(replaying(copy), copy)
     assert "python/" in line
     assert not proof.exists()
-
-
-def test_a_directory_is_no_recording(tmp_path: Path, copy: Path) -> None:
-    assert "is a directory" in assert_unusable(replaying(tmp_path), tmp_path)
-    copy.unlink()
-    copy.mkdir()
-    assert "is a directory" in assert_unusable(replaying(copy), copy)
-
-
-def test_a_file_that_is_not_there_is_named_with_the_way_to_make_it(tmp_path: Path) -> None:
-    line = assert_unusable(replaying(tmp_path / "nothing.yaml"), tmp_path / "nothing.yaml")
-    assert "toolreel run --record" in line
-    line = assert_unusable(replaying(tmp_path / "nothing.journal.jsonl"), tmp_path / "nothing.journal.jsonl")
-    assert "toolreel run --record" in line
-
-
-@pytest.mark.parametrize(
-    "damaged",
-    [
-        pytest.param(b"", id="empty"),
-        pytest.param(lambda good: good[:-40], id="cut"),
-        pytest.param(lambda good: good.replace(b"Done", b"Fini\xe9"), id="not UTF-8"),
-        pytest.param(
-            lambda good: good.replace(b'"toolreel_journal":1', b'"toolreel_journal":99', 1),
-            id="other version",
-        ),
-    ],
-)
-def test_a_damaged_journal_is_refused_in_one_line(copy: Path, damaged: Damage) -> None:
-    journal = companion(copy)
-    spoil(journal, damaged)
-    assert_unusable(replaying(copy), journal)
-    assert_unusable(replaying(journal), journal)

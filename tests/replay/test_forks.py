@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.cli.commands import toolreel
 from tests.replay.sessions import CASSETTES, cassette
 from tests.servers.chat_server import Answer, serving
 from tests.wire_forms import OTHER_FORMS, events_of, said_in
@@ -122,19 +120,3 @@ def test_a_run_goes_on_in_another_form(tmp_path: Path, was: WireForm, now: WireF
     assert forked.run.outcome == Completed("Three.")
     assert seen.path == f"/v1{PATHS[now]}"
     assert '\\"value\\":3' in seen.body.decode()
-
-
-@pytest.mark.parametrize(("was", "now"), [("messages", "chat_completions"), ("chat_completions", "messages")])
-def test_so_does_one_on_the_command_line(tmp_path: Path, was: WireForm, now: WireForm) -> None:
-    journal = recorded(tmp_path, was, streamed=False)
-    (tmp_path / "its_tools.py").write_text(inspect.getsource(stock), encoding="utf-8")
-    with serving(answer(now, saying("Three."))) as server:
-        done = toolreel(
-            *("fork", str(journal), "--at", str(KEPT), "--set", f"wire_form={now}"),
-            *("--base-url", server.url, "--tools", "its_tools:stock"),
-            cwd=tmp_path,
-        )
-        assert done.code == 0, done.stderr
-        (seen,) = server.seen
-    assert seen.path == f"/v1{PATHS[now]}"
-    assert "Three." in done.stdout

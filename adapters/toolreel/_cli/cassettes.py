@@ -62,14 +62,12 @@ class _Age(click.ParamType[timedelta]):
 @click.option(
     "--max-age", type=_Age(), metavar="AGE", help="How old a recording may be, such as 180d or 26w."
 )
-@click.option("--strict", is_flag=True, help="Fail on notes, too.")
 @secrets_option
 @json_option
 def check_command(
     paths: tuple[Path, ...],
     tests: tuple[Path, ...],
     max_age: timedelta | None,
-    strict: bool,
     as_machine: bool,
 ) -> int:
     """Look over all recordings below PATH, by default `recordings` of pyproject.toml or this folder, offline.
@@ -82,10 +80,6 @@ def check_command(
     rule        what the cassette says may vary fits none of its requests
     orphan      no test names it (--tests; under reels/, the tests next to it)
     old         its oldest reply is older than --max-age
-    Notes, which fail with --strict alone:
-    alone       a cassette without journal, or a journal without cassette
-    unplayed    exchanges that no journal asks for
-    remains     unfinished files of runs that were killed
 
     Exits with 1 if anything was found.
 
@@ -99,18 +93,15 @@ def check_command(
         max_age=max_age,
         known=known_secrets(os.environ),
     )
-    failing = checked.findings if strict else checked.problems
+    failing = checked.findings
     if as_machine:
-        findings = [asdict(each) | {"problem": each in failing} for each in checked.findings]
-        say({"ok": not failing, "findings": findings, "recordings": checked.recordings})
+        say({"ok": not failing, "findings": [*map(asdict, failing)], "recordings": checked.recordings})
         return FAILED if failing else 0
-    rows = [(str(finding.path), finding.kind, finding.text) for finding in checked.findings]
-    if rows:
+    if failing:
+        rows = [(str(finding.path), finding.kind, finding.text) for finding in failing]
         show_columns(("file", "found", "what"), rows)
-    notes = len(checked.findings) - len(failing)
     problems = counted(len(failing), "problem") if failing else "no problems"
     summary = f"{counted(len(checked.recordings), 'recording')}, {problems}"
-    summary += f", {counted(notes, 'note')}" if notes else ""
     out.print(summary, style="bold red" if failing else "green")
     return FAILED if failing else 0
 
@@ -191,17 +182,15 @@ def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrit
 @command("export")
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
-@click.option("--skip-broken", is_flag=True, help="Leave out exchanges that broke off, instead of refusing.")
 @click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
 @secrets_option
-def export_command(source: Path, target: Path | None, skip_broken: bool, overwrite: bool) -> int:
+def export_command(source: Path, target: Path | None, overwrite: bool) -> int:
     """Convert a cassette to YAML that stock vcrpy replays without toolreel.
 
     OUT is a file or a folder; without it, FILE.yaml becomes FILE.vcr.yaml. Importing OUT gives the same
     recording again.
 
-    Stock vcrpy cannot play an exchange that broke off: such a cassette is refused, unless --skip-broken
-    leaves those exchanges out. It plays a stream in one piece.
+    Stock vcrpy cannot play an exchange that broke off, so it is left out. It plays a stream in one piece.
 
     \b
     toolreel cassettes export cassettes/notes/local--qwen.yaml
@@ -209,18 +198,11 @@ def export_command(source: Path, target: Path | None, skip_broken: bool, overwri
     from toolreel.cassette import export_cassette
 
     into = target or source.with_suffix(".vcr.yaml")
-    done = export_cassette(
-        source,
-        into / f"{source.stem}.yaml" if into.is_dir() else into,
-        overwrite=overwrite,
-        skip_broken=skip_broken,
-    )
+    into = into / f"{source.stem}.yaml" if into.is_dir() else into
+    done = export_cassette(source, into, overwrite=overwrite)
     labelled("exported", f"{done.source} → {done.target}: {counted(done.interactions, 'interaction')}")
     if done.left_out:
         labelled("", f"left out, since it broke off: {', '.join(done.left_out)}", "yellow")
-    if done.streams:
-        streams = ", ".join(map(str, done.streams))
-        labelled("", f"played in one piece by vcrpy: the streams in interactions {streams}", "dim")
     return 0
 
 
@@ -259,8 +241,6 @@ def import_command(source: Path, target: Path, overwrite: bool) -> int:
         labelled("imported", f"{old} → {new}: {counted(done.interactions, 'interaction')}")
         if done.left_out:
             labelled("", f"left out: {', '.join(done.left_out)}", "dim")
-        if done.scrubbed:
-            labelled("", f"struck out: keys in {counted(done.scrubbed, 'URL')}", "dim")
         labelled("", f"next: toolreel cassettes check {shlex.quote(str(new))}", "dim")
     return code
 

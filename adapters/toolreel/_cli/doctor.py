@@ -231,7 +231,6 @@ def _examine_recordings(paths: tuple[Path, ...]) -> Iterator[Examined]:
         yield Examined("recordings", "note", f"not checked: {error}")
         return
     for finding in checked.findings:
-        state: _State = "problem" if finding in checked.problems else "note"
-        yield Examined("recordings", state, f"{finding.path}: {finding.kind}: {finding.text}")
+        yield Examined("recordings", "problem", f"{finding.path}: {finding.kind}: {finding.text}")
     count = counted(len(checked.recordings), "recording")
     yield Examined("recordings", "ok", f"{count} read; `toolreel cassettes check --help` explains findings")

@@ -205,7 +205,7 @@ class LiveSession:
             if not isinstance(live.reached.state.phase, Settled):
                 since = (lap.passed_ms or 0 for _, lap in [*live.log.laps.values()][done:])
                 ms = max(0, round((monotonic() - began) * 1000) - sum(since))
-                live.log.record_timed(None, CancelRequested(STOPPED), Lap(ms, ms))
+                live.log.record(None, CancelRequested(STOPPED), Lap(ms, ms))
         except AdapterError as error:
             if live.files is None or error is not live.files.refused:
                 raise

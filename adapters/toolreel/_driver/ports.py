@@ -152,7 +152,7 @@ class AsyncPerformer(Protocol):
 class Journal(Protocol):
     """Records the events of a run, in order.
 
-    One that also has ``record_timed(effect, event, lap)`` gets the times of each event with it, instead.
+    One with an attribute ``keeps_times`` that is true gets the times of each event as a third argument.
     """
 
     def record(self, effect: Wanted | None, event: Event) -> Event | None:

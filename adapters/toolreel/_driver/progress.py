@@ -124,14 +124,13 @@ def _ms(seconds: float) -> int:
 def record(journal: Journal | None, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
     """Record an event, with its times in a journal that keeps them; the event that the run continues with.
 
-    A journal that keeps none has no method ``record_timed``.
+    A journal that keeps them says so by ``keeps_times``.
     """
     if journal is None:
         return event
-    timed: Callable[[Wanted | None, Event, Lap], Event | None] | None
-    timed = getattr(journal, "record_timed", None)
-    written = journal.record(effect, event) if timed is None or lap is None else timed(effect, event, lap)
-    return written or event
+    keep: Callable[..., Event | None] = journal.record
+    keeps_times = lap is not None and getattr(journal, "keeps_times", False)
+    return (keep(effect, event, lap) if keeps_times else keep(effect, event)) or event
 
 
 class EffectScopes:

@@ -62,7 +62,6 @@ if TYPE_CHECKING:
         project_settings,
         read_file,
         read_toml,
-        settings_in,
         toml_text,
     )
     from toolreel._internal.run_page_port import provide_run_pages, run_pages

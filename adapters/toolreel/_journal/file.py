@@ -253,6 +253,7 @@ class _Lines:
     """The lines of a journal, and the file that they go to."""
 
     _file: PartFile
+    keeps_times: Final = True
 
     def __init__(self, path: Path, secrets: Mapping[str, str] | None) -> None:
         self.path = path
@@ -275,8 +276,8 @@ class _Lines:
         """Whether tools have run whose results are in this file."""
         return self._holds_results
 
-    def record(self, effect: Wanted | None, event: Event) -> Event:
-        """Write an event and the effect that it answers; after a failure, nothing more is written.
+    def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
+        """Write an event, the effect that it answers, and its times; nothing more is written after a failure.
 
         A result of a tool that holds a secret, or for which the disk has no room, is replaced by one that
         says so; then the file has a record of the call, and the call is not made again when the run is
@@ -286,10 +287,6 @@ class _Lines:
         :raises SecretFound: if another event contains a secret; it is not written
         :raises JournalError: if the file cannot be written, or was deleted
         """
-        return self.record_timed(effect, event, None)
-
-    def record_timed(self, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
-        """Write an event with its times; as :meth:`record` otherwise."""
         if self._failure is not None:
             raise self._failure
         try:
@@ -530,17 +527,17 @@ def _whole_lines(data: bytes, source: Path) -> tuple[Recorded, bytes, bytes]:
     whole, line_end, last = data.rpartition(b"\n")
     if last.endswith(b"}"):
         with suppress(JournalError):
-            recorded = _parse_journal(data + b"\n", source)
-            lines = unsealed((data + b"\n").decode(), str(source)).encode()
+            recorded, lines = _parse_lines(data + b"\n", source)
             return recorded, lines[: len(data)], b""
-    recorded = _parse_journal(whole + line_end, source)
-    return recorded, unsealed((whole + line_end).decode(), str(source)).encode(), last
+    return *_parse_lines(whole + line_end, source), last
 
 
-def _parse_journal(data: bytes, source: Path) -> Recorded:
+def _parse_lines(data: bytes, source: Path) -> tuple[Recorded, bytes]:
+    """The run in whole lines, and the lines without a seal."""
     if not data:
         raise JournalError(f"{source}: not even its first line was written; start the run again")
     try:
-        return parse_journal(data.decode(), str(source))
+        text = data.decode()
     except UnicodeDecodeError as error:
         raise JournalError(f"{source}: not a readable journal: {error}") from None
+    return parse_journal(text, str(source)), unsealed(text, str(source)).encode()

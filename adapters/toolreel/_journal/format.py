@@ -15,12 +15,12 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, assert_never, cast
+from typing import Final, Literal, TypeAlias
 
 from toolreel._driver import Lap, Wanted
 from toolreel._internal import CassetteError, JournalError, check_version
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext import Json, canonical, digest, either, read
+from toolreel_core._jsontext import Json, as_tree, canonical, digest, either, read
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ANSWERS,
@@ -71,11 +71,7 @@ def withheld(event: ToolReturned, reason: Reason) -> ToolReturned:
 
 def is_withheld(event: Event) -> bool:
     """Whether an event is a result that was withheld."""
-    return isinstance(event, ToolReturned) and any(
-        withheld(ToolReturned(event.ref, output), reason).output == event.output
-        for reason in _EXPLAINED
-        for output in ("{}", '{"ok":false}')
-    )
+    return isinstance(event, ToolReturned) and any(withheld(event, reason) == event for reason in _EXPLAINED)
 
 
 def _has_succeeded(output: str) -> bool:
@@ -147,7 +143,6 @@ def _is_seal(line: str) -> bool:
 
 
 _TOOK: Final = "took"
-_NEEDED: Final = {"ms", "passed_ms"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,28 +246,26 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
 
     :raises AdapterError: if the recording or its journal is missing
     """
-    if path.is_dir():
-        raise CassetteError(f"{path}: is a directory; name a recording in it, <name>.yaml")
     if path.name.endswith(".jsonl"):
         return None, path
-    if not path.exists():
-        cassette = path.with_name(path.name + ".yaml")
-        journal = companion(cassette)  # or the part of it that a killed run leaves, which read_journal names
-        if not cassette.exists() and (journal.exists() or unfinished(journal).exists()):
-            return None, journal
-        if not cassette.exists():
-            raise CassetteError(f"{path}: there is no such recording; make one with `toolreel run --record`")
-        path = cassette
-    journal = companion(path)
-    if not journal.exists() and path.suffix != ".yaml":
+    if path.exists() and (path.is_dir() or path.suffix != ".yaml"):
+        what = "is a directory" if path.is_dir() else "not a recording"
         raise CassetteError(
-            f"{path}: not a recording; name a cassette, <name>.yaml, or a journal, <name>.journal.jsonl"
+            f"{path}: {what}; name a cassette, <name>.yaml, or a journal, <name>.journal.jsonl"
         )
+    cassette = path if path.exists() else path.with_name(path.name + ".yaml")
+    journal = companion(cassette)
+    if not cassette.exists():
+        # Or the part of a journal that a killed run leaves, which read_journal names.
+        if journal.exists() or unfinished(journal).exists():
+            return None, journal
+        raise CassetteError(f"{path}: there is no such recording; make one with `toolreel run --record`")
     if not journal.exists():
         raise JournalError(
-            f"{path}: its journal {journal.name} is missing; `toolreel cassettes journal {path}` makes one"
+            f"{cassette}: its journal {journal.name} is missing; `toolreel cassettes journal {cassette}` "
+            "makes one"
         )
-    return path, journal
+    return cassette, journal
 
 
 def opened(source: Source) -> Recorded:
@@ -280,13 +273,7 @@ def opened(source: Source) -> Recorded:
 
     :raises AdapterError: if the record is missing or unreadable
     """
-    match source:
-        case Recorded():
-            return source
-        case Path() | str():
-            return read_journal(recording_files(Path(source))[1])
-        case _:
-            assert_never(source)
+    return source if isinstance(source, Recorded) else read_journal(recording_files(Path(source))[1])
 
 
 def parse_journal(text: str, source: str = "journal") -> Recorded:
@@ -303,30 +290,43 @@ def parse_journal(text: str, source: str = "journal") -> Recorded:
             f"{source}: the last line is cut; go on with the run (toolreel resume), or record it again"
         )
     text = unsealed(text, source)
-    first, *rest = text.split("\n")[
-        :-1
-    ]  # not splitlines, which also splits at U+2028 and others, unescaped in JSON
-    place, header = f"{source}, line 1", _parse_line(first, f"{source}, line 1")
+    lines = text.split("\n")[:-1]  # not splitlines, which also splits at U+2028 and others, unescaped in JSON
+    place = f"{source}, line 1"
+    header = _parse_line(lines[0], place)
     if "toolreel_journal" not in header:
         raise JournalError(f"{place}: not the header of a journal; record one with `toolreel run --record`")
     # Before the other lines, which another version may write in another form.
     check_version(header["toolreel_journal"], VERSION, f"{place}: a journal", "record it again", JournalError)
-    numbers, trees, blobs = _events_and_blobs(rest, source)
-    lines = trees
-    if blobs or MENTION in text:
-        header = _insert_blobs(header, blobs, place)
-        places = (f"{source}, line {number}" for number in numbers)
-        lines = [_insert_blobs(tree, blobs, at) for tree, at in zip(trees, places, strict=True)]
-    plan = _read_plan(header, place)
-    records = [
-        _read_record(tree, n, number, source)
-        for n, (number, tree) in enumerate(zip(numbers, lines, strict=True), 1)
-    ]
-    if any(record.lap for record in records):
-        for number, tree in zip(numbers, trees, strict=True):
-            rest[number - 2] = _without_times(rest[number - 2], tree)
-        text = "\n".join([first, *rest, ""])
-    return Recorded(plan, tuple(records), text, source)
+    try:
+        return _read_lines(header, lines, source)
+    except CodecError as error:
+        raise JournalError(str(error)) from None
+
+
+def _read_lines(header: Mapping[str, Json], lines: Sequence[str], source: str) -> Recorded:
+    """The journal in some lines, of which the first was read.
+
+    :raises CodecError: if a blob is missing or damaged
+    """
+    trees: dict[int, Mapping[str, Json]] = {}
+    blobs: dict[str, str] = {}
+    for number, line in enumerate(lines[1:], 2):
+        place = f"{source}, line {number}"
+        match tree := _parse_line(line, place):
+            case {"blob": str() as digest, "base64": base64} if len(tree) == 2:
+                blobs[digest] = check_blob(digest, base64, place)
+            case _:
+                trees[number] = tree
+    whole, untimed = {1: header, **trees}, [*lines]
+    if blobs or any(MENTION in line for line in lines):
+        for number, tree in whole.items():
+            whole[number] = as_tree(with_blobs(tree, blobs, f"{source}, line {number}"))
+    plan = _read_plan(whole.pop(1), f"{source}, line 1")
+    records = [_read_record(tree, n, number, source) for n, (number, tree) in enumerate(whole.items(), 1)]
+    for number, tree in trees.items():
+        if _TOOK in tree:
+            untimed[number - 1] = canonical({key: item for key, item in tree.items() if key != _TOOK})
+    return Recorded(plan, tuple(records), "".join(f"{line}\n" for line in untimed), source)
 
 
 def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = None) -> str:
@@ -337,36 +337,6 @@ def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = No
     first = {} if lap.first_ms is None else {"first_ms": lap.first_ms}
     took = canonical({"ms": lap.ms, "passed_ms": lap.passed_ms, **first})
     return f'{line[:-1]},"{_TOOK}":{took}}}'
-
-
-def _events_and_blobs(
-    lines: Sequence[str], source: str
-) -> tuple[list[int], list[Mapping[str, Json]], dict[str, str]]:
-    """The numbers and the content of the lines with events, and the Base64 of each blob by digest."""
-    numbers: list[int] = []
-    trees: list[Mapping[str, Json]] = []
-    blobs: dict[str, str] = {}
-    for number, line in enumerate(lines, 2):
-        place = f"{source}, line {number}"
-        tree = _parse_line(line, place)
-        match tree:
-            case {"blob": str() as digest, "base64": base64} if len(tree) == 2:
-                try:
-                    blobs[digest] = check_blob(digest, base64, place)
-                except CodecError as error:
-                    raise JournalError(str(error)) from None
-            case _:
-                numbers.append(number)
-                trees.append(tree)
-    return numbers, trees, blobs
-
-
-def _insert_blobs(line: Mapping[str, Json], blobs: Mapping[str, str], place: str) -> Mapping[str, Json]:
-    try:
-        tree = with_blobs(line, blobs, place)
-    except CodecError as error:
-        raise JournalError(str(error)) from None
-    return cast("Mapping[str, Json]", tree)
 
 
 def _remedy_for(path: Path) -> str:
@@ -396,18 +366,16 @@ def _read_plan(header: Mapping[str, Json], place: str) -> Plan:
     return plan
 
 
-def _without_times(line: str, tree: Mapping[str, Json]) -> str:
-    """The line of an event without its times."""
-    return canonical({key: item for key, item in tree.items() if key != _TOOK}) if _TOOK in tree else line
-
-
 def _read_lap(took: Json, place: str) -> Lap | None:
-    if took is None:
-        return None
-    if isinstance(took, Mapping) and _NEEDED <= {*took} <= {*_NEEDED, "first_ms"}:
-        times = {name: ms for name, ms in took.items() if type(ms) is int and ms >= 0}
-        if len(times) == len(took):
-            return Lap(times["ms"], times["passed_ms"], times.get("first_ms"))
+    match took:
+        case None:
+            return None
+        case {"ms": int() as ms, "passed_ms": int() as passed_ms, **more}:
+            first_ms = more.pop("first_ms", None)
+            if not more and isinstance(first_ms, int | None):
+                return Lap(ms, passed_ms, first_ms)
+        case _:
+            pass
     raise JournalError(f"{place}: took has to say ms and passed_ms, and may say first_ms")
 
 

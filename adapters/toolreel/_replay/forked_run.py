@@ -327,6 +327,8 @@ class EventLog:
     :param before: events that the other one has already
     """
 
+    keeps_times: Final = True
+
     def __init__(self, inner: Journal | None, before: Iterable[events.Event] = ()) -> None:
         self.answered: list[Answered] = []
         self.events = [*before]
@@ -340,12 +342,8 @@ class EventLog:
         """Pass on secrets that must not be written."""
         withhold(self._inner, secrets)
 
-    def record(self, effect: Wanted | None, event: events.Event) -> events.Event:
-        """Record an event and the effect that it answers; kept here even if the other one cannot write it."""
-        return self.record_timed(effect, event, None)
-
-    def record_timed(self, effect: Wanted | None, event: events.Event, lap: Lap | None) -> events.Event:
-        """Record an event with its times."""
+    def record(self, effect: Wanted | None, event: events.Event, lap: Lap | None = None) -> events.Event:
+        """Record an event, its effect and its times; kept here even if the other one cannot write it."""
         if lap is not None:
             self.laps[len(self.events)] = effect, lap
         kept = event

@@ -43,6 +43,8 @@ _Journal = TypeVar("_Journal", bound="FileJournal | ReopenedJournal")
 class _Files(Generic[_Journal]):
     """A cassette and its journal."""
 
+    keeps_times: Final = True
+
     def __init__(self, cassette: Path, secrets: Mapping[str, str], journal: _Journal) -> None:
         self._path = cassette
         self._secrets = secrets
@@ -52,17 +54,13 @@ class _Files(Generic[_Journal]):
         self.left: Path | None = None
         """The ``.part`` that was left, if the recording could not be written."""
 
-    def record(self, effect: Wanted | None, event: Event) -> Event:
-        """Write an event; returns it as it was written."""
-        return self.record_timed(effect, event, None)
-
-    def record_timed(self, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
-        """Write an event with its times.
+    def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
+        """Write an event with its times; returns it as it was written.
 
         :raises AdapterError: if it cannot be written; :attr:`refused` then has the error
         """
         try:
-            return self.journal.record_timed(effect, event, lap)
+            return self.journal.record(effect, event, lap)
         except AdapterError as error:
             self.refused = error
             raise

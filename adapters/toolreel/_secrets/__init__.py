@@ -23,14 +23,12 @@ if TYPE_CHECKING:
     )
     from toolreel._secrets.scan import (
         Leak,
-        SharedBeginnings,
         body_texts,
         leaks,
         leaks_at,
         line_texts,
         refuse_secrets_in_blobs,
         refuse_secrets_in_line,
-        request_texts,
         secrets_in,
         tree_texts,
     )

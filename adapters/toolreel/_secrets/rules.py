@@ -7,7 +7,6 @@ import binascii
 import math
 import os
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -16,8 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
-from toolreel._internal import SecretRulesError
-from toolreel_core._config_checks import fits
+from toolreel._internal import SecretRulesError, read_file, read_toml
+from toolreel_core._config_checks import Table, fits
 from toolreel_core._lazy_pattern import lazy_pattern
 
 # Regular expressions for secrets: the formats of known API keys, and values with the name of a secret.
@@ -164,11 +163,8 @@ class Shape:
 
 def shaped(text: str, shapes: tuple[Shape, ...]) -> Iterator[tuple[int, int, int, str]]:
     """The matches of shapes in a text: start and end, start of the secret in it, and the kind."""
-    lowered = text.lower()
     blobs = [match.span() for match in _BLOB.finditer(text)] if len(text) > 256 else []
     for shape in shapes:
-        if shape.hints and not any(map(lowered.__contains__, shape.hints)):
-            continue
         for match in shape.pattern.finditer(text):
             inside = any(start < match.start() < end for start, end in blobs)
             if not inside and shape.proof(match):
@@ -186,7 +182,29 @@ def _make_shape(
     return Shape(kind, lazy_pattern(pattern if whole else _START + pattern), tuple(hints.split()), proof)
 
 
+_PREFIXED: Final = {
+    "Google API key": r"AIza[0-9A-Za-z_-]{35,}",
+    "Hugging Face token": r"hf_[A-Za-z0-9]{30,}",
+    "Groq key": r"gsk_[A-Za-z0-9]{30,}",
+    "xAI key": r"xai-[A-Za-z0-9]{30,}",
+    "Perplexity key": r"pplx-[A-Za-z0-9]{30,}",
+    "Replicate token": r"r8_[A-Za-z0-9]{30,}",
+    "Cerebras key": r"csk-[A-Za-z0-9]{30,}",
+    "NVIDIA key": r"nvapi-[A-Za-z0-9_-]{40,}",
+    "LangSmith key": r"lsv2_(?:pt|sk)_[A-Za-z0-9]{20,}[A-Za-z0-9_]*",
+    "Databricks token": r"dapi[0-9a-f]{32}(?![0-9A-Za-z])",
+    "npm token": r"npm_[A-Za-z0-9]{36,}",
+    "Docker token": r"dckr_pat_[A-Za-z0-9_-]{20,}",
+    "age key": r"AGE-SECRET-KEY-1[0-9A-Z]{50,}",
+    "JSON web token": r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+}
+"""Formats of keys that begin with a text that hardly anything else has."""
+
 SHAPES: Final = (
+    *(
+        _make_shape(kind, pattern, re.split(r"[^\w-]", pattern)[0].lower())
+        for kind, pattern in _PREFIXED.items()
+    ),
     _make_shape("API key", r"sk-[A-Za-z0-9_-]{20,}", "sk-", looks_random(16)),
     _make_shape(
         "bearer token",
@@ -226,7 +244,6 @@ SHAPES: Final = (
         "akia asia",
         lambda match: not match[0].endswith("EXAMPLE"),  # the key in the AWS documentation
     ),
-    _make_shape("Google API key", r"AIza[0-9A-Za-z_-]{35,}", "aiza"),
     _make_shape("Google OAuth secret", r"(?:ya29\.|GOCSPX-)[0-9A-Za-z_-]{20,}", "ya29. gocspx-"),
     _make_shape("Slack token", r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}", "xox xapp-", looks_random(10)),
     _make_shape(
@@ -239,27 +256,15 @@ SHAPES: Final = (
         r"(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/]{24,}=*)",
         "k_live_ k_test_ whsec_",
     ),
-    _make_shape("Hugging Face token", r"hf_[A-Za-z0-9]{30,}", "hf_"),
-    _make_shape("Groq key", r"gsk_[A-Za-z0-9]{30,}", "gsk_"),
-    _make_shape("xAI key", r"xai-[A-Za-z0-9]{30,}", "xai-"),
-    _make_shape("Perplexity key", r"pplx-[A-Za-z0-9]{30,}", "pplx-"),
-    _make_shape("Replicate token", r"r8_[A-Za-z0-9]{30,}", "r8_"),
     _make_shape("Fireworks key", r"fw_[A-Za-z0-9]{20,}", "fw_", has_a_digit),
-    _make_shape("Cerebras key", r"csk-[A-Za-z0-9]{30,}", "csk-"),
-    _make_shape("NVIDIA key", r"nvapi-[A-Za-z0-9_-]{40,}", "nvapi-"),
     _make_shape("Tavily key", r"tvly-[A-Za-z0-9-]{20,}", "tvly-", looks_random(16)),
-    _make_shape("LangSmith key", r"lsv2_(?:pt|sk)_[A-Za-z0-9]{20,}[A-Za-z0-9_]*", "lsv2_"),
-    _make_shape("Databricks token", r"dapi[0-9a-f]{32}(?![0-9A-Za-z])", "dapi"),
     _make_shape("DigitalOcean token", r"do[opr]_v1_[0-9a-f]{40,}", "_v1_"),
-    _make_shape("npm token", r"npm_[A-Za-z0-9]{36,}", "npm_"),
     _make_shape("PyPI token", r"pypi-[A-Za-z0-9_-]{50,}", "pypi-", looks_random(16)),
-    _make_shape("Docker token", r"dckr_pat_[A-Za-z0-9_-]{20,}", "dckr_pat_"),
     _make_shape("SendGrid key", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}", "sg."),
     _make_shape("Telegram token", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}", ":aa"),
     _make_shape("Vault token", r"hv[sbr]\.[A-Za-z0-9_-]{24,}", "hvs. hvb. hvr.", has_a_digit),
     _make_shape("Shopify token", r"shp(?:at|ss|ca|pa)_[0-9a-fA-F]{32,}", "shpat_ shpss_ shpca_ shppa_"),
     _make_shape("Linear or Notion key", r"(?:lin_api_|ntn_)[A-Za-z0-9]{30,}", "lin_api_ ntn_"),
-    _make_shape("age key", r"AGE-SECRET-KEY-1[0-9A-Z]{50,}", "age-secret-key-1"),
     _make_shape(
         "private key",
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -274,7 +279,6 @@ SHAPES: Final = (
         lambda match: not PLACEHOLDER.search(match["secret"]),
         whole=True,
     ),
-    _make_shape("JSON web token", r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*", "eyj"),
     _make_shape(
         "password in a URL",
         r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}:(?:\\?/){2}[^\s/@:\"'\\<>]{0,64}"
@@ -332,8 +336,6 @@ EMAIL: Final = Shape(
 VARIABLE: Final = "TOOLREEL_SECRETS"
 """The environment variable with the path of the rules file."""
 
-_KEYS: Final = ("allow", "emails", "patterns", "variables")
-
 
 @dataclass(frozen=True, slots=True)
 class SecretRules:
@@ -372,43 +374,26 @@ def read_rules(path: Path, _changed: int = 0) -> SecretRules:
     :param _changed: the time of its last change, which makes the cache read an edited file again
     :raises SecretRulesError: if it cannot be read or used; names the key
     """
-    try:
-        tree = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise SecretRulesError(f"{path} (named by --secrets or {VARIABLE}): {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SecretRulesError(f"{path}: not TOML: {error}") from None
-    for key in tree:
-        if key not in _KEYS:
-            raise SecretRulesError(f"{path}: {key!r} is no setting; there are {', '.join(_KEYS)}")
-    emails = tree.get("emails", False)
-    if not isinstance(emails, bool):
-        raise SecretRulesError(f"{path}: emails: expected true or false")
-    patterns = tree.get("patterns", {})
-    if not isinstance(patterns, dict):
-        raise SecretRulesError(f'{path}: patterns: expected a table of "name" = "regular expression"')
-    own = tuple(_custom_shape(kind, pattern, path) for kind, pattern in patterns.items())
-    return SecretRules(
-        _read_texts(tree, "allow", path),
-        _read_texts(tree, "variables", path),
-        (*own, *SHAPES, *([EMAIL] * emails)),
-    )
+    missing = f"is missing (named by --secrets or {VARIABLE})"
+    return read_toml(str(path), read_file(path, SecretRulesError, missing), _rules_of, SecretRulesError)
 
 
-def _custom_shape(kind: str, pattern: object, path: Path) -> Shape:
+def _rules_of(tree: Mapping[str, Any]) -> SecretRules:
+    table = Table.of(tree).only("allow", "emails", "patterns", "variables")
+    allowed = table.names("allow")
+    if not all(text.strip("*") for text in allowed):
+        raise table.complaint("allows every text", "allow")
+    patterns = table.table("patterns")
+    own = [_custom_shape(kind, patterns) for kind in patterns.values]
+    emails = [EMAIL] * table.switch("emails", False)
+    return SecretRules(allowed, table.names("variables"), (*own, *SHAPES, *emails))
+
+
+def _custom_shape(kind: str, patterns: Table) -> Shape:
     try:
-        compiled = re.compile(pattern) if isinstance(pattern, str) else None
+        compiled = re.compile(patterns.text(kind))
     except re.error as error:
-        raise SecretRulesError(f"{path}: patterns.{kind}: not a regular expression: {error}") from None
-    if compiled is None or compiled.search(""):
-        raise SecretRulesError(
-            f"{path}: patterns.{kind}: expected a regular expression that fits no empty text"
-        )
+        raise patterns.complaint(f"not a regular expression: {error}", kind) from None
+    if compiled.search(""):
+        raise patterns.complaint("expected a regular expression that fits no empty text", kind)
     return Shape(kind, compiled, ())
-
-
-def _read_texts(tree: Mapping[str, Any], key: str, path: Path) -> tuple[str, ...]:
-    value = tree.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(item, str) and item.strip("*") for item in value):
-        raise SecretRulesError(f"{path}: {key}: expected a list of texts")
-    return tuple(value)

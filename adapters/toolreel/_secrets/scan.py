@@ -2,15 +2,15 @@
 
 Secrets are found by patterns (:mod:`toolreel._secrets.rules`) and by known values
 (:mod:`toolreel._secrets.known_values`), unless the project allows them
-(:mod:`toolreel._secrets.rules`). A report has the line and a redacted excerpt, never the secret
-itself.
+(:mod:`toolreel._secrets.rules`). A report has the line, never the secret itself.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Collection, Iterable, Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Final, TypeAlias
 
 from toolreel._internal import SecretFound
@@ -18,12 +18,11 @@ from toolreel._secrets.known_values import spellings
 from toolreel._secrets.rules import SecretRules, names_a_secret, rules_in, shaped
 from toolreel._secrets.scrubbing import as_ascii, put_together, readings
 from toolreel_core._conversation import Blob
-from toolreel_core._jsontext import Json, canonical, quote, read
+from toolreel_core._jsontext import Json, canonical, read
 from toolreel_core._lazy_pattern import lazy_pattern
 
 BLOB: Final = lazy_pattern(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/]*={0,2}")
 """An image, audio or a file: only known values are looked for in it."""
-_EXCERPT: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,79 +33,60 @@ class Leak:
     """The name of a pattern, or ``value of NAME`` for a known value."""
     line: int
     """The line in which it starts, counted from 1."""
-    excerpt: str
-    """The text before it in that line, shortened, with all secrets redacted."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Span:
-    """The position of a secret."""
-
-    start: int
-    end: int
-    secret: int
-    """Start of the secret itself, after a marker such as ``Bearer``."""
-    kind: str
+_Span: TypeAlias = tuple[int, int, int, str]
+"""Start and end of a match, the start of the secret in it, such as after ``Bearer``, and its kind."""
 
 
 def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None) -> tuple[Leak, ...]:
     """All secrets in a text, in order.
 
     >>> leaks("key: sk-abcdefghij0123456789", {})
-    (Leak(kind='API key', line=1, excerpt='key: [API key]'),)
+    (Leak(kind='API key', line=1),)
 
     :param known: secret values by their names, as from :func:`known_secrets`
     :param rules: by default, those in the file named by ``TOOLREEL_SECRETS``
     """
-    return tuple(_leaks_at(text, _secret_spans(text, known, rules)))
+    return tuple(leak for _, leak in _leaks_among([("", text)], known, rules))
 
 
 def secrets_in(text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The kind and the text of each secret, in order to redact them."""
-    for span in _secret_spans(text, known):
-        yield span.kind, text[span.secret : span.end]
+    for _, end, start, kind in _secret_spans(text, *narrowed([text], known, rules_in())):
+        yield kind, text[start:end]
 
 
-def _secret_spans(text: str, known: Mapping[str, str], rules: SecretRules | None = None) -> list[_Span]:
+def _leaks_among(
+    texts: Sequence[tuple[str, str]], known: Mapping[str, str], rules: SecretRules | None
+) -> Iterator[tuple[str, Leak]]:
+    known, rules = narrowed([text for _, text in texts], known, rules_in() if rules is None else rules)
+    for place, text in texts if known or rules.shapes else ():
+        for start, _, _, kind in _secret_spans(text, known, rules):
+            yield place, Leak(kind, text.count("\n", 0, start) + 1)
+
+
+def _secret_spans(text: str, known: Mapping[str, str], rules: SecretRules) -> list[_Span]:
     """The positions of secrets; overlapping ones are merged under the kind of the first."""
-    rules = rules_in() if rules is None else rules
-    # Patterns match Base64 by chance, and take long for megabytes of it.
-    shapes = () if BLOB.fullmatch(text) else shaped(text, rules.shapes)
-    every = [*(_Span(*found) for found in shapes), *_known_spans(text, known)]
-    found = [span for span in every if not rules.allows(text[span.secret : span.end])]
-    found.sort(key=lambda span: span.start)  # stable, so the most specific pattern comes first
-    return _merge_spans(found)
-
-
-def _merge_spans(found: Iterable[_Span]) -> list[_Span]:
+    every = [*([] if BLOB.fullmatch(text) else shaped(text, rules.shapes)), *_known_spans(text, known)]
+    every.sort(key=itemgetter(0))  # stable, so the most specific pattern comes first
     spans: list[_Span] = []
-    for span in found:
-        if spans and span.start < spans[-1].end:
-            last = spans[-1]
-            spans[-1] = _Span(last.start, max(span.end, last.end), last.secret, last.kind)
+    for start, end, secret, kind in every:
+        if rules.allows(text[secret:end]):
+            continue
+        if spans and start < spans[-1][1]:
+            first = spans[-1]
+            spans[-1] = (first[0], max(end, first[1]), first[2], first[3])
         else:
-            spans.append(span)
+            spans.append((start, end, secret, kind))
     return spans
 
 
 def _known_spans(text: str, known: Mapping[str, str]) -> Iterator[_Span]:
     for name, value in known.items():
         for written in spellings(value.strip()) if value.strip() else ():
-            at = text.find(written)
-            while at >= 0:
-                yield _Span(at, at + len(written), at, f"value of {name}")
-                at = text.find(written, at + len(written))
-
-
-def _leaks_at(text: str, spans: list[_Span]) -> Iterator[Leak]:
-    line, before, here = 1, "", 0
-    for span in spans:
-        between = text[here : span.start]
-        line += between.count("\n")
-        before = (before + between).rpartition("\n")[2]
-        yield Leak(span.kind, line, f"{before[-_EXCERPT:]}[{span.kind}]")
-        line += text.count("\n", span.start, span.end)
-        before, here = before + f"[{span.kind}]", span.end
+            for found in re.finditer(re.escape(written), text):
+                yield found.start(), found.end(), found.start(), f"value of {name}"
 
 
 def narrowed(
@@ -123,8 +103,8 @@ def narrowed(
         for name, value in known.items()
         if value.strip() and any(spelling in whole for spelling in spellings(value.strip()))
     }
-    if "data:" in whole:  # patterns match Base64 by chance, and take long for megabytes of it
-        whole = "\n".join(text for text in texts if not BLOB.fullmatch(text))
+    # Patterns match Base64 by chance, and take long for megabytes of it.
+    whole = "\n".join(text for text in texts if not BLOB.fullmatch(text))
     lowered = whole.lower()
     # No shape of ours asks for more than that a word ends at its end, so what matches in a text also matches
     # where others stand around it; the patterns of a project may ask for anything, and have no hint.
@@ -141,70 +121,6 @@ def narrowed(
 # Texts are decoded first: JSON strings without escapes, JSON inside JSON strings (such as arguments of
 # calls), the concatenated texts of a stream, packed bodies, UTF-16. A value named like a secret is scanned
 # with its name.
-
-
-class SharedBeginnings:
-    """Remembers the last body of a conversation, and finds the common prefix of the next one.
-
-    Each request repeats its history, so scanning all bodies completely takes quadratic time. Two canonical
-    bodies with a common prefix have the same messages in it; without them, a body is still JSON.
-    """
-
-    def __init__(self) -> None:
-        self._last = b""
-        """The last body up to the end of its last message."""
-        self._start_of_messages = 0
-        """Offset of its first message."""
-        self._ends: list[int] = []
-        """Offsets of the ends of its messages."""
-
-    def without(self, body: bytes) -> tuple[bytes, int]:
-        """The body without the messages that it shares with the last one, and their number.
-
-        The result is canonical JSON if and only if the whole body is.
-        """
-        same = self._shared_messages(body)
-        end = self._ends[same - 1] if same else 0
-        after = body[end : end + 1]
-        # Any other byte means that the prefix ends inside a message.
-        if not same or after not in {b",", b"]"}:
-            return body, 0
-        return body[: self._start_of_messages] + body[end + (after == b",") :], same
-
-    def learn(self, body: bytes, same: int, tree: Mapping[str, Json], new: list[Json]) -> None:
-        """Remember a body that is canonical JSON.
-
-        :param same: number of messages that :meth:`without` removed
-        :param tree: the body without them, parsed
-        :param new: the messages in ``tree``
-        """
-        if not same:
-            self._start_of_messages = _start_of_messages(tree)
-        self._ends[same:] = []
-        at = self._ends[-1] + 1 if same else self._start_of_messages
-        for message in new:
-            at += len(canonical(message).encode())
-            self._ends.append(at)
-            at += 1
-        self._last = body[: self._ends[-1]]
-
-    def _shared_messages(self, body: bytes) -> int:
-        """The number of messages at the beginning that both bodies share."""
-        ends, last = self._ends, self._last
-        if body.startswith(last):
-            return len(ends)
-        # Bisection: if the first n messages agree, so do all fewer.
-        return bisect_left(range(len(ends)), True, key=lambda n: body[: ends[n]] != last[: ends[n]])
-
-
-def _start_of_messages(tree: Mapping[str, Json]) -> int:
-    """The offset of the first message in the canonical text of a tree, in bytes."""
-    before = 1
-    for key, value in tree.items():
-        if key == "messages":
-            break
-        before += len(f"{quote(key)}:{canonical(value)},".encode())
-    return before + len('"messages":[')
 
 
 _NESTED: Final = 4
@@ -236,13 +152,15 @@ def line_texts(line: str) -> Iterator[tuple[str, str]]:
             pass
 
 
-def tree_texts(tree: Json) -> Iterator[tuple[str, str]]:
-    """The texts of a value that a line of a journal will be.
+def tree_texts(tree: Json, place: str = "") -> list[tuple[str, str]]:
+    """The texts of a value; JSON in them is not parsed.
 
-    >>> [*tree_texts({"a": (1, "hi")})]
+    >>> tree_texts({"a": (1, "hi")})
     [('(a key)', 'a'), ('a[0]', '1'), ('a[1]', 'hi')]
     """
-    yield from _texts_in_value("", tree)
+    found: _Found = []
+    _add_leaves(found, place, tree, 0)
+    return found
 
 
 def leaks_at(
@@ -255,12 +173,7 @@ def leaks_at(
 
     :param seen: texts scanned before, which are skipped; new ones are added
     """
-    found = [*unseen(texts, set() if seen is None else seen)]
-    known, rules = narrowed([text for _, text in found], known, rules_in() if rules is None else rules)
-    if known or rules.shapes:
-        for place, text in found:
-            for leak in leaks(text, known, rules):
-                yield place, leak
+    yield from _leaks_among([*unseen(texts, set() if seen is None else seen)], known, rules)
 
 
 def unseen(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[tuple[str, str]]:
@@ -304,25 +217,6 @@ def refuse_secrets_in_blobs(blobs: Iterable[Blob], known: Mapping[str, str], whe
                 )
 
 
-def request_texts(place: str, body: bytes, beginnings: SharedBeginnings) -> Iterator[tuple[str, str]]:
-    """The texts of the body of a request.
-
-    :param beginnings: of the requests before; messages that they share are left out
-    """
-    short, same = beginnings.without(body)
-    text = short.decode("utf-8", "replace")
-    tree = read(text).value_or(None)
-    messages = tree.get("messages") if isinstance(tree, dict) else None
-    if not isinstance(tree, dict) or not isinstance(messages, list) or canonical(tree) != text:
-        yield from body_texts(place, body)
-        return
-    if messages or same:
-        beginnings.learn(body, same, tree, messages)
-    for index, message in enumerate(messages, same):
-        yield from _texts_in_value(f"{place}.messages[{index}]", message)
-    yield from _texts_in_value(place, {key: value for key, value in tree.items() if key != "messages"})
-
-
 _Found: TypeAlias = list[tuple[str, str]]
 """Texts with their places. The walk adds to one list: generators in each other cost more than it does."""
 
@@ -331,13 +225,6 @@ def _texts_in_json(place: str, text: str, nested: int = 1) -> _Found:
     """The strings in JSON text, and the text itself unless it is canonical JSON."""
     found: _Found = []
     _add_text(found, place, text, nested)
-    return found
-
-
-def _texts_in_value(place: str, value: Json) -> _Found:
-    """The strings in a value; JSON in them is not parsed."""
-    found: _Found = []
-    _add_leaves(found, place, value, 0)
     return found
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel.cassette import _serializer
-    from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
+    from toolreel.cassette._bodies import ConversationBodies
+    from toolreel.cassette._httpx2 import Httpx2Transport
     from toolreel.cassette._lookup import (
         ABSENT,
         RERECORD,
         Change,
-        RequestKey,
         Unplayed,
         canonical_body,
         changes,
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         drift,
         endpoint,
         first_change,
+        request_key,
         varying,
     )
     from toolreel.cassette._open_cassette import Recording
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
         serialize,
     )
     from toolreel.cassette._stock_vcrpy import (
-        Exported,
-        Imported,
+        Converted,
         export_cassette,
         import_cassette,
         looks_like_stock,
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     )
     from toolreel.cassette._transports import (
         MODES,
-        AsyncCassetteTransport,
         CassetteTransport,
         Mode,
         Session,
@@ -64,14 +63,14 @@ if TYPE_CHECKING:
     from toolreel.cassette._vary import PAIRS, Vary, distinct, put_through, rule_of, stored, varied
     from toolreel.cassette._yaml import dump_yaml, load_yaml
 else:
+    from toolreel._internal import MissingExtra
     from toolreel_core._lazy_names import face
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("record"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [
-    "Exported",
-    "Imported",
+    "Converted",
     "Mode",
     "Session",
     "Vary",

@@ -40,15 +40,16 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import takewhile
 from typing import Any, Final, TypeVar
 
 from toolreel._internal import CassetteError
-from toolreel._secrets import SharedBeginnings
 from toolreel_core._conversation import Rope
-from toolreel_core._jsontext import Json, canonical, chain, digest, quote, read
+from toolreel_core._jsontext import Json, canonical, chain, digest, items_of, quote, read
 
 _SHORTEST: Final = 256
 """Minimum characters of Base64 that is not written where it stands."""
@@ -106,26 +107,76 @@ def resolved(interactions: object, blobs: object) -> None:
     """
     if not isinstance(blobs, dict):
         raise CassetteError("blobs: expected a mapping of digests to !!binary")
-    texts: dict[str, str] = {}
     for name, data in blobs.items():
         if not isinstance(data, bytes) or f"sha256:{sha256(data).hexdigest()}" != name:
             raise CassetteError(f"blobs: the bytes of {name} are not those that were recorded: record again")
-        texts[name] = b64encode(data).decode()
-    seen: set[int] = set()
-    pending: list[Any] = [interactions]
-    while pending:
-        tree = pending.pop()
-        if not isinstance(tree, (dict, list)) or id(tree) in seen:  # an alias is the same object
+    texts = {name: b64encode(data).decode() for name, data in blobs.items()}
+    _resolve(interactions, texts, set())
+
+
+def _resolve(tree: Any, texts: Mapping[str, str], seen: set[int]) -> None:
+    if not isinstance(tree, (dict, list)) or id(tree) in seen:  # an alias is the same object
+        return
+    seen.add(id(tree))
+    for key, item in [*(tree.items() if isinstance(tree, dict) else enumerate(tree))]:
+        if not isinstance(item, Mention):
+            _resolve(item, texts, seen)
             continue
-        seen.add(id(tree))
-        for key, item in [*(tree.items() if isinstance(tree, dict) else enumerate(tree))]:
-            if not isinstance(item, Mention):
-                pending.append(item)
-                continue
-            found = _MENTION.fullmatch(item)
-            if found is None or found[2] not in texts:
-                raise CassetteError(f"blobs: {item[:100]!r} is mentioned and not there: record again")
-            tree[key] = found[1] + texts[found[2]]
+        found = _MENTION.fullmatch(item)
+        if found is None or found[2] not in texts:
+            raise CassetteError(f"blobs: {item[:100]!r} is mentioned and not there: record again")
+        tree[key] = found[1] + texts[found[2]]
+
+
+_MAX_DEPTH: Final = 64
+"""Maximum levels of a tree; YAML adds its own, and nobody reads a body that nests deeper."""
+
+
+class ConversationBodies:
+    """Reads the bodies of requests, each without the messages that it shares with the last one.
+
+    Each request repeats its history, so reading all bodies completely takes quadratic time. Two canonical
+    bodies with a common prefix have the same messages in it; without them, a body is still JSON.
+    """
+
+    def __init__(self) -> None:
+        self._last = b""
+        """The last body up to the end of its last message."""
+        self._ends: list[int] = []
+        """The offset of its first message, and those of the ends of all of them."""
+
+    def read(self, body: bytes) -> tuple[dict[str, Json], int] | None:
+        """The tree of a body without the messages that it shares with the last one, and their number.
+
+        ``None`` for a body that is not canonical JSON with messages.
+        """
+        # Bisection: if the first n messages agree, so do all fewer.
+        same = bisect_left(self._ends, True, key=lambda end: not body.startswith(self._last[:end])) - 1
+        end = self._ends[same] if same > 0 else 0
+        after = body[end : end + 1]
+        if same <= 0 or after not in {b",", b"]"}:  # any other byte: the prefix ends inside a message
+            same, short = 0, body
+        else:
+            short = body[: self._ends[0]] + body[end + (after == b",") :]
+        try:
+            text = short.decode()
+        except UnicodeDecodeError:
+            return None
+        tree = read(text, max_depth=_MAX_DEPTH).value_or(None)
+        messages = tree.get("messages") if isinstance(tree, dict) else None
+        if not isinstance(tree, dict) or not isinstance(messages, list) or canonical(tree) != text:
+            return None
+        if not same and (not messages or isinstance(messages[0], list)):
+            return None
+        if not same:
+            before = dict(takewhile(lambda item: item[0] != "messages", tree.items()))
+            self._ends = [len(canonical(before).encode()) - 1 + bool(before) + len('"messages":[')]
+        del self._ends[same + 1 :]
+        for message in messages:
+            comma = len(self._ends) > 1
+            self._ends.append(self._ends[-1] + comma + len(canonical(message).encode()))
+        self._last = body[: self._ends[-1]]
+        return tree, same
 
 
 @dataclass(slots=True, eq=False)
@@ -205,8 +256,6 @@ def _message_rope(folded: Sequence[Json], known: dict[int, Rope]) -> Rope:
 
 
 _T = TypeVar("_T")
-_MAX_DEPTH: Final = 64
-"""Maximum levels of a tree; YAML adds its own, and nobody reads a body that nests deeper."""
 _WORTH_AN_ALIAS: Final = 60
 """Minimum characters of a repeated value that is written as an alias."""
 
@@ -218,7 +267,7 @@ class BodyWriter:
         self.blobs: dict[str, bytes] = {}
         """The images, audio and files of all requests, by digest."""
         self._tree: Final = _MessageNode(None, None, "", 0)
-        self._beginnings = SharedBeginnings()
+        self._bodies: Final = ConversationBodies()
         self._last = self._tree
         self._ends: dict[int, _MessageNode] = {}
         self._requests: list[dict[str, Any]] = []
@@ -227,23 +276,16 @@ class BodyWriter:
 
     def announce(self, body: bytes) -> None:
         """Add the next body."""
-        rest, same = self._beginnings.without(body)
-        form = body_form(rest)
-        if same and "json" not in form:
-            form, same = body_form(body), 0
-        tree = form.get("json")
-        messages = tree.get("messages") if isinstance(tree, dict) else None
-        if isinstance(messages, list) and (messages or same):
-            if not same and isinstance(messages[0], list):
-                form = {"text": body.decode()}  # else it would be read as a list that continues another
-            else:
-                self._beginnings.learn(body, same, form["json"], messages)
-                short = [_without_blobs(message, self.blobs) for message in messages]
-                self._last = self._last.first(same).add(short)
-                self._ends[len(self._requests)] = self._last
-                # The tree keeps each message once; this copy would be one of many.
-                form["json"]["messages"] = None
-        self._requests.append(form)
+        found = self._bodies.read(body)
+        if found is None:
+            self._requests.append(_form_alone(body))
+            return
+        tree, same = found
+        short = [_without_blobs(message, self.blobs) for message in items_of(tree, "messages")]
+        self._last = self._last.first(same).add(short)
+        self._ends[len(self._requests)] = self._last
+        # The tree of lists keeps each message once; this copy would be one of many.
+        self._requests.append({"json": {**tree, "messages": None}})
 
     def request(self, index: int) -> dict[str, Any]:
         """The value of ``body`` for the request with this index."""
@@ -283,8 +325,6 @@ class BodyReader:
 
     def __init__(self) -> None:
         self._known: dict[int, Rope] = {}
-        self._texts: dict[int, str] = {}
-        """Texts by ``id`` of a list or mapping in the file; aliases are the same object."""
 
     def request(self, stored: Mapping[str, Any], place: str) -> tuple[bytes, ...]:
         """The request body in a ``body`` mapping of one key; that of a conversation in pieces.
@@ -325,17 +365,19 @@ class BodyReader:
             if key == "messages":
                 members = after
             else:
-                members.append(f"{quote(key)}:{self._text(value)}")
+                members.append(f"{quote(key)}:{canonical(value)}")
         head = "{" + "".join(f"{member}," for member in before) + '"messages":['
         foot = "]" + "".join(f",{member}" for member in after) + "}"
         return head.encode(), *_message_rope(tree["messages"], self._known).pieces(), foot.encode()
 
-    def _text(self, value: Json) -> str:
-        if not isinstance(value, (list, dict)):
-            return canonical(value)
-        if id(value) not in self._texts:
-            self._texts[id(value)] = canonical(value)
-        return self._texts[id(value)]
+
+def _form_alone(body: bytes) -> dict[str, Any]:
+    """The value of ``body`` for a request that continues no conversation."""
+    match body_form(body):
+        case {"json": {"messages": [[*_], *_]}}:  # would be read as a list that continues another
+            return {"text": body.decode()}
+        case form:
+            return form
 
 
 def body_form(body: bytes) -> dict[str, Any]:

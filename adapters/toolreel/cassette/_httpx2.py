@@ -12,14 +12,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
-from typing import cast
+from typing import Any, cast
+
+import httpx
 
 from toolreel._internal import MissingExtra
-
-try:
-    import httpx
-except ImportError:
-    raise MissingExtra.of("http", "httpx") from None
 
 try:
     import httpx2
@@ -27,69 +24,53 @@ except ImportError:
     raise MissingExtra.of("httpx2", "httpx2") from None
 
 
-class Httpx2Transport(httpx2.BaseTransport):
-    """Offers an httpx transport to an ``httpx2.Client``."""
+class Httpx2Transport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
+    """Offers an httpx transport to an ``httpx2.Client``, an async one to an ``httpx2.AsyncClient``."""
 
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self._inner = inner
+    def __init__(self, inner: httpx.BaseTransport | httpx.AsyncBaseTransport) -> None:
+        self._inner: Any = inner
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """The response of the inner transport; its exceptions become those of httpx2 with the same name."""
         request.read()
         with _errors_of_httpx2():
-            response = self._inner.handle_request(_to_httpx_request(request))
-        return _to_httpx2_response(response, _Stream(response))
-
-    def close(self) -> None:
-        """Close the inner transport."""
-        self._inner.close()
-
-
-class AsyncHttpx2Transport(httpx2.AsyncBaseTransport):
-    """Offers an httpx transport to an ``httpx2.AsyncClient``."""
-
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
-        self._inner = inner
+            return _to_httpx2_response(self._inner.handle_request(_to_httpx_request(request)))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """The response of the inner transport; its exceptions become those of httpx2 with the same name."""
         await request.aread()
         with _errors_of_httpx2():
-            response = await self._inner.handle_async_request(_to_httpx_request(request))
-        return _to_httpx2_response(response, _AsyncStream(response))
+            return _to_httpx2_response(await self._inner.handle_async_request(_to_httpx_request(request)))
+
+    def close(self) -> None:
+        """Close the inner transport."""
+        self._inner.close()
 
     async def aclose(self) -> None:
         """Close the inner transport."""
         await self._inner.aclose()
 
 
-class _Stream(httpx2.SyncByteStream):
+class _Stream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
     """The body of a response, as it arrives."""
 
     def __init__(self, response: httpx.Response) -> None:
-        self._to_httpx2_response = response
+        self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
         with _errors_of_httpx2():
-            yield from cast("httpx.SyncByteStream", self._to_httpx2_response.stream)
-
-    def close(self) -> None:
-        self._to_httpx2_response.close()
-
-
-class _AsyncStream(httpx2.AsyncByteStream):
-    """The async version of :class:`_Stream`."""
-
-    def __init__(self, response: httpx.Response) -> None:
-        self._to_httpx2_response = response
+            yield from cast("httpx.SyncByteStream", self._response.stream)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with _errors_of_httpx2():
-            async for chunk in cast("httpx.AsyncByteStream", self._to_httpx2_response.stream):
+            async for chunk in cast("httpx.AsyncByteStream", self._response.stream):
                 yield chunk
 
+    def close(self) -> None:
+        self._response.close()
+
     async def aclose(self) -> None:
-        await self._to_httpx2_response.aclose()
+        await self._response.aclose()
 
 
 def _to_httpx_request(request: httpx2.Request) -> httpx.Request:
@@ -102,11 +83,11 @@ def _to_httpx_request(request: httpx2.Request) -> httpx.Request:
     )
 
 
-def _to_httpx2_response(response: httpx.Response, stream: _Stream | _AsyncStream) -> httpx2.Response:
+def _to_httpx2_response(response: httpx.Response) -> httpx2.Response:
     return httpx2.Response(
         response.status_code,
         headers=response.headers.raw,
-        stream=stream,
+        stream=_Stream(response),
         extensions=dict(response.extensions),
     )
 

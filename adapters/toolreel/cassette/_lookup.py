@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from functools import lru_cache
 from hashlib import sha256
 from itertools import islice, zip_longest
 from re import Match
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._secrets import scrubbed_url
@@ -77,12 +77,29 @@ def changes(old: Json, new: Json, place: str = "") -> Iterator[Change]:
     >>> [change.place for change in changes({"a": 1, "b": [1, 2]}, {"a": 2, "b": [1]})]
     ['a', 'b[1]']
     """
+    before: Mapping[Any, Json]
+    after: Mapping[Any, Json]
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        yield from _diff_members(old, new, place)
+        before, after = old, new
     elif isinstance(old, list) and isinstance(new, list):
-        yield from _diff_items(old, new, place)
-    elif (was := canonical(old)) != (now := canonical(new)):
-        yield Change(place, was, now)
+        before, after = dict(enumerate(old)), dict(enumerate(new))
+    else:
+        if (was := canonical(old)) != (now := canonical(new)):
+            yield Change(place, was, now)
+        return
+    alike = True  # the order of keys is reported only where nothing else differs
+    for key in [*after, *(key for key in before if key not in after)]:
+        inside = f"{place}.{key}" if place else f"{key}"
+        where = f"{place}[{key}]" if isinstance(key, int) else inside
+        if key in before and key in after:
+            found = changes(before[key], after[key], where)
+        else:
+            found = iter([Change(where, _text_at(before, key), _text_at(after, key))])
+        for change in found:
+            alike = False
+            yield change
+    if alike and [*before] != [*after]:
+        yield Change(f"{place} (order of keys)".strip(), canonical([*before]), canonical([*after]))
 
 
 def first_change(old: Json, new: Json, place: str = "") -> Change | None:
@@ -158,21 +175,9 @@ def _mask_varying(found: Match[str]) -> str:
     return found[0] if is_word else "<varies>"
 
 
-def agreement(one: bytes, other: bytes) -> int:
-    """The length of the common prefix of two bodies, in bytes.
-
-    >>> agreement(b"abcd", b"abxd")
-    2
-    """
-    # Bisection with slices: comparing bytes one by one in Python is far slower.
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+def _shared_prefix(one: Sequence[object], other: Sequence[object]) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (was, now) in pairs if was != now), min(len(one), len(other)))
 
 
 def difference(one: bytes, other: bytes) -> int:
@@ -181,43 +186,17 @@ def difference(one: bytes, other: bytes) -> int:
     >>> difference(b"abcde", b"abxxde")
     2
     """
-    common = agreement(one, other) + agreement(one[::-1], other[::-1])
+    common = _shared_prefix(one, other) + _shared_prefix(one[::-1], other[::-1])
     return max(len(one), len(other)) - min(common, len(one), len(other))
 
 
-def _diff_members(old: Mapping[str, Json], new: Mapping[str, Json], place: str) -> Iterator[Change]:
-    alike = True  # the order of keys is reported only where nothing else differs
-    for key in [*new, *(key for key in old if key not in new)]:
-        where = f"{place}.{key}" if place else key
-        if key not in old or key not in new:
-            alike = False
-            yield Change(where, _text_at(old, key), _text_at(new, key))
-            continue
-        for change in changes(old[key], new[key], where):
-            alike = False
-            yield change
-    if alike and [*old] != [*new]:
-        yield Change(f"{place} (order of keys)".strip(), canonical([*old]), canonical([*new]))
-
-
-def _text_at(value: Mapping[str, Json], key: str) -> str:
+def _text_at(value: Mapping[Any, Json], key: object) -> str:
     return canonical(value[key]) if key in value else ABSENT
-
-
-def _diff_items(old: list[Json], new: list[Json], place: str) -> Iterator[Change]:
-    for index, (was, now) in enumerate(zip(old, new, strict=False)):
-        yield from changes(was, now, f"{place}[{index}]")
-    shared = min(len(old), len(new))
-    for index, was in enumerate(old[shared:], shared):
-        yield Change(f"{place}[{index}]", canonical(was), ABSENT)
-    for index, now in enumerate(new[shared:], shared):
-        yield Change(f"{place}[{index}]", ABSENT, canonical(now))
 
 
 def clipped(old: str, new: str) -> tuple[str, str]:
     """Two texts, each shortened to a line around their first difference."""
-    # UTF-32 has four bytes for every character, so that bytes convert to characters.
-    start = max(0, agreement(old.encode("utf-32-le"), new.encode("utf-32-le")) // 4 - _BEFORE)
+    start = max(0, _shared_prefix(old, new) - _BEFORE)
     return _excerpt_around(old, start), _excerpt_around(new, start)
 
 
@@ -251,8 +230,8 @@ def _unified_diff(old: list[str], new: list[str]) -> Iterator[str]:
         yield "…"
 
 
-RequestKey: TypeAlias = tuple[str, tuple[bytes, ...]]
-"""Method and endpoint, and the body as it is compared, in pieces; how it is split does not matter."""
+RequestKey: TypeAlias = tuple[str, bytes]
+"""Method and endpoint, and the digest of the body as it is compared."""
 
 _CHAT: Final = "/chat/completions"
 _VERSION: Final = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?=/|$)")
@@ -299,22 +278,28 @@ def request_name(method: str, url: str) -> str:
     return f"{method.upper()} {endpoint(url)}"
 
 
+def request_key(name: str, pieces: Iterable[bytes]) -> RequestKey:
+    """What identifies a request; how its body is split does not matter."""
+    digest = sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return name, digest.digest()
+
+
 class Unplayed:
     """The requests of a recording, each of which is played once."""
 
-    def __init__(self, keys: Sequence[RequestKey]) -> None:
-        self._keys = keys
-        self._left: dict[int, None] = dict.fromkeys(range(len(keys)))
-        self._places: dict[tuple[str, bytes], list[int]] | None = None
-        """Where each request was recorded, by digest; made when a request comes out of order."""
+    def __init__(self, keys: Iterable[RequestKey]) -> None:
+        self._places: dict[RequestKey, list[int]] = {}
+        """Where each request was recorded."""
+        self._left: dict[int, None] = {}
+        for place, key in enumerate(keys):
+            self._places.setdefault(key, []).append(place)
+            self._left[place] = None
 
     def find(self, key: RequestKey) -> int | None:
         """The first unplayed place of a request; ``None`` if there is none."""
-        first = next(iter(self._left), None)
-        # Most sessions send requests in the recorded order.
-        if first is not None and _in_one_piece(self._keys[first]) == _in_one_piece(key):
-            return first
-        return next((place for place in self._places_of(key) if place in self._left), None)
+        return next((place for place in self._places.get(key, ()) if place in self._left), None)
 
     def play(self, place: int) -> None:
         """Mark a request as played."""
@@ -322,27 +307,12 @@ class Unplayed:
 
     def holds(self, key: RequestKey) -> bool:
         """Whether a request was recorded, played or not."""
-        return bool(self._places_of(key))
+        return key in self._places
 
     @property
     def left(self) -> tuple[int, ...]:
         """The unplayed places, counted from 0."""
         return tuple(self._left)
-
-    def _places_of(self, key: RequestKey) -> Sequence[int]:
-        if self._places is None:
-            self._places = {}
-            for place, recorded in enumerate(self._keys):
-                self._places.setdefault(_digest(recorded), []).append(place)
-        return self._places.get(_digest(key), ())
-
-
-def _in_one_piece(key: RequestKey) -> tuple[str, bytes]:
-    return key[0], b"".join(key[1])
-
-
-def _digest(key: RequestKey) -> tuple[str, bytes]:
-    return key[0], sha256(b"".join(key[1])).digest()
 
 
 RERECORD: Final = "If the change is meant, record the session again"

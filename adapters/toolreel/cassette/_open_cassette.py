@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import secrets
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -16,7 +15,7 @@ from threading import Event, RLock
 from typing import Final, Self
 from uuid import UUID
 
-from toolreel._internal import CassetteError, VaryError, log
+from toolreel._internal import CassetteError, log
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel._secrets import scrubbed, scrubbed_body, searched_for, secrets_sent
 from toolreel.cassette._lookup import (
@@ -25,6 +24,7 @@ from toolreel.cassette._lookup import (
     Unplayed,
     canonical_body,
     mismatch_text,
+    request_key,
     request_name,
 )
 from toolreel.cassette._serializer import Header, cassette_text, read_cassette, replace_file
@@ -43,7 +43,7 @@ from toolreel_core._errors import ReplayMismatch
 class Recording:
     """A cassette that is being replayed, recorded, or first replayed and then extended. Thread-safe.
 
-    Made by :meth:`load`, :meth:`blank` or :meth:`extended`. All three take ``vary``, rules for this session
+    Made by :meth:`load` or :meth:`blank`. Both take ``vary``, rules for this session
     besides those in the file, which have to fit a request of it, and ``shared``, rules that need not.
     """
 
@@ -64,14 +64,10 @@ class Recording:
         self._lock: Final = RLock()
         self.rules: Final = RulesInUse(distinct(header.vary, vary), shared)
         """What may vary in requests."""
-        try:
-            self._unplayed: Final = Unplayed([*map(self._recorded_key, exchanges)])
-        except VaryError as error:
-            raise VaryError(f"{path}: {error}") from None
+        self._unplayed: Final = Unplayed(map(self._recorded_key, exchanges))
         self.header = header
         """What the file says, with the time and the seed that this session has drawn."""
         self._ids: Final[Counter[str]] = Counter()
-        self._random: random.Random | None = None
         self.under_way: Final[dict[object, Callable[[], None]]] = {}
         """While recording: what to call for each exchange that the client has left at the end."""
         self.over: Final = Event()
@@ -106,19 +102,6 @@ class Recording:
             kept = read_cassette(Path(path))[0].vary
         return cls((), Header(vary=kept), path, vary, shared)
 
-    @classmethod
-    def extended(
-        cls, path: str | os.PathLike[str], vary: Sequence[Vary] = (), shared: Sequence[Vary] = ()
-    ) -> Self:
-        """The recording in a file, to be replayed and then extended; empty if there is no file.
-
-        :raises CassetteError: if the file exists, and is unreadable or invalid
-        """
-        if not os.path.lexists(path):
-            return cls.blank(path, vary, shared)
-        header, exchanges = read_cassette(Path(path))
-        return cls(exchanges, header, path, vary, shared)
-
     @property
     def now(self) -> datetime:
         """The time of the recording, in UTC and whole seconds; the same in each replay.
@@ -137,31 +120,15 @@ class Recording:
 
         :param name: ids of one name are numbered among themselves, so that tasks and threads that run at
             once, each with a name of its own, get the same ids in any order
-        :raises CassetteError: in a replay of a session that didn't ask for ids or random numbers
+        :raises CassetteError: in a replay of a session that didn't ask for ids
         """
         with self._lock:
-            seed = self._seed("new_id()")
+            if self.header.seed is None:
+                self._check_may_draw("new_id()")
+                self.header = replace(self.header, seed=secrets.randbelow(2**32))
             self._ids[name] += 1
-            material = f"{seed}:{self._ids[name]}:{name}"
+            material = f"{self.header.seed}:{self._ids[name]}:{name}"
         return str(UUID(bytes=sha256(material.encode()).digest()[:16], version=4))
-
-    @property
-    def random(self) -> random.Random:
-        """A generator of random numbers; a replay draws the same ones again, if it draws in the same order.
-
-        :raises CassetteError: in a replay of a session that didn't ask for ids or random numbers
-        """
-        with self._lock:
-            if self._random is None:
-                self._random = random.Random(self._seed("random"))  # noqa: S311 - repeatable, not secret
-            return self._random
-
-    def _seed(self, wanted: str) -> int:
-        if self.header.seed is None:
-            self._check_may_draw(wanted)
-            self.header = replace(self.header, seed=secrets.randbelow(2**32))
-        assert self.header.seed is not None  # noqa: S101 - drawn above
-        return self.header.seed
 
     def _check_may_draw(self, wanted: str) -> None:
         if self.replays:
@@ -208,8 +175,6 @@ class Recording:
 
         :raises ReplayMismatch: if exchanges are left, or nothing is to be recorded
         """
-        if not self.replays and not self.unplayed:
-            return None
         place = self._find_place(method, url, *body, take=True)
         if place is not None:
             return self._exchanges[place].answer
@@ -307,29 +272,21 @@ class Recording:
         :raises CassetteError: if the file cannot be written; the old file stays
         """
         if self.grown:
+            known = known_secrets_of(os.environ) if known_secrets is None else known_secrets
             try:
-                text = self.text(known_secrets)
+                with self._lock:
+                    text = cassette_text(self.header, self._exchanges, {**known, **self._sent})
             except CassetteError as error:
                 raise type(error)(f"{self.path}: {error}") from error
             replace_file(self.path, text.encode())
             log("cassette", "info", "cassette_saved", {"path": self.path})
         return self.grown
 
-    def text(self, known_secrets: Mapping[str, str] | None = None) -> str:
-        """The text that :meth:`save` writes, with the same parameters and errors."""
-        known = known_secrets_of(os.environ) if known_secrets is None else known_secrets
-        with self._lock:
-            return cassette_text(self.header, self._exchanges, {**known, **self._sent})
-
     def _recorded_key(self, exchange: Exchange) -> RequestKey:
-        name, pieces = request_name(exchange.method, exchange.url), exchange.pieces
-        if self.rules.all or len(pieces) == 1:
-            return self._key(name, self._compared_body(exchange.body))
-        return name, pieces  # of a conversation: canonical, and not joined, as requests share the pieces
-
-    def _key(self, name: str, compared: bytes) -> RequestKey:
-        # A body after rules shares no pieces: those of a long conversation would take quadratic memory.
-        return name, (sha256(compared).digest() if self.rules.all else compared,)
+        pieces = exchange.pieces
+        if self.rules.all or len(pieces) == 1:  # those of a conversation are canonical
+            pieces = (self._compared_body(exchange.body),)
+        return request_key(request_name(exchange.method, exchange.url), pieces)
 
     def _find_place(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
         """The place of the exchange for a request; ``take`` marks it as played in the same locked step."""
@@ -337,13 +294,13 @@ class Recording:
         with self._lock:
             if self.rules.all:
                 compared = self.rules.compared(b"".join(body))
-                place = self._unplayed.find(self._key(name, compared.body))
+                place = self._unplayed.find(request_key(name, [compared.body]))
                 if place is not None and take:
                     self.rules.count(compared)
             else:
-                place = self._unplayed.find((name, body))
+                place = self._unplayed.find(request_key(name, body))
                 if place is None:  # most bodies are canonical already, so parsing is the fallback
-                    place = self._unplayed.find((name, (canonical_body(b"".join(body)),)))
+                    place = self._unplayed.find(request_key(name, [canonical_body(b"".join(body))]))
             if place is not None and take:
                 self._unplayed.play(place)
             return place
@@ -355,7 +312,7 @@ class Recording:
             asked,
             self._exchanges,
             self.unplayed,
-            repeated=self._unplayed.holds(self._key(name, asked)),
+            repeated=self._unplayed.holds(request_key(name, [asked])),
             compared=self._compared_body,
         )
         mismatch = ReplayMismatch(f"{self.path}: {why}")

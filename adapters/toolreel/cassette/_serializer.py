@@ -13,23 +13,16 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from toolreel._internal import CassetteError, SecretFound, VaryError, check_version
-from toolreel._secrets import (
-    Leak,
-    SharedBeginnings,
-    body_texts,
-    leaks_at,
-    request_texts,
-    secrets_in,
-)
-from toolreel.cassette._bodies import BodyReader, BodyWriter, body_form, resolved
+from toolreel._secrets import Leak, body_texts, leaks_at, secrets_in, tree_texts
+from toolreel.cassette._bodies import BodyReader, BodyWriter, ConversationBodies, body_form, resolved
 from toolreel.cassette._stored_exchange import (
     CANCELLED,
     CLOSED,
@@ -41,8 +34,7 @@ from toolreel.cassette._stored_exchange import (
 )
 from toolreel.cassette._vary import Vary, rule_of, stored
 from toolreel.cassette._yaml import BLOB_TAG, dump_yaml, load_yaml
-
-KEYS: Final = ("vary", "now", "seed")
+from toolreel_core._jsontext import items_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,70 +49,92 @@ class Header:
         now: '2026-11-22T14:03:00+00:00'
         seed: 1804289383
 
-    A key that is not needed is left out. A session draws its time, and the seed of its ids and random
-    numbers, once; each replay gets the same.
+    A key that is not needed is left out. A session draws its time and the seed of its ids once; each replay
+    gets the same.
     """
 
     vary: tuple[Vary, ...] = ()
     now: datetime | None = None
     """With a time zone; ``None`` if the session didn't ask for it."""
     seed: int | None = None
-    """Of the ids and random numbers; ``None`` if the session didn't ask for any."""
+    """Of the ids; ``None`` if the session didn't ask for any."""
 
     @property
     def stored(self) -> dict[str, Any]:
         """The keys that go into the file."""
-        return {
-            **({"vary": [stored(rule) for rule in self.vary]} if self.vary else {}),
-            **({} if self.now is None else {"now": self.now.isoformat()}),
-            **({} if self.seed is None else {"seed": self.seed}),
-        }
+        now = None if self.now is None else self.now.isoformat()
+        keys = {"vary": [stored(rule) for rule in self.vary] or None, "now": now, "seed": self.seed}
+        return {key: value for key, value in keys.items() if value is not None}
 
 
 def header_of(tree: Mapping[str, Any]) -> Header:
     """The header in the top mapping of a file.
 
     :raises VaryError: if a rule cannot be used; names its place
-    :raises CassetteError: if the time or the seed cannot
+    :raises CassetteError: if the time cannot
     """
-    return Header(_read_vary(tree.get("vary", [])), _read_now(tree), _seed(tree))
-
-
-def _read_vary(entries: object) -> tuple[Vary, ...]:
-    if not isinstance(entries, list):
-        raise VaryError("vary: expected a list of rules, each with at, pattern or becomes")
-    return tuple(rule_of(entry, f"vary[{n}]") for n, entry in enumerate(entries))
-
-
-def _read_now(tree: Mapping[str, Any]) -> datetime | None:
-    if "now" not in tree:
-        return None
-    try:
-        now = datetime.fromisoformat(tree["now"])
-    except (TypeError, ValueError):
-        now = None
-    if now is None or now.tzinfo is None:
-        raise CassetteError(
-            f"now: {tree['now']!r} is no time with a time zone in quotes, such as '2026-11-22T14:03:00+00:00'"
-        )
-    return now
-
-
-def _seed(tree: Mapping[str, Any]) -> int | None:
-    if "seed" not in tree:
-        return None
-    seed = tree["seed"]
-    if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise CassetteError(f"seed: {seed!r} is no whole number from 0 on")
-    return seed
+    now = None
+    if "now" in tree:
+        with suppress(ValueError):
+            now = datetime.fromisoformat(tree["now"])
+        if now is None or now.tzinfo is None:
+            raise CassetteError(
+                f"now: {tree['now']!r} is no time with a time zone, such as '2026-11-22T14:03:00+00:00'"
+            )
+    rules = tuple(rule_of(entry, f"vary[{n}]") for n, entry in enumerate(tree.get("vary", [])))
+    return Header(rules, now, tree.get("seed"))
 
 
 VERSION: Final = 1
 """The version of the format; a file of another one is rejected."""
 
 _VCR_VERSION: Final = 1
-_Kind = TypeVar("_Kind")
 _RERECORD: Final = "record the session again"
+
+_HEADERS: Final = {"*": [str]}
+_EXCHANGE: Final = {
+    "request": {"method": str, "uri": str, "headers": _HEADERS, "body?": dict},
+    "response?": {"status": {"code": int, "message": str}, "headers": _HEADERS, "body?": dict},
+    "error?": {"kind": str, "message": str},
+}
+_CASSETTE: Final = {
+    "toolreel": int,
+    "version": int,
+    "vary?": list,
+    "now?": str,
+    "seed?": int,
+    "interactions": [_EXCHANGE],
+    "blobs?": dict,
+}
+"""The shape of a file: types, lists of one shape, and mappings, in which a key with ``?`` may be missing and
+``*`` is any key."""
+_NAMES: Final[Mapping[type, str]] = {
+    str: "a text (in quotes)",
+    int: "a whole number",
+    list: "a list",
+    dict: "a mapping",
+}
+
+
+def _check_shape(value: object, shape: Any, place: str = "") -> None:
+    kind = shape if isinstance(shape, type) else type(shape)
+    where = place or "the top of the file"
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise CassetteError(f"{where}: expected {_NAMES[kind]}, found {type(value).__name__}: {_RERECORD}")
+    if isinstance(value, list) and isinstance(shape, list):
+        for number, item in enumerate(value, 1):
+            _check_shape(item, shape[0], f"interaction {number}" if place == "interactions" else place)
+    if not isinstance(value, dict) or not isinstance(shape, dict):
+        return
+    for key in shape:
+        if key not in value and not key.endswith("?") and key != "*":
+            raise CassetteError(f"{where}: the key {key!r} is missing: {_RERECORD}")
+    for key, item in value.items():
+        inner = shape.get(key, shape.get(f"{key}?", shape.get("*")))
+        if inner is None:
+            raise CassetteError(f"{where}: the key {key!r} is not known here: remove it, or {_RERECORD}")
+        between = "" if not place else "." if ":" in place else ": "
+        _check_shape(item, inner, f"{place}{between}{key}")
 
 
 def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
@@ -176,109 +190,43 @@ def document(text: str) -> tuple[Header, list[Exchange]]:
 
     :raises CassetteError: if the text is not one that :func:`serialize` can write
     """
-    tree: Mapping[str, Any] = _check_type(load_yaml(text), dict, "the top of the file")
+    tree: Any = load_yaml(text)
+    _check_shape(tree, dict)
     if "toolreel" not in tree:
         raise CassetteError(f"the key 'toolreel' is missing, so this is no cassette of toolreel: {_RERECORD}")
     check_version(tree["toolreel"], VERSION, "toolreel: a cassette", _RERECORD, CassetteError)
-    if tree.get("version") != _VCR_VERSION:
-        known = f"version {tree.get('version')!r} is not known, only {_VCR_VERSION}"
-        raise CassetteError(f"version: {known}: {_RERECORD}")
-    _check_mapping(tree, "the cassette", {"toolreel", "version", "interactions"}, (*KEYS, "blobs"))
+    check_version(tree.get("version"), _VCR_VERSION, "version: a cassette", _RERECORD, CassetteError)
+    _check_shape(tree, _CASSETTE)
     if "blobs" in tree or BLOB_TAG in text:
         resolved(tree["interactions"], tree.get("blobs", {}))
     reader = BodyReader()
-    entries = _check_type(tree["interactions"], list, "interactions")
-    return header_of(tree), [_read_exchange(entry, reader, n) for n, entry in enumerate(entries, 1)]
+    exchanges = [_read_exchange(entry, reader, n) for n, entry in enumerate(tree["interactions"], 1)]
+    return header_of(tree), exchanges
 
 
-def _read_exchange(entry: object, reader: BodyReader, number: int) -> Exchange:
-    place = f"interaction {number}"
-    parts = _check_mapping(entry, place, {"request"}, ("response", "error"))
-    request = _check_mapping(parts["request"], f"{place}: request", {"method", "uri", "headers"}, ("body",))
-    broke = _read_error(parts["error"], f"{place}: error") if "error" in parts else None
-    if "response" in parts:
-        answer: StoredResponse | Break = _read_response(parts["response"], broke, f"{place}: response")
+def _read_exchange(entry: Mapping[str, Any], reader: BodyReader, number: int) -> Exchange:
+    place, request = f"interaction {number}", entry["request"]
+    broke = Break(**entry["error"]) if "error" in entry else None
+    if broke and broke.kind not in (*KINDS, CLOSED, CANCELLED):
+        raise CassetteError(
+            f"{place}: error.kind: expected the name of an httpx.TransportError, found {broke.kind!r}: "
+            f"{_RERECORD}"
+        )
+    if "response" in entry:
+        answer: StoredResponse | Break = _read_response(entry["response"], broke, f"{place}: response.body")
     elif broke:
         answer = broke
     else:
         raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
-    pieces: tuple[bytes, ...] = ()
-    if "body" in request:
-        where = f"{place}: request.body"
-        pieces = reader.request(_check_type(request["body"], dict, where), where)
-    return Exchange(
-        number,
-        _check_type(request["method"], str, f"{place}: request.method"),
-        _check_type(request["uri"], str, f"{place}: request.uri"),
-        _read_headers(request["headers"], f"{place}: request.headers"),
-        pieces,
-        answer,
-    )
+    pieces = reader.request(request["body"], f"{place}: request.body") if "body" in request else ()
+    return Exchange(number, request["method"], request["uri"], request["headers"], pieces, answer)
 
 
-def _read_response(part: object, broke: Break | None, place: str) -> StoredResponse:
-    response = _check_mapping(part, place, {"status", "headers"}, ("body",))
-    status = _check_mapping(response["status"], f"{place}.status", {"code", "message"})
-    headers = _read_headers(response["headers"], f"{place}.headers")
-    body = b""
-    if "body" in response:
-        body = BodyReader.response(_check_type(response["body"], dict, f"{place}.body"), f"{place}.body")
-    return StoredResponse(
-        _check_type(status["code"], int, f"{place}.status.code"),
-        _check_type(status["message"], str, f"{place}.status.message"),
-        tuple((name, value) for name, values in headers.items() for value in values),
-        body,
-        broke,
-    )
-
-
-def _read_error(part: object, place: str) -> Break:
-    """The ``error`` of a failed exchange."""
-    error = _check_mapping(part, place, {"kind", "message"})
-    kind, message = (_check_type(error[key], str, f"{place}.{key}") for key in ("kind", "message"))
-    if kind not in (*KINDS, CLOSED, CANCELLED):
-        raise CassetteError(
-            f"{place}.kind: expected the name of an httpx.TransportError, found {kind!r}: {_RERECORD}"
-        )
-    return Break(kind, message)
-
-
-def _read_headers(headers: object, place: str) -> dict[str, list[str]]:
-    return {
-        name: [
-            _check_type(value, str, f"{place}.{name}")
-            for value in _check_type(values, list, f"{place}.{name}")
-        ]
-        for name, values in _check_type(headers, dict, place).items()
-    }
-
-
-def _check_mapping(
-    value: object, place: str, needed: set[str], optional: Iterable[str] = ()
-) -> dict[str, Any]:
-    """Check that a value is a mapping with these keys."""
-    mapping = _check_type(value, dict, place)
-    if mapping.keys() == needed:
-        return mapping
-    for key in sorted(needed - mapping.keys()):
-        raise CassetteError(f"{place}: the key {key!r} is missing: {_RERECORD}")
-    for key in sorted(mapping.keys() - needed - {*optional}):
-        raise CassetteError(f"{place}: the key {key!r} is not known here: remove it, or {_RERECORD}")
-    return mapping
-
-
-def _check_type(value: object, kind: type[_Kind], place: str) -> _Kind:
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise CassetteError(f"{place}: expected {_NAMES[kind]}, found {type(value).__name__}: {_RERECORD}")
-    return value
-
-
-_NAMES: Final[Mapping[type, str]] = {
-    str: "a text (in quotes)",
-    int: "a whole number",
-    list: "a list",
-    dict: "a mapping",
-}
+def _read_response(response: Mapping[str, Any], broke: Break | None, place: str) -> StoredResponse:
+    headers = ((name, value) for name, values in response["headers"].items() for value in values)
+    body = BodyReader.response(response["body"], place) if "body" in response else b""
+    status = response["status"]
+    return StoredResponse(status["code"], status["message"], tuple(headers), body, broke)
 
 
 # A cassette file, replaced atomically: the old one stays until the new one is on disk.
@@ -324,8 +272,7 @@ def cassette_text(
         raise SecretFound(f"vary: a rule holds a secret ({leak.kind}); nothing was written")
     for exchange, place, leak in leaks_in_exchanges(exchanges, known):
         raise SecretFound(
-            f"{exchange.name}: {place}, line {leak.line} holds a secret "
-            f"({leak.kind}): {leak.excerpt!r}; nothing was written. "
+            f"{exchange.name}: {place}, line {leak.line} holds a secret ({leak.kind}); nothing was written. "
             "Keep it out of the session and record again, or, if it is none, allow it by a rule "
             "(TOOLREEL_SECRETS)"
         )
@@ -337,33 +284,44 @@ def leaks_in_exchanges(
 ) -> Iterator[tuple[Exchange, str, Leak]]:
     """The secrets in exchanges, each with its place; what requests have in common is searched once."""
     seen: set[str] = set()
-    beginnings = SharedBeginnings()
+    bodies = ConversationBodies()
     for exchange in exchanges:
         answer = exchange.answer
-        texts = [*exchange.texts(), *request_texts("request.body", exchange.body, beginnings)]
+        texts = [*exchange.texts(), *_request_texts(exchange.body, bodies)]
         if isinstance(answer, StoredResponse):
             texts += body_texts("response.body", answer.body)
         for place, leak in leaks_at(texts, known, seen=seen):
             yield exchange, place, leak
 
 
+def _request_texts(body: bytes, bodies: ConversationBodies) -> Iterator[tuple[str, str]]:
+    """The texts of the body of a request, without the messages that it shares with the one before."""
+    found = bodies.read(body)
+    if found is None:
+        yield from body_texts("request.body", body)
+        return
+    tree, same = found
+    for index, message in enumerate(items_of(tree, "messages"), same):
+        yield from tree_texts(message, f"request.body.messages[{index}]")
+    yield from tree_texts({key: value for key, value in tree.items() if key != "messages"}, "request.body")
+
+
 def _with_masked_headers(exchanges: Sequence[Exchange], known: Mapping[str, str]) -> list[Exchange]:
     """Mask secrets in headers of responses, which no program needs to find its next step."""
+    masked = []
+    for one in exchanges:
+        if isinstance(answer := one.answer, StoredResponse):
+            headers = tuple((name, _without_secrets(name, value, known)) for name, value in answer.headers)
+            one = replace(one, answer=replace(answer, headers=headers))  # noqa: PLW2901
+        masked.append(one)
+    return masked
 
-    def masked(name: str, value: str) -> str:
-        line = f"{name}: {value}"
-        for _, secret in secrets_in(line, known):
-            line = line.replace(secret, "REDACTED")
-        return line.removeprefix(f"{name}: ")
 
-    def without_secrets(answer: StoredResponse) -> StoredResponse:
-        headers = tuple((name, masked(name, value)) for name, value in answer.headers)
-        return replace(answer, headers=headers)
-
-    return [
-        replace(one, answer=without_secrets(one.answer)) if isinstance(one.answer, StoredResponse) else one
-        for one in exchanges
-    ]
+def _without_secrets(name: str, value: str, known: Mapping[str, str]) -> str:
+    line = f"{name}: {value}"
+    for _, secret in secrets_in(line, known):
+        line = line.replace(secret, "REDACTED")
+    return line.removeprefix(f"{name}: ")
 
 
 def replace_file(path: Path, data: bytes) -> None:

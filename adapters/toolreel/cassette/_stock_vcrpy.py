@@ -20,27 +20,22 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from toolreel._internal import CassetteError, MissingExtra
-from toolreel._secrets import known_secrets, scrubbed_url
+from vcr.serializers import compat, yamlserializer
+
+from toolreel._internal import CassetteError
+from toolreel._secrets import known_secrets
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._serializer import Header, cassette_text, read_cassette, replace_file
 from toolreel.cassette._stored_exchange import REQUEST_HEADERS, Exchange, StoredResponse, by_name, is_stored
-from toolreel.cassette._transports import BODY_LIMIT, is_stream
+from toolreel.cassette._transports import BODY_LIMIT
 from toolreel.cassette._yaml import load_yaml
 from toolreel.http import BodyError, BoundedDecoder
-
-try:
-    from vcr.serializers import compat, yamlserializer
-except ImportError as error:
-    raise MissingExtra.of("record", "vcrpy") from error
-
 
 _LIMIT: Final = 256 * 2**20
 _PYTHON_TAG: Final = "!!python/"
 _PYTHON_ADDRESS: Final = "tag:yaml.org,2002:python/"
-_Kind = TypeVar("_Kind")
 
 
 def looks_like_stock(path: Path) -> bool:
@@ -87,39 +82,42 @@ def _read_exchanges(tree: object) -> tuple[list[Exchange], set[str]]:
     return [_read_exchange(entry, n, unknown) for n, entry in enumerate(tree["interactions"], 1)], unknown
 
 
-def _read_exchange(entry: object, number: int, unknown: set[str]) -> Exchange:
+_KNOWN: Final = {
+    "request": {"method", "uri", "headers", "body"},
+    "response": {"status", "status_code", "headers", "body", "content"},
+}
+
+
+def _read_exchange(entry: Any, number: int, unknown: set[str]) -> Exchange:
     """One entry of the list ``interactions``; keys that we do not know are added to a set."""
     place = f"interaction {number}"
-    parts = _check(entry, dict, place)
-    request = _check(parts.get("request"), dict, f"{place}: request")
-    response = _check(parts.get("response"), dict, f"{place}: response")
-    unknown |= parts.keys() - {"request", "response"}
-    unknown |= {f"request.{key}" for key in request.keys() - {"method", "uri", "headers", "body"}}
-    known = {"status", "status_code", "headers", "body", "content"}
-    unknown |= {f"response.{key}" for key in response.keys() - known}
+    match entry:
+        case {
+            "request": {"method": str() as method, "uri": str() as uri},
+            "response": {"status": {"code": int() as code, **rest}},
+        }:
+            reason, content = str(rest.get("message") or ""), "body"
+        case {
+            "request": {"method": str() as method, "uri": str() as uri},
+            "response": {"status_code": int() as code},
+        }:
+            reason, content = "", "content"
+        case _:
+            raise CassetteError(
+                f"{place}: expected a request with method and uri, and a response with a status and its code"
+            )
+    request, response = entry["request"], entry["response"]
+    unknown |= entry.keys() - _KNOWN.keys()
+    unknown |= {f"{part}.{key}" for part, known in _KNOWN.items() for key in entry[part].keys() - known}
+    headers = tuple(_read_headers(response.get("headers"), f"{place}: response.headers"))
+    body = _read_body(response.get(content), f"{place}: response.{content}")
     return Exchange(
         number,
-        _check(request.get("method"), str, f"{place}: request.method"),
-        _check(request.get("uri"), str, f"{place}: request.uri"),
+        method,
+        uri,
         by_name(_read_headers(request.get("headers"), f"{place}: request.headers")),
         (_read_body(request.get("body"), f"{place}: request.body"),),
-        decoded(_read_response(response, f"{place}: response")),
-    )
-
-
-def _read_response(response: Mapping[str, Any], place: str) -> StoredResponse:
-    """A response as sent over the network, or as decoded by vcrpy."""
-    headers = tuple(_read_headers(response.get("headers"), f"{place}.headers"))
-    if "status_code" in response:
-        code, reason, body = response["status_code"], "", response.get("content")
-    else:
-        status = _check(response.get("status"), dict, f"{place}.status")
-        code, reason, body = status.get("code"), status.get("message") or "", response.get("body")
-    return StoredResponse(
-        _check(code, int, f"{place}.status.code"),
-        _check(reason, str, f"{place}.status.message"),
-        headers,
-        _read_body(body, f"{place}.body"),
+        decoded(StoredResponse(code, reason, headers, body)),
     )
 
 
@@ -134,39 +132,33 @@ def _read_body(body: object, place: str) -> bytes:
                 return body.encode()
             except UnicodeEncodeError as error:
                 raise CassetteError(f"{place}: {error.reason}: the text cannot have been a body") from None
-        case {"string": inner}:
-            return _read_body(inner, place)
-        case {}:
-            return b""
+        case {**parts}:
+            return _read_body(parts.get("string"), place)
         case _:
             raise CassetteError(f"{place}: expected a text, !!binary or nothing, found {type(body).__name__}")
 
 
 def _read_headers(headers: object, place: str) -> Iterator[tuple[str, str]]:
-    for name, values in _check({} if headers is None else headers, dict, place).items():
+    if headers is not None and not isinstance(headers, dict):
+        raise CassetteError(f"{place}: expected a mapping, found {type(headers).__name__}")
+    for name, values in (headers or {}).items():
         for value in values if isinstance(values, list) else [values]:
             text = value.decode("latin-1") if isinstance(value, bytes) else value
-            yield name.lower(), _check(text, str, f"{place}.{name}")
-
-
-def _check(value: object, kind: type[_Kind], place: str) -> _Kind:
-    if not isinstance(value, kind):
-        names = {dict: "a mapping", str: "a text", int: "a number"}
-        raise CassetteError(f"{place}: expected {names[kind]}, found {type(value).__name__}")
-    return value
+            if not isinstance(text, str):
+                raise CassetteError(f"{place}.{name}: expected a text, found {type(text).__name__}")
+            yield name.lower(), text
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class Converted:
     """The result for one file."""
 
     source: Path
     target: Path
     interactions: int
     left_out: tuple[str, ...]
-    """Names of headers and unknown keys that our cassettes do not store."""
-    scrubbed: int
-    """The number of URLs in which a user, a password or a key was masked."""
+    """What the target cannot hold. Of an import, the names of headers and of unknown keys; of an export, the
+    exchanges that failed, which vcrpy cannot play, each with its exception."""
 
 
 def import_cassette(
@@ -175,7 +167,7 @@ def import_cassette(
     *,
     overwrite: bool = False,
     known: Mapping[str, str] | None = None,
-) -> Imported:
+) -> Converted:
     """Convert a cassette of stock vcrpy to one of ours, with all requests and responses.
 
     Bodies are decompressed, otherwise unchanged; headers that our cassettes do not store are dropped.
@@ -185,31 +177,22 @@ def import_cassette(
     :raises CassetteError: if the source cannot be read or is invalid, or the target exists
     """
     source, target = Path(source), Path(target)
-    _check_free(target, "import", overwrite=overwrite)
+    _check_free(target, overwrite=overwrite)
     try:
         exchanges, unknown = _read_exchanges(_parse_file(source))
     except CassetteError as error:
         raise CassetteError(f"{source}: {error}") from error
-    known = known_secrets(os.environ) if known is None else known
     new = Recording.blank(target)
     for one in exchanges:
         headers = {name: values[-1] for name, values in one.headers.items()}
         new.append(one.method, one.url, headers, one.body, one.answer)
     new.save(known)
-    return Imported(
-        source,
-        target,
-        len(exchanges),
-        _losses(exchanges, unknown),
-        sum(scrubbed_url(one.url) != one.url for one in exchanges),
-    )
+    return Converted(source, target, len(exchanges), _losses(exchanges, unknown))
 
 
-def _check_free(target: Path, verb: str, *, overwrite: bool) -> None:
+def _check_free(target: Path, *, overwrite: bool) -> None:
     if os.path.lexists(target) and not overwrite:
-        raise CassetteError(
-            f"{target}: exists already: {verb} under another name, or overwrite it (--overwrite)"
-        )
+        raise CassetteError(f"{target}: exists already: take another name, or overwrite it (--overwrite)")
 
 
 def decoded(response: StoredResponse) -> StoredResponse:
@@ -240,43 +223,24 @@ def _losses(exchanges: Iterable[Exchange], unknown: Iterable[str]) -> tuple[str,
     return tuple(sorted(left))
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """The result for one file."""
-
-    source: Path
-    target: Path
-    interactions: int
-    left_out: tuple[str, ...]
-    """Failed exchanges, which vcrpy cannot play: the name and the exception of each."""
-    streams: tuple[int, ...]
-    """Numbers of the streams in the target; vcrpy plays each in one piece."""
-
-
 def export_cassette(
     source: Path | str,
     target: Path | str,
     *,
     overwrite: bool = False,
-    skip_broken: bool = False,
     known: Mapping[str, str] | None = None,
-) -> Exported:
+) -> Converted:
     """Convert a cassette of ours to one of stock vcrpy; importing it gives the same again.
 
-    :param skip_broken: whether failed exchanges are left out; otherwise they are an error
+    Exchanges that failed are left out, since vcrpy cannot play them; it plays each stream in one piece.
+
     :param known: secret values by name; by default, those in the environment variables
     :raises SecretFound: if a secret would be written; names the interaction and the place
-    :raises CassetteError: if the source cannot be read or has failed exchanges, or the target exists
+    :raises CassetteError: if the source cannot be read, or the target exists
     """
     source, target = Path(source), Path(target)
-    _check_free(target, "export", overwrite=overwrite)
+    _check_free(target, overwrite=overwrite)
     header, exchanges = read_cassette(source)
-    broken = [f"{one.name} ({one.broke.kind})" for one in exchanges if one.broke]
-    if broken and not skip_broken:
-        raise CassetteError(
-            f"{source}: {', '.join(broken)} broke off, which vcrpy cannot play: "
-            "leave such exchanges out (--skip-broken)"
-        )
     whole = [one for one in exchanges if not one.broke]
     known = known_secrets(os.environ) if known is None else known
     try:
@@ -284,12 +248,8 @@ def export_cassette(
     except CassetteError as error:
         raise type(error)(f"{target}: {error}") from error
     replace_file(target, text.encode())
-    streams = (
-        n
-        for n, one in enumerate(whole, 1)
-        if isinstance(one.answer, StoredResponse) and is_stream(one.answer)
-    )
-    return Exported(source, target, len(whole), tuple(broken), tuple(streams))
+    broken = tuple(f"{one.name} ({one.broke.kind})" for one in exchanges if one.broke)
+    return Converted(source, target, len(whole), broken)
 
 
 def _stock_text(_header: Header, exchanges: Sequence[Exchange]) -> str:

@@ -19,35 +19,36 @@ import codecs
 import os
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from toolreel._internal import MissingExtra, log
+import anyio
+import httpx
+
+from toolreel._driver import immediately, resolved
+from toolreel._internal import log
 from toolreel.cassette._open_cassette import Recording
+from toolreel.cassette._serializer import read_cassette
 from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, Break, StoredResponse
 from toolreel.cassette._vary import Vary
-from toolreel.http import CREDENTIALS, BodyError, BoundedDecoder, UndecodableBody
+from toolreel.http import (
+    CREDENTIALS,
+    AsyncPlainTransport,
+    BodyError,
+    BoundedDecoder,
+    PlainTransport,
+    UndecodableBody,
+)
 from toolreel_core._config_checks import check_choice
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._replies import stream_in
 from toolreel_core._settings import form_of
 
 if TYPE_CHECKING:
-    from toolreel.cassette._httpx2 import AsyncHttpx2Transport, Httpx2Transport
-
-try:
-    import anyio
-    import httpx
-except ImportError as error:
-    raise MissingExtra.of("record", "httpx") from error
-try:
-    import httpx
-except ImportError as error:
-    raise MissingExtra.of("record", "httpx") from error
-
+    from toolreel.cassette._httpx2 import Httpx2Transport
 
 # An event ends with an empty line; the SSE standard allows LF, CRLF and CR as line ends.
 _EVENT_END: Final = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
@@ -69,80 +70,64 @@ def replayed(
     :raises httpx.TransportError: the recorded exception, if there was no response
     :raises toolreel.ReplayMismatch: if the recorded client was cancelled, and this one is not
     """
-    patience = _read_timeout(request)
-    if isinstance(stored, Break):
-        if stored.kind == CANCELLED:
-            wait(patience)
-        raise broken_off(stored, cassette)
-    stream = _Replayed(stored, cassette, patience, wait)
-    return httpx.Response(
-        stored.status,
-        headers=[(name.encode(), value.encode()) for name, value in stored.headers],
-        stream=stream,
-        extensions={"reason_phrase": stored.reason.encode("ascii", "ignore")},
-    )
+    return immediately(_replay(stored, cassette, request, wait))
 
 
 async def areplayed(stored: StoredResponse | Break, cassette: Path, request: httpx.Request) -> httpx.Response:
     """The same as :func:`replayed`, for an async client."""
-    if isinstance(stored, Break) and stored.kind == CANCELLED:
-        await anyio.sleep(_read_timeout(request))
-    return replayed(stored, cassette, request, lambda _: None)
+    return await _replay(stored, cassette, request, anyio.sleep)
 
 
-def _read_timeout(request: httpx.Request) -> float:
-    """Seconds for which a request may wait: at its read timeout, a silent server would have failed live."""
-    seconds: float | None = request.extensions.get("timeout", {}).get("read")
-    return _LONGEST_WAIT if seconds is None else seconds
+async def _replay(
+    stored: StoredResponse | Break, cassette: Path, request: httpx.Request, wait: Callable[[float], object]
+) -> httpx.Response:
+    async def end() -> None:
+        """End the exchange as the recorded one ended: wait, raise, or do nothing."""
+        broke = stored if isinstance(stored, Break) else stored.broke
+        if broke is None:
+            return
+        if broke.kind == CLOSED:
+            # Not an error: a client that looks at the clock reads on here, though it will stop at the end.
+            log("cassette", "warning", "read_past_the_recording", {"path": cassette})
+            return
+        if broke.kind == CANCELLED:
+            # At its read timeout, a silent server would have failed live.
+            seconds = request.extensions.get("timeout", {}).get("read")
+            await resolved(wait(_LONGEST_WAIT if seconds is None else seconds))
+            raise ReplayMismatch(
+                f"{cassette}: the recorded client was cancelled while it waited here, and this one is not; "
+                "if the change is meant, record the session again"
+            )
+        error: httpx.TransportError = getattr(httpx, broke.kind)(broke.message)
+        error.add_note(f"The exchange broke off when it was recorded: this is from {cassette}.")
+        raise error
 
-
-def broken_off(broke: Break, cassette: Path) -> httpx.TransportError | ReplayMismatch:
-    """The exception that ended an exchange, with its class, its text and a note about the cassette."""
-    if broke.kind == CANCELLED:
-        return ReplayMismatch(
-            f"{cassette}: the recorded client was cancelled while it waited here, and this one is not; "
-            "if the change is meant, record the session again"
-        )
-    error: httpx.TransportError = getattr(httpx, broke.kind)(broke.message)
-    error.add_note(f"The exchange broke off when it was recorded: this is from {cassette}.")
-    return error
+    if isinstance(stored, Break):
+        await end()
+    assert isinstance(stored, StoredResponse)  # noqa: S101 - a break has raised
+    return httpx.Response(
+        stored.status,
+        headers=[(name.encode(), value.encode()) for name, value in stored.headers],
+        stream=_Replayed(stored, end),
+        extensions={"reason_phrase": stored.reason.encode("ascii", "ignore")},
+    )
 
 
 class _Replayed(httpx.SyncByteStream, httpx.AsyncByteStream):
     """A recorded body for sync and async clients; it blocks only where the recorded client was cancelled."""
 
-    def __init__(
-        self, stored: StoredResponse, cassette: Path, patience: float, wait: Callable[[float], object]
-    ) -> None:
+    def __init__(self, stored: StoredResponse, end: Callable[[], Awaitable[None]]) -> None:
         self._stored = stored
-        self._cassette = cassette
-        self._read_timeout = patience
-        self._wait = wait
+        self._end = end
 
     def __iter__(self) -> Iterator[bytes]:
         yield from pieces_of(self._stored)
-        if self._is_cancelled:
-            self._wait(self._read_timeout)
-        self._raise_break()
+        immediately(self._end())
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for piece in pieces_of(self._stored):
             yield piece
-        if self._is_cancelled:
-            await anyio.sleep(self._read_timeout)
-        self._raise_break()
-
-    @property
-    def _is_cancelled(self) -> bool:
-        return self._stored.broke is not None and self._stored.broke.kind == CANCELLED
-
-    def _raise_break(self) -> None:
-        broke = self._stored.broke
-        if broke is not None and broke.kind == CLOSED:
-            # Not an error: a client that looks at the clock reads on here, though it will stop at the end.
-            log("cassette", "warning", "read_past_the_recording", {"path": self._cassette})
-        elif broke is not None:
-            raise broken_off(broke, self._cassette)
+        await self._end()
 
 
 def is_stream(stored: StoredResponse) -> bool:
@@ -277,10 +262,10 @@ def _text_encoding(response: StoredResponse) -> str:
     return ", ".join(value for name, value in response.headers if name == "content-encoding")
 
 
-class TapedStream(httpx.SyncByteStream):
-    """The body of a response that is being recorded."""
+class TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """The body of a response that is being recorded, for sync and async clients."""
 
-    def __init__(self, inner: httpx.SyncByteStream, taping: Taping) -> None:
+    def __init__(self, inner: Any, taping: Taping) -> None:
         self._inner = inner
         self._taping = taping
 
@@ -292,19 +277,6 @@ class TapedStream(httpx.SyncByteStream):
                 yield raw
                 self._taping.waits = True
             self._taping.complete()
-
-    def close(self) -> None:
-        """Close the stream of the connection."""
-        self._taping.leave()
-        self._inner.close()
-
-
-class AsyncTapedStream(httpx.AsyncByteStream):
-    """The async version of :class:`TapedStream`."""
-
-    def __init__(self, inner: httpx.AsyncByteStream, taping: Taping) -> None:
-        self._inner = inner
-        self._taping = taping
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         chunks = aiter(self._inner)
@@ -323,6 +295,11 @@ class AsyncTapedStream(httpx.AsyncByteStream):
                 [_ async for _ in chunks]
             raise
 
+    def close(self) -> None:
+        """Close the stream of the connection."""
+        self._taping.leave()
+        self._inner.close()
+
     async def aclose(self) -> None:
         """Close the stream of the connection."""
         self._taping.leave()
@@ -333,23 +310,23 @@ BODY_LIMIT: Final = 64 * 2**20
 """Default maximum size of a recorded response body, in bytes, decoded."""
 
 
-class CassetteTransport(httpx.BaseTransport):
+class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """An httpx transport that answers from a recording, and records what it may record beyond that.
 
-    :param inner: sends the requests that are not answered from the recording; by default as a plain
-        ``httpx.Client`` does
+    :param inner: sends the requests that are not answered from the recording, sync or async as the client; by
+        default as a plain ``httpx.Client`` or ``httpx.AsyncClient`` does
     :param limit: maximum size of a recorded response body, in bytes, decoded
     """
 
     def __init__(
-        self, recording: Recording, inner: httpx.BaseTransport | None = None, *, limit: int = BODY_LIMIT
+        self,
+        recording: Recording,
+        inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
+        *,
+        limit: int = BODY_LIMIT,
     ) -> None:
         self._recording = recording
-        if inner is None:
-            from toolreel.http import PlainTransport
-
-            inner = PlainTransport()
-        self._inner = inner
+        self._inner: Any = inner
         self._limit = limit
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -362,63 +339,52 @@ class CassetteTransport(httpx.BaseTransport):
         stored = tape.play_on(request.method, str(request.url), request.read())
         if stored:
             return replayed(stored, tape.path, request, tape.over.wait)
-        taping = Taping(tape, request, self._limit)
-        with taping.finish_recording():
-            response = self._inner.handle_request(request)
-            taping.answered(response)
-        stream = TapedStream(cast("httpx.SyncByteStream", response.stream), taping)
+        if self._inner is None:
+            self._inner = PlainTransport()
+        response, taping = immediately(self._send(request, self._inner.handle_request))
+        stream = TapedStream(response.stream, taping)
         if taping.streamed:
             return _with_stream(response, stream)
         with closing(stream):  # the end of the body records it
             return _with_stream(response, httpx.ByteStream(b"".join(stream)))
 
-    def close(self) -> None:
-        """Close the inner transport."""
-        self._inner.close()
-
-
-class AsyncCassetteTransport(httpx.AsyncBaseTransport):
-    """The async version of :class:`CassetteTransport`."""
-
-    def __init__(
-        self, recording: Recording, inner: httpx.AsyncBaseTransport | None = None, *, limit: int = BODY_LIMIT
-    ) -> None:
-        self._recording = recording
-        if inner is None:
-            from toolreel.http import AsyncPlainTransport
-
-            inner = AsyncPlainTransport()
-        self._inner = inner
-        self._limit = limit
-
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The stored response, or a new one, which is recorded.
-
-        :raises toolreel.ReplayMismatch: if the recording has to have the request, and does not
-        :raises TooLarge: if the body of the response exceeds the limit
-        """
+        """The same as :meth:`handle_request`, for an async client."""
         tape = self._recording
         stored = tape.play_on(request.method, str(request.url), await request.aread())
         if stored:
             return await areplayed(stored, tape.path, request)
-        taping = Taping(tape, request, self._limit)
-        with taping.finish_recording():
-            response = await self._inner.handle_async_request(request)
-            taping.answered(response)
-        stream = AsyncTapedStream(cast("httpx.AsyncByteStream", response.stream), taping)
+        if self._inner is None:
+            self._inner = AsyncPlainTransport()
+        response, taping = await self._send(request, self._inner.handle_async_request)
+        stream = TapedStream(response.stream, taping)
         if taping.streamed:
             return _with_stream(response, stream)
         async with aclosing(stream):
             return _with_stream(response, httpx.ByteStream(b"".join([raw async for raw in stream])))
 
+    async def _send(
+        self, request: httpx.Request, send: Callable[[httpx.Request], Any]
+    ) -> tuple[httpx.Response, Taping]:
+        """The response of the server, with its body not yet read."""
+        taping = Taping(self._recording, request, self._limit)
+        with taping.finish_recording():
+            response: httpx.Response = await resolved(send(request))
+            taping.answered(response)
+        return response, taping
+
+    def close(self) -> None:
+        """Close the inner transport."""
+        if self._inner is not None:
+            self._inner.close()
+
     async def aclose(self) -> None:
         """Close the inner transport."""
-        await self._inner.aclose()
+        if self._inner is not None:
+            await self._inner.aclose()
 
 
-def _with_stream(
-    response: httpx.Response, stream: httpx.SyncByteStream | httpx.AsyncByteStream
-) -> httpx.Response:
+def _with_stream(response: httpx.Response, stream: TapedStream | httpx.ByteStream) -> httpx.Response:
     """The response with all that it has, but another source of its body."""
     return httpx.Response(
         response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
@@ -459,8 +425,12 @@ class Session(Recording):
         check_choice("mode", mode, MODES)
         if mode == "auto":
             mode = "replay" if os.path.lexists(path) else "record"
-        opened = {"replay": cls.load, "record": cls.blank, "extend": cls.extended}
-        return opened[mode](path, vary, shared)
+        if mode == "replay":
+            return cls.load(path, vary, shared)
+        if mode == "record" or not os.path.lexists(path):
+            return cls.blank(path, vary, shared)
+        header, exchanges = read_cassette(Path(path))
+        return cls(exchanges, header, path, vary, shared)
 
     def transport(self, inner: httpx.BaseTransport | None = None) -> httpx.BaseTransport:
         """A new transport for an ``httpx.Client``.
@@ -472,7 +442,7 @@ class Session(Recording):
 
     def async_transport(self, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncBaseTransport:
         """The same as :meth:`transport`, for an ``httpx.AsyncClient``."""
-        return AsyncCassetteTransport(self, inner)
+        return CassetteTransport(self, inner)
 
     def httpx2_transport(self, inner: httpx.BaseTransport | None = None) -> Httpx2Transport:
         """The same as :meth:`transport`, for an ``httpx2.Client``, which for example the openai SDK uses."""
@@ -480,11 +450,11 @@ class Session(Recording):
 
         return Httpx2Transport(self.transport(inner))
 
-    def async_httpx2_transport(self, inner: httpx.AsyncBaseTransport | None = None) -> AsyncHttpx2Transport:
+    def async_httpx2_transport(self, inner: httpx.AsyncBaseTransport | None = None) -> Httpx2Transport:
         """The same as :meth:`transport`, for an ``httpx2.AsyncClient``."""
-        from toolreel.cassette._httpx2 import AsyncHttpx2Transport
+        from toolreel.cassette._httpx2 import Httpx2Transport
 
-        return AsyncHttpx2Transport(self.async_transport(inner))
+        return Httpx2Transport(self.async_transport(inner))
 
 
 @contextmanager

@@ -18,7 +18,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from threading import Lock
 from typing import Final, NamedTuple
 
 from toolreel._internal import VaryError
@@ -28,10 +27,8 @@ PLACEHOLDER: Final = "<varies>"
 """What a match of a pattern becomes, unless the rule says otherwise."""
 
 _ANY: Final = "*"
-_ESCAPE: Final = re.compile(r"~(.?)", re.DOTALL)
-"""An escape in a JSON pointer (RFC 6901, 3)."""
-_INDEX: Final = re.compile(r"0|[1-9][0-9]*")
-"""The index of an array in a JSON pointer, which has no leading zero."""
+_POINTER: Final = re.compile(r"(?:/(?:[^/~]|~[01])*)*")
+"""A JSON pointer (RFC 6901, 3)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +40,8 @@ class Vary:
 
     >>> Vary(at="/metadata/trace_id")
     Vary(at='/metadata/trace_id')
-    >>> Vary(pattern=r"Now: \d{4}-\d\d-\d\d \d\d:\d\d", becomes="Now: <time>").text
-    "pattern 'Now: \\\\d{4}-\\\\d\\\\d-\\\\d\\\\d \\\\d\\\\d:\\\\d\\\\d' becomes 'Now: <time>'"
+    >>> Vary(pattern="Now: [0-9:]+", becomes="Now: <time>").text
+    "pattern='Now: [0-9:]+', becomes='Now: <time>'"
 
     :raises VaryError: if the rule cannot be used, or would make different requests equal; says which part
     """
@@ -69,17 +66,12 @@ class Vary:
         check_rest([self])
 
     def __repr__(self) -> str:
-        given = ((name, getattr(self, name)) for name in _FIELDS)
-        return f"Vary({', '.join(f'{name}={value!r}' for name, value in given if value is not None)})"
+        return f"Vary({self.text})"
 
     @property
     def text(self) -> str:
         """The rule in one line, for reports."""
-        parts = [f"at {self.at}"] if self.at is not None else []
-        parts += [f"pattern {self.pattern!r}"] if self.pattern is not None else []
-        if self.becomes is not None or self.pattern is not None:
-            return f"{', '.join(parts)} becomes {self.placeholder!r}"
-        return f"{parts[0]} is ignored"
+        return ", ".join(f"{name}={value!r}" for name, value in stored(self).items())
 
     @property
     def placeholder(self) -> str:
@@ -147,8 +139,6 @@ def put_through(body: bytes, rules: Sequence[Vary]) -> Compared:
         changed, used = varied(text, [rule for rule in rules if rule.at is None])
         return Compared(str(changed).encode(), used)
     changed, used = varied(tree, rules)
-    if used:
-        _check_messages_remain(tree, changed, used)
     return Compared(canonical(changed).encode(), used)
 
 
@@ -164,52 +154,28 @@ def varied(tree: Json, rules: Sequence[Vary]) -> tuple[Json, tuple[Vary, ...]]:
 
 def _applied(rule: Vary, value: Json, path: Sequence[str], found: list[Json]) -> Json:
     """The value with what is at a path replaced; what the rule fits is added to a list."""
-    if path:
-        step, rest = path[0], path[1:]
-        if isinstance(value, Mapping):
-            inner = {
-                key: _applied(rule, one, rest, found) if step in {_ANY, key} else one
-                for key, one in value.items()
-            }
-            return {key: one for key, one in inner.items() if one is not _LEFT_OUT}
-        if isinstance(value, list):
-            items = [
-                _applied(rule, one, rest, found) if step in {_ANY, str(at)} else one
-                for at, one in enumerate(value)
-            ]
-            # An item that is left out keeps its place: the places behind it stay what they are.
-            return [None if one is _LEFT_OUT else one for one in items]
-        return value
-    if rule.pattern is None:
+    if not path and rule.pattern is None:
         found.append(value)
         return _LEFT_OUT if rule.becomes is None else rule.becomes
-    if isinstance(value, str):
-        changed, count = re.subn(rule.pattern, lambda _: rule.placeholder, value)
+    if not path and isinstance(value, str):
+        changed, count = re.subn(rule.pattern or "", lambda _: rule.placeholder, value)
         found += [value] * bool(count)
         return changed
+    step, rest = (path[0], path[1:]) if path else (_ANY, ())  # a pattern fits texts at any depth
     if isinstance(value, Mapping):
-        return {key: _applied(rule, one, (), found) for key, one in value.items()}
-    return [_applied(rule, one, (), found) for one in value] if isinstance(value, list) else value
-
-
-def _check_messages_remain(before: Json, after: Json, rules: Sequence[Vary]) -> None:
-    """Check that something is left of a conversation, since ``/messages/0/content`` may be all of it."""
-    nothing = (None, "", *(rule.placeholder for rule in rules))
-    for key in ("messages", "input"):
-        if _has_text(before, key, (None, "")) and not _has_text(after, key, nothing):
-            which = "; ".join(rule.text for rule in rules)
-            raise VaryError(f"{which}: leaves nothing of the {key} of this request to compare")
-
-
-def _has_text(body: Json, key: str, nothing: Sequence[str | None]) -> bool:
-    """Whether a message of a body says anything."""
-    messages = body.get(key) if isinstance(body, Mapping) else None
-    if not isinstance(messages, list):
-        return messages not in nothing
-    return any(
-        isinstance(one, Mapping) and ("tool_calls" in one or one.get("content") not in nothing)
-        for one in messages
-    )
+        inner = {
+            key: _applied(rule, one, rest, found) if step in {_ANY, key} else one
+            for key, one in value.items()
+        }
+        return {key: one for key, one in inner.items() if one is not _LEFT_OUT}
+    if isinstance(value, list):
+        items = [
+            _applied(rule, one, rest, found) if step in {_ANY, str(at)} else one
+            for at, one in enumerate(value)
+        ]
+        # An item that is left out keeps its place: the places behind it stay what they are.
+        return [None if one is _LEFT_OUT else one for one in items]
+    return value
 
 
 _NO_JSON: Final[Json] = "\0not JSON"
@@ -226,20 +192,12 @@ def steps(pointer: str) -> tuple[str, ...]:
 
     :raises VaryError: if it is none
     """
-    if not pointer:
-        return ()
-    if not pointer.startswith("/"):
-        raise VaryError(f"at: {pointer!r} is no JSON Pointer: it begins with '/', as in /messages/0/content")
-    for found in _ESCAPE.finditer(pointer):
-        if found[1] not in {"0", "1"}:
-            raise VaryError(
-                f"at: {pointer!r} is no JSON Pointer: write '~' as '~0', and '/' in a key as '~1'"
-            )
-    parts = pointer[1:].split("/")
-    for part in parts:
-        if part == "-" or (part.startswith("-") and _INDEX.fullmatch(part[1:])):
-            raise VaryError(f"at: {pointer!r}: {part!r} names no item; indices count from 0, and * is any")
-    return tuple(part.replace("~1", "/").replace("~0", "~") for part in parts)
+    if not _POINTER.fullmatch(pointer):
+        raise VaryError(
+            f"at: {pointer!r} is no JSON Pointer: write '/' before each key and index, as in "
+            "/messages/0/content, and '~' and '/' in a key as '~0' and '~1'"
+        )
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
 def _check_pattern(pattern: str) -> None:
@@ -268,18 +226,13 @@ def check_rest(rules: Sequence[Vary]) -> None:
 def _sample_bodies(texts: Sequence[str]) -> tuple[Json, ...]:
     """Bodies with these texts: chat completions, Responses, completions and embeddings."""
     roles = ("system", "user", "assistant", "user", "user")
-    contents: list[list[Json]] = [[*texts], [[{"type": "text", "text": text}] for text in texts]]
-    chats: list[Json] = [
-        [{"role": role, "content": content} for role, content in zip(roles, said, strict=True)]
-        for said in contents
-    ]
-    return (
-        *({"model": "m", "messages": chat} for chat in chats),
-        {"model": "m", "input": texts[1]},
-        {"model": "m", "input": chats[0]},
-        {"model": "m", "prompt": texts[1]},
-        {"model": "m", "instructions": texts[0], "input": contents[0]},
+    parts: list[Json] = [[{"type": "text", "text": text}] for text in texts]
+    chat, in_parts = (
+        [{"role": role, "content": content} for role, content in zip(roles, contents, strict=True)]
+        for contents in (texts, parts)
     )
+    forms = (("messages", chat), ("messages", in_parts), ("input", texts[1]), ("input", chat))
+    return tuple({"model": "m", key: asked} for key, asked in (*forms, ("prompt", texts[1])))
 
 
 # Two conversations that have nothing in common but the shape: words as long, capitals, and marks.
@@ -298,7 +251,7 @@ PAIRS: Final = tuple(
 
 
 class RulesInUse:
-    """Rules that apply together. Thread-safe.
+    """Rules that apply together.
 
     :param own: those of the session and its recording, which have to fit a request of it
     :param shared: those that other recordings use too
@@ -308,7 +261,6 @@ class RulesInUse:
     def __init__(self, own: Sequence[Vary] = (), shared: Sequence[Vary] = ()) -> None:
         self.all: Final = distinct(own, shared)
         self._own: Final = frozenset(own)
-        self._lock: Final = Lock()
         self._fits: Final = Counter[Vary]()
         check_rest(self.all)
 
@@ -318,14 +270,12 @@ class RulesInUse:
 
     def count(self, compared: Compared) -> None:
         """Count a request of the session."""
-        with self._lock:
-            self._fits.update(compared.used)
+        self._fits.update(compared.used)
 
     @property
     def fits(self) -> Mapping[Vary, int]:
         """For each rule, the number of requests of the session that it fits."""
-        with self._lock:
-            return {rule: self._fits[rule] for rule in self.all}
+        return {rule: self._fits[rule] for rule in self.all}
 
     def fits_in(self, bodies: Iterable[bytes]) -> Mapping[Vary, int]:
         """For each rule, the number of these bodies that it fits."""

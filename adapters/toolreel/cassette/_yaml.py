@@ -12,19 +12,13 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, ClassVar, Final
 
-from toolreel._internal import CassetteError, MissingExtra
+import yaml
+from yaml.constructor import SafeConstructor
+from yaml.emitter import ScalarAnalysis
+from yaml.resolver import Resolver
+
+from toolreel._internal import TAG, CassetteError, Rules, Scalar, YamlError, read_tree
 from toolreel.cassette._bodies import Mention
-
-try:
-    import yaml
-    from yaml.constructor import SafeConstructor
-    from yaml.emitter import ScalarAnalysis
-    from yaml.resolver import Resolver
-
-    from toolreel._internal import TAG, Rules, Scalar, YamlError, read_tree
-except ImportError as error:
-    raise MissingExtra.of("record", "PyYAML") from error
-
 
 BLOB_TAG: Final = "!blob"
 """The tag of what stands for an image, audio or a file."""

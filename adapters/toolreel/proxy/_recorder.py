@@ -17,8 +17,8 @@ from toolreel._internal import AdapterError, CassetteError, SecretFound
 from toolreel._replay import BEHIND_PROXY, recover_runs, save_journals
 from toolreel.cassette import (
     RERECORD,
-    AsyncCassetteTransport,
     Break,
+    CassetteTransport,
     Exchange,
     Recording,
     StoredResponse,
@@ -173,7 +173,7 @@ class Recorder:
     ) -> httpx.AsyncBaseTransport:
         """What performs the exchanges of a request."""
         if conversation is not None:
-            inner = AsyncCassetteTransport(
+            inner = CassetteTransport(
                 conversation.recording, inner, limit=self._settings.limits.response_bytes
             )
         return (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ipaddress
-import logging
 import socket
 import sys
 from collections.abc import Generator, Sequence
@@ -28,21 +27,11 @@ def network_blocked(allowed: Sequence[str], remedy: str) -> Generator[list[str]]
     """
     guard = _Guard(allowed, remedy)
     _hook_sockets()
-    logging.getLogger("asyncio").addFilter(_is_not_duplicate)
     _guards.append(guard)
     try:
         yield guard.refused
     finally:
         _guards.remove(guard)
-
-
-def _is_not_duplicate(record: logging.LogRecord) -> bool:
-    """Filter out log records that only repeat the failure of a test.
-
-    asyncio logs a traceback when a task with an unretrieved exception is collected: after the test, in the
-    log of another one.
-    """
-    return not (record.exc_info and isinstance(record.exc_info[1], NetworkBlocked))
 
 
 class _Guard:

@@ -21,8 +21,7 @@ pytest loads it automatically if toolreel is installed with the extra ``pytest``
 
 ``[tool.toolreel]`` in ``pyproject.toml`` sets the server, the variable of its key, the folder of recordings
 and the hosts that a replaying test may reach: see :mod:`toolreel._internal.pyproject_table`. It also says
-what may vary in requests; tests say that by the marker, ``@pytest.mark.reel(vary=[Vary(...)])``, or
-``reel.vary(Vary(...))``.
+what may vary in requests; a test says that by ``reel.vary(Vary(...))``.
 
 Tests can share a recording by name: the first that passes records it, the others replay it.
 
@@ -43,10 +42,7 @@ if TYPE_CHECKING:
 _GIVEN: Final = pytest.StashKey[bool]()
 """Whether a test uses a reel, directly or through a fixture."""
 
-_MARK: Final = (
-    "reel(name, vary=[Vary(...)]): use a recording with this name instead of the name of the test; "
-    "requests may differ from the recorded ones where the rules say so"
-)
+_MARK: Final = "reel(name): use a recording with this name instead of the name of the test"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -18,16 +18,15 @@ from toolreel._internal import (
     AdapterError,
     CassetteError,
     ProjectSettings,
-    VaryError,
     printable,
     project_settings,
 )
 from toolreel._secrets import scrubbed, searched_for
-from toolreel.cassette import Vary
+from toolreel.cassette import Vary, rule_of
 from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
 from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
 from toolreel.testing._reel import LiveSide, Reel
-from toolreel.testing._rule_report import RULES, GivenRule, project_rules, told
+from toolreel.testing._rule_report import RULES, GivenRule, rules_property
 from toolreel_core._errors import ReplayMismatch
 
 PASSED: Final = pytest.StashKey[bool]()
@@ -42,8 +41,8 @@ class _Open:
     """The reel of a test that is running."""
 
     reel: Reel
-    rules: Sequence[GivenRule]
-    """What may vary."""
+    shared: Sequence[Vary]
+    """The rules of the project."""
     block: ExitStack = field(default_factory=ExitStack)
     """Keeps the network from a replay."""
     refused: Sequence[str] = ()
@@ -69,10 +68,10 @@ def reel_of(item: pytest.Item) -> Reel:
     recorded = item.config.stash.setdefault(_RECORDED, set())
     missing = not files.exist if mode == "auto" else files.cassette not in recorded
     recording = mode != "replay" and missing
-    given = _rules_for(item)
-    own, shared = ([one.rule for one in given if one.shared == which] for which in (False, True))
-    reel = Reel(files, live, recording=recording, vary=own, shared=shared)
-    open_ = item.stash[_OPEN] = _Open(reel, given)
+    shared = _project_rules(item.config)
+    reel = Reel(files, live, recording=recording, shared=shared)
+    open_ = _Open(reel, shared)
+    item.stash[_OPEN] = open_
     item.stash[PASSED] = False
     if not recording:
         hosts = (LOOPBACK, *_project_settings(item.config).texts("allowed_hosts"))
@@ -84,8 +83,7 @@ def reel_of(item: pytest.Item) -> Reel:
 def followed(item: pytest.Item) -> Generator[None]:
     """Fail a test that left its recording, though it caught the exception.
 
-    If the test itself fails, its error is kept, and the unused recording (or, while recording, a missing key)
-    is reported in a section.
+    If the test itself fails, its error is kept, and the unused recording is reported in a section.
     """
     try:
         yield
@@ -117,7 +115,7 @@ def finish_reel(item: pytest.Item) -> Generator[None]:
     open_.check()
     reel = open_.reel
     reel.finish()
-    _tell_rules(item, reel, open_.rules)
+    _report_rules(item, reel, open_.shared)
     if reel.recording:
         written = [os.path.relpath(path, item.config.invocation_params.dir) for path in reel.save()]
         item.config.stash[_RECORDED].add(reel.files.cassette)
@@ -174,6 +172,22 @@ def _project_settings(config: pytest.Config) -> ProjectSettings:
     return project_settings(config.rootpath)
 
 
+def _project_rules(config: pytest.Config) -> tuple[Vary, ...]:
+    """The rules of the project about what may vary.
+
+    ::
+
+        [[tool.toolreel.vary]]
+        pattern = "Now: [0-9-]{10} [0-9:]{5}"
+        becomes = "Now: <time>"
+
+    :raises VaryError: if one cannot be used; names the place
+    """
+    place = f"{config.rootpath / PYPROJECT}: tool.toolreel.vary"
+    entries = enumerate(_project_settings(config).values.get("vary", ()))
+    return tuple(rule_of(entry, f"{place}[{n}]") for n, entry in entries)
+
+
 def recordings_folder(config: pytest.Config) -> Path | None:
     """The folder of all recordings; ``None`` if they are next to each test file."""
     root = config.inipath.parent if config.inipath else config.rootpath
@@ -183,45 +197,29 @@ def recordings_folder(config: pytest.Config) -> Path | None:
 
 def _recording_files(item: pytest.Item) -> ReelFiles:
     folder, module = _recording_folder(item)
-    for mark in item.iter_markers("reel"):
-        name, vary = _read_marker(*mark.args, **mark.kwargs)
-        if name:
-            return files_by_name(folder, name)
-        if not vary:  # says nothing: the name of the test, whatever a class or module says
-            break
+    mark = item.get_closest_marker("reel")
+    if mark and (name := _name_in_marker(*mark.args, **mark.kwargs)):
+        return files_by_name(folder, name)
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
     return files_of_test(folder / module, [*classes, item.name])
 
 
-def _read_marker(name: str | None = None, *, vary: Sequence[Vary] = ()) -> tuple[str | None, Sequence[Vary]]:
-    """The name and the rules in a marker; Python rejects other arguments."""
-    rules = [vary] if isinstance(vary, Vary) else [*vary]
-    for rule in rules:
-        if not isinstance(rule, Vary):
-            raise VaryError(f"the marker reel: vary has {rule!r}, which is no toolreel.cassette.Vary(...)")
-    return name, rules
+def _name_in_marker(name: str | None = None) -> str | None:
+    """The name in a marker; Python rejects other arguments."""
+    return name
 
 
-def _rules_for(item: pytest.Item) -> list[GivenRule]:
-    """The rules for a test: its own, those of its classes and its module, and the project's."""
-    given: list[GivenRule] = []
-    for node, mark in item.iter_markers_with_node("reel"):
-        shared = node is not item
-        given += [GivenRule(node.nodeid, shared, rule) for rule in _read_marker(*mark.args, **mark.kwargs)[1]]
-    given += [GivenRule(PYPROJECT, True, rule) for rule in project_rules(item.config.rootpath)]
-    return given
-
-
-def _tell_rules(item: pytest.Item, reel: Reel, given: Sequence[GivenRule]) -> None:
+def _report_rules(item: pytest.Item, reel: Reel, shared: Sequence[Vary]) -> None:
     """Put the rules of a test that passed into its report."""
-    fits = reel.fits
-    known = {one.rule for one in given}
-    further = [GivenRule(item.nodeid, False, rule) for rule in reel.given if rule not in known]
-    known |= {one.rule for one in further}
-    place = os.path.relpath(reel.files.cassette, item.config.invocation_params.dir)
-    further += [GivenRule(place, False, rule) for rule in fits if rule not in known]
-    if rules := [(one, fits.get(one.rule, 0)) for one in (*given, *further)]:
-        item.user_properties.append((RULES, told(reel.files.cassette, rules)))
+    cassette = os.path.relpath(reel.files.cassette, item.config.invocation_params.dir)
+    sources = {
+        **dict.fromkeys(reel.fits, cassette),
+        **dict.fromkeys(reel.given, item.nodeid),
+        **dict.fromkeys(shared, PYPROJECT),
+    }
+    if sources:
+        fits = ((GivenRule(source, rule), reel.fits.get(rule, 0)) for rule, source in sources.items())
+        item.user_properties.append((RULES, rules_property(fits)))
 
 
 def _recording_folder(item: pytest.Item) -> tuple[Path, Path]:
@@ -238,11 +236,6 @@ def _unfinished_text(item: pytest.Item) -> str:
     open_ = item.stash.get(_OPEN, None)
     if open_ is None:
         return ""
-    if open_.reel.wants_key:
-        return (
-            "The server refused a request without an API key: name the environment variable that holds it "
-            "with --reel-live-key-env NAME."
-        )
     try:
         open_.reel.finish()
     except (ReplayMismatch, AdapterError) as error:
@@ -269,8 +262,6 @@ def _failure_text(item: pytest.Item, error: BaseException, cause: BaseException)
     frames = [frame for each in (error, raised) for frame in traceback.extract_tb(each.__traceback__)]
     if lines := [frame.lineno for frame in frames if Path(frame.filename) == item.path]:
         parts = [f"{item.path.name}:{lines[-1]}: {cause}"]
-    if cause is not error and not isinstance(error, BaseExceptionGroup):
-        parts.append(f"(It reached the test as {type(error).__name__}: {error})")
     open_ = item.stash.get(_OPEN, None)
     if isinstance(cause, ReplayMismatch | CassetteError) and open_ and not open_.reel.recording:
         parts.append(f"To record: {_command_to_record(item)}")

@@ -17,7 +17,7 @@ from toolreel._internal import CassetteError, VaryError
 from toolreel._journal import Recorded, read_journal
 from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, check_recovered
 from toolreel._secrets import leaks, leaks_at, line_texts
-from toolreel.cassette import Exchange, Recording, StoredResponse, leaks_in_exchanges, read_cassette
+from toolreel.cassette import Exchange, Recording, StoredResponse, leaks_in_exchanges
 from toolreel.cassette import _serializer as cassette_format
 from toolreel.testing._reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
@@ -35,63 +35,36 @@ _HEAD: Final = re.compile(rb"^\W?(?:toolreel|interactions|version):", re.MULTILI
 """The first keys of a cassette, ours or of vcrpy; a byte order mark may stand before them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """A cassette with the journals of its runs, or journals alone."""
-
-    cassette: Path
-    """The path of the cassette, which may not exist."""
-    has_cassette: bool
-    journals: tuple[Path, ...]
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The existing files."""
-        return (*([self.cassette] * self.has_cassette), *self.journals)
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The files below some paths."""
-
-    groups: tuple[Group, ...]
-    evaluations: tuple[Path, ...]
-    """Journals of evaluations, which have a line a trial instead of a line an event."""
-    remains: tuple[Path, ...]
-    """Unfinished files of runs that were killed."""
-
-
-def found_in(*paths: Path) -> Found:
-    """The recordings in these folders and files.
-
-    In a folder, a YAML file counts if it is under ``cassettes`` or ``reels``, begins like a cassette, or has
-    a journal.
-
-    :raises CassetteError: if there is no such path, or nothing in it
-    """
-    files: dict[Path, None] = {}
+def _files_below(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
         if not path.exists():
             raise CassetteError(f"{path}: there is no such file or folder")
         if path.is_file():
-            files[path] = None
+            yield path
         for here, folders, names in os.walk(path):
             folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
-            files |= dict.fromkeys(Path(here, name) for name in sorted(names))
-    cassettes = {path for path in files if path.suffix == ".yaml" and (path in paths or _is_recording(path))}
-    journals: dict[Path, list[Path]] = {}
-    named = sorted(path for path in files if path.name.endswith(_JOURNAL))
-    evaluations = tuple(path for path in named if _first_bytes(path).startswith(_TRIAL))
-    for path in (path for path in named if path not in evaluations):
-        journals.setdefault(_cassette_of(path), []).append(path)
-    for path in cassettes:
-        journals.setdefault(path, [])
-    groups = (Group(path, path.exists(), tuple(found)) for path, found in sorted(journals.items()))
-    remains = tuple(sorted(path for path in files if _REMAINS.fullmatch(path.name)))
-    found = Found(tuple(groups), evaluations, remains)
-    if found == Found((), (), ()):
-        raise CassetteError(f"{', '.join(map(str, paths))}: no recordings there")
-    return found
+            yield from (Path(here, name) for name in sorted(names))
+
+
+def _recordings_among(files: Sequence[Path], named: Sequence[Path]) -> dict[Path, list[Path]]:
+    """The path of each cassette, which may not exist, with the journals of its runs.
+
+    Not named itself, a YAML file counts if it is under ``cassettes`` or ``reels``, begins like a cassette, or
+    has a journal.
+    """
+    found: dict[Path, list[Path]] = {}
+    for path in files:
+        if path.suffix == ".yaml" and (path in named or _is_recording(path)):
+            found.setdefault(path, [])
+        elif path.name.endswith(_JOURNAL) and not _is_evaluation(path):
+            # The journals of further runs of a test end in ``+2``, ``+3``, ….
+            stem = re.sub(r"\+[0-9]+$", "", path.name.removesuffix(_JOURNAL))
+            found.setdefault(path.with_name(f"{stem}.yaml"), []).append(path)
+    return dict(sorted(found.items()))
+
+
+def _is_evaluation(path: Path) -> bool:
+    return path.name.endswith(_JOURNAL) and _first_bytes(path).startswith(_TRIAL)
 
 
 def _is_recording(path: Path) -> bool:
@@ -106,12 +79,6 @@ def _first_bytes(path: Path) -> bytes:
             return file.read(4096)
     except OSError:
         return b""
-
-
-def _cassette_of(journal: Path) -> Path:
-    """The cassette of a journal; the journals of further runs of a test end in ``+2``, ``+3``, …."""
-    stem = re.sub(r"\+[0-9]+$", "", journal.name.removesuffix(_JOURNAL))
-    return journal.with_name(f"{stem}.yaml")
 
 
 def names_in(path: Path) -> frozenset[str]:
@@ -135,25 +102,20 @@ def names_in(path: Path) -> frozenset[str]:
     return frozenset(names)
 
 
-def _is_named(cassette: Path, names: frozenset[str], *, alone: bool) -> bool:
+def _is_named(path: Path, names: frozenset[str], *, alone: bool) -> bool:
     """Whether a test names a recording.
 
     It does with a string that is its path without the suffix or ends in it, its folder, or its own name if
     no other recording has it; or if the pytest plugin named the recording after it, in the folder of its
     module (``reels/test_agent/test_status.yaml``).
     """
-    folder, stem = cassette.parent.name, cassette.stem
+    folder, stem = path.parent.name, _stem(path)
     *_, test = stem.partition("-")[0].split(".")
     known = {folder, f"{folder}/{stem}", f"{folder}/{test}"} | ({stem} if alone else set())
     return not known.isdisjoint(names)
 
 
-Kind: TypeAlias = Literal[
-    "leak", "unreadable", "version", "drift", "rule", "orphan", "old", "alone", "unplayed", "remains"
-]
-
-NOTES: Final[frozenset[Kind]] = frozenset({"alone", "unplayed", "remains"})
-"""Findings that may be intended, such as the journal of a fork, which has no cassette."""
+Kind: TypeAlias = Literal["leak", "unreadable", "version", "drift", "rule", "orphan", "old"]
 
 _CREATED: Final = re.compile(rb'"created(?:_at)?"\s*:\s*([1-9][0-9]{9})(?![0-9])')
 """The time of a reply, in seconds."""
@@ -185,6 +147,11 @@ class CheckedRecording:
     recorded: datetime | None
     """The time of its oldest reply, if a reply has one."""
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Its files, the cassette first."""
+        return (*([self.cassette] if self.cassette else []), *self.journals)
+
 
 @dataclass(frozen=True, slots=True)
 class Checked:
@@ -192,11 +159,6 @@ class Checked:
 
     recordings: tuple[CheckedRecording, ...]
     findings: tuple[Finding, ...]
-
-    @property
-    def problems(self) -> tuple[Finding, ...]:
-        """The findings that cannot be intended."""
-        return tuple(finding for finding in self.findings if finding.kind not in NOTES)
 
 
 def check(
@@ -214,21 +176,22 @@ def check(
     :param known: secret values by name
     :raises CassetteError: if there is nothing to check
     """
-    found = found_in(*paths)
+    files = [*dict.fromkeys(_files_below(paths))]
+    groups = _recordings_among(files, paths)
+    evaluations = [*filter(_is_evaluation, files)]
+    remains = [path for path in files if _REMAINS.fullmatch(path.name)]
+    if not (groups or evaluations or remains):
+        raise CassetteError(f"{', '.join(map(str, paths))}: no recordings there")
     checker = _Checker(known or {})
-    checked = [checker.check(group) for group in found.groups]
-    findings = [*checker.findings]
-    for one, group in zip(checked, found.groups, strict=True):
+    checked = [checker.check(cassette, journals) for cassette, journals in groups.items()]
+    for one in checked:
         if max_age and one.recorded and now - one.recorded > max_age:
             days = (now - one.recorded).days
             text = f"recorded on {one.recorded:%Y-%m-%d}, {days} days ago: record it again"
-            findings.append(Finding(group.files[0], "old", text))
-    for path in found.evaluations:
-        findings += [Finding(path, "leak", text) for text in checker.leaks_in(path)]
-    for path in found.remains:
-        findings += [Finding(path, "leak", text) for text in checker.leaks_in(path)]
-        findings.append(Finding(path, "remains", "left by a run that was killed: remove it"))
-    findings += _unused_recordings(found.groups, tests)
+            checker.add(one.files[0], "old", text)
+    for path in (*evaluations, *remains):
+        checker.add_leaks(path)
+    findings = [*checker.findings, *_unused_recordings(checked, tests)]
     return Checked(tuple(checked), tuple(sorted(findings, key=lambda finding: finding.path)))
 
 
@@ -239,111 +202,81 @@ class _Checker:
     known: Mapping[str, str]
     findings: list[Finding] = field(default_factory=list)
 
-    def check(self, group: Group) -> CheckedRecording:
-        """Check one recording."""
-        exchanges = self._check_cassette(group.cassette) if group.has_cassette else []
-        if exchanges:
-            self._check_rules(group.cassette)
-        journals = [read for path in group.journals if (read := self._check_journal(path))]
-        readable = exchanges is not None and len(journals) == len(group.journals)
-        if journals and readable:
-            self._rehearse(group, journals)
-        if group.has_cassette and not group.journals:
-            self._add_finding(
-                group.cassette, "alone", "has no journal: a session of another client, or half of one"
-            )
-        elif not group.has_cassette:
-            self._add_finding(
-                group.journals[0],
-                "alone",
-                "has no cassette: a run recorded without one, a fork, or half of a recording",
-            )
+    def check(self, cassette: Path, journals: Sequence[Path]) -> CheckedRecording:
+        """Check one recording, of which the cassette may be missing."""
+        has_cassette = cassette.exists()
+        tape = self._check_cassette(cassette) if has_cassette else None
+        recorded = [(path, read) for path in journals if (read := self._check_journal(path))]
+        if recorded and len(recorded) == len(journals) and (tape or not has_cassette):
+            self._rehearse(recorded, tape)
+        exchanges = tape.exchanges if tape else ()
         return CheckedRecording(
-            group.cassette if group.has_cassette else None,
-            group.journals,
-            len(exchanges or ()),
-            _oldest_reply(exchanges or ()),
+            cassette if has_cassette else None, tuple(journals), len(exchanges), _oldest_reply(exchanges)
         )
 
-    def leaks_in(self, path: Path) -> Iterator[str]:
-        """The leaks in a file, scanned as plain text."""
+    def add(self, path: Path, kind: Kind, text: str) -> None:
+        """Add a finding; its text does not begin with the name of the file, which has its own column."""
+        self.findings.append(Finding(path, kind, text.removeprefix(str(path)).lstrip(":, ")))
+
+    def add_leaks(self, path: Path) -> None:
+        """Add the leaks in a file, scanned as plain text."""
         for leak in leaks(_raw_text(path), self.known):
-            yield f"line {leak.line}: {leak.kind}"
+            self.add(path, "leak", f"line {leak.line}: {leak.kind}")
 
-    def _add_finding(self, path: Path, kind: Kind, text: str) -> None:
-        self.findings.append(Finding(path, kind, text))
-
-    def _check_cassette(self, path: Path) -> list[Exchange] | None:
-        """The exchanges of a cassette; ``None`` if it cannot be read."""
-        text = _raw_text(path)
-        exchanges = None
-        try:
-            _, exchanges = read_cassette(path)
-        except ToolreelError as error:
-            version = _CASSETTE_VERSION.search(text)
-            kind: Kind = "unreadable"
-            why = _without_file_name(path, str(error))
-            if version and int(version[1]) != cassette_format.VERSION:
-                kind = "version"
-            elif not version and _STOCK.search(text):
-                kind = "version"
-                why = f"a cassette of stock vcrpy: toolreel cassettes import {path} NEW.yaml"
-            self._add_finding(path, kind, why)
-        leaking = leaks_in_exchanges(exchanges or (), self.known)
-        found = [f"{exchange.name}: {place}: {leak.kind}" for exchange, place, leak in leaking]
-        for leak in found or self.leaks_in(path):  # comments and unreadable files are scanned as text
-            self._add_finding(path, "leak", leak)
-        return exchanges
-
-    def _check_rules(self, path: Path) -> None:
-        """Look for rules in a cassette that fit none of its requests."""
+    def _check_cassette(self, path: Path) -> Recording | None:
+        """The recording in a cassette; ``None`` if it cannot be read."""
         try:
             tape = Recording.load(path)
-        except VaryError as error:
-            self._add_finding(path, "rule", _without_file_name(path, str(error)))
-            return
-        for rule, count in tape.rules.fits_in(exchange.body for exchange in tape.exchanges).items():
+        except ToolreelError as error:
+            self.add_leaks(path)
+            text = _raw_text(path)
+            version = _CASSETTE_VERSION.search(text)
+            if not version and _STOCK.search(text):
+                why = f"a cassette of stock vcrpy: toolreel cassettes import {path} NEW.yaml"
+                self.add(path, "version", why)
+            elif version and int(version[1]) != cassette_format.VERSION:
+                self.add(path, "version", str(error))
+            else:
+                self.add(path, "rule" if isinstance(error, VaryError) else "unreadable", str(error))
+            return None
+        found = [*leaks_in_exchanges(tape.exchanges, self.known)]
+        for exchange, place, leak in found:
+            self.add(path, "leak", f"{exchange.name}: {place}: {leak.kind}")
+        if not found:  # comments are scanned as text
+            self.add_leaks(path)
+        for rule, count in tape.rules.fits_in(one.body for one in tape.exchanges).items():
             if not count:
-                self._add_finding(path, "rule", f"{rule.text}: fits no request: correct or remove it")
+                self.add(path, "rule", f"{rule.text}: fits no request: correct or remove it")
+        return tape
 
     def _check_journal(self, path: Path) -> Recorded | None:
         text = _raw_text(path)
         for number, line in enumerate(text.split("\n"), 1):
             for place, leak in leaks_at(line_texts(line), self.known):
-                self._add_finding(path, "leak", f"line {number}: {place}: {leak.kind}")
+                self.add(path, "leak", f"line {number}: {place}: {leak.kind}")
         try:
             return read_journal(path)
         except ToolreelError as error:
             version = _JOURNAL_VERSION.match(text)
             kind: Kind = "version" if version and int(version[1]) != VERSION else "unreadable"
-            self._add_finding(path, kind, _without_file_name(path, str(error)))
+            self.add(path, kind, str(error))
         return None
 
-    def _rehearse(self, group: Group, journals: Sequence[Recorded]) -> None:
+    def _rehearse(self, journals: Sequence[tuple[Path, Recorded]], tape: Recording | None) -> None:
         """Run each plan again, and compare its requests with the cassette and its events with the journal."""
-        try:
-            tape = Recording.load(group.cassette) if group.has_cassette else None
-        except VaryError:
-            return  # a finding already
-        of_other_client = tape and any(BEHIND_PROXY in recorded.plan.presets for recorded in journals)
-        if of_other_client:
-            steps = [(group.cassette, partial(check_recovered, group.cassette))]
+        if tape and any(BEHIND_PROXY in recorded.plan.presets for _, recorded in journals):
+            steps = [(tape.path, partial(check_recovered, tape.path))]
         else:
-            pairs = zip(group.journals, journals, strict=True)
-            steps = [(path, partial(_replay_run, path, recorded, tape)) for path, recorded in pairs]
+            steps = [(path, partial(_replay_run, path, recorded, tape)) for path, recorded in journals]
         for path, replay in steps:
             try:
                 replay()
             except ReplayMismatch as drift:
-                self._add_finding(path, "drift", _without_file_name(path, str(drift)))
+                self.add(path, "drift", str(drift))
                 return
             except ToolreelError as error:
-                self._add_finding(path, "drift", f"cannot be replayed here: {error}")
+                self.add(path, "drift", f"cannot be replayed here: {error}")
                 return
-        if tape and tape.unplayed and not of_other_client:
-            numbers = ", ".join(str(index + 1) for index in tape.unplayed)
-            why = f"no journal asks for interaction {numbers}: another client's, or left over"
-            self._add_finding(group.cassette, "unplayed", why)
 
 
 def _replay_run(path: Path, recorded: Recorded, tape: Recording | None) -> None:
@@ -352,11 +285,6 @@ def _replay_run(path: Path, recorded: Recorded, tape: Recording | None) -> None:
     rehearsal.play(recorded.plan, journal=journal)
     rehearsal.finish()
     journal.check()
-
-
-def _without_file_name(path: Path, message: str) -> str:
-    """A message without the name of the file, which has its own column."""
-    return message.removeprefix(str(path)).lstrip(":, ")
 
 
 def _raw_text(path: Path) -> str:
@@ -373,18 +301,22 @@ def _oldest_reply(exchanges: Iterable[Exchange]) -> datetime | None:
     return datetime.fromtimestamp(min(times), UTC) if times else None
 
 
-def _unused_recordings(groups: Sequence[Group], tests: Sequence[Path]) -> Iterator[Finding]:
+def _unused_recordings(recordings: Sequence[CheckedRecording], tests: Sequence[Path]) -> Iterator[Finding]:
     """The recordings that no test names, in the given folders or next to the recording."""
-    by_places: dict[tuple[Path, ...], list[Group]] = {}
-    for group in groups:
+    by_places: dict[tuple[Path, ...], list[Path]] = {}
+    for one in recordings:
         # The tests of a pytest recording are in the folder that contains "reels".
-        beside = [folder.parent for folder in group.cassette.parents if folder.name == "reels"][:1]
+        beside = [folder.parent for folder in one.files[0].parents if folder.name == "reels"][:1]
         if places := tuple(dict.fromkeys((*tests, *beside))):
-            by_places.setdefault(places, []).append(group)
+            by_places.setdefault(places, []).append(one.files[0])
     for places, those in by_places.items():
         names = frozenset[str]().union(*map(names_in, places))
-        shared = Counter(group.cassette.stem for group in those)
-        for group in those:
-            if not _is_named(group.cassette, names, alone=shared[group.cassette.stem] == 1):
+        shared = Counter(map(_stem, those))
+        for path in those:
+            if not _is_named(path, names, alone=shared[_stem(path)] == 1):
                 where = " or ".join(map(str, places))
-                yield Finding(group.files[0], "orphan", f"no test in {where} names it: remove it")
+                yield Finding(path, "orphan", f"no test in {where} names it: remove it")
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(_JOURNAL).removesuffix(".yaml")

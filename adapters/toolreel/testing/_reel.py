@@ -8,20 +8,19 @@ HTTP client.
 from __future__ import annotations
 
 import os
-import random
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from toolreel._agent import Agent, AgentEvent, AgentRun, Value_co
+import httpx
+
+from toolreel._agent import Agent, AgentRuns, Value_co
 from toolreel._driver import (
     Approver,
     AsyncApprover,
-    AsyncEndpoint,
     AsyncLater,
     AsyncPorts,
     AsyncSystemClock,
@@ -30,6 +29,7 @@ from toolreel._driver import (
     ImmediateEndpoint,
     Incoming,
     InstantClock,
+    Journal,
     Later,
     Observer,
     Ports,
@@ -37,38 +37,26 @@ from toolreel._driver import (
     SystemClock,
     ToolHost,
     arun,
-    aspeak,
     run,
-    speak,
 )
-from toolreel._internal import CassetteError, EndpointConfigError, MissingExtra, VaryError
+from toolreel._internal import CassetteError, EndpointConfigError, VaryError
 from toolreel._journal import Recorded, read_journal
 from toolreel._replay import AllowedDifferences, AsyncRehearsal, Rehearsal, TapedEndpoint
 from toolreel._secrets import key_as_secret, key_notice, known_secrets
-from toolreel.cassette import Recording, Session, StoredResponse, Vary, distinct
+from toolreel.cassette import Recording, Session, Vary, distinct
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reel_journal import ReelJournal, naming_exchange
+from toolreel.testing._reel_journal import ReelJournal
 from toolreel.tools import AsyncPythonTools, PythonTools, ThreadedTools, Tool, ToolLike
-from toolreel_core._conversation import Messages
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan import Plan
-from toolreel_core._tools import ToolFlags
 
 if TYPE_CHECKING:
-    from toolreel.cassette import AsyncHttpx2Transport, Httpx2Transport
-
-try:
-    import httpx
-except ImportError:
-    raise MissingExtra.of("http", "httpx") from None
+    from toolreel.cassette import Httpx2Transport
 
 
 _REPLAY_URL: Final = "http://replay.invalid/v1"
 """Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
-
-_AsyncLive: TypeAlias = Callable[[AsyncEndpoint], AsyncPorts]
-"""Ports without their endpoint, whose connections belong to one event loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +83,6 @@ class LiveSide:
         return key_notice(str(self.api_key_env), self.api_key)
 
 
-@dataclass(frozen=True, slots=True)
-class _Talk:
-    """A run of a reel, and what goes on with it."""
-
-    run: Run
-    journal: ReelJournal
-    performer: Ports | Rehearsal | _AsyncLive | AsyncRehearsal
-
-
 class Reel:
     """The recording of one test: a cassette, and a journal per run.
 
@@ -111,9 +90,8 @@ class Reel:
     so a changed setting that changes none of them is not drift.
 
     :param recording: whether to record; otherwise the recording is replayed
-    :param vary: what may differ between recorded and new requests, besides the rules in the recording; each
-        rule has to fit a request of the test
-    :param shared: rules for other tests too, which need not fit a request of this one
+    :param shared: what may differ between recorded and new requests in all tests; such a rule need not fit a
+        request of this one
     """
 
     def __init__(
@@ -122,18 +100,16 @@ class Reel:
         live: LiveSide | None = None,
         *,
         recording: bool = False,
-        vary: Sequence[Vary] = (),
         shared: Sequence[Vary] = (),
     ) -> None:
         self.files: Final = files
         self.recording: Final = recording
         self.live: Final = live or LiveSide()
-        self._vary = distinct(vary)
+        self._vary: tuple[Vary, ...] = ()
         self._shared = distinct(shared)
         self._session: Session | None = None
         self._journals: list[ReelJournal] = []
         self._endpoint: HttpEndpoint | None = None
-        self._talks = list[_Talk]()
         self._secrets: dict[str, str] = {}
 
     @property
@@ -155,6 +131,8 @@ class Reel:
 
     def vary(self, *rules: Vary) -> None:
         """Say what may differ between recorded and new requests; before the first use of the reel.
+
+        Each rule has to fit a request of the test. The rules in the recording hold, too.
 
         :raises VaryError: if the reel has been used
         """
@@ -180,17 +158,9 @@ class Reel:
 
         :param name: ids of one name are numbered among themselves, so that tasks and threads that run at
             once, each with a name of its own, get the same ids in any order
-        :raises CassetteError: in a replay of a test that didn't ask for ids or random numbers
+        :raises CassetteError: in a replay of a test that didn't ask for ids
         """
         return self._open_session().new_id(name)
-
-    @property
-    def random(self) -> random.Random:
-        """A generator of random numbers; a replay draws the same ones again, if it draws in the same order.
-
-        :raises CassetteError: in a replay of a test that didn't ask for ids or random numbers
-        """
-        return self._open_session().random
 
     @property
     def fits(self) -> Mapping[Vary, int]:
@@ -213,7 +183,7 @@ class Reel:
         return self._open_session().httpx2_transport()
 
     @property
-    def async_httpx2_transport(self) -> AsyncHttpx2Transport:
+    def async_httpx2_transport(self) -> Httpx2Transport:
         """The same as :attr:`async_transport`, for an ``httpx2.AsyncClient``."""
         return self._open_session().async_httpx2_transport()
 
@@ -289,14 +259,6 @@ class Reel:
             journal.save(self._known_secrets)
         return (*written, *(journal.path for journal in self._journals))
 
-    @property
-    def wants_key(self) -> bool:
-        """Whether the live server refused a request that had no key."""
-        if not self.recording or self.live.api_key_env or self._session is None:
-            return False
-        answers = (exchange.answer for exchange in self._session.exchanges)
-        return any(isinstance(answer, StoredResponse) and answer.status in {401, 403} for answer in answers)
-
     def close(self) -> None:
         """Close the connections of the endpoint."""
         if self._endpoint is not None:
@@ -333,7 +295,7 @@ class Reel:
         """The cassette of a replay; ``None`` if there is none, since no request was answered."""
         return self._open_session() if self.files.cassette.exists() else None
 
-    def agent(self, agent: Agent[Value_co]) -> ReelAgent[Value_co]:
+    def agent(self, agent: Agent[Value_co]) -> Agent[Value_co]:
         """The agent, with runs that go through the reel: ``reel.agent(AGENT).run("How many pins?")``.
 
         Replies to its runs, decisions and streams belong to the same recording. While recording, requests go
@@ -342,7 +304,7 @@ class Reel:
 
         :raises ConfigError: if the agent has an endpoint of its own
         """
-        return ReelAgent(agent, self)
+        return _InReel.of(agent, self)
 
     def run(
         self,
@@ -360,13 +322,24 @@ class Reel:
         :param tools_in_replay: whether a replay executes tools; use false for tools with side effects
         :raises toolreel.ReplayMismatch: if the run differs from the recording
         """
-        _check_tools(plan, tools, recording=self.recording)
         host = PythonTools(tools) if isinstance(tools, Iterable) else tools
-        journal = self.journal(plan)
-        performer = self._performer(journal, host, approver or Later(), tools_in_replay=tools_in_replay)
-        return self._check_reached(
-            _Talk(run(plan, performer, journal=journal, observe=observe), journal, performer)
+        journal = self._journal_of_run(plan, tools)
+        if journal.recorded is None:
+            clock = SystemClock() if self.recording else InstantClock()
+            ports = Ports(self.endpoint, host or PythonTools(), approver or Later(), clock)
+            return run(plan, ports, journal=journal, observe=observe)
+        tape = self.replayed_tape()
+        rehearsal = Rehearsal(
+            journal.recorded,
+            endpoint=TapedEndpoint(tape) if tape else None,
+            tape=tape,
+            tools=host if tools_in_replay else None,
+            allowed=journal.allowed,
         )
+        done = run(plan, rehearsal, journal=journal, observe=observe)
+        rehearsal.finish()
+        journal.check()
+        return done
 
     async def arun(
         self,
@@ -378,105 +351,33 @@ class Reel:
         tools_in_replay: bool = True,
     ) -> Run:
         """The async version of :meth:`run`, for asyncio and trio."""
-        _check_tools(plan, tools, recording=self.recording)
-        journal = self.journal(plan)
-        performer = self._async_performer(
-            journal, _async_tools(tools), approver or AsyncLater(), tools_in_replay=tools_in_replay
-        )
-        async with self._opened(performer) as live:
-            done = await arun(plan, live, journal=journal, observe=observe)
-        return self._check_reached(_Talk(done, journal, performer))
-
-    def speak(self, run: Run, content: str, *, observe: Observer | None = None) -> Run:
-        """Say something to a run of this reel: it begins the next exchange, in the same journal.
-
-        :param run: as :meth:`run` or :meth:`speak` returned it; tools and approver are those of :meth:`run`
-        :raises toolreel.ReplayMismatch: if the exchange differs from the recording; names it
-        """
-        talk = self._talk_of(run)
-        performer = talk.performer
-        if not isinstance(performer, Ports | Rehearsal):
-            raise ConfigError("reel.speak: the run is async; write await reel.aspeak(run, content)")
-        if isinstance(performer, Rehearsal):
-            performer.next_message()
-        with naming_exchange(talk.journal):
-            done = speak(run, content, performer, journal=talk.journal, observe=observe)
-            return self._check_reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
-
-    async def aspeak(self, run: Run, content: str, *, observe: Observer | None = None) -> Run:
-        """The async version of :meth:`speak`."""
-        talk = self._talk_of(run)
-        performer = talk.performer
-        if isinstance(performer, Ports | Rehearsal):
-            raise ConfigError("reel.aspeak: the run is not async; write reel.speak(run, content)")
-        if isinstance(performer, AsyncRehearsal):
-            performer.next_message()
-        with naming_exchange(talk.journal):
-            async with self._opened(performer) as live:
-                done = await aspeak(run, content, live, journal=talk.journal, observe=observe)
-            return self._check_reached(replace(talk, run=Run(done.state, run.notes + done.notes)))
-
-    def _talk_of(self, run: Run) -> _Talk:
-        found = [talk for talk in self._talks if talk.run.state is run.state]
-        if not found:
-            raise ConfigError("the run is none of this reel; give one that reel.run or reel.speak returned")
-        return found[-1]
-
-    def _check_reached(self, talk: _Talk) -> Run:
-        """The run, after checks of a replay: the recording goes on only with what the user says."""
-        if isinstance(talk.performer, Rehearsal | AsyncRehearsal):
-            goes_on = talk.performer.awaits_user
-            if not goes_on:
-                talk.performer.finish()
-            talk.journal.check(whole=not goes_on)
-        self._talks.append(talk)
-        return talk.run
-
-    def _performer(
-        self, journal: ReelJournal, host: ToolHost | None, approver: Approver, *, tools_in_replay: bool
-    ) -> Ports | Rehearsal:
-        if journal.recorded is None:
-            clock = SystemClock() if self.recording else InstantClock()
-            return Ports(self.endpoint, host or PythonTools(), approver, clock)
-        tape = self.replayed_tape()
-        return Rehearsal(
-            journal.recorded,
-            endpoint=TapedEndpoint(tape) if tape else None,
-            tape=tape,
-            tools=host if tools_in_replay else None,
-            allowed=journal.allowed,
-        )
-
-    def _async_performer(
-        self,
-        journal: ReelJournal,
-        host: AsyncToolHost | None,
-        approver: AsyncApprover,
-        *,
-        tools_in_replay: bool,
-    ) -> _AsyncLive | AsyncRehearsal:
+        host = _async_tools(tools)
+        journal = self._journal_of_run(plan, tools)
         if journal.recorded is None:
             clock = AsyncSystemClock() if self.recording else ImmediateClock(InstantClock())
-            return partial(AsyncPorts, tools=host or AsyncPythonTools(), approver=approver, clock=clock)
+            async with self.async_endpoint() as endpoint:
+                ports = AsyncPorts(endpoint, host or AsyncPythonTools(), approver or AsyncLater(), clock)
+                return await arun(plan, ports, journal=journal, observe=observe)
         tape = self.replayed_tape()
-        return AsyncRehearsal(
+        rehearsal = AsyncRehearsal(
             journal.recorded,
             endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
             tape=tape,
             tools=host if tools_in_replay else None,
             allowed=journal.allowed,
         )
+        done = await arun(plan, rehearsal, journal=journal, observe=observe)
+        rehearsal.finish()
+        journal.check()
+        return done
 
-    @asynccontextmanager
-    async def _opened(
-        self, performer: _AsyncLive | AsyncRehearsal
-    ) -> AsyncGenerator[AsyncPorts | AsyncRehearsal]:
-        """The performer; while recording, with an endpoint that is open inside."""
-        if isinstance(performer, AsyncRehearsal):
-            yield performer
-            return
-        async with self.async_endpoint() as endpoint:
-            yield performer(endpoint)
+    def _journal_of_run(self, plan: Plan, tools: object) -> ReelJournal:
+        if self.recording and tools is None and plan.tools.definitions:
+            names = ", ".join(plan.tools.names)
+            raise ConfigError(
+                f"recording runs the tools of the plan for real ({names}): give them to the run"
+            )
+        return self.journal(plan)
 
 
 def _async_tools(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None) -> AsyncToolHost | None:
@@ -485,96 +386,75 @@ def _async_tools(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None)
     return AsyncPythonTools(tools) if isinstance(tools, Iterable) else tools
 
 
-def _check_tools(plan: Plan, tools: object, *, recording: bool) -> None:
-    if recording and tools is None and plan.tools.definitions:
-        names = ", ".join(plan.tools.names)
-        raise ConfigError(f"recording runs the tools of the plan for real ({names}): give them to the run")
+class _ReelRuns(AgentRuns):
+    """Runs of an agent, of which each has a journal of the reel."""
 
-
-class ReelAgent(Generic[Value_co]):
-    """An agent in a reel, from :meth:`Reel.agent`; each method is that of :class:`toolreel.Agent`."""
-
-    def __init__(self, agent: Agent[Value_co], reel: Reel) -> None:
-        if agent.endpoint is not None:
-            raise ConfigError("reel.agent: an endpoint of your own is not recorded; write base_url=")
-        self._agent = agent
-        self._reel = reel
-
-    def run(
-        self, prompt: Messages, *, observe: Observer | None = None, inbox: Incoming | None = None
-    ) -> AgentRun[Value_co]:
-        """Run; ``reply`` goes on with the conversation, in the same recording."""
-        agent, journal = self._begin_reel(prompt)
-        return agent.run(prompt, journal=journal, observe=observe, inbox=inbox)
-
-    async def arun(
-        self, prompt: Messages, *, observe: Observer | None = None, inbox: Incoming | None = None
-    ) -> AgentRun[Value_co]:
-        """The async version of :meth:`run`."""
-        agent, journal = self._begin_reel(prompt)
-        return await agent.arun(prompt, journal=journal, observe=observe, inbox=inbox)
-
-    def stream(
-        self, prompt: Messages, *, inbox: Incoming | None = None
-    ) -> Generator[AgentEvent[Value_co], None, None]:
-        """Run like :meth:`run`, and yield what there is to show."""
-        agent, journal = self._begin_reel(prompt, streams=True)
-        return agent.stream(prompt, journal=journal, inbox=inbox)
-
-    def astream(
-        self, prompt: Messages, *, inbox: Incoming | None = None
-    ) -> AsyncGenerator[AgentEvent[Value_co], None]:
-        """The async version of :meth:`stream`."""
-        agent, journal = self._begin_reel(prompt, streams=True)
-        return agent.astream(prompt, journal=journal, inbox=inbox)
-
-    def as_tool(self, name: str = "ask_agent", description: str = "", **flags: Unpack[ToolFlags]) -> Tool:
-        """This agent as a tool of another; its requests are in the same cassette."""
-        return _InReel.of(self._agent, self._reel, None).as_tool(name, description, **flags)
-
-    def _begin_reel(
-        self, prompt: Messages, *, streams: bool = False
-    ) -> tuple[_InReel[Value_co], ReelJournal]:
-        journal = self._reel.journal(self._agent.plan(prompt, streams=streams))
-        return _InReel.of(self._agent, self._reel, journal), journal
+    @contextmanager
+    def recorded(self, plan: Plan, *, streams: bool = False) -> Generator[None]:  # noqa: ARG002 - of the base
+        object.__setattr__(self, "journal", cast("_InReel[Any]", self.agent).reel.journal(plan))
+        yield None
 
 
 class _InReel(Agent[Value_co]):
-    """The agent of one run, with ports of its reel."""
+    """The agent with ports and journals of a reel."""
 
-    __slots__ = ("_journal", "_reel")
-    _reel: Reel
-    _journal: ReelJournal | None
+    __slots__ = ("_is_inner", "reel")
+    reel: Reel
+    _is_inner: bool
 
     @classmethod
-    def of(cls, agent: Agent[Value_co], reel: Reel, journal: ReelJournal | None) -> _InReel[Value_co]:
-        """The same agent in a reel."""
+    def of(cls, agent: Agent[Value_co], reel: Reel, *, is_inner: bool = False) -> _InReel[Value_co]:
+        """The same agent in a reel.
+
+        :param is_inner: whether its runs are in the cassette alone, and have no journals
+        """
+        if agent.endpoint is not None:
+            raise ConfigError("reel.agent: an endpoint of your own is not recorded; write base_url=")
         settings: dict[str, Any] = {
             each.name: getattr(agent, each.name) for each in fields(agent) if each.init
         }
         made = cls(**settings)
         # Agents are frozen.
-        object.__setattr__(made, "_reel", reel)
-        object.__setattr__(made, "_journal", journal)
-        if reel.recording:
-            reel.keep_secret(made.secrets)
+        object.__setattr__(made, "reel", reel)
+        object.__setattr__(made, "_is_inner", is_inner)
         return made
+
+    def as_tool(self, *given: Any, **settings: Any) -> Tool:  # noqa: ANN401 - as of the base
+        """This agent as a tool of another; its requests are in the same cassette."""
+        if self._is_inner:
+            return super().as_tool(*given, **settings)
+        return self.of(self, self.reel, is_inner=True).as_tool(*given, **settings)
+
+    def _runs(
+        self,
+        record: str | Path | None,
+        journal: Journal | None,
+        observe: Observer | None,
+        inbox: Incoming | None,
+        *,
+        overwrite: bool,
+    ) -> AgentRuns:
+        if self.reel.recording:
+            self.reel.keep_secret(self.secrets)
+        if self._is_inner:
+            return super()._runs(record, journal, observe, inbox, overwrite=overwrite)
+        if record is not None or journal is not None:
+            raise ConfigError("reel.agent: the reel records its runs; leave out record= and journal=")
+        return _ReelRuns(self, self._output, None, observe, inbox, None, False)
 
     @contextmanager
     def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - as of the base
-        with super().ports(transport or self._reel.transport) as ports, naming_exchange(self._journal):
-            yield ports if self._reel.recording else replace(ports, clock=InstantClock())
+        with super().ports(transport or self.reel.transport) as ports:
+            yield ports if self.reel.recording else replace(ports, clock=InstantClock())
 
     @asynccontextmanager
     async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - as of the base
-        async with super().aports(transport or self._reel.async_transport) as ports:
-            with naming_exchange(self._journal):
-                recording = self._reel.recording
-                yield ports if recording else replace(ports, clock=ImmediateClock(InstantClock()))
+        async with super().aports(transport or self.reel.async_transport) as ports:
+            yield ports if self.reel.recording else replace(ports, clock=ImmediateClock(InstantClock()))
 
     def _connection(self) -> dict[str, Any]:
         """The server of the reel, if it has one; while recording else that of the agent."""
-        reel = self._reel
+        reel = self.reel
         if reel.recording and not reel.live.base_url:
             try:
                 return super()._connection()

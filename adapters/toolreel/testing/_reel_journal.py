@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import Path
 
@@ -14,9 +13,8 @@ from toolreel._secrets import refuse_secrets_in_line
 from toolreel.cassette import Change, changes, varying
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import JsonText, parse
-from toolreel_core._loop import start, step
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Event, Settled, UserSpoke
+from toolreel_core._protocol import Event
 
 
 class ReelJournal:
@@ -44,15 +42,6 @@ class ReelJournal:
         """Record an event and the effect that it answers."""
         self._kept.append((effect, event))
         self._memory.record(effect, event)
-
-    @property
-    def exchange(self) -> int:
-        """The number of the exchange that a conversation has reached, from 1."""
-        number, at = 1, start(self._plan)
-        for _, event in self._kept:
-            number += isinstance(event, UserSpoke) and isinstance(at.state.phase, Settled)
-            at = step(at.state, event)
-        return number
 
     def check(self, *, whole: bool = True) -> None:
         """Fail if the events differ from the recorded ones.
@@ -105,15 +94,3 @@ def _first_difference(number: int, old: str | None, new: str | None) -> str:
         f"event {number} is not the recorded one; first change: {first.place}\n"
         f"  recorded: {first.old}\n  now:      {first.new}" + (f"\n{advice}" if advice else "")
     )
-
-
-@contextmanager
-def naming_exchange(journal: ReelJournal | None) -> Generator[None]:
-    """Say in which exchange of a conversation a replay differs, unless it is the first."""
-    try:
-        yield
-    except ReplayMismatch as error:
-        number = 1 if journal is None else journal.exchange
-        if number == 1:
-            raise
-        raise ReplayMismatch(f"exchange {number} of the conversation: {error}") from None

@@ -116,14 +116,6 @@ def test_a_damaged_blob_is_an_error(change: tuple[str, str], why: str) -> None:
     assert complaint(CassetteError, lambda: document(changed)).startswith(why.partition("seed")[0])
 
 
-def test_a_mention_without_blobs_is_an_error() -> None:
-    without = TEXT[: TEXT.index("blobs:")] + "...\n"
-    assert "is mentioned and not there" in complaint(CassetteError, lambda: document(without))
-    assert "expected a mapping" in complaint(
-        CassetteError, lambda: document(TEXT[: TEXT.index("blobs:")] + "blobs: []\n...\n")
-    )
-
-
 def test_stock_vcrpy_gets_whole_bodies_and_gives_them_back(tmp_path: Path) -> None:
     ours, stock, again = tmp_path / "ours.yaml", tmp_path / "stock.yaml", tmp_path / "again.yaml"
     ours.write_text(TEXT, "utf-8")

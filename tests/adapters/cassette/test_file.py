@@ -71,9 +71,3 @@ def test_a_file_is_replaced_and_never_written_over(tmp_path: Path) -> None:
     reader.hardlink_to(path)
     save(path, b"new")
     assert reader.read_bytes() == before != path.read_bytes()
-
-
-def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(CassetteError, match="cannot be written: "):
-        save(tmp_path / "file" / "a.yaml")

@@ -40,15 +40,13 @@ def test_a_header_is_stored_and_only_what_it_has(header: Header) -> None:
 @pytest.mark.parametrize(
     ("stored", "said"),
     [
-        ("vary: 3", "vary: expected a list of rules, each with at, pattern or becomes"),
         ("vary: [{at: user}]", "vary[0]: at: 'user' is no JSON Pointer"),
         ("vary: [{at: /a}, {pattern: '('}]", "vary[1]: pattern: '(' is no regular expression"),
         ("now: '2026-11-22 14:03'", "now: '2026-11-22 14:03' is no time with a time zone"),
-        ("now: 7", "now: 7 is no time with a time zone"),
+        ("now: 7", "now: expected a text (in quotes), found int"),
         ("now: soon", "now: 'soon' is no time with a time zone"),
-        ("seed: -1", "seed: -1 is no whole number from 0 on"),
-        ("seed: true", "seed: True is no whole number from 0 on"),
-        ("rules: []", "the cassette: the key 'rules' is not known here"),
+        ("seed: true", "seed: expected a whole number, found bool"),
+        ("rules: []", "the top of the file: the key 'rules' is not known here"),
     ],
 )
 def test_a_header_that_is_wrong_is_refused_with_its_place(stored: str, said: str, tmp_path: Path) -> None:
@@ -69,14 +67,13 @@ def test_a_cassette_that_needs_no_header_has_none(tmp_path: Path) -> None:
 def test_values_are_drawn_once_and_stored(tmp_path: Path) -> None:
     tape = saved(path := tmp_path / "a.yaml")
     now, ids = tape.now, [tape.new_id(name) for name in ("", "", "order")]
-    drawn = [tape.random.random(), tape.random.random()]
     assert abs(datetime.now(UTC) - now) < timedelta(hours=1)
     assert now.microsecond == 0
     tape.save({})
     again = Recording.load(path)
     # In another order: each name has ids of its own.
     assert [again.new_id(name) for name in ("order", "", "")] == [ids[2], ids[0], ids[1]]
-    assert (again.now, [again.random.random(), again.random.random()]) == (now, drawn)
+    assert again.now == now
     assert len({*ids}) == 3
     assert {UUID(one).version for one in ids} == {4}
 
@@ -92,7 +89,6 @@ def test_a_replay_draws_nothing_that_was_not_recorded(tmp_path: Path) -> None:
     for wanted, act in (
         ("now", lambda: frozen.now),
         ("new_id()", lambda: frozen.new_id("")),
-        ("random", lambda: frozen.random),
     ):
         assert complaint(CassetteError, act) == (
             f"{path}: was recorded by a session that did not use {wanted}: record it again"

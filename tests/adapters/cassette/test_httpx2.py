@@ -8,7 +8,7 @@ import httpx2
 import pytest
 
 from tests.servers.chat_server import Answer, nobody_listens, serving
-from toolreel.cassette import AsyncHttpx2Transport, Httpx2Transport
+from toolreel.cassette import Httpx2Transport
 
 ASKED = {"model": "m", "messages": []}
 
@@ -19,7 +19,7 @@ def ask(transport: httpx.BaseTransport, url: str) -> httpx2.Response:
 
 
 async def aask(transport: httpx.AsyncBaseTransport, url: str) -> httpx2.Response:
-    async with httpx2.AsyncClient(transport=AsyncHttpx2Transport(transport)) as client:
+    async with httpx2.AsyncClient(transport=Httpx2Transport(transport)) as client:
         return await client.post(f"{url}/v1/chat/completions", json=ASKED, headers={"x-own": "1"})
 
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from types import FrameType
 from typing import Any, Final
 
 import anyio
@@ -105,28 +103,6 @@ def by_asyncio(session: Session, url: str) -> str:
     return asyncio.run(asked())
 
 
-def by_a_signal(session: Session, url: str) -> str:
-    def ring(_number: int, _frame: FrameType | None) -> None:
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
-    heard = ""
-    try:
-        with (
-            httpx.Client(transport=session.transport(), timeout=60) as client,
-            client.stream("POST", f"{url}/v1/chat/completions", json=ASKED) as response,
-        ):
-            for line in response.iter_lines():
-                heard += line
-    except httpx.ReadTimeout:  # httpcore takes it for that of the socket
-        heard += " too late"
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    return heard
-
-
 def post(session: Session, url: str) -> str:
     with httpx.Client(transport=session.transport(), timeout=60) as client:
         return client.post(f"{url}/v1/chat/completions", json=ASKED).text
@@ -161,7 +137,6 @@ WAYS: Final[dict[str, tuple[Callable[[Session, str], str], Answer]]] = {
         by_asyncio,
         streaming('{"choices":', NEVER, content_type="application/json"),
     ),
-    "a signal": (by_a_signal, FOREVER),
 }
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.cassette import RequestKey, Unplayed, endpoint
+from toolreel.cassette import Unplayed, endpoint, request_key
 
 
 @pytest.mark.parametrize(
@@ -24,25 +24,28 @@ def test_the_endpoint_is_compared_and_not_where_it_is_mounted(url: str, compared
     assert endpoint(url) == compared
 
 
-BODY = st.lists(st.sampled_from([b"a", b"b", b"ab", b"c"]), max_size=6).map(tuple)
-KEY = st.tuples(st.sampled_from(["POST /a", "GET /a"]), BODY)
+REQUEST = st.tuples(
+    st.sampled_from(["POST /a", "GET /a"]),
+    st.lists(st.sampled_from([b"a", b"b", b"ab", b"c"]), max_size=6),
+)
 
 
-def whole(key: RequestKey) -> tuple[str, bytes]:
-    return key[0], b"".join(key[1])
+def whole(request: tuple[str, list[bytes]]) -> tuple[str, bytes]:
+    return request[0], b"".join(request[1])
 
 
-@given(keys=st.lists(KEY, max_size=8), asked=st.lists(KEY, max_size=12), played=st.booleans())
-def test_a_request_gets_the_first_that_says_the_same_however_both_are_parted(
-    keys: list[RequestKey], asked: list[RequestKey], played: bool
+@given(recorded=st.lists(REQUEST, max_size=8), asked=st.lists(REQUEST, max_size=12))
+def test_a_request_gets_the_first_unplayed_that_says_the_same_however_both_are_parted(
+    recorded: list[tuple[str, list[bytes]]], asked: list[tuple[str, list[bytes]]]
 ) -> None:
-    unplayed = Unplayed(keys)
-    left = dict(enumerate(map(whole, keys)))
-    for key in [*asked, *keys]:
-        expected = next((index for index, kept in left.items() if kept == whole(key)), None)
+    unplayed = Unplayed(request_key(*request) for request in recorded)
+    left = dict(enumerate(map(whole, recorded)))
+    for request in [*asked, *recorded]:
+        key = request_key(*request)
+        expected = next((index for index, kept in left.items() if kept == whole(request)), None)
         assert unplayed.find(key) == expected
-        assert unplayed.holds(key) == (whole(key) in map(whole, keys))
-        if played and expected is not None:
+        assert unplayed.holds(key) == (whole(request) in map(whole, recorded))
+        if expected is not None:
             unplayed.play(expected)
             del left[expected]
         assert unplayed.left == tuple(left)

@@ -45,14 +45,6 @@ def test_the_first_change_is_named_by_its_place(new: Json, change: Change) -> No
     assert first_change(BODY, new) == change
 
 
-def test_the_order_of_keys_counts() -> None:
-    change = Change("a (order of keys)", '["x","y"]', '["y","x"]')
-    assert first_change({"a": {"x": 1, "y": 2}}, {"a": {"y": 2, "x": 1}}) == change
-    assert first_change({"x": 1, "y": 2}, {"y": 2, "x": 1}) == Change(
-        "(order of keys)", '["x","y"]', '["y","x"]'
-    )
-
-
 def test_every_change_is_named_in_the_order_of_the_new_value() -> None:
     old: Json = {"a": 1, "b": {"x": [1, 2, 3], "y": 1}, "c": 0}
     new: Json = {"d": 5, "b": {"y": 1, "x": [1, 4]}, "a": 2, "c": 0}
@@ -75,17 +67,6 @@ JSON = st.recursive(
 @given(old=JSON, new=JSON)
 def test_there_is_a_change_exactly_when_the_canonical_texts_differ(old: Json, new: Json) -> None:
     assert (first_change(old, new) is None) == (canonical(old) == canonical(new))
-
-
-def test_long_values_are_shown_around_the_first_character_that_differs() -> None:
-    old, new = "a" * 500 + "OLD" + "z" * 500, "a" * 500 + "NEW" + "z" * 500
-    lines = drift(canonical({"content": old}).encode(), canonical({"content": new}).encode()).splitlines()
-    assert lines[0] == "first change: content"
-    assert lines[1].startswith("  recorded: …aaa")
-    assert "OLDzz" in lines[1]
-    assert "NEWzz" in lines[2]
-    assert lines[2].endswith("zzz…")
-    assert max(map(len, lines)) < 180
 
 
 @pytest.mark.parametrize(
@@ -153,7 +134,3 @@ def test_a_body_that_is_no_json_is_compared_by_lines() -> None:
     ]
     assert "\\xff" in drift(b"\xff", b"{}")
     assert "the whole body" in drift(b"1", b"2")
-
-
-def test_the_same_json_is_no_change() -> None:
-    assert drift(b'{"a": 1}', b'{"a":1}') == "the bodies are the same JSON"

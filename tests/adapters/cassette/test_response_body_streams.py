@@ -56,12 +56,3 @@ def test_a_bomb_is_not_recorded(encoding: str, path: Path) -> None:
         with httpx.Client(transport=transport) as client, pytest.raises(TooLarge):
             client.post(server.url, json={})
     assert not path.exists()
-
-
-def test_a_stream_can_be_read_in_its_cassette(path: Path) -> None:
-    with serving(streaming(*EVENTS, encoding="gzip")) as server, use_cassette(path, "record") as session:
-        got(session, server.url)
-    text = path.read_text()
-    assert "      text: |" in text
-    assert f"        {EVENTS[0].strip()}\n\n        : alive\n" in text
-    assert "content-encoding" not in text

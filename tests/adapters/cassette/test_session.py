@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
-import httpx
-import httpx2
 import pytest
 
-from tests.adapters.cassette.clients import Send, by_httpx, each_client, word
+from tests.adapters.cassette.clients import Send, by_httpx, each_client
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
-from toolreel._internal import CassetteError, SecretFound
+from toolreel._internal import CassetteError
 from toolreel.cassette import MODES, Mode, Session, use_cassette
 from toolreel.testing import saying
-from toolreel_core._errors import ConfigError, ReplayMismatch
+from toolreel_core._errors import ReplayMismatch
 
 SK_KEY: Final = "sk-" + "abcdefghij0123456789"
 NOWHERE: Final = "http://elsewhere.invalid"
@@ -100,18 +98,6 @@ def test_a_session_that_failed_leaves_no_file_where_there_was_none(mode: Mode, p
     assert [*path.parent.iterdir()] == []
 
 
-def test_a_secret_leaves_the_old_file_as_it_was(path: Path) -> None:
-    before = recorded(path, "a")
-
-    def leak(url: str) -> None:
-        with use_cassette(path, "record") as session:
-            ask(session, url, ("a",))
-
-    with serving(*answers(f"It is {SK_KEY}.")) as server:
-        complaint(SecretFound, lambda: leak(server.url))
-    assert path.read_text() == before
-
-
 @each_client
 def test_a_session_goes_on_live_where_its_recording_ends(send: Send, path: Path) -> None:
     before = recorded(path, "a", "b")
@@ -153,22 +139,3 @@ def test_a_session_that_parts_from_its_recording_is_not_gone_on_with(send: Send,
     assert "interaction 2 of 2" in complaint(ReplayMismatch, stop)
     assert 'request:  "z"' in complaint(ReplayMismatch, hide)
     assert path.read_text() == before
-
-
-def test_a_transport_of_ones_own_goes_to_the_network(path: Path) -> None:
-    inner = httpx.MockTransport(lambda _: httpx.Response(200, json=saying("by another way")))
-    with use_cassette(path, "record") as session:
-        transports = (session.transport(inner), session.httpx2_transport(inner))
-        with httpx.Client(transport=transports[0]) as client:
-            assert word(client.post(NOWHERE, json={}).json()) == "by another way"
-        with httpx2.Client(transport=transports[1]) as client2:
-            assert word(client2.post(NOWHERE, json={}).json()) == "by another way"
-    with use_cassette(path, "extend") as session, httpx.Client(transport=session.transport(inner)) as client:
-        assert [word(client.post(NOWHERE, json={}).json()) for _ in range(3)] == ["by another way"] * 3
-        assert session.total == 3
-
-
-def test_a_mode_that_does_not_exist_is_named(path: Path) -> None:
-    assert complaint(ConfigError, lambda: Session.of(path, cast("Mode", "bogus"))) == (
-        "mode: expected one of replay, record, auto, extend, got 'bogus'"
-    )

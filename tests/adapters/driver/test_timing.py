@@ -249,8 +249,6 @@ def test_a_record_without_times_says_that_they_are_unknown(tmp_path: Path) -> No
         "{}",
         "7",
         '{"ms":1}',
-        '{"ms":-1,"passed_ms":1}',
-        '{"ms":true,"passed_ms":1}',
         '{"ms":1,"passed_ms":1,"x":1}',
     ],
 )

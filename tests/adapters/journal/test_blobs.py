@@ -135,13 +135,6 @@ def test_a_blob_that_is_missing_is_an_error(at: int, line: str) -> None:
     assert f"{line}: the bytes of the blob 'sha256:" in why
 
 
-def test_lines_keep_their_numbers_in_errors() -> None:
-    lines = written(PLAN, EVENTS).splitlines(keepends=True)
-    assert "line 4: record 2 stands where 1" in complaint(
-        JournalError, lambda: parse_journal("".join([*lines[:3], lines[4]]))
-    )
-
-
 def test_a_known_key_in_a_blob_is_not_written(tmp_path: Path) -> None:
     key = {"MY_KEY": "3f2a90bc71d4"}
     leaking = Image.from_bytes(b"GIF89a 3f2a90bc71d4")

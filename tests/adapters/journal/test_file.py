@@ -174,16 +174,6 @@ def test_a_durable_journal_is_the_same_journal(tmp_path: Path) -> None:
     assert sealed_text(path) == whole()
 
 
-def test_paths_may_be_texts(tmp_path: Path) -> None:
-    path = str(tmp_path / "sum.journal.jsonl")
-    with FileJournal(path, PLAN) as journal:
-        run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
-    assert read_journal(path).text == whole()
-    assert replay(str(tmp_path / "sum")).recorded.text == whole()
-    with ReopenedJournal(path) as reopened:
-        assert reopened.recorded.text == whole()
-
-
 def test_a_replay_of_a_killed_run_sends_you_to_resume(tmp_path: Path) -> None:
     path = killed(tmp_path, 3)
     assert complaint(JournalError, lambda: replay(tmp_path / "sum")) == (

@@ -36,20 +36,6 @@ def journal_of_a_run() -> str:
     return journal.text
 
 
-def test_a_journal_is_a_header_and_a_line_for_each_event() -> None:
-    header, *lines = journal_of_a_run().splitlines()
-    tree = json.loads(header)
-    assert {key: tree[key] for key in ("toolreel_journal", "digest")} == {
-        "toolreel_journal": VERSION,
-        "digest": PLAN.digest,
-    }
-    assert [line[: line.index('"fp"')] for line in lines] == [
-        '{"n":1,"kind":"send_request",',
-        '{"n":2,"kind":"run_tool",',
-        '{"n":3,"kind":"send_request",',
-    ]
-
-
 @pytest.mark.parametrize(
     "event",
     [
@@ -186,20 +172,14 @@ DAMAGED: Final[dict[str, tuple[str, str]]] = {
         "j, line 2: record 2 stands where 1 is expected; a line is missing",
     ),
     "no object": ("[]\n", "j, line 1: not a line of a journal: no object"),
-    "no JSON": ("{}}\n", "j, line 1: not a line of a journal: Extra data at line 1, column 3"),
-    "a blank line": (
-        edited(lambda lines: [*lines[:2], "", *lines[2:]]),
-        "j, line 3: not a line of a journal: Expecting value at line 1, column 1",
-    ),
     "no header": ("{}\n", NO_HEADER),
-    "a cassette": ('{"version":1,"interactions":[]}\n', NO_HEADER),
     **{
         f"version {found}": (
             replacing(0, f'"toolreel_journal":{VERSION}', f'"toolreel_journal":{found}'),
             f"j, line 1: a journal of version {json.loads(found)!r}; this toolreel reads version {VERSION}: "
             "record it again",
         )
-        for found in ("0", "2", "true", "null", '"1"', "1.0")
+        for found in ("2", "true")
     },
     "another plan": (
         replacing(0, "What is 2 + 40?", "What is 2 + 41?"),
@@ -209,25 +189,14 @@ DAMAGED: Final[dict[str, tuple[str, str]]] = {
         replacing(0, '"model":"m"', '"model":7'),
         "j, line 1: plan.model: expected str, got 7",
     ),
-    "no model": (
-        replacing(0, '"model":"m"', '"model":""'),
-        "j, line 1: plan: model: expected the name of a model, got an empty text",
-    ),
     "a text for a ref": (
         replacing(2, '"ref":2', '"ref":"2"'),
         'j, line 3: event.ref: expected int, got "2"',
     ),
-    "no ref": (replacing(2, '"ref":2,', ""), "j, line 3: event.ref: is missing"),
     "another key": (replacing(2, '"fp":', '"fingerprint":'), KEYS),
-    "a text for a number": (replacing(2, '"n":2', '"n":"2"'), KEYS),
-    "a further key": (replacing(2, '"n":2', '"n":2,"note":0'), KEYS),
     "another kind": (
         replacing(1, '"kind":"send_request"', '"kind":"run_tool"'),
         f"j, line 2: a reply_received {UNDER} 'run_tool'; record it again",
-    ),
-    "no kind": (
-        replacing(3, '"kind":"send_request"', '"kind":""'),
-        f"j, line 4: a reply_received {UNDER} ''; record it again",
     ),
     "the kind of the event": (
         replacing(2, '"kind":"run_tool"', '"kind":"tool_returned"'),
@@ -250,12 +219,3 @@ def test_a_missing_file_is_named_with_the_command_that_makes_one(tmp_path: Path)
     assert complaint(JournalError, lambda: read_journal(path)) == (
         f"{path}: there is no such journal; record one with `toolreel run --record`"
     )
-
-
-def test_what_is_no_text_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    path.write_bytes(b"\x89PNG\r\n")
-    told = complaint(JournalError, lambda: read_journal(path))
-    assert told.startswith(f"{path}: not a readable journal: 'utf-8' codec can't decode byte 0x89")
-    told = complaint(JournalError, lambda: read_journal(tmp_path))
-    assert told.startswith(f"{tmp_path}: not a readable journal: ")

@@ -40,23 +40,19 @@ def test_a_secret_is_named_with_its_line(name: str, kind: str) -> None:
     assert [(leak.kind, leak.line) for leak in found] == [(kind, 2)]
 
 
-def test_each_leak_has_its_line_and_other_secrets_stay_out_of_its_excerpt() -> None:
+def test_each_leak_has_its_line() -> None:
     text = "one\n  first hunter2-hunter2, then hunter3-hunter3\nthree hunter2-hunter2"
     assert leaks(text, {"A": "hunter2-hunter2", "B": "hunter3-hunter3"}) == (
-        Leak("value of A", 2, "  first [value of A]"),
-        Leak("value of B", 2, "  first [value of A], then [value of B]"),
-        Leak("value of A", 3, "three [value of A]"),
+        Leak("value of A", 2),
+        Leak("value of B", 2),
+        Leak("value of A", 3),
     )
 
 
 def test_secrets_that_overlap_are_one() -> None:
-    (leak,) = leaks("x abcdefghijkl y", {"A": "abcdefgh", "B": "efghijkl"})
-    assert leak == Leak("value of A", 1, "x [value of A]")
-
-
-def test_the_rest_of_a_private_key_that_was_cut_off_is_struck_out_too() -> None:
-    text = "-----BEGIN PRIVATE KEY-----\\nMIIEsecret then " + "sk-" + "abcdefghij0123456789"
-    assert leaks(text, {}) == (Leak("private key", 1, "[private key]"),)
+    assert leaks("x abcdefghijkl y", {"A": "abcdefgh", "B": "efghijkl"}) == (Leak("value of A", 1),)
+    cut_off = "-----BEGIN PRIVATE KEY-----\\nMIIEsecret then " + "sk-" + "abcdefghij0123456789"
+    assert leaks(cut_off, {}) == (Leak("private key", 1),)
 
 
 def test_lines_are_counted_behind_a_secret_of_several_lines() -> None:
@@ -129,9 +125,7 @@ def test_every_kind_is_found_in_plain_text_and_in_json_in_json(planted: Planted)
     behind = [f"{before}{planted.text}" for before in ("", "\n", "\t", "\x01", '"')]
     twice = [json.dumps(json.dumps({"a": text})) for text in behind]
     for text in (planted.text, *map(json.dumps, behind), *twice):
-        found = leaks(f"see {text} there", {})
-        assert found
-        assert not any(planted.secret in leak.excerpt for leak in found)
+        assert leaks(f"see {text} there", {})
 
 
 @pytest.mark.parametrize("text", INNOCENT)

@@ -114,7 +114,7 @@ def test_the_journal_alone_decides_what_is_the_recorded_request(files: ReelFiles
     # Another plan, under which the fingerprints of the requests are no longer those of the journal.
     header = MemoryJournal(timed("99:99")).lines[0]
     files.journal(1).write_text("\n".join([header, *recorded[1:-1], ""]))
-    said = complaint(ReplayMismatch, lambda: Reel(files, vary=[NOW]).run(timed("15:04"), [stock]))
+    said = complaint(ReplayMismatch, lambda: Reel(files, shared=[NOW]).run(timed("15:04"), [stock]))
     assert "this send_request is not what the run wants there; the record was edited" in said
 
 
