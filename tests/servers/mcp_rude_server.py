@@ -243,10 +243,7 @@ CALLS: Final[Mapping[str, Way]] = {
     "id_as_text": raw('{"jsonrpc":"2.0","id":"ID","result":DONE}'),
     "not_utf_8": raw('{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"done \xff"}]}}'),
     "half": raw('{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"done \\ud800"}]}}'),
-    "batch": raw(
-        '[{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}},'
-        '{"jsonrpc":"2.0","id":ID,"result":DONE}]'
-    ),
+    "batch": raw('[{"jsonrpc":"2.0","id":ID,"result":DONE}]'),
     "nan": raw(
         '{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"text","text":"done"}],"_meta":{"a":NaN}}}'
     ),

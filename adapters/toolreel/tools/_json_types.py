@@ -20,7 +20,7 @@ import types
 from collections import abc
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from importlib import import_module
@@ -137,31 +137,6 @@ def _decimal(value: object) -> Decimal:
     return number
 
 
-_NUMBER: Final = r"(\d+(?:[.,]\d+)?)"
-# The lookaheads reject "P" and "PT" without any component.
-_DURATION: Final = lazy_pattern(
-    rf"([+-]?)P(?=.)(?:{_NUMBER}W)?(?:{_NUMBER}D)?(?:T(?=.)(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?"
-)
-
-
-def parse_duration(text: str) -> timedelta:
-    """Parse a duration; years and months are rejected, because their length varies.
-
-    >>> parse_duration("PT1H30M")
-    datetime.timedelta(seconds=5400)
-
-    :raises ValueError: if the text is not a duration
-    """
-    found = _DURATION.fullmatch(text)
-    if found is None:
-        raise ValueError(f"not a duration: {text!r}")
-    weeks, days, hours, minutes, seconds = (
-        float((part or "0").replace(",", ".")) for part in found.groups()[1:]
-    )
-    length = timedelta(weeks=weeks, days=days, hours=hours, minutes=minutes, seconds=seconds)
-    return -length if found[1] == "-" else length
-
-
 _ANYTHING: Final = JsonType({}, lambda value: value)
 _NULL: Final = _scalar({"type": "null"}, _only(NoneType), "null")
 _PATH: Final = _text("path", Path, 'a path such as "notes/a.txt"')
@@ -177,7 +152,6 @@ _SCALARS: Final[Mapping[object, JsonType]] = {
     datetime: _text("date-time", datetime.fromisoformat, 'a date and time such as "2026-11-22T09:30:00Z"'),
     date: _text("date", date.fromisoformat, 'a date such as "2026-11-22"'),
     time: _text("time", time.fromisoformat, 'a time such as "09:30:00"'),
-    timedelta: _text("duration", parse_duration, 'a duration such as "PT1H30M"'),
     UUID: _text("uuid", UUID, 'a UUID such as "c7f9d3a2-5b1e-4c6d-8e2f-0a1b2c3d4e5f"'),
     Path: _PATH,
     PurePath: _PATH,
@@ -296,7 +270,7 @@ class Types:
         else:
             kind = _constrained(self.of(inner, place), extras, place)
         for extra in extras:
-            name = "description" if is_field(extra) else "documentation"
+            name = "description" if _is_field(extra) else "documentation"
             text = extra if isinstance(extra, str) else getattr(extra, name, None)
             if isinstance(text, str) and text:
                 return JsonType({**kind.schema, "description": text}, kind.read)
@@ -521,7 +495,7 @@ def _constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonTy
     checks = list[tuple[Callable[[Any, Any], object], Any, str]]()
     # A Field of pydantic has several constraints.
     for extra in chain.from_iterable(
-        cast("Any", each).metadata if is_field(each) else [each] for each in extras
+        cast("Any", each).metadata if _is_field(each) else [each] for each in extras
     ):
         for name, (keywords, words, holds) in _CONSTRAINTS.items():
             bound = getattr(extra, name, None)
@@ -548,8 +522,8 @@ def _constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonTy
     return JsonType(schema, read)
 
 
-def is_field(value: Any) -> bool:  # noqa: ANN401
-    """Whether a value is a pydantic ``Field``."""
+def _is_field(value: Any) -> bool:  # noqa: ANN401
+    """Whether an annotation is a pydantic ``Field``."""
     return isinstance(getattr(value, "metadata", None), list) and hasattr(value, "is_required")
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 from toolreel.tools._call_context import RunContext, ToolError
 from toolreel.tools._docstrings import parse_docstring
-from toolreel.tools._json_types import InvalidValue, JsonType, Types, default_keyword, hints_of, is_field
+from toolreel.tools._json_types import InvalidValue, JsonType, Types, default_keyword, hints_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._tools import ToolDefinition
@@ -30,8 +30,6 @@ class Arguments:
 
     kinds: Mapping[str, JsonType] = field(default_factory=dict)
     """Type of each argument; arguments without one are passed as JSON."""
-    defaults: Mapping[str, Callable[[], object]] = field(default_factory=dict)
-    """Factories for missing arguments whose default is a pydantic ``Field``."""
     context: str | None = None
     """Name of the parameter for the :class:`~toolreel.tools._call_context.RunContext`, if any."""
 
@@ -42,9 +40,7 @@ class Arguments:
 
         :raises ToolError: if a value does not fit its type; names the place, the expected and actual value
         """
-        values: dict[str, object] = {
-            key: make() for key, make in self.defaults.items() if key not in arguments
-        }
+        values = dict[str, object]()
         complaints = list[str]()
         for key, value in arguments.items():
             try:
@@ -87,24 +83,17 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
     annotated = _annotations_holder(function)
     hints, types = hints_of(annotated, place), Types(getattr(inspect.unwrap(annotated), "__globals__", {}))
     properties, required = dict[str, Json](), list[str]()
-    kinds, defaults = dict[str, JsonType](), dict[str, Callable[[], object]]()
+    kinds = dict[str, JsonType]()
     parameters, context = _model_parameters(function, place), None
     docstring = parse_docstring(_docstring_of(function), parameters)
     for key, parameter in parameters.items():
         at = f"{place}, parameter {key!r}"
         if key not in hints:
             raise ConfigError(f"{at}: has no type; annotate it, for example `{key}: str`")
-        hint, default = hints[key], parameter.default
+        hint = hints[key]
         if _is_context(hint):
             context = key
             continue
-        if is_field(default):  # of pydantic: Python would pass the Field itself where an argument is missing
-            hint, given = Annotated[hint, default], default
-            default = None if given.default_factory else given.default
-            if given.is_required():
-                default = parameter.empty
-            else:
-                defaults[key] = functools.partial(given.get_default, call_default_factory=True)
         try:
             kinds[key] = types.of(hint, at)
         except RecursionError:
@@ -114,13 +103,13 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
         schema = dict(kinds[key].schema)
         if key in docstring.parameters:
             schema.setdefault("description", docstring.parameters[key])
-        properties[key] = {**schema, **default_keyword(default, at)}
-        required += [key] if default is parameter.empty else []
+        properties[key] = {**schema, **default_keyword(parameter.default, at)}
+        required += [key] if parameter.default is parameter.empty else []
     tree: dict[str, Json] = {"type": "object", "properties": properties}
     tree |= {"$defs": types.shared} if types.shared else {}
     tree |= {"required": required} if required else {}
     definition = ToolDefinition.of(tool, docstring.summary, {**tree, "additionalProperties": False})
-    return Signature(definition, Arguments(kinds, defaults, context))
+    return Signature(definition, Arguments(kinds, context))
 
 
 def untyped_arguments(function: Callable[..., object]) -> Arguments:

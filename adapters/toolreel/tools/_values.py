@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence, Set
-from datetime import date, time, timedelta
+from datetime import date, time
 from decimal import Decimal
 from enum import Enum
 from operator import attrgetter, methodcaller
@@ -19,28 +19,10 @@ from toolreel_core._conversation import Media, Text
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._tools import Envelope
 
-
-def duration_text(length: timedelta) -> str:
-    """Format a duration.
-
-    >>> duration_text(timedelta(days=-1, minutes=30)), duration_text(timedelta(0))
-    ('-PT23H30M', 'PT0S')
-    """
-    sign, length = ("-", -length) if length < timedelta(0) else ("", length)
-    minutes, seconds = divmod(length.seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    fraction = (
-        f"{seconds}.{length.microseconds:06}".rstrip("0").rstrip(".") if length.microseconds else f"{seconds}"
-    )
-    days = f"{length.days}D" if length.days else ""
-    parts = [(f"{hours}", "H"), (f"{minutes}", "M"), (fraction, "S")]
-    clock = "".join(number + unit for number, unit in parts if number != "0")
-    return f"{sign}P{days}{'T' + clock if clock else ''}" if days or clock else "PT0S"
-
-
 _REMEDIES: Final[Mapping[str, str]] = {
     "bytes": "return Image.from_bytes(data), File.from_bytes(data, media_type), or base64 text",
     "bytearray": "return Image.from_bytes(data), File.from_bytes(data, media_type), or base64 text",
+    "timedelta": "return its total_seconds()",
     "generator": "return a list of what it yields",
     "async_generator": "return a list of what it yields",
     "coroutine": "await it inside, or make the tool async",
@@ -50,7 +32,6 @@ _REMEDIES: Final[Mapping[str, str]] = {
 _TEXTS: Final[Sequence[tuple[type | UnionType, Callable[[Any], str]]]] = (
     (Text, attrgetter("text")),
     (date | time, methodcaller("isoformat")),
-    (timedelta, duration_text),
     (Decimal | UUID | PurePath, str),
 )
 """What is written as a string."""

@@ -153,7 +153,8 @@ _EDGE_BYTES: Final = 512
 
 _SAMPLE: Final = 80
 """Bytes of an unreadable line that an error shows."""
-# A line that is meant as a message, or the first line of one that is wrapped.
+# A line that is meant as a message, as the first line of one that is wrapped, or as a batch of them, which
+# the protocol dropped in 2025-06-18.
 _MESSAGE: Final = re.compile(rb'\[?\s*\{.*"(?:jsonrpc|id)"|"jsonrpc"\s*:', re.DOTALL)
 # The id of a response, before or after its result. Anchored to the ends of the line, so that an id inside
 # the result does not match.
@@ -277,40 +278,31 @@ class _Conversation:
         return []
 
     def _parse_line(self, line: bytes) -> list[types.JSONRPCMessage]:
-        """The messages of a line; if one is a response that cannot be read, errors that replace it."""
+        """The message of a line; for a response that cannot be read, errors that replace it."""
         if not _MESSAGE.match(line):
             self._count_noise(len(line) + 1)
             return []
         tree = read_tolerant(line.decode("utf-8", "replace")).map(finite).value_or(None)
-        messages = list[types.JSONRPCMessage]()
-        for each in tree if isinstance(tree, list) else [tree]:
-            try:
-                whole = {"jsonrpc": "2.0", **cast("Mapping[str, Json]", each)}
-                message = types.jsonrpc_message_adapter.validate_python(whole, by_name=False)
-            except (TypeError, ValueError):
-                messages += self._replace(each, line)
-                continue
-            if isinstance(message, types.JSONRPCResponse):
-                self._pending.discard(message.id)
-            elif isinstance(message, types.JSONRPCError):
-                # Without an id, the server could not read which request it was.
-                answered = self._lose(None) if message.id is None else {message.id}
-                self._pending -= answered
-                messages += [message.model_copy(update={"id": request}) for request in answered]
-                continue
-            messages.append(message)
-        return messages
-
-    def _replace(self, tree: Json, line: bytes) -> list[types.JSONRPCMessage]:
-        """The errors that replace a response that cannot be read."""
-        if b'"method"' in line[:_EDGE_BYTES]:
-            self._count_noise(len(line) + 1)
-            return []
-        request_id = tree.get("id") if isinstance(tree, Mapping) else None
-        if not isinstance(request_id, int | str):
-            request_id = answered_request(line[:_EDGE_BYTES], line[-_EDGE_BYTES:])
-        why = f"its answer cannot be read: {line[:_SAMPLE].decode('utf-8', 'replace')!r}"
-        return [replacing_error(each, UNREADABLE, why) for each in self._lose(request_id)]
+        try:
+            whole = {"jsonrpc": "2.0", **cast("Mapping[str, Json]", tree)}
+            message = types.jsonrpc_message_adapter.validate_python(whole, by_name=False)
+        except (TypeError, ValueError):
+            if b'"method"' in line[:_EDGE_BYTES]:
+                self._count_noise(len(line) + 1)
+                return []
+            request_id = tree.get("id") if isinstance(tree, Mapping) else None
+            if not isinstance(request_id, int | str):
+                request_id = answered_request(line[:_EDGE_BYTES], line[-_EDGE_BYTES:])
+            why = f"its answer cannot be read: {line[:_SAMPLE].decode('utf-8', 'replace')!r}"
+            return [replacing_error(each, UNREADABLE, why) for each in self._lose(request_id)]
+        if isinstance(message, types.JSONRPCResponse):
+            self._pending.discard(message.id)
+        elif isinstance(message, types.JSONRPCError):
+            # Without an id, the server could not read which request it was.
+            answered = self._lose(None) if message.id is None else {message.id}
+            self._pending -= answered
+            return [message.model_copy(update={"id": request}) for request in answered]
+        return [message]
 
     def _lose(self, request_id: types.RequestId | None) -> set[types.RequestId]:
         """The requests that a lost response answers: all pending ones, if its id is unknown."""

@@ -424,6 +424,7 @@ UNREAD = "its answer cannot be read: "
         ("no_result", "TOOL_OUTPUT_NOT_JSON", UNREAD),
         ("result_is_text", "TOOL_OUTPUT_NOT_JSON", UNREAD),
         ("wrapped", "TOOL_OUTPUT_NOT_JSON", UNREAD),
+        ("batch", "TOOL_OUTPUT_NOT_JSON", UNREAD),
         ("null_id", "TOOL_ERROR", "I cannot read it"),
     ],
 )
@@ -436,7 +437,7 @@ def test_a_response_that_cannot_be_used_fails_its_call_alone(
     assert data(rude_tools.run(called("mcp_rude_do"))) == {"value": "done"}
 
 
-@pytest.mark.parametrize("way", ["marked", "no_version", "id_as_text", "not_utf_8", "half", "batch", "nan"])
+@pytest.mark.parametrize("way", ["marked", "no_version", "id_as_text", "not_utf_8", "half", "nan"])
 def test_a_line_that_is_nearly_a_message_is_read(rude_tools: McpTools, way: str) -> None:
     told = data(rude_tools.run(called("mcp_rude_do", way=way)))
     assert told in ({"value": "done"}, {"value": "done \ufffd"})

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
@@ -193,7 +193,6 @@ def test_the_parts_of_a_dataclass_are_told_with_words_and_defaults() -> None:
         (float, "3", 'expected a number below 1.8e308, got "3"'),
         (float, 10**400, "expected a number below 1.8e308, got 1000000000000000000000"),
         (date, "tomorrow", 'expected a date such as "2026-11-22", got "tomorrow"'),
-        (timedelta, "P1Y", 'expected a duration such as "PT1H30M", got "P1Y"'),
         (Decimal, "NaN", 'expected a decimal number such as "12.50", got "NaN"'),
         (Colour, "green", 'expected one of "red", "blue", got "green"'),
         (Literal[1], True, "expected one of 1, got true"),
@@ -299,7 +298,6 @@ BOTH_WAYS: Sequence[tuple[object, Sequence[Json]]] = [
     (date, ["2026-11-22", "x", None]),
     (datetime, ["2026-11-22T09:30:00Z", "x"]),
     (time, ["09:30:00", "x"]),
-    (timedelta, ["P1DT2H", "PT0.5S", "x"]),
     (UUID, ["c7f9d3a2-5b1e-4c6d-8e2f-0a1b2c3d4e5f", "x"]),
     (Decimal, ["1.5", 2, "x"]),
     (Colour, ["red", "green"]),

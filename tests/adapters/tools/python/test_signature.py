@@ -165,7 +165,9 @@ def test_a_typed_dict_knows_its_keys_even_where_annotations_are_postponed() -> N
 
 def test_words_at_the_type_or_in_a_field_win_over_the_docstring() -> None:
     async def ping(
-        host: Annotated[str, "From the type."], port: int, text: str = Field(description="From the field.")
+        host: Annotated[str, "From the type."],
+        port: int,
+        text: Annotated[str, Field(description="From the field.")],
     ) -> None:
         """Ping.
 
@@ -238,7 +240,9 @@ def test_a_type_that_json_cannot_carry_is_refused(hint: object, told: str) -> No
     assert complaint(ConfigError, lambda: signature_of(taking(hint))) == told
 
 
-@pytest.mark.parametrize("default", [b"x", Threading(), float("nan"), float("-inf"), [{2j}], {"a": Odd.ONE}])
+@pytest.mark.parametrize(
+    "default", [b"x", Threading(), Field(3), float("nan"), float("-inf"), [{2j}], {"a": Odd.ONE}]
+)
 def test_a_default_that_is_not_json_is_refused(default: object) -> None:
     told = complaint(ConfigError, lambda: signature_of(taking(Any, value=default)))
     assert told.startswith(f"{VALUE}: its default ")
@@ -345,24 +349,3 @@ def test_all_that_does_not_read_as_its_type_is_told_at_once() -> None:
         '/day: expected a date such as "2026-11-22", got "soon"; /hours/1: expected an integer, got "two"; '
         "/level: expected one of 1, 2, got 7. Call plan again with the corrected arguments."
     )
-
-
-def test_a_default_that_a_field_of_pydantic_stands_for_is_filled_in() -> None:
-    def search(
-        text: str = Field(min_length=2, description="What for."),
-        limit: int = Field(3, le=9),
-        tags: list[str] = Field(default_factory=list),  # noqa: B008 - as it is written with pydantic
-    ) -> None: ...
-
-    assert schema_of(search) == {
-        "type": "object",
-        "properties": {
-            "text": {"type": "string", "minLength": 2, "description": "What for."},
-            "limit": {"type": "integer", "maximum": 9, "default": 3},
-            "tags": {"type": "array", "items": {"type": "string"}},
-        },
-        "required": ["text"],
-        "additionalProperties": False,
-    }
-    arguments = signature_of(search).arguments
-    assert arguments.read("search", {"text": "ab"}, None) == {"text": "ab", "limit": 3, "tags": []}
