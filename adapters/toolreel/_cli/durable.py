@@ -277,14 +277,8 @@ def export_command(runs: DurableRuns, run_id: str, target: Path | None, overwrit
 @_run_argument
 @click.option("--deny", is_flag=True, help="Deny the call: the model is told, and the run goes on.")
 @click.option("--reason", default="", metavar="TEXT", help="With --deny: why; the model reads it.")
-@click.option(
-    "--ref",
-    type=int,
-    metavar="N",
-    help="Which call, if several wait: its ref in `toolreel durable show --json`.",
-)
 @_with_runs
-def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str, ref: int | None) -> int:
+def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str) -> int:
     """Approve the call that a run waits for; it runs with exactly the arguments that are shown.
 
     Of a call that is uncertain, because its worker died while it ran, it approves that it is repeated.
@@ -295,7 +289,7 @@ def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str, ref
     """
     if reason and not deny:
         raise click.UsageError("--reason is for the model that reads why a call is denied: add --deny")
-    call = runs.deny(run_id, reason, ref=ref) if deny else runs.approve(run_id, ref=ref)
+    call = runs.deny(run_id, reason) if deny else runs.approve(run_id)
     label, style = ("denied", "yellow") if deny else ("approved", "green")
     labelled(label, f"{call.name}({call.arguments})", style)
     return 0

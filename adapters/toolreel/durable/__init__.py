@@ -8,7 +8,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.durable._book import StoredJournal, number_of
+    from toolreel.durable._book import journal_text
     from toolreel.durable._database import close_database, database_url, open_database, tables_in
     from toolreel.durable._ledger import (
         GRANTED,

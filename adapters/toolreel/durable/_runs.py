@@ -21,7 +21,7 @@ from toolreel._internal import DurableError
 from toolreel._journal import Recorded, parse_journal
 from toolreel._replay import retrace
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.durable._book import StoredJournal, plan_lines
+from toolreel.durable._book import journal_text, plan_lines
 from toolreel.durable._database import RUNS, database_url
 from toolreel.durable._limited_endpoint import take_slot
 from toolreel.durable._store import Status, Store, now_ms, segments_of
@@ -71,6 +71,7 @@ class RunSummary:
     problem: str
     """Why it failed or was refused."""
     waits_for: tuple[Awaited, ...]
+    """The call that waits for a decision, if one does."""
     created: datetime
     updated: datetime
 
@@ -218,8 +219,8 @@ class DurableRuns:
         :raises DurableError: if there is none with this id
         """
         row = self._row(run_id)
-        told = StoredJournal.of(row.plan, self._store.stored(segments_of(row.segments)))
-        return DurableRun(RunSummary.of(row), parse_journal(told.text, f"run {run_id}"))
+        text = journal_text(row.plan, self._store.stored(segments_of(row.segments)))
+        return DurableRun(RunSummary.of(row), parse_journal(text, f"run {run_id}"))
 
     def wait(self, run_id: str, timeout: float | None = None, *, poll_seconds: float = 0.2) -> DurableRun:
         """Wait until a run has ended, or waits for somebody, and return it.
@@ -253,21 +254,20 @@ class DurableRuns:
         self._row(run_id)
         self._tell(run_id, CancelRequested(reason))
 
-    def approve(self, run_id: str, *, ref: int | None = None) -> Awaited:
+    def approve(self, run_id: str) -> Awaited:
         """Approve the call that a run waits for, and return it.
 
-        :param ref: which, if several wait
         :raises DurableError: if it waits for none
         """
-        return self._decide(run_id, ref, approved=True, reason="")
+        return self._decide(run_id, approved=True, reason="")
 
-    def deny(self, run_id: str, reason: str = "", *, ref: int | None = None) -> Awaited:
+    def deny(self, run_id: str, reason: str = "") -> Awaited:
         """Deny the call that a run waits for, and return it.
 
         :param reason: why; the model reads it
         :raises DurableError: if it waits for none
         """
-        return self._decide(run_id, ref, approved=False, reason=reason)
+        return self._decide(run_id, approved=False, reason=reason)
 
     def resume(self, run_id: str) -> None:
         """Queue a run again that failed or was refused, once what stopped it is mended.
@@ -314,15 +314,11 @@ class DurableRuns:
         """Close the connections to the database."""
         self._store.close()
 
-    def _decide(self, run_id: str, ref: int | None, *, approved: bool, reason: str) -> Awaited:
+    def _decide(self, run_id: str, *, approved: bool, reason: str) -> Awaited:
         summary = self.summary(run_id)
-        waiting = [each for each in summary.waits_for if ref in {None, each.ref}]
-        if not waiting:
+        if not summary.waits_for:
             raise DurableError(f"run {run_id}: it is {summary.status}, and waits for no decision")
-        if len(waiting) > 1:
-            which = ", ".join(f"{each.ref} ({each.name})" for each in waiting)
-            raise DurableError(f"run {run_id}: several calls wait: say which by its ref: {which}")
-        (call,) = waiting
+        (call,) = summary.waits_for
         self._tell(run_id, ApprovalGiven(call.ref, approved, reason), call.fingerprint)
         return call
 

@@ -2,20 +2,18 @@
 
 A step stores the lines of the journal that came of it, and nothing else is written while a run is under way.
 After a crash, the same segment begins again: what is stored is read and folded, each effect is compared with
-the recorded one by its fingerprint, and only then does anything happen.
+the recorded one by its fingerprint, and only then does anything happen. Of calls that might run in parallel,
+the next one begins when the one before it is stored.
 """
 
 from __future__ import annotations
 
-import contextvars
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from math import inf
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from dbos import DBOS
 
@@ -23,10 +21,10 @@ from toolreel._driver import EffectScopes, Lap, Performer, Wanted, check_endpoin
 from toolreel._internal import DurableError, log
 from toolreel._journal import Recorded
 from toolreel._replay import check_surface
-from toolreel.durable._book import Book, StoredJournal, fingerprint_of, retold
+from toolreel.durable._book import Book, journal_text, retold
 from toolreel.durable._database import CONNECTION_LOST
 from toolreel.durable._runs import Awaited
-from toolreel.durable._store import Claimed, InboxEntry, Resting, Segment, Store, Written, now_ms
+from toolreel.durable._store import Claimed, InboxEntry, Resting, Store, Written, now_ms
 from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._jsontext import digest
 from toolreel_core._loop import pending, uncertain
@@ -97,7 +95,6 @@ class _Segment:
         """Events before the present step."""
         self._first_event: int | None = None
         """Events when what is stored was read."""
-        self._early: dict[str, tuple[str, ...]] = {}
         self._inbox_read = 0
         """How many things that were said the run has heard."""
         self._doubtful = claimed.interrupted > 0
@@ -150,11 +147,9 @@ class _Segment:
     def _begin(self) -> None:
         """Fold what is stored, and compare it; the steps of this segment that are stored are gone past."""
         claimed, performer = self._claimed, self._policy.performer
-        own = self._store.done(claimed.workflow_id) if claimed.recovered else ()
-        last = Segment(claimed.workflow_id, tuple(number for number, _ in own))
-        stored = self._store.stored((*claimed.segments[:-1], last))
-        journal = StoredJournal.of(claimed.plan, stored)
-        recorded, state = retold(journal.text, f"run {claimed.run_id}")
+        own = self._store.step_names(claimed.workflow_id) if claimed.recovered else ()
+        stored = self._store.stored(claimed.segments)
+        recorded, state = retold(journal_text(claimed.plan, stored), f"run {claimed.run_id}")
         self._events = len(recorded.records)
         _check_tools(recorded, performer)
         try:
@@ -162,9 +157,8 @@ class _Segment:
         except ConfigError as error:
             remedy = "or start the worker with the same --fallback; then resume the run"
             raise DurableError(f"{recorded.source}: {error}, {remedy}") from None
-        for _, name in own:
+        for name in own:
             DBOS.run_step({"name": name}, _fail_repeated)
-        self._early = {fp: lines for lines in journal.early if (fp := fingerprint_of(lines))}
         self._book = Book(recorded, state, self._policy.secrets)
         self._inbox_read = max((written.inbox_read for written in stored), default=0)
         self._first_event = self._events
@@ -172,80 +166,43 @@ class _Segment:
     def _perform_steps(self) -> str:
         book = self._book
         while True:
-            wanted, self._events = book.wanted, book.events
-            if wanted and self._policy.stopping.is_set():
+            effect, self._events = book.wanted, book.events
+            if effect is not None and self._policy.stopping.is_set():
                 return self.let_go("queued")
-            if problem := self._perform(wanted):
-                return self.let_go("failed", problem)
-            if book.events > self._events:
-                continue
-            resting = self._rest_state(wanted)
+            if effect is not None and self._remaining_ms(effect) <= INLINE_MS:
+                if problem := self._step(tag(type(effect)), self._answer_or_problem).problem:
+                    return self.let_go("failed", problem)
+                if book.events > self._events:
+                    continue
+            resting = self._rest_state(effect)
             if self._store.release(self._claimed, resting):
                 return resting.status
-            if not any(map(self._waits_for_somebody, wanted)):  # else the next step hears
+            if effect is None or not self._waits_for_somebody(effect):  # else the next step hears
                 self._step("hear", self._process_inbox)
-
-    def _perform(self, wanted: Sequence[Wanted]) -> str:
-        """Perform what the run wants, if it is not to rest at it; what went wrong, if anything."""
-        match wanted:
-            case ():
-                return ""
-            case (Wait() as wait,) if self._remaining_ms(wait) > INLINE_MS:
-                return ""
-            case (effect,):
-                return self._step(tag(type(effect)), lambda: self._catch_errors(effect, self._answer)).problem
-            case _:
-                return self._perform_together(wanted)
-
-    def _perform_together(self, wanted: Sequence[Wanted]) -> str:
-        """Perform parallel calls; their answers are written in the order of the calls."""
-        if doubtful := next(filter(self._is_in_doubt, wanted), None):
-            return self._step(tag(RunTool), lambda: self._catch_errors(doubtful, self._answer)).problem
-        places = [at for at, effect in enumerate(wanted) if fingerprint(effect) not in self._early]
-
-        def begun(at: int) -> Callable[[], Mapping[str, Any]]:
-            reserved, context, step = DBOS.reserve_step(), contextvars.copy_context(), tag(type(wanted[at]))
-            answer = partial(self._catch_errors, wanted[at], partial(self._answer_ahead, at))
-            return lambda: context.run(lambda: reserved.run({"name": step}, lambda: answer().tree()))
-
-        ready = [*map(begun, places)]  # in their order, which is that of their numbers
-        with ThreadPoolExecutor(len(ready) or 1, thread_name_prefix="toolreel") as pool:
-            performed = [self._publish(tree) for tree in pool.map(lambda run: run(), ready)]
-        stored = dict(zip(places, performed, strict=True))
-        for written in performed:
-            if written.problem:
-                return written.problem
-        for at, effect in enumerate(wanted):
-            self._book.take(stored[at].lines if at in stored else self._early.pop(fingerprint(effect)))
-        self._doubtful = False
-        return ""
 
     def _step(self, name: str, perform: Callable[[], Written]) -> Written:
         """Perform the next step, and store what it returns; one that is stored is not performed again."""
-        stored = self._publish(DBOS.run_step({"name": name}, lambda: perform().tree()))
+        stored = Written.of(DBOS.run_step({"name": name}, lambda: perform().tree()))
+        for line in stored.lines:
+            self._see(line)
         self._inbox_read = max(self._inbox_read, stored.inbox_read)
         return stored
 
-    def _publish(self, tree: object) -> Written:
-        written = Written.of(tree)
-        for line in written.lines:
-            self._see(line)
-        return written
-
-    def _rest_state(self, wanted: Sequence[Wanted]) -> Resting:
-        """What the run rests at: its end, a wait, or decisions that nobody has made."""
+    def _rest_state(self, effect: Wanted | None) -> Resting:
+        """What the run rests at: its end, a wait, or a decision that nobody has made."""
         state, counts = self._book.state, (self._book.events, self._inbox_read)
         if isinstance(state.phase, Settled):
             return Resting("ended", *counts, outcome=state.phase.outcome.name)
         doubt = self._claimed.interrupted if self._doubtful else 0
-        match wanted:
-            case (Wait() as wait,):
-                wake_at = now_ms() + int(self._remaining_ms(wait))
-                return Resting("sleeping", *counts, wake_at=wake_at, interrupted=doubt)
-            case _:
-                calls = [effect for effect in wanted if isinstance(effect, AskApproval | RunTool)]
-                waits = [_call_tree(call) for call in calls if self._waits_for_somebody(call)]
-                return Resting("waiting", *counts, waits_for=waits, interrupted=doubt)
+        if isinstance(effect, Wait):
+            wake_at = now_ms() + int(self._remaining_ms(effect))
+            return Resting("sleeping", *counts, wake_at=wake_at, interrupted=doubt)
+        waits: list[dict[str, object]] = []
+        if isinstance(effect, AskApproval | RunTool) and self._waits_for_somebody(effect):
+            why = "approval" if isinstance(effect, AskApproval) else "uncertain"
+            call = Awaited(effect.name, str(effect.arguments), why, fingerprint(effect), effect.ref)
+            waits = [asdict(call)]
+        return Resting("waiting", *counts, waits_for=waits, interrupted=doubt)
 
     # What answers the effects: the ports, and what is said to the run from outside.
 
@@ -259,9 +216,11 @@ class _Segment:
         """Whether this segment has taken no event yet."""
         return self._first_event is not None and self._book.events == self._first_event
 
-    def _remaining_ms(self, wait: Wait) -> float:
-        """The milliseconds that are left of a wait, which is over when the run's time is."""
-        return max(0, self._wake_at - now_ms()) if self._wake_at else min(wait.ms, self._remaining_run_ms)
+    def _remaining_ms(self, effect: Wanted) -> float:
+        """The milliseconds that are left of a wait, which is over when the run's time is; else 0."""
+        if not isinstance(effect, Wait):
+            return 0
+        return max(0, self._wake_at - now_ms()) if self._wake_at else min(effect.ms, self._remaining_run_ms)
 
     @property
     def _remaining_run_ms(self) -> float:
@@ -278,10 +237,11 @@ class _Segment:
         """Whether an effect waits for a decision from outside."""
         return isinstance(effect, AskApproval) or self._is_in_doubt(effect)
 
-    def _catch_errors(self, effect: Wanted, answer: Callable[[Wanted], Written]) -> Written:
+    def _answer_or_problem(self) -> Written:
         """What a step stores; a bug in a port is no answer, so that the effect can be performed again."""
+        (effect, *_) = pending(self._book.state)
         try:
-            return answer(effect)
+            return self._answer(effect)
         except Exception as error:  # noqa: BLE001 - whatever a port raises
             problem = f"{tag(type(effect))} {effect.ref}: {type(error).__name__}: {error}"
             return Written((), self._inbox_read, problem)
@@ -305,15 +265,6 @@ class _Segment:
             if isinstance(one.event, CancelRequested):
                 lines += book.add(None, one.event)
         return Written(tuple(lines), said[-1].n if said else self._inbox_read)
-
-    def _answer_ahead(self, ahead: int, effect: Wanted) -> Written:
-        """Perform one of several parallel effects, and write its answer for the book to take later.
-
-        :param ahead: how many answers are written before it
-        """
-        event, lap = self._timed_event(effect)
-        lines = () if event is None else self._book.lines(effect, event, lap, ahead)[0]
-        return Written(lines, self._inbox_read)
 
     def _process_inbox(self) -> Written:
         """Hear what was said, where no effect is performed."""
@@ -368,11 +319,6 @@ class _Segment:
 
 def _fail_repeated() -> None:
     raise AssertionError("this step is stored, so DBOS does not perform it")
-
-
-def _call_tree(effect: AskApproval | RunTool) -> dict[str, object]:
-    why = "approval" if isinstance(effect, AskApproval) else "uncertain"
-    return asdict(Awaited(effect.name, str(effect.arguments), why, fingerprint(effect), effect.ref))
 
 
 def _check_tools(recorded: Recorded, performer: object) -> None:

@@ -13,7 +13,6 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import sqlalchemy as sa
@@ -295,11 +294,10 @@ class Store:
             ]
         )
 
-    def done(self, workflow_id: str) -> Sequence[tuple[int, str]]:
-        """The numbers and names of a segment's steps that are stored, up to the first missing one."""
+    def step_names(self, workflow_id: str) -> Sequence[str]:
+        """The names of a segment's steps that are stored, in order."""
         steps = self._retried(lambda: self.client.list_workflow_steps(workflow_id, load_output=False))
-        found = [(step["function_id"], step["function_name"]) for step in steps]
-        return [item for _, item in takewhile(lambda each: each[1][0] == each[0], enumerate(found, 1))]
+        return [step["function_name"] for step in steps]
 
     def adopt(self, executor: str, *, but_of: str | None = None) -> Sequence[str]:
         """Queue the runs that a slot has left, and return their ids; the caller holds the slot.
