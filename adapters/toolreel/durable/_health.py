@@ -20,7 +20,6 @@ from toolreel._internal import (
     server_config,
 )
 from toolreel.durable._database import RUNS, query_once
-from toolreel.durable._ledger import Ledger
 from toolreel.durable._store import now_ms
 
 _BOUNDS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0)
@@ -36,7 +35,6 @@ class HealthServer:
 
     :param address: ``HOST:PORT``; port 0 takes a free one
     :param status: whether another worker has taken its slot, why it takes no runs, and how many it performs
-    :param ports: where limits are looked for
     :raises DurableError: if the address is none, or is taken
     """
 
@@ -46,9 +44,8 @@ class HealthServer:
         status: Callable[[], tuple[bool, str, int]],
         queue: str,
         engine: sa.Engine,
-        ports: object,
     ) -> None:
-        self._status, self._queue, self._engine, self._ports = status, queue, engine, ports
+        self._status, self._queue, self._engine = status, queue, engine
         self._performed: dict[str, Durations] = {}
         """How long the effects of each kind took."""
         self._lock = threading.Lock()
@@ -126,27 +123,7 @@ class HealthServer:
         yield from metric("toolreel_queue_oldest_seconds", "gauge", about, [(own, oldest_ms / 1000)])
         about = "Runs that this worker is performing."
         yield from metric("toolreel_worker_runs", "gauge", about, [(own, self._status()[2])])
-        waits = sorted({each.limits.account: each.waits for each in _ledgers(self._ports)}.items())
-        about = "Requests of this worker that waited for their turn within limits, refused ones included."
-        times = [({"account": account}, each.count) for account, each in waits]
-        yield from metric("toolreel_limit_waits_total", "counter", about, times)
-        seconds = [({"account": account}, round(each.seconds, 3)) for account, each in waits]
-        yield from metric(
-            "toolreel_limit_wait_seconds_total", "counter", "For how long they waited.", seconds
-        )
         about = "How long effects took that this worker performed, by kind."
         with self._lock:
             taken = [({"kind": kind}, each) for kind, each in sorted(self._performed.items())]
             yield from histogram("toolreel_effect_seconds", about, taken)
-
-
-def _ledgers(port: object) -> Iterator[Ledger]:
-    """The ledgers of limits in ports: in an endpoint, in what it wraps, and in fallbacks."""
-    ledger = getattr(port, "ledger", None)
-    if isinstance(ledger, Ledger):
-        yield ledger
-    for name in ("endpoint", "first"):
-        if (inner := getattr(port, name, None)) is not None:
-            yield from _ledgers(inner)
-    for other in dict(getattr(port, "fallbacks", None) or {}).values():
-        yield from _ledgers(other)

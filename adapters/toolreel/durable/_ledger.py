@@ -12,7 +12,6 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -175,28 +174,12 @@ GRANTED: Final = Turn(0.0)
 """The request may start now."""
 
 
-@dataclass(slots=True)
-class Waits:
-    """How often and how long requests of this process have waited for their turn."""
-
-    count: int = 0
-    seconds: float = 0.0
-    _lock: Lock = field(default_factory=Lock, repr=False)
-
-    def add(self, seconds: float) -> None:
-        """Count one more."""
-        with self._lock:
-            self.count += 1
-            self.seconds += seconds
-
-
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """The turns of one account."""
 
     limits: Limits
     engine: Engine = field(repr=False)
-    waits: Waits = field(default_factory=Waits, repr=False, compare=False)
 
     @classmethod
     def of(cls, limits: Limits) -> Ledger:

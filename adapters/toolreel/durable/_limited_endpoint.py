@@ -12,12 +12,12 @@ import math
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import aclosing, closing, contextmanager, suppress
+from contextlib import aclosing, closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Final, Generic, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast, overload
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -31,15 +31,18 @@ from toolreel._driver import (
     secrets_of,
     time_left,
 )
-from toolreel._internal import DurableError, MissingExtra, in_thread
+from toolreel._internal import DurableError, in_thread
 from toolreel._journal import taken
 from toolreel.durable._database import retried
-from toolreel.durable._ledger import GRANTED, Ledger, Limits, Turn
+from toolreel.durable._ledger import GRANTED, Ledger, Limits
 from toolreel.tools import awaited
 from toolreel_core._jsontext import as_tree, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Usage, as_chat, usage_in
 from toolreel_core._settings import WireForm
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _Endpoint = TypeVar("_Endpoint")
 _POLL: Final = 0.25
@@ -51,25 +54,21 @@ _NO_RETRY_MS: Final = 10**12
 """A Retry-After above any ``retry_cap_ms``: what has waited as long as it may is not tried again."""
 
 
-Asking: TypeAlias = Generator[Callable[[], Turn | None] | float, Turn | None, int | RequestFailed]
-"""Yields attempts to perform, whose turn is to be sent, and seconds to pause."""
+def take_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Event) -> int | RequestFailed:
+    """Wait until a request may start at once; returns its ticket, or its refusal.
 
-
-def ask_until_free(ledger: Ledger, effect: SendRequest) -> Asking:
-    """Ask until a request may start at once; returns its ticket, or its refusal.
-
-    Closing it before its end gives the ticket up. It joins the queue without a thread: a ticket
-    that a cancelled task never got to know could not be given up.
+    :param abandoned: set when nobody waits for the turn any more; then the ticket is given up
+    :raises DurableError: if it is abandoned
     """
     limits, began = ledger.limits, time.monotonic()
     estimate = limits.estimate(effect)
     allowed = min(math.inf if limits.max_wait is None else limits.max_wait, time_left())
     ticket = ledger.join(estimate)
-    granted = waited = False
+    granted, pause = False, 0.0
     try:
-        while True:
-            since = time.monotonic()
-            turn = yield partial(ledger.attempt, ticket)
+        while not abandoned.wait(pause):
+            since, pause = time.monotonic(), 0.0
+            turn = ledger.attempt(ticket)
             if turn is None:
                 ticket = ledger.join(estimate)
             elif turn.refusal:
@@ -82,19 +81,17 @@ def ask_until_free(ledger: Ledger, effect: SendRequest) -> Asking:
                         f"more, and the request may wait {max(0.0, left):.1f} s"
                     )
                     return RequestFailed(effect.ref, "status", why, 429, "", _NO_RETRY_MS)
-                waited = True
                 pause = max(turn.seconds, _SHORTEST) if turn.is_next else min(_POLL, limits.window / 50)
-                yield min(pause, _POLL_NEXT, left)
+                pause = min(pause, _POLL_NEXT, left)
             elif time.monotonic() - since <= limits.slack / 2:
                 granted = True
                 return ticket
             else:  # a turn that took too long to arrive may be in no window any more
                 ledger.give_back(ticket)
     finally:
-        if waited:
-            ledger.waits.add(time.monotonic() - began)
         if not granted:
             ledger.leave(ticket)
+    raise DurableError(f"limits of {limits.account!r}: the request was cancelled while it waited")
 
 
 _NOTHING: Final = Usage()
@@ -139,39 +136,29 @@ class LimitedEndpoint(_Limited[Endpoint]):
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Wait for the turn of the request, and send it."""
-        ticket = self._turn(effect)
+        ticket = take_turn(self.ledger, effect, threading.Event())
         if isinstance(ticket, RequestFailed):
             return ticket
-        with settling(self.ledger, ticket, effect.request.form) as noted:
+        event: ReplyReceived | RequestFailed | None = None
+        try:
             event = self.endpoint.send(effect)
-            noted(event)
             return event
+        finally:
+            settle_turn(self.ledger, ticket, effect.request.form, event)
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""
-        ticket = self._turn(effect)
+        ticket = take_turn(self.ledger, effect, threading.Event())
         if isinstance(ticket, RequestFailed):
             yield ticket
             return
-        form, replying = effect.request.form, closing(pieces_of(self.endpoint, effect))
-        with settling(self.ledger, ticket, form) as noted, replying as pieces:
-            for piece in pieces:
-                noted(piece)
-                yield piece
-
-    def _turn(self, effect: SendRequest) -> int | RequestFailed:
-        """The ticket of a request that may start at once, or its refusal."""
-        with closing(ask_until_free(self.ledger, effect)) as asking:
-            try:
-                wanted = next(asking)
-                while True:
-                    if callable(wanted):
-                        wanted = asking.send(wanted())
-                    else:
-                        time.sleep(wanted)
-                        wanted = next(asking)
-            except StopIteration as settled:
-                return cast("int | RequestFailed", settled.value)
+        piece: ReplyPiece | None = None
+        try:
+            with closing(pieces_of(self.endpoint, effect)) as pieces:
+                for piece in pieces:
+                    yield piece
+        finally:
+            settle_turn(self.ledger, ticket, effect.request.form, piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +170,12 @@ class AsyncLimitedEndpoint(_Limited[AsyncEndpoint]):
         ticket = await self._turn(effect)
         if isinstance(ticket, RequestFailed):
             return ticket
-        with settling(self.ledger, ticket, effect.request.form) as noted:
+        event: ReplyReceived | RequestFailed | None = None
+        try:
             event = await self.endpoint.send(effect)
-            noted(event)
             return event
+        finally:
+            settle_turn(self.ledger, ticket, effect.request.form, event)
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""
@@ -194,63 +183,53 @@ class AsyncLimitedEndpoint(_Limited[AsyncEndpoint]):
         if isinstance(ticket, RequestFailed):
             yield ticket
             return
-        with settling(self.ledger, ticket, effect.request.form) as noted:
+        piece: ReplyPiece | None = None
+        try:
             async with aclosing(async_pieces_of(self.endpoint, effect)) as pieces:
                 async for piece in pieces:
-                    noted(piece)
                     yield piece
+        finally:
+            settle_turn(self.ledger, ticket, effect.request.form, piece)
 
     async def _turn(self, effect: SendRequest) -> int | RequestFailed:
-        """The ticket of a request that may start at once, or its refusal."""
+        """The ticket of a request that may start at once, or its refusal; a thread waits for it."""
+        abandoned = threading.Event()
+        waiting = in_thread("limits", partial(take_turn, self.ledger, effect, abandoned))
         try:
-            import anyio
-        except ImportError:
-            raise MissingExtra.of("http", "anyio") from None
-        with closing(ask_until_free(self.ledger, effect)) as asking:
-            try:
-                wanted = next(asking)
-                while True:
-                    if callable(wanted):
-                        wanted = asking.send(await awaited(in_thread("limits", wanted)))
-                    else:
-                        await anyio.sleep(wanted)
-                        wanted = next(asking)
-            except StopIteration as settled:
-                return cast("int | RequestFailed", settled.value)
+            return await awaited(waiting)
+        except BaseException:
+            abandoned.set()
+            waiting.add_done_callback(self._leave)
+            raise
+
+    def _leave(self, waiting: Future[int | RequestFailed]) -> None:
+        """Give up a ticket that a cancelled task never got to know."""
+        if waiting.exception() is None and isinstance(ticket := waiting.result(), int):
+            self.ledger.leave(ticket)
 
 
-@contextmanager
-def settling(ledger: Ledger, ticket: int, form: WireForm) -> Generator[Callable[[ReplyPiece], None]]:
-    """Settles a request at the end of the block, by the last piece that was noted in it, if it is the answer.
+def settle_turn(ledger: Ledger, ticket: int, form: WireForm, last: ReplyPiece | None) -> None:
+    """Settle a request by the last piece of its reply, if that is the answer.
 
     Without one, or where the request may have been read, the estimate stays. Not in a thread, for async
     endpoints neither: a task that is cancelled could not wait for it.
     """
-    last: ReplyPiece | None = None
-
-    def noted(piece: ReplyPiece) -> None:
-        nonlocal last
-        last = piece
-
     tokens: int | None = None
     cost: float | None = None
     after = 0.0
-    try:
-        yield noted
-    finally:
-        if isinstance(last, ReplyReceived):
-            joined = as_chat(last.body, form).body
-            usage = usage_in(as_tree(read(joined).value_or("") if isinstance(joined, str) else joined))
-            cost = usage.cost  # as the reply says, else by the price; None if nobody knows
-            if usage != _NOTHING:
-                tokens = usage.prompt_tokens + usage.completion_tokens
-                if cost is None and (price := ledger.limits.price):
-                    cost = price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
-        elif isinstance(last, RequestFailed):
-            if last.failure in {"status", "connect"}:  # they take no tokens
-                tokens, cost = 0, 0.0
-            after = (last.retry_after_ms or 0) / 1000 if last.status in {429, 503} else 0.0
-        ledger.settle(ticket, tokens, cost, after)
+    if isinstance(last, ReplyReceived):
+        joined = as_chat(last.body, form).body
+        usage = usage_in(as_tree(read(joined).value_or("") if isinstance(joined, str) else joined))
+        cost = usage.cost  # as the reply says, else by the price; None if nobody knows
+        if usage != _NOTHING:
+            tokens = usage.prompt_tokens + usage.completion_tokens
+            if cost is None and (price := ledger.limits.price):
+                cost = price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+    elif isinstance(last, RequestFailed):
+        if last.failure in {"status", "connect"}:  # they take no tokens
+            tokens, cost = 0, 0.0
+        after = (last.retry_after_ms or 0) / 1000 if last.status in {429, 503} else 0.0
+    ledger.settle(ticket, tokens, cost, after)
 
 
 # Slots: the names of workers, each held by one process at a time.

@@ -130,9 +130,7 @@ class Worker:
         self._opened = store, slot
         try:
             if self._health is not None:
-                self._health_server = HealthServer(
-                    self._health, self._status, self._queue, store.engine, self._policy.performer
-                )
+                self._health_server = HealthServer(self._health, self._status, self._queue, store.engine)
             release = f"toolreel {version('toolreel')}"
             store.adopt(slot.executor, but_of=release)
             _WORKERS.append(self)

@@ -10,15 +10,12 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.adapters.durable.limits_worker import Noting
 from tests.adapters.durable.shop import Shop, plan_of
 from tests.patience import HANG
 from tests.servers.postgres import Postgres
-from toolreel import Plan, Ports, run
-from toolreel._driver import ending_at
-from toolreel.durable import DurableRuns, Limits, Worker, limited
+from toolreel import Ports
+from toolreel.durable import DurableRuns, Worker
 from toolreel.errors import DurableError
-from toolreel.ports import Endpoints
 from toolreel.testing import ScriptedEndpoint
 from toolreel_core import RunTool, ToolReturned
 
@@ -105,23 +102,3 @@ def test_an_address_that_is_none_or_taken_is_refused_and_the_slot_is_free_again(
             Worker(ScriptedEndpoint([]), database, health=address).start()
     with Worker(ScriptedEndpoint([]), database, health=ANYWHERE) as worker:
         assert worker.slot == "worker-1"
-
-
-def test_waits_for_limits_are_counted_wherever_the_endpoint_is(tmp_path: Path) -> None:
-    shared = Limits("an account", tmp_path / "limits.db", requests=1, window=3_600.0)
-    spare = limited(Noting(), shared)
-    with Worker(
-        Endpoints(ScriptedEndpoint([]), {"spare": spare}),
-        f"sqlite:///{tmp_path / 'runs.db'}",
-        health=ANYWHERE,
-    ) as worker:
-        waits = 'toolreel_limit_waits_total{account="an account"}'
-        assert metrics(worker.health_port)[waits] == 0
-        run(Plan.of(model="m", messages="Hi!"), Ports(spare))
-        spare.ledger.waits.add(2.5)
-        with ending_at(0.0):
-            run(Plan.of(model="m", messages="Hi!"), Ports(spare))
-        told = metrics(worker.health_port)
-    assert told[waits] == 1, "a request that is refused at once has not waited"
-    assert told['toolreel_limit_wait_seconds_total{account="an account"}'] == 2.5
-    spare.close()

@@ -16,7 +16,7 @@ from sqlalchemy import func, select, update
 
 from tests.adapters.durable.limits_worker import Noting, request, send_all
 from tests.adapters.durable.processes import FORKING
-from tests.patience import HANG
+from tests.patience import HANG, eventually
 from tests.servers.postgres import Postgres
 from toolreel import Plan, Ports, Price, run
 from toolreel._driver import ImmediateEndpoint, ending_at
@@ -308,19 +308,20 @@ def test_waiting_can_be_cancelled_and_leaves_no_ticket(on: Any, shared: str) -> 
     endpoint = limited_here(ImmediateEndpoint(Noting()), within(shared, requests=1))
     assert isinstance(endpoint, AsyncLimitedEndpoint)
 
-    async def impatient() -> None:
+    async def main() -> None:
         assert isinstance(await endpoint.send(request()), ReplyReceived)
         with anyio.move_on_after(0.2) as scope:
             await endpoint.send(request())
         assert scope.cancelled_caught
 
-    async def main() -> None:
-        await impatient()
-
     on(main)
-    with endpoint.ledger.engine.begin() as connection:
-        waiting = select(func.count()).select_from(TICKETS).where(TICKETS.c.started_at.is_(None))
-        assert connection.execute(waiting).scalar() == 0
+    waiting = select(TICKETS.c.ticket).where(TICKETS.c.started_at.is_(None))
+
+    def nobody_waits() -> bool:
+        with endpoint.ledger.engine.begin() as connection:
+            return connection.execute(waiting).first() is None
+
+    eventually(nobody_waits, "the ticket to be given up")
     endpoint.close()
 
 

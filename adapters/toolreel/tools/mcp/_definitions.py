@@ -14,11 +14,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from toolreel._internal import McpConfigError, MissingExtra
+from toolreel._internal import McpConfigError
 from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel.tools.mcp._transports import LISTED_SCHEMA
 from toolreel_core._config_checks import fits
 from toolreel_core._jsontext import Json, Tree, canonical, finite, read
 from toolreel_core._schema import modern, usable
@@ -30,12 +29,6 @@ from toolreel_core._tools import (
     prefixed_name,
     with_digest,
 )
-
-try:
-    from mcp.types import Tool
-except ImportError:
-    raise MissingExtra.of("mcp", "mcp") from None
-
 
 MCP_PREFIX = "mcp"
 """Prefix of the inner names of all MCP tools."""
@@ -69,42 +62,47 @@ class ServerTools:
     left_out: tuple[SkippedTool, ...] = ()
 
 
-def server_tools(server: str, listed: Iterable[Tool], settings: ServerSettings) -> ServerTools:
-    """The listed tools that the settings allow and that are valid."""
-    wanted = [
-        tool
+def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: ServerSettings) -> ServerTools:
+    """The tools that the settings allow and that are valid, of those that a server lists."""
+    allowed = [
+        (name, tool)
         for tool in listed
-        if _matches_any(settings.allow, tool.name) and not _matches_any(settings.deny, tool.name)
+        if _matches_any(settings.allow, name := _text(tool, "name")) and not _matches_any(settings.deny, name)
     ]
-    inner = {tool.name: prefixed_name(MCP_PREFIX, server, tool.name) for tool in wanted}
+    inner = {own: prefixed_name(MCP_PREFIX, server, own) for own, _ in allowed}
     alike = Counter(map(outward_name, inner.values()))
     tools: dict[str, McpTool] = {}
     left_out: list[SkippedTool] = []
-    for tool in wanted:
-        name = inner[tool.name]
+    for own, tool in allowed:
+        name = inner[own]
         # Of those that look alike to the model, one whose own name needed no change keeps it, in any order.
-        if alike[outward_name(name)] > 1 and outward_name(tool.name) != tool.name:
-            name = with_digest(name, tool.name)
-        offered = McpTool(tool.name, _tool_definition(name, tool, settings))
-        if not tool.name:
+        if alike[outward_name(name)] > 1 and outward_name(own) != own:
+            name = with_digest(name, own)
+        offered = McpTool(own, _tool_definition(name, tool, settings))
+        if not own:
             left_out.append(SkippedTool(name, "its server lists it without a name"))
         elif tools.setdefault(name, offered) != offered:
             left_out.append(SkippedTool(name, "its server lists another tool of the same name"))
     return ServerTools(tools, tuple(left_out))
 
 
-def _tool_definition(name: str, tool: Tool, settings: ServerSettings) -> ToolDefinition:
-    hints = tool.annotations if settings.trust_hints else None
-    reads = hints is not None and hints.read_only_hint is True
-    destroys = hints is not None and not reads and hints.destructive_hint is True
-    listed: Json = finite((tool.meta or {}).get(LISTED_SCHEMA, tool.input_schema))
-    parameters, left_out = _usable_parameters(listed)
+def _text(tool: Mapping[str, Any], key: str) -> str:
+    return value if isinstance(value := tool.get(key), str) else ""
+
+
+def _tool_definition(name: str, tool: Mapping[str, Any], settings: ServerSettings) -> ToolDefinition:
+    given = tool.get("annotations")
+    hints = given if settings.trust_hints and isinstance(given, Mapping) else {}
+    reads = hints.get("readOnlyHint") is True
+    destroys = not reads and hints.get("destructiveHint") is True
+    parameters, left_out = _usable_parameters(finite(tool.get("inputSchema")))
+    own = _text(tool, "name")
     definition = ToolDefinition.of(
         name,
-        tool.description or tool.title or "",
+        _text(tool, "description") or _text(tool, "title"),
         parameters,
-        read_only=reads or _matches_any(settings.read_only, tool.name),
-        needs_approval=destroys or _matches_any(settings.needs_approval, tool.name),
+        read_only=reads or _matches_any(settings.read_only, own),
+        needs_approval=destroys or _matches_any(settings.needs_approval, own),
         deadline_ms=settings.deadline_ms,
     )
     return replace(definition, left_out=left_out)

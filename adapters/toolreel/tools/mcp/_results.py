@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._internal import MissingExtra
 from toolreel.tools import failed_event, returned_event
@@ -19,11 +19,6 @@ except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
 
-UNKNOWN_BLOCK: Final = "toolreel/unknown"
-"""Key in ``_meta`` of a block of text that stands for another one: what is wrong with that."""
-
-_NotText: TypeAlias = types.ImageContent | types.AudioContent | types.ResourceLink | types.EmbeddedResource
-
 _TAKEN: Final = frozenset({
     "image/png", "image/jpeg", "image/gif", "image/webp", "audio/wav", "audio/mpeg", "application/pdf",
 })  # fmt: skip
@@ -33,35 +28,49 @@ _NO_MESSAGE: Final = "It says no more than that it failed."
 _CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND: "TOOL_NOT_IMPLEMENTED"}
 
 
-def result_event(effect: RunTool, result: types.CallToolResult) -> ToolReturned:
-    """The event for a result of a tool, successful or not.
+def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
+    """The event for a result of a tool, successful or not, as its server wrote it.
 
     Text and structured content are both given, unless one only repeats the other. Images, audio and files go
     with the result, and their labels are in the data; one that cannot be read is replaced by its type and
-    size.
+    size. A block that the protocol does not know is given as JSON.
     """
-    blocks = [block for block in result.content if isinstance(block, types.TextContent)]
-    text = "\n".join(block.text for block in blocks)
-    others = [_non_text_part(block) for block in result.content if not isinstance(block, types.TextContent)]
-    media = tuple([part for _, part, _ in others if part is not None])
-    structured: Json = finite(result.structured_content)
+    texts, parts = list[str](), list[Json]()
+    media, warnings = list[Media](), list[str]()
+    for block in cast("Any", finite(result.get("content"))) or ():
+        match block:
+            case {"type": "text", "text": str(words)}:
+                texts.append(words)
+            case {"type": "image" | "audio" as kind, "data": str(base64), "mimeType": str()}:
+                parts.append(_bytes_part(kind, _about(kind, block), base64, media, warnings))
+            case {"type": "resource", "resource": {"uri": str(), "blob": str(base64)} as found}:
+                parts.append(_bytes_part("file", _about("resource", found), base64, media, warnings))
+            case {"type": "resource", "resource": {"uri": str(), "text": str()} as found}:
+                parts.append(_about("resource", found))
+            case {"type": "resource_link", "uri": str(), "name": str()}:
+                parts.append(_about("resource_link", block))
+            case _:
+                kind = block.get("type") if isinstance(block, Mapping) else None
+                what = f"a block of type {kind!r}" if isinstance(kind, str) else "a block without a type"
+                warnings.append(f"{what} is not one of the protocol, and is given as JSON")
+                texts.append(canonical(_shorten_texts(block)))
+    text, structured = "\n".join(texts), finite(result.get("structuredContent"))
+    if structured is not None and not isinstance(structured, Mapping):
+        structured = {"result": structured}
     # The model, and the count of equal results, have to know which images came with it.
-    data: dict[str, Json] = {"parts": [shown for shown, _, _ in others]} if others else {}
+    data: dict[str, Json] = {"parts": parts} if parts else {}
     if structured is not None:
         data["structured"] = structured
-    if result.is_error:
+    if result.get("isError") is True:
         words = text.strip() or (_NO_MESSAGE if structured is None else canonical(structured))
-        return replace(failed_event(effect, "TOOL_ERROR", words, data), parts=media)
-    warnings = [warning for _, _, warning in others if warning]
-    for what in [(block.meta or {}).get(UNKNOWN_BLOCK) for block in blocks]:
-        warnings += [f"{what} is not one of the protocol, and is given as JSON"] if what else []
-    if text and not _only_repeat_structured([block.text for block in blocks], structured):
+        return replace(failed_event(effect, "TOOL_ERROR", words, data), parts=tuple(media))
+    if text and not _only_repeat_structured(texts, structured):
         data = {"text": text, **data}
     # One thing alone needs no name.
     only: Json = structured if data.keys() == {"structured"} else data
     if data.keys() <= {"text"}:
         only = _text_as_data(text)
-    return returned_event(effect, only, *warnings, parts=media)
+    return returned_event(effect, only, *warnings, parts=tuple(media))
 
 
 def _only_repeat_structured(texts: Sequence[str], structured: Json) -> bool:
@@ -108,53 +117,59 @@ def _text_as_data(text: str) -> Json:
     return {"value": text}
 
 
-_Part: TypeAlias = tuple[Json, Media | None, str]
-"""A part of a result that is not text: what stands for it in the data, itself, and a warning without it."""
+_FIELDS: Final = {"uri": "uri", "name": "name", "mime_type": "mimeType", "bytes": "size", "text": "text"}
+"""By our names, the fields of a block that stand for it in the data."""
 
 
-def _non_text_part(block: _NotText) -> _Part:
-    match block:
-        case types.ImageContent() | types.AudioContent():
-            about: dict[str, Json] = {"type": block.type, "mime_type": block.mime_type}
-            return _bytes_part(block.type, about, block.data, block.mime_type)
-        case types.ResourceLink():
-            link: dict[str, Json] = {"name": block.name, "mime_type": block.mime_type, "bytes": block.size}
-            return _without_empty(type=block.type, uri=block.uri, **link), None, ""
-        case types.EmbeddedResource(resource=found):
-            about = {"type": "resource", "uri": found.uri, "mime_type": found.mime_type}
-            if isinstance(found, types.TextResourceContents):
-                return _without_empty(**about, text=found.text), None, ""
-            return _bytes_part("file", about, found.blob, found.mime_type or "", found.uri)
-        case _:
-            assert_never(block)
+def _about(kind: str, block: Mapping[str, Json]) -> dict[str, Json]:
+    fields = {ours: block.get(theirs) for ours, theirs in _FIELDS.items()}
+    return {"type": kind, **{name: value for name, value in fields.items() if value is not None}}
 
 
-def _bytes_part(kind: str, about: dict[str, Json], base64: str, mime: str, uri: str = "") -> _Part:
-    """Bytes as a part; what is not Base64, or of a type that no provider takes, is left out with a warning.
+def _bytes_part(
+    kind: str, about: dict[str, Json], base64: str, media: list[Media], warnings: list[str]
+) -> Json:
+    """What stands for bytes in the data; what is not Base64, or of a type no provider takes, is left out.
 
     A server chooses what it sends, and one part that the provider refuses would end the run.
+
+    :param media: takes the part
+    :param warnings: takes a warning, if it is left out
     """
+    mime, uri = str(about.get("mime_type", "")), str(about.get("uri", ""))
     size = len(base64.rstrip("=")) * 3 // 4
-    shown = _without_empty(**about, bytes=size)
-    why = f"{kind} of {size} bytes ({mime or 'unknown type'}) left out"
     try:
         data = b64decode(base64, validate=True)
     except ValueError:
-        return shown, None, f"{why}: it is not Base64"
-    found = media_type_in(data) or usual_media_type(mime)
-    if found not in _TAKEN:
-        return shown, None, f"{why}: models take {_TAKEN_SHOWN}"
-    blob = Blob.of(data, found)
-    media: Media
-    match blob.media_type.partition("/")[0]:
-        case "image":
-            media = Image(blob)
-        case "audio":
-            media = Audio(blob)
+        problem = "it is not Base64"
+    else:
+        found = media_type_in(data) or usual_media_type(mime)
+        if found in _TAKEN:
+            blob = Blob.of(data, found)
+            part: Media = File(blob, uri.rpartition("/")[2])
+            if found.startswith("image/"):
+                part = Image(blob)
+            elif found.startswith("audio/"):
+                part = Audio(blob)
+            media.append(part)
+            return part.label
+        problem = f"models take {_TAKEN_SHOWN}"
+    warnings.append(f"{kind} of {size} bytes ({mime or 'unknown type'}) left out: {problem}")
+    return {**about, "bytes": size}
+
+
+_LONGEST: Final = 1_000
+"""Characters of a text in an unknown block that are kept; more are most likely bytes."""
+
+
+def _shorten_texts(value: Json) -> Json:
+    """The value, without most of its long texts."""
+    match value:
+        case str() if len(value) > _LONGEST:
+            return f"{value[:_LONGEST]}… ({len(value) - _LONGEST} characters left out)"
+        case dict():
+            return {key: _shorten_texts(item) for key, item in value.items()}
+        case list():
+            return [_shorten_texts(item) for item in value]
         case _:
-            media = File(blob, uri.rpartition("/")[2])
-    return media.label, media, ""
-
-
-def _without_empty(**parts: Json) -> Json:
-    return {name: value for name, value in parts.items() if value is not None}
+            return value

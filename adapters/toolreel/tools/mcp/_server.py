@@ -20,6 +20,7 @@ from toolreel.tools.mcp._config_file import McpServer
 from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
 from toolreel.tools.mcp._results import Failure, error_event, failure_event, result_event
 from toolreel.tools.mcp._transports import (
+    RAW,
     SESSION_FORGOTTEN,
     TOO_LARGE,
     UNREADABLE,
@@ -306,7 +307,7 @@ class Server:
                 result = await link.session.send_request(
                     types.CallToolRequest(params=params), types.CallToolResult, progress_callback=report
                 )
-            return result_event(effect, result)
+            return result_event(effect, _raw(result))
         except MCPError as error:
             return error_event(effect, error.error)
         except _NoResponse as error:
@@ -382,7 +383,7 @@ class Server:
             if not link.stale:
                 return
             link.stale = False  # before the request, so that a change announced in the meantime is not missed
-            listed: list[types.Tool] | None = None
+            listed: list[dict[str, Any]] | None = None
             try:
                 with anyio.move_on_after(self.config.settings.start_ms / 1000):
                     listed = await _list_tools(link.session)
@@ -397,7 +398,7 @@ class Server:
                 raise _NoResponse("unusable", f"no answer within {self.config.settings.start_ms} ms")
             self._store_tools(listed)
 
-    def _store_tools(self, listed: list[types.Tool]) -> None:
+    def _store_tools(self, listed: list[dict[str, Any]]) -> None:
         """Store the current tools, and report how they differ from the previous ones."""
         before, now = self._current, server_tools(self.config.name, listed, self.config.settings)
         self._current = now
@@ -412,9 +413,9 @@ class Server:
         self._notify(DefinitionsChanged(self.config.name, changed, gone, added))
 
 
-async def _list_tools(session: ClientSession) -> list[types.Tool]:
+async def _list_tools(session: ClientSession) -> list[dict[str, Any]]:
     """All tools of a server, from all pages; none if it does not support tools."""
-    tools: list[types.Tool] = []
+    tools: list[dict[str, Any]] = []
     cursor: str | None = None
     seen: set[str] = set()
     while len(seen) < _MAX_PAGES and len(tools) <= _MAX_TOOLS:
@@ -425,7 +426,7 @@ async def _list_tools(session: ClientSession) -> list[types.Tool]:
             if error.code == types.METHOD_NOT_FOUND:
                 return tools
             raise
-        tools += page.tools
+        tools += [tool for tool in _raw(page)["tools"] or () if isinstance(tool, dict)]
         cursor = page.next_cursor
         if not cursor:
             return tools
@@ -434,6 +435,11 @@ async def _list_tools(session: ClientSession) -> list[types.Tool]:
             return tools
         seen.add(cursor)
     raise _NoResponse("unusable", f"it goes on listing tools after {len(tools)} of them")
+
+
+def _raw(result: types.Result) -> dict[str, Any]:
+    """A result as the server wrote it."""
+    return cast("dict[str, Any]", result.meta and result.meta[RAW])
 
 
 async def _subscribe_to_changes(client: Client, link: _Connection) -> None:

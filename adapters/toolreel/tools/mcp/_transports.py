@@ -14,17 +14,16 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from subprocess import PIPE
 from types import TracebackType
-from typing import Any, Final, Literal, Self, TypeAlias, cast
+from typing import Any, Final, Self, TypeAlias, cast
 
 from toolreel._internal import AdapterError, MissingExtra
 from toolreel.tools import exit_words
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
-from toolreel.tools.mcp._results import UNKNOWN_BLOCK
-from toolreel_core._jsontext import Json, canonical, finite, read_tolerant
+from toolreel_core._jsontext import Json, finite, read_tolerant
 
 try:
     import anyio
@@ -36,7 +35,6 @@ try:
     from mcp.client.stdio import get_default_environment
     from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
     from mcp.shared.message import SessionMessage
-    from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
@@ -90,7 +88,7 @@ async def open_transport(server: McpServer, ending: ConnectionEnd) -> AsyncGener
     """
     transport = _stdio(server, ending) if isinstance(server, StdioServer) else _http(server)
     async with transport as (messages, outgoing):
-        yield LenientMessages(messages), outgoing
+        yield UncheckedResults(messages), outgoing
 
 
 def replacing_error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
@@ -440,26 +438,12 @@ def _encode_message(message: types.JSONRPCMessage) -> bytes:
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
-LISTED_SCHEMA: Final = "toolreel/inputSchema"
-"""Key in ``_meta`` of a listed tool: its input schema, which the SDK would not accept."""
-_LONGEST: Final = 1_000
-"""Characters of a text in an unknown block that are kept; more are most likely bytes."""
+RAW: Final = "toolreel/raw"
+"""Key in ``_meta`` of a result: what the server wrote, where the SDK is shown an empty result."""
 
 
-class _Schema(BaseModel):
-    """What the SDK demands of an input schema."""
-
-    draft: str = Field("", alias="$schema")
-    type: Literal["object"]
-    properties: dict[str, dict[str, Any] | bool] = {}
-    required: list[str] = []
-
-
-_BLOCK: Final[TypeAdapter[Any]] = TypeAdapter(types.ContentBlock)
-
-
-class LenientMessages:
-    """The stream of a server's messages, with what the SDK would reject as a whole mended.
+class UncheckedResults:
+    """The stream of a server's messages, with tools and results put past the checks of the SDK.
 
     Of a list of tools it accepts all or none, and so of the blocks of a result.
     """
@@ -484,79 +468,15 @@ class LenientMessages:
 
     async def __anext__(self) -> SessionMessage | Exception:
         received: SessionMessage | Exception = await anext(self._messages)
-        match received:
+        if isinstance(received, SessionMessage) and isinstance(received.message, types.JSONRPCResponse):
+            result = received.message.result
+            raw = {**result}
             # An empty list of Go is written as null.
-            case SessionMessage(
-                message=types.JSONRPCResponse(result={"tools": [*_] | None as tools} as result)
-            ):
-                result["tools"] = [_used_fields(tool) for tool in tools or () if isinstance(tool, dict)]
-            case SessionMessage(message=types.JSONRPCResponse(result=result)) if (
-                "content" in result or "structuredContent" in result
-            ):
-                _mend_result(result)
-            case _:
-                pass
+            if isinstance(result.get("tools", 0), list | None):
+                result |= {"tools": [], "_meta": {RAW: raw}}
+            elif isinstance(result.get("content"), list | None) and result.keys() & {
+                "content",
+                "structuredContent",
+            }:
+                result |= {"content": [], "structuredContent": None, "_meta": {RAW: raw}}
         return received
-
-
-def _used_fields(listed: dict[str, Any]) -> dict[str, Any]:
-    """What is used of a listed tool, without the fields that are not what they should be."""
-    meta = listed.get("_meta")
-    tool: dict[str, Any] = {
-        "name": listed["name"] if isinstance(listed.get("name"), str) else "",
-        "inputSchema": listed.get("inputSchema"),
-        "_meta": meta if isinstance(meta, dict) else {},
-    }
-    tool |= {key: listed[key] for key in ("title", "description") if isinstance(listed.get(key), str)}
-    if _is_valid(types.ToolAnnotations.model_validate, annotations := listed.get("annotations")):
-        tool["annotations"] = annotations
-    if not _is_valid(_Schema.model_validate, tool["inputSchema"]):
-        tool["_meta"] = {**tool["_meta"], LISTED_SCHEMA: tool["inputSchema"]}
-        tool["inputSchema"] = {"type": "object"}
-    return tool
-
-
-def _is_valid(validate: Callable[[Any], object], tree: object) -> bool:
-    try:
-        validate(tree)
-    except ValidationError:
-        return False
-    return True
-
-
-def _mend_result(result: dict[str, Any]) -> None:
-    """Make the result of a call one that the SDK accepts."""
-    structured, content = result.get("structuredContent"), result.get("content")
-    if structured is not None and not isinstance(structured, dict):
-        result["structuredContent"] = {"result": structured}  # older protocols allow objects only
-    if content is None:
-        result["content"] = []
-    elif isinstance(content, list):
-        result["content"] = [_mend_block(block) for block in content]
-
-
-def _mend_block(block: Any) -> dict[str, Any]:  # noqa: ANN401 - any JSON
-    """The block, without annotations if these are wrong; any other that the SDK does not know as text."""
-    if _is_valid(_BLOCK.validate_python, block):
-        return dict(block)
-    if isinstance(block, dict):
-        bare = {key: value for key, value in block.items() if key not in {"annotations", "_meta", "icons"}}
-        if _is_valid(_BLOCK.validate_python, bare):
-            return bare
-    kind = block.get("type") if isinstance(block, dict) else None
-    what = f"a block of type {kind!r}" if isinstance(kind, str) else "a block without a type"
-    text = canonical(finite(_shorten_texts(block)))
-    return {"type": "text", "text": text, "_meta": {UNKNOWN_BLOCK: what}}
-
-
-def _shorten_texts(value: Json) -> Json:
-    """The value, without most of its long texts."""
-    match value:
-        case str() if len(value) > _LONGEST:
-            return f"{value[:_LONGEST]}… ({len(value) - _LONGEST} characters left out)"
-        case dict():
-            return {key: _shorten_texts(item) for key, item in value.items()}
-        case list():
-            return [_shorten_texts(item) for item in value]
-        case _:
-            return value

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from mcp.types import Tool, ToolAnnotations
 
 from toolreel.tools.mcp import ServerSettings, SkippedTool, server_tools
 from toolreel_core._jsontext import Json, canonical
@@ -15,8 +14,12 @@ from toolreel_core._tools import ToolDefinition
 DEFAULTS = ServerSettings()
 
 
+def listed(name: str, schema: Any = None, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - any schema
+    return {"name": name, "inputSchema": schema or {}, **more}
+
+
 def offered(schema: Any) -> ToolDefinition:  # noqa: ANN401 - any schema
-    (tool,) = server_tools("s", [Tool(name="t", input_schema=schema)], DEFAULTS).tools.values()
+    (tool,) = server_tools("s", [listed("t", schema)], DEFAULTS).tools.values()
     return tool.definition
 
 
@@ -45,15 +48,15 @@ def test_what_cannot_be_used_of_a_schema_is_left_out_and_named() -> None:
 def test_a_definition_says_what_the_server_says() -> None:
     definition = offered({"type": "object"})
     assert (definition.name, definition.description, definition.read_only) == ("mcp_s_t", "", False)
-    titled = server_tools("s", [Tool(name="t", title="Do it.", input_schema={})], DEFAULTS).tools["mcp_s_t"]
+    titled = server_tools("s", [listed("t", title="Do it.")], DEFAULTS).tools["mcp_s_t"]
     assert titled.definition.description == "Do it."
 
 
 def test_hints_are_believed_only_where_that_is_asked_for() -> None:
     tools = [
-        Tool(name="look", input_schema={}, annotations=ToolAnnotations(read_only_hint=True)),
-        Tool(name="wipe", input_schema={}, annotations=ToolAnnotations(destructive_hint=True)),
-        Tool(name="other", input_schema={}),
+        listed("look", annotations={"readOnlyHint": True}),
+        listed("wipe", annotations={"destructiveHint": True}),
+        listed("other"),
     ]
 
     def flags(settings: ServerSettings) -> list[tuple[bool, bool]]:
@@ -67,7 +70,7 @@ def test_hints_are_believed_only_where_that_is_asked_for() -> None:
 
 
 def test_only_what_is_wanted_is_offered() -> None:
-    tools = [Tool(name=name, input_schema={}) for name in ("git_log", "git_push", "status")]
+    tools = [listed(name) for name in ("git_log", "git_push", "status")]
     offer = server_tools("s", tools, ServerSettings(allow=("git_*",), deny=("*_push",)))
     assert ([*offer.tools], offer.left_out) == (["mcp_s_git_log"], ())
 
@@ -83,22 +86,22 @@ def test_only_what_is_wanted_is_offered() -> None:
     ],
 )
 def test_names_that_are_alike_to_the_model_get_a_digest(names: list[str], inner: list[str]) -> None:
-    tools = [Tool(name=name, input_schema={}) for name in names]
+    tools = [listed(name) for name in names]
     assert [*server_tools("s", tools, DEFAULTS).tools] == inner
     assert {*server_tools("s", tools[::-1], DEFAULTS).tools} == {*inner}
 
 
 def test_a_name_that_is_too_long_is_shortened_and_one_that_is_missing_is_told() -> None:
-    long, other = Tool(name="x" * 300, input_schema={}), Tool(name="x" * 299, input_schema={})
-    offer = server_tools("my server", [long, other, Tool(name="", input_schema={})], DEFAULTS)
+    long, other = listed("x" * 300), listed("x" * 299)
+    offer = server_tools("my server", [long, other, listed("")], DEFAULTS)
     assert [len(name) for name in offer.tools] == [256, 256]
     assert offer.left_out == (SkippedTool("mcp_my_server_", "its server lists it without a name"),)
 
 
 def test_a_tool_that_is_listed_twice_is_one_and_another_of_its_name_is_told() -> None:
-    tools = [Tool(name="a", input_schema={}), Tool(name="a", input_schema={})]
+    tools = [listed("a"), listed("a")]
     assert server_tools("s", tools, DEFAULTS).left_out == ()
-    tools.append(Tool(name="a", description="Another.", input_schema={}))
+    tools.append(listed("a", description="Another."))
     offer = server_tools("s", tools, DEFAULTS)
     assert offer.tools["mcp_s_a"].definition.description == ""
     assert offer.left_out == (SkippedTool("mcp_s_a", "its server lists another tool of the same name"),)

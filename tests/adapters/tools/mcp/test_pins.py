@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from mcp.types import Tool
 
 from tests.samples import complaint
 from toolreel._internal import McpConfigError
@@ -14,7 +13,7 @@ from toolreel_core._tools import ToolDefinition, ToolSurface
 
 
 def offering(**words: str) -> list[ToolDefinition]:
-    tools = [Tool(name=name, description=said, input_schema={}) for name, said in words.items()]
+    tools = [{"name": name, "description": said} for name, said in words.items()]
     return [tool.definition for tool in server_tools("s", tools, ServerSettings()).tools.values()]
 
 

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import mcp.types as t
 import pytest
 
@@ -11,8 +14,12 @@ from toolreel_core._jsontext import Json
 CALL = called("mcp_s_t")
 
 
-def result(*content: t.ContentBlock, failed: bool = False, **structured: Json) -> t.CallToolResult:
-    return t.CallToolResult(content=[*content], is_error=failed, structured_content=structured or None)
+def result(*content: t.ContentBlock, failed: bool = False, **structured: Json) -> Mapping[str, Any]:
+    made = t.CallToolResult(content=[*content], is_error=failed)
+    return {
+        **made.model_dump(by_alias=True, mode="json", exclude_none=True),
+        "structuredContent": structured or None,
+    }
 
 
 def text(words: str) -> t.TextContent:
@@ -52,7 +59,7 @@ def text(words: str) -> t.TextContent:
         ),
     ],
 )
-def test_what_a_tool_answers(answer: t.CallToolResult, expected: Json) -> None:
+def test_what_a_tool_answers(answer: Mapping[str, Any], expected: Json) -> None:
     assert data(result_event(CALL, answer)) == expected
     assert tree(result_event(CALL, answer))["warnings"] == []
 
