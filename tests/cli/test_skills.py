@@ -75,12 +75,11 @@ def test_mistakes_are_told(here: Path) -> None:
     write_skill(here / "bad" / "zip", front(name="zip", license="MIT\nlicense: BSD"))
     write_skill(here / "other" / "zip", front(name="zip", version="1", description="Use it when: ZIP."))
     write_skill(here / "bad" / "good", front(name="good"))
-    bad, pattern, alone, skipped, lenient, strict = said_by_each(
+    bad, pattern, alone, lenient, strict = said_by_each(
         [
             ("tools", "--skills", "bad"),
             ("tools", "--skills", "skills", "--skills-allow-script", "pdf-forms/say.sh"),
             ("tools", *WORKSPACE, "--skills-allow-script", "*"),
-            ("tools", "--skills", "bad", "--skills-skip-invalid"),
             ("tools", "--skills", "other"),
             ("tools", "--skills", "other", "--check"),
         ],
@@ -89,9 +88,6 @@ def test_mistakes_are_told(here: Path) -> None:
     assert_mistake(bad, "the key 'license' stands twice")
     assert_mistake(pattern, "--skills-allow-script pdf-forms/say.sh: no skill has a file of that name")
     assert_mistake(alone, "--skills-allow-script needs --skills FOLDER")
-    assert skipped.code == 0
-    assert skipped.stderr.startswith("left out    ")
-    assert "'license'" in skipped.stderr
     assert lenient.code == 0
     assert lenient.stderr.count("warning     ") == 2
     assert "unknown field 'version'" in lenient.stderr

@@ -87,7 +87,6 @@ class SourceChoice:
     skill_folders: tuple[str, ...]
     skill_scripts: tuple[str, ...]
     """Patterns of the scripts that are allowed."""
-    skip_invalid_skills: bool
 
     @property
     def any_named(self) -> bool:
@@ -154,11 +153,9 @@ class SourceChoice:
             return load_tools(self.tool_names), ""
         from toolreel.tools.skills import read_skills, skill_tools, skills_message
 
-        skills = read_skills(*self.skill_folders, skip_invalid=self.skip_invalid_skills, strict=strict)
+        skills = read_skills(*self.skill_folders, strict=strict)
         for problem in skills.warnings:
             err.print(printable(f"warning     {problem}"), style="yellow")
-        for problem in skills.left_out:
-            err.print(printable(f"left out    {problem}"), style="yellow")
         own = skill_tools(skills, allow_scripts=self.skill_scripts)
         return (*load_tools(self.tool_names), *own), skills_message(skills)
 
@@ -193,12 +190,6 @@ source_options = bundle(
         metavar="SKILL/FILE",
         help="Allow the model to run a script of a skill, such as pdf-forms/scripts/*.py; each call needs "
         "approval. By default no script is allowed. Repeatable.",
-    ),
-    click.option(
-        "--skills-skip-invalid",
-        "skip_invalid_skills",
-        is_flag=True,
-        help="Warn about invalid skills and leave them out, instead of stopping.",
     ),
 )
 """Adds the options that name tools to a command, which receives them as one argument ``sources``."""

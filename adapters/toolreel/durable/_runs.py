@@ -182,22 +182,14 @@ class DurableRuns:
             raise DurableError(f"run {named}: there is one with another plan; submit it under another id")
         return named
 
-    def list(
-        self, *, status: str | None = None, limit: int = 100, before: str | None = None
-    ) -> Sequence[RunSummary]:
+    def list(self, *, status: str | None = None, limit: int = 100) -> Sequence[RunSummary]:
         """The runs, the newest first.
 
         :param status: only those with this status
-        :param before: only those that were submitted before this run: the last one of the page before
         """
         query = sa.select(RUNS).order_by(RUNS.c.created_at.desc(), RUNS.c.run_id.desc()).limit(limit)
         if status is not None:
             query = query.where(RUNS.c.status == status)
-        if before is not None:
-            row = self._row(before)
-            query = query.where(
-                sa.tuple_(RUNS.c.created_at, RUNS.c.run_id) < sa.tuple_(row.created_at, row.run_id)
-            )
         return [RunSummary.of(row) for row in self._store.read(query)]
 
     def counts(self) -> dict[str, int]:

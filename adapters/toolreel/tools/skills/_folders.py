@@ -315,8 +315,6 @@ class Skills:
     """The skills of some folders, by name."""
 
     skills: tuple[Skill, ...]
-    left_out: tuple[str, ...] = ()
-    """Errors of invalid skills, with ``skip_invalid``."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -324,33 +322,26 @@ class Skills:
         return tuple(f"{each.folder}: {told}" for each in self.skills for told in each.manifest.warnings)
 
 
-def read_skills(*folders: Path | str, skip_invalid: bool = False, strict: bool = False) -> Skills:
+def read_skills(*folders: Path | str, strict: bool = False) -> Skills:
     """Read the skills in folders; each folder is a skill, or has skills at most five levels down.
 
     Links are not followed, and hidden folders are skipped; a folder inside a skill belongs to that skill.
 
-    :param skip_invalid: leave out invalid skills, instead of raising
     :param strict: what does not follow the specification is an error, instead of a warning
     :raises SkillError: if a skill is invalid, two have the same name, or there is none
     """
     found: dict[str, Skill] = {}
-    left_out: list[str] = []
-    for place, linked in (each for folder in folders for each in _skill_places(Path(folder))):
-        try:
-            if linked:
-                raise SkillError(f"{place}: a link is not followed; name what it links to")
-            skill = read_skill(place, strict=strict)
-            other = found.setdefault(skill.name, skill)
-            if other is not skill and not os.path.samefile(other.folder, skill.folder):
-                raise SkillError(
-                    f"{place}: skill {skill.name!r} is in {other.folder} as well; leave one of the two out"
-                )
-        except SkillError as error:
-            if not skip_invalid:
-                raise
-            left_out.append(str(error))
-    skills = Skills(tuple(found[name] for name in sorted(found)), tuple(left_out))
-    for why in (*skills.warnings, *left_out):
+    for place in (each for folder in folders for each in _skill_places(Path(folder))):
+        if place.is_symlink():
+            raise SkillError(f"{place}: a link is not followed; name what it links to")
+        skill = read_skill(place, strict=strict)
+        other = found.setdefault(skill.name, skill)
+        if other is not skill and not os.path.samefile(other.folder, skill.folder):
+            raise SkillError(
+                f"{place}: skill {skill.name!r} is in {other.folder} as well; leave one of the two out"
+            )
+    skills = Skills(tuple(found[name] for name in sorted(found)))
+    for why in skills.warnings:
         log("tools", "warning", "skill_not_as_specified", {"why": why})
     return skills
 
@@ -381,25 +372,24 @@ def _manifest_name(folder: Path) -> str | None:
     return next((name for name in _NAMES if os.path.lexists(folder / name)), None)
 
 
-def _skill_places(folder: Path) -> list[tuple[Path, bool]]:
-    """The folders with a ``SKILL.md``, sorted by name, and whether each is a symbolic link.
+def _skill_places(folder: Path) -> list[Path]:
+    """The folders with a ``SKILL.md``, and the links to some, sorted by name.
 
     :raises SkillError: if there are none
     """
     if not folder.is_dir():
         what = "it is not a folder" if folder.exists() else "there is no such folder"
         raise SkillError(f"{folder}: {what}; correct --skills, or the path that was given")
-    places: list[tuple[Path, bool]] = []
+    places: list[Path] = []
     for count, (here, folders, _) in enumerate(_visible_entries(folder), 1):
         if count > _MAX_FOLDERS:
             raise SkillError(f"{folder}: more than {_MAX_FOLDERS} folders; name the one with the skills")
         if _manifest_name(here) is not None:
-            places.append((here, False))
+            places.append(here)
             folders.clear()
         elif len(here.relative_to(folder).parts) == _MAX_DEPTH:
             folders.clear()
-        for link in (here / name for name in folders if (here / name).is_symlink()):
-            places += [(link, True)] if _manifest_name(link) is not None else []
+        places += [link for name in folders if (link := here / name).is_symlink() and _manifest_name(link)]
     if not places:
         raise SkillError(f"{folder}: neither a skill nor a folder of skills: there is no SKILL.md in it")
     return sorted(places)

@@ -118,7 +118,9 @@ def _program_of(path: str, content: bytes) -> tuple[str, ...]:
 
 _SOURCE: Final = "skills"
 _FILE_LIMIT: Final = 128 * 1024
+"""Maximum size in bytes of a file to read."""
 _OUTPUT_LIMIT: Final = 32 * 1024
+"""Maximum bytes of stdout and of stderr to return."""
 _MARGIN: Final = 5.0
 """Seconds that the host's deadline is longer than that of a script, so that the script's result arrives."""
 _ABOUT: Final = (
@@ -139,8 +141,6 @@ def skill_tools(
     allow_scripts: Sequence[str] = (),
     ask: bool = True,
     deadline: float = DEADLINE,
-    file_limit: int = _FILE_LIMIT,
-    output_limit: int = _OUTPUT_LIMIT,
 ) -> list[Tool]:
     """The tools to use skills; none without skills.
 
@@ -148,15 +148,13 @@ def skill_tools(
         is no ``skills_run_script``
     :param ask: whether each run of a script needs approval
     :param deadline: seconds until a script is killed, with its child processes
-    :param file_limit: maximum size in bytes of a file to read
-    :param output_limit: maximum bytes of stdout and of stderr to return
     :raises SkillError: if a pattern matches no script
     """
     scripts = allowed_scripts(skills.skills, allow_scripts)
     if not skills.skills:
         return []
     known, by_name = {skill.name: skill for skill in skills.skills}, {each.name: each for each in scripts}
-    run_by = _SkillTools(known, by_name, deadline, file_limit, output_limit)
+    run_by = _SkillTools(known, by_name, deadline)
     load, read = _skill_schema(known), _skill_schema(known, path=_PATH)
     tools = [
         Tool.of(run_by.listed, name="skills_list", read_only=True),
@@ -202,8 +200,6 @@ class _SkillTools:
     skills: Mapping[str, Skill]
     scripts: Mapping[str, SkillScript]
     deadline: float
-    file_limit: int
-    output_limit: int
 
     def listed(self) -> Json:
         """List the skills there are: name and description of each."""
@@ -227,7 +223,7 @@ class _SkillTools:
         """Read a file of a skill, when its instructions say so."""
         skill = self._find_skill(name)
         try:
-            content = read_inside(skill.folder, path, self.file_limit)
+            content = read_inside(skill.folder, path, _FILE_LIMIT)
         except UnreadableFile as error:
             hint = f"; {self._nearest_file(skill, path)}" if error.missing else ""
             code = "TOOL_OUTPUT_TOO_LARGE" if error.too_large else "ARGUMENT_ERROR"
@@ -263,7 +259,7 @@ class _SkillTools:
             ended = self._run_script(known, args, run)
         except (OSError, ValueError) as error:  # it cannot be started, or an argument holds NUL
             raise ToolError(f"{script!r} of skill {name} cannot be run: {error}.") from None
-        return _script_result(ended, script, self.deadline, self.output_limit)
+        return _script_result(ended, script, self.deadline)
 
     def _run_script(self, script: SkillScript, args: Sequence[str], call: RunContext[Any]) -> ProcessResult:
         """Run a script until it exits, reaches its deadline, or the call ends; no shell reads its arguments.
@@ -285,7 +281,7 @@ class _SkillTools:
                 "TOOLREEL_CALL_KEY": call.key,
             }
             command = [found, *own, str(folder / script.path), *args]
-            process = BoundedProcess(command, environment, self.output_limit, cwd=folder)
+            process = BoundedProcess(command, environment, _OUTPUT_LIMIT, cwd=folder)
             call.on_end(process.kill)
             return process.run(deadline=self.deadline)
 
@@ -304,7 +300,7 @@ class _SkillTools:
         return f"did you mean {close[0]!r}?" if close else "skills_load lists its files"
 
 
-def _script_result(ended: ProcessResult, script: str, deadline: float, limit: int) -> Json:
+def _script_result(ended: ProcessResult, script: str, deadline: float) -> Json:
     """The result of a script for the model; a non-zero exit code is a failure."""
     data: dict[str, Json] = {
         "exit_code": ended.exit_code,
@@ -313,9 +309,9 @@ def _script_result(ended: ProcessResult, script: str, deadline: float, limit: in
     }
     sizes = {"stdout": ended.stdout.size, "stderr": ended.stderr.size}
     warnings: list[Json] = [
-        f"{name} has {size} bytes; the first {limit} are shown"
+        f"{name} has {size} bytes; the first {_OUTPUT_LIMIT} are shown"
         for name, size in sizes.items()
-        if size > limit
+        if size > _OUTPUT_LIMIT
     ]
     errors: list[Json] = []
     if ended.exit_code is None:

@@ -38,10 +38,8 @@ def skills(folder: Path) -> Skills:
     return read_skills(folder)
 
 
-def hosting(
-    skills: Skills, scripts: Sequence[str] = (), *, deadline: float = 20.0, file_limit: int = 1000
-) -> PythonTools:
-    return PythonTools(skill_tools(skills, allow_scripts=scripts, deadline=deadline, file_limit=file_limit))
+def hosting(skills: Skills, scripts: Sequence[str] = (), *, deadline: float = 20.0) -> PythonTools:
+    return PythonTools(skill_tools(skills, allow_scripts=scripts, deadline=deadline))
 
 
 def ran(tools: PythonTools, script: str, *args: str, skill: str = "pdf-forms") -> ToolReturned:
@@ -132,14 +130,15 @@ def test_a_file_is_read_as_text_and_described_where_it_is_none(folder: Path, ski
         ("zip", "../pdf-forms/SKILL.md", "ARGUMENT_ERROR", "goes up with '..'"),
         ("pdf-forms", "FORMS.md", "ARGUMENT_ERROR", "did you mean 'references/FORMS.md'?"),
         ("pdf-forms", "other", "ARGUMENT_ERROR", "there is no file 'other'; skills_load lists its files."),
-        ("pdf-forms", "references/FORMS.md", "TOOL_OUTPUT_TOO_LARGE", "has 17 bytes; at most 16 are read."),
+        ("zip", "large", "TOOL_OUTPUT_TOO_LARGE", "has 131073 bytes; at most 131072 are read."),
         ("tar", "x", "ARGUMENT_ERROR", "There is no skill 'tar'. There are: pdf-forms, zip."),
     ],
 )
 def test_what_is_wrong_with_a_path_is_told(
     skills: Skills, name: str, path: str, code: str, message: str
 ) -> None:
-    returned = hosting(skills, file_limit=16).run(call("skills_read_file", name=name, path=path))
+    (skills.skills[1].folder / "large").write_bytes(b"x" * 131_073)
+    returned = hosting(skills).run(call("skills_read_file", name=name, path=path))
     assert error(returned)[0] == code
     assert message in error(returned)[1]
 
