@@ -331,8 +331,8 @@ def read_skills(*folders: Path | str, strict: bool = False) -> Skills:
     :raises SkillError: if a skill is invalid, two have the same name, or there is none
     """
     found: dict[str, Skill] = {}
-    for place in (each for folder in folders for each in _skill_places(Path(folder))):
-        if place.is_symlink():
+    for top, place in ((top, place) for top in map(Path, folders) for place in _skill_places(top)):
+        if place != top and place.is_symlink():
             raise SkillError(f"{place}: a link is not followed; name what it links to")
         skill = read_skill(place, strict=strict)
         other = found.setdefault(skill.name, skill)
