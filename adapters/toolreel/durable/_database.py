@@ -63,24 +63,23 @@ def engine_of(url: sa.URL, connections: int) -> sa.Engine:
 
     :raises DurableError: if there is no folder for a SQLite file
     """
-    if url.get_backend_name() != "sqlite":
-        return sa.create_engine(
-            url, pool_size=connections, max_overflow=connections, pool_timeout=60, pool_pre_ping=True
-        )
-    path = Path(str(url.database))
-    if not path.parent.is_dir():
-        raise DurableError(f"database: there is no folder {path.parent}; create it first")
-    engine = sa.create_engine(url, pool_size=connections, max_overflow=connections, pool_timeout=60)
-
-    @event.listens_for(engine, "connect")
-    def set_up(connection: Any, _: object) -> None:  # noqa: ANN401 - a connection of the driver
-        # IMMEDIATE as the engine of DBOS has it: a writer waits for its turn instead of failing at its end.
-        connection.isolation_level = "IMMEDIATE"
-        connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
-        connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA foreign_keys=ON")
-
+    is_sqlite = url.get_backend_name() == "sqlite"
+    if is_sqlite and not (folder := Path(str(url.database)).parent).is_dir():
+        raise DurableError(f"database: there is no folder {folder}; create it first")
+    engine = sa.create_engine(
+        url, pool_size=connections, max_overflow=connections, pool_timeout=60, pool_pre_ping=not is_sqlite
+    )
+    if is_sqlite:
+        event.listen(engine, "connect", _set_up_sqlite)
     return engine
+
+
+def _set_up_sqlite(connection: Any, _: object) -> None:  # noqa: ANN401 - a connection of the driver
+    # IMMEDIATE as the engine of DBOS has it: a writer waits for its turn instead of failing at its end.
+    connection.isolation_level = "IMMEDIATE"
+    connection.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA foreign_keys=ON")
 
 
 @contextmanager
@@ -232,23 +231,30 @@ for _table in SystemSchema.metadata_obj.tables.values():
         _table.columns["serialization"].type = _Serialization()
 
 
+@contextmanager
+def _explained(url: sa.URL) -> Generator[None]:
+    """Raises what a database says is wrong as an error that names it."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtra.of("durable", str(error.name)) from None
+    except (exc.SQLAlchemyError, dbos_error.DBOSException) as error:
+        raise DurableError(
+            f"database: {url.render_as_string()} cannot be used: {first_line(error)}"
+        ) from None
+
+
 def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
     """An engine for a database, whose tables are created where they are missing.
 
     :param connections: how many the engine keeps open
     :raises DurableError: if it cannot be reached, or its tables have another version
     """
-    try:
+    with _explained(url):
         engine = engine_of(url, connections)
         _OURS.add(engine.dialect)
         _create_tables(engine, url)
-    except ImportError as error:
-        raise MissingExtra.of("durable", str(error.name)) from None
-    except (exc.DBAPIError, dbos_error.DBOSException) as error:
-        raise DurableError(
-            f"database: {url.render_as_string()} cannot be used: {first_line(error)}"
-        ) from None
-    return engine
+        return engine
 
 
 def tables_in(url: sa.URL) -> bool:
@@ -258,18 +264,12 @@ def tables_in(url: sa.URL) -> bool:
     """
     if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
         return False
-    try:
+    with _explained(url):
         engine = sa.create_engine(url)
         try:
             return is_current(engine)
         finally:
             engine.dispose()
-    except ImportError as error:
-        raise MissingExtra.of("durable", str(error.name)) from None
-    except exc.SQLAlchemyError as error:
-        raise DurableError(
-            f"database: {url.render_as_string()} cannot be used: {first_line(error)}"
-        ) from None
 
 
 def query_once(engine: sa.Engine, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:

@@ -78,6 +78,8 @@ def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callabl
         return segment.queue_again(error)
     except ToolreelError as error:
         return segment.let_go("refused", str(error))
+    except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
+        return segment.let_go("failed", f"{type(error).__name__}: {error}")
 
 
 class _Segment:
@@ -91,7 +93,7 @@ class _Segment:
         self._policy = policy
         self._store = store
         self._see = see
-        self._events = 0
+        self._events = claimed.events
         """Events before the present step."""
         self._first_event: int | None = None
         """Events when what is stored was read."""
@@ -118,16 +120,13 @@ class _Segment:
             except CONNECTION_LOST as error:  # here, since the run has not broken for those that watch it
                 return self.queue_again(error)
 
-    def let_go(self, status: Literal["queued", "failed", "refused"], why: str = "") -> str:
+    def let_go(
+        self, status: Literal["queued", "failed", "refused"], why: str = "", interruptions: int = 0
+    ) -> str:
         """Let go of the run before its end."""
-        rest = Resting(
-            status,
-            self._events,
-            self._inbox_read,
-            problem=why,
-            wake_at=self._wake_at,
-            interrupted=self._claimed.interrupted if self._doubtful else 0,
-        )
+        doubt = interruptions or (self._claimed.interrupted if self._doubtful else 0)
+        counts = self._events, self._inbox_read
+        rest = Resting(status, *counts, problem=why, wake_at=self._wake_at, interrupted=doubt)
         self._store.release(self._claimed, rest)
         return status
 
@@ -137,12 +136,10 @@ class _Segment:
         DBOS waits for most losses of a connection, and raises the others. As after a death of the worker,
         what was under way may have been done, and what is stored counts.
         """
-        claimed = self._claimed
-        interruption = {"interruption": claimed.interrupted + 1, "error": type(error).__qualname__}
-        log("durable", "warning", "run_queued_again", {"run": claimed.run_id, **interruption})
-        rest = Resting("queued", claimed.events, 0, interrupted=claimed.interrupted + 1)
-        self._store.release(claimed, rest)
-        return "queued"
+        times = self._claimed.interrupted + 1
+        interruption = {"interruption": times, "error": type(error).__qualname__}
+        log("durable", "warning", "run_queued_again", {"run": self._claimed.run_id, **interruption})
+        return self.let_go("queued", interruptions=times)
 
     def _begin(self) -> None:
         """Fold what is stored, and compare it; the steps of this segment that are stored are gone past."""

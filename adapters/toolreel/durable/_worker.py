@@ -24,7 +24,7 @@ from toolreel.durable._health import HealthServer
 from toolreel.durable._limited_endpoint import Slot, take_slot
 from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment import Policy, Uncertain, perform_segment
-from toolreel.durable._store import NEVER, WORKFLOW, Resting, Store
+from toolreel.durable._store import NEVER, WORKFLOW, Store
 from toolreel_core._errors import ConfigError
 
 Watch: TypeAlias = Callable[[dict[str, object]], None]
@@ -191,11 +191,7 @@ class Worker:
                 return "queued"
             if (claimed := store.claim(run_id, workflow_id)) is None:
                 return "taken"
-            try:
-                status = perform_segment(claimed, self._policy, store, partial(self._see, run_id))
-            except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
-                status, why = "failed", f"{type(error).__name__}: {error}"
-                store.release(claimed, Resting("failed", claimed.events, 0, problem=why))
+            status = perform_segment(claimed, self._policy, store, partial(self._see, run_id))
             rests: dict[str, object] = {"run": run_id, "is": status}
             log("durable", "warning" if status in {"failed", "refused"} else "info", "run_rests", rests)
             self._say(rests)

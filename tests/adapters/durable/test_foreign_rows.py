@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 import pickle
 import time
 from pathlib import Path
@@ -60,9 +61,14 @@ def test_a_pickled_step_is_refused(database: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("column", ["inputs", "output", "error"])
 def test_a_worker_refuses_a_pickled_workflow(
-    database: str, tmp_path: Path, caplog: pytest.LogCaptureFixture, column: str
+    database: str,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    column: str,
 ) -> None:
     performed(database)
+    monkeypatch.setattr(logging.getLogger("dbos"), "propagate", True)  # the first DBOS of a process unsets it
     poison(database, SystemSchema.workflow_status, column, tmp_path / "executed")
     refused = "queued~1: database: a row is serialized as 'py_pickle'"
     with Worker(Ports(ScriptedEndpoint([saying("Hi!")])), database, poll_seconds=0.02):

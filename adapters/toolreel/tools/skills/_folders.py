@@ -331,8 +331,9 @@ def read_skills(*folders: Path | str, strict: bool = False) -> Skills:
     :raises SkillError: if a skill is invalid, two have the same name, or there is none
     """
     found: dict[str, Skill] = {}
-    for top, place in ((top, place) for top in map(Path, folders) for place in _skill_places(top)):
-        if place != top and place.is_symlink():
+    named = [*map(Path, folders)]
+    for place in (each for folder in named for each in _skill_places(folder)):
+        if place.is_symlink() and place not in named:
             raise SkillError(f"{place}: a link is not followed; name what it links to")
         skill = read_skill(place, strict=strict)
         other = found.setdefault(skill.name, skill)
