@@ -157,7 +157,8 @@ class Run:
         :param open_page: whether it opens in the browser, where there is a display
         :raises AdapterError: if the page cannot be written
         """
-        return run_pages().view_run(self, self._recording(), file, self._shown, opens=open_page)
+        page = run_pages().view_run(self, self._recording(), file, self._shown, opens=open_page)
+        return Path(page)
 
     def _recording(self) -> Path | None:
         """The cassette of this run, if it was recorded."""

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
         visible,
         with_texts,
     )
-    from toolreel._internal.prometheus import Durations, histogram, metric
+    from toolreel._internal.prometheus import Durations, metric
     from toolreel._internal.pyproject_table import (
         EVERY,
         PYPROJECT,

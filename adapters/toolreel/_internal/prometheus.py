@@ -17,44 +17,37 @@ class Durations:
     """
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
-        self._bounds = bounds
-        self._counts = [0] * (len(bounds) + 1)
-        self._seconds = 0.0
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        """In each bucket, and at last above all bounds."""
+        self.seconds = 0.0
 
     def add(self, seconds: float) -> None:
         """Count one more."""
-        self._counts[bisect_left(self._bounds, seconds)] += 1
-        self._seconds += seconds
-
-    def samples(self, labels: Labels) -> Iterator[tuple[str, Labels, float]]:
-        """The samples of a histogram."""
-        totals = [*accumulate(self._counts)]
-        for bound, total in zip((*self._bounds, "+Inf"), totals, strict=True):
-            yield "_bucket", {**labels, "le": bound}, total
-        yield "_sum", labels, round(self._seconds, 6)
-        yield "_count", labels, totals[-1]
+        self.counts[bisect_left(self.bounds, seconds)] += 1
+        self.seconds += seconds
 
 
 def metric(
-    name: str, kind: Literal["counter", "gauge"], about: str, values: Iterable[tuple[Labels, float]]
+    name: str,
+    kind: Literal["counter", "gauge", "histogram"],
+    about: str,
+    values: Iterable[tuple[Labels, object]],
 ) -> Iterator[str]:
     """The lines of a metric: a value for each set of labels."""
-    yield from _family(name, kind, about, (("", labels, value) for labels, value in values))
-
-
-def histogram(name: str, about: str, durations: Iterable[tuple[Labels, Durations]]) -> Iterator[str]:
-    """The lines of a histogram for each set of labels."""
-    samples = (sample for labels, each in durations for sample in each.samples(labels))
-    yield from _family(name, "histogram", about, samples)
-
-
-def _family(name: str, kind: str, about: str, samples: Iterable[tuple[str, Labels, float]]) -> Iterator[str]:
     yield f"# HELP {name} {about}\n"
     yield f"# TYPE {name} {kind}\n"
-    for suffix, labels, value in samples:
-        told = ",".join(f'{label}="{_escaped(str(text))}"' for label, text in labels.items())
-        yield f"{name}{suffix}{f'{{{told}}}' if told else ''} {value}\n"
+    for labels, value in values:
+        if isinstance(value, Durations):
+            for bound, total in zip((*value.bounds, "+Inf"), accumulate(value.counts), strict=True):
+                yield _sample(f"{name}_bucket", {**labels, "le": bound}, total)
+            yield _sample(f"{name}_sum", labels, round(value.seconds, 6))
+            yield _sample(f"{name}_count", labels, sum(value.counts))
+        else:
+            yield _sample(name, labels, value)
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+def _sample(name: str, labels: Labels, value: object) -> str:
+    escapes = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+    pairs = ",".join(f'{label}="{str(text).translate(escapes)}"' for label, text in labels.items())
+    return f"{name}{f'{{{pairs}}}' if pairs else ''} {value}\n"

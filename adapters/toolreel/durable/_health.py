@@ -13,7 +13,6 @@ from toolreel._internal import (
     DurableError,
     Durations,
     Page,
-    histogram,
     listening,
     metric,
     page_app,
@@ -126,4 +125,4 @@ class HealthServer:
         about = "How long effects took that this worker performed, by kind."
         with self._lock:
             taken = [({"kind": kind}, each) for kind, each in sorted(self._performed.items())]
-            yield from histogram("toolreel_effect_seconds", about, taken)
+            yield from metric("toolreel_effect_seconds", "histogram", about, taken)

@@ -198,33 +198,28 @@ class Ledger:
         """Close the connections."""
         self.engine.dispose()
 
-    def join(self, estimate: Estimate) -> int:
-        """Take a ticket at the end of the queue."""
-        with self._lock_account() as (connection, now, _):
-            row = {
-                "account": self.limits.account,
-                "tokens": estimate.tokens,
-                "cost": estimate.cost,
-                "alive_until": now + LEASE,
-                "started_at": None,
-                "settled": False,
-            }
-            adding = insert(TICKETS).values(row).returning(TICKETS.c.ticket)
-            return int(connection.execute(adding).scalar_one())
-
-    def attempt(self, ticket: int) -> Turn | None:
+    def attempt(self, ticket: int | None, estimate: Estimate) -> tuple[int, Turn]:
         """Ask for the turn of a ticket; if it is granted, the request counts from now on.
 
-        ``None`` if the ticket is gone, since this process did not ask for too long; take another one.
+        :param ticket: ``None`` for a new one at the end of the queue
+        :returns: the ticket, and its turn; another ticket, if this one is gone since its process did not ask
+            for too long
         """
         with self._lock_account() as (connection, now, account):
-            mine = TICKETS.c.ticket == ticket
-            own = connection.execute(select(TICKETS).where(mine)).one_or_none()
+            own = connection.execute(select(TICKETS).where(TICKETS.c.ticket == ticket)).one_or_none()
             if own is None:
-                return None
+                row = {
+                    "account": self.limits.account,
+                    "tokens": estimate.tokens,
+                    "cost": estimate.cost,
+                    "alive_until": now + LEASE,
+                    "settled": False,
+                }
+                own = connection.execute(insert(TICKETS).values(row).returning(*TICKETS.c)).one()
+            mine = TICKETS.c.ticket == own.ticket
             if why := self._refusal(connection, own, account.spent):
                 connection.execute(delete(TICKETS).where(mine))
-                return Turn(0.0, refusal=why)
+                return own.ticket, Turn(0.0, refusal=why)
             # First: a process that asks is alive, however long ago it last asked.
             connection.execute(update(TICKETS).where(mine).values(alive_until=now + LEASE))
             self._tidy(connection, now)
@@ -235,10 +230,10 @@ class Ledger:
             counted = select(TICKETS.c.started_at, TICKETS.c.tokens).where(*counting)
             rows = connection.execute(counted.order_by(TICKETS.c.started_at))
             wait = seconds_to_wait([Started(*row) for row in rows], now, own.tokens, self.limits)
-            turn = Turn(max(0.0, wait, account.blocked_until - now), first is None or first >= ticket)
+            turn = Turn(max(0.0, wait, account.blocked_until - now), first is None or first >= own.ticket)
             if turn == GRANTED:
                 connection.execute(update(TICKETS).where(mine).values(started_at=now))
-            return turn
+            return own.ticket, turn
 
     def give_back(self, ticket: int) -> None:
         """Give a turn back that came too late to be used; the ticket keeps its place."""

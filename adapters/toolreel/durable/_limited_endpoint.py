@@ -63,17 +63,15 @@ def take_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Event) -
     limits, began = ledger.limits, time.monotonic()
     estimate = limits.estimate(effect)
     allowed = min(math.inf if limits.max_wait is None else limits.max_wait, time_left())
-    ticket = ledger.join(estimate)
+    ticket: int | None = None
     granted, pause = False, 0.0
     try:
         while not abandoned.wait(pause):
             since, pause = time.monotonic(), 0.0
-            turn = ledger.attempt(ticket)
-            if turn is None:
-                ticket = ledger.join(estimate)
-            elif turn.refusal:
+            ticket, turn = ledger.attempt(ticket, estimate)
+            if turn.refusal:
                 return RequestFailed(effect.ref, "status", turn.refusal, 402)
-            elif turn != GRANTED:
+            if turn != GRANTED:
                 left = allowed - (time.monotonic() - began)
                 if turn.seconds >= left:
                     why = (
@@ -89,7 +87,7 @@ def take_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Event) -
             else:  # a turn that took too long to arrive may be in no window any more
                 ledger.give_back(ticket)
     finally:
-        if not granted:
+        if ticket is not None and not granted:
             ledger.leave(ticket)
     raise DurableError(f"limits of {limits.account!r}: the request was cancelled while it waited")
 

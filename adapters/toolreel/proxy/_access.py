@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 from starlette.datastructures import Headers
 
-from toolreel._internal import Durations, histogram, log, log_error, metric
+from toolreel._internal import Durations, log, log_error, metric
 from toolreel.proxy._chat import Done
 from toolreel.proxy._client import NEVER_AGAIN, OURS, ClientAnswer, Receive, Scope, Send, Trouble, refused
 from toolreel.proxy._headers import is_foreign, shows
@@ -69,7 +69,7 @@ class Metrics:
         about = "Requests that are being answered."
         lines += metric("toolreel_proxy_under_way", "gauge", about, [({}, self.under_way)])
         about = "How long requests for a reply took."
-        lines += histogram("toolreel_proxy_request_seconds", about, [({}, self._took)])
+        lines += metric("toolreel_proxy_request_seconds", "histogram", about, [({}, self._took)])
         return "".join(lines)
 
 

@@ -137,15 +137,26 @@ def test_three_processes_never_start_more_requests_in_a_window(shared: str) -> N
 # the ledger
 
 
+def joined(ledger: Ledger, estimate: Estimate) -> int:
+    """A ticket at the end of the queue, as one has it who has not asked yet."""
+    ticket, turn = ledger.attempt(None, estimate)
+    if turn == GRANTED:
+        ledger.give_back(ticket)
+    return ticket
+
+
+def turn_of(ledger: Ledger, ticket: int) -> Turn:
+    return ledger.attempt(ticket, LITTLE)[1]
+
+
 def test_turns_come_in_the_order_of_the_tickets(shared: str) -> None:
     one, other = ledger_of(within(shared, requests=2)), ledger_of(within(shared, requests=2))
-    first, second, third = one.join(LITTLE), other.join(LITTLE), one.join(LITTLE)
-    assert other.attempt(second) == Turn(0.0, is_next=False)
-    assert one.attempt(first) == GRANTED
-    assert one.attempt(third) == Turn(0.0, is_next=False)
-    assert other.attempt(second) == GRANTED
-    turn = one.attempt(third)
-    assert turn is not None
+    first, second, third = joined(one, LITTLE), joined(other, LITTLE), joined(one, LITTLE)
+    assert turn_of(other, second) == Turn(0.0, is_next=False)
+    assert turn_of(one, first) == GRANTED
+    assert turn_of(one, third) == Turn(0.0, is_next=False)
+    assert turn_of(other, second) == GRANTED
+    turn = turn_of(one, third)
     assert (turn.is_next, turn.seconds > LONG / 2) == (True, True)
     for each in (one, other):
         each.close()
@@ -153,53 +164,52 @@ def test_turns_come_in_the_order_of_the_tickets(shared: str) -> None:
 
 def test_a_ticket_that_is_given_up_holds_nobody_up(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=1))
-    first, second = ledger.join(LITTLE), ledger.join(LITTLE)
+    first, second = joined(ledger, LITTLE), joined(ledger, LITTLE)
     ledger.leave(first)
-    assert ledger.attempt(second) == GRANTED
-    assert ledger.attempt(first) is None
+    assert turn_of(ledger, second) == GRANTED
+    assert ledger.attempt(first, LITTLE)[0] != first
 
 
 def test_a_process_that_died_while_it_waited_holds_nobody_up(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=1))
-    dead, living = ledger.join(LITTLE), ledger.join(LITTLE)
+    dead, living = joined(ledger, LITTLE), joined(ledger, LITTLE)
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == dead).values(alive_until=0.0))
-    assert ledger.attempt(living) == GRANTED
+    assert turn_of(ledger, living) == GRANTED
 
 
 def test_whoever_was_only_slow_to_ask_keeps_the_place(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=1))
-    slow = ledger.join(LITTLE)
+    slow = joined(ledger, LITTLE)
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == slow).values(alive_until=0.0))
-    assert ledger.attempt(slow) == GRANTED
+    assert turn_of(ledger, slow) == GRANTED
 
 
 def test_a_turn_that_came_too_late_is_given_back_and_does_not_count(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=1))
-    late, next_ = ledger.join(LITTLE), ledger.join(LITTLE)
-    assert ledger.attempt(late) == GRANTED
+    late, next_ = joined(ledger, LITTLE), joined(ledger, LITTLE)
+    assert turn_of(ledger, late) == GRANTED
     ledger.give_back(late)
-    assert ledger.attempt(next_) == Turn(0.0, is_next=False)
-    assert ledger.attempt(late) == GRANTED
+    assert turn_of(ledger, next_) == Turn(0.0, is_next=False)
+    assert turn_of(ledger, late) == GRANTED
 
 
 def test_tokens_are_reserved_by_the_estimate_and_settled_by_usage(shared: str) -> None:
     ledger = ledger_of(within(shared, tokens=100))
-    first, second = ledger.join(Estimate(90, 0.0)), ledger.join(Estimate(90, 0.0))
-    assert ledger.attempt(first) == GRANTED
-    assert ledger.attempt(second) not in (None, GRANTED)
+    first, second = joined(ledger, Estimate(90, 0.0)), joined(ledger, Estimate(90, 0.0))
+    assert turn_of(ledger, first) == GRANTED
+    assert turn_of(ledger, second) != GRANTED
     ledger.settle(first, 10, None)
-    assert ledger.attempt(second) == GRANTED
+    assert turn_of(ledger, second) == GRANTED
     # Where nobody counted, the estimate stays.
     ledger.settle(second, None, None)
-    assert ledger.attempt(ledger.join(LITTLE)) not in (None, GRANTED)
+    assert turn_of(ledger, joined(ledger, LITTLE)) != GRANTED
 
 
 def test_a_request_that_no_window_holds_is_refused(shared: str) -> None:
     ledger = ledger_of(within(shared, tokens=100))
-    turn = ledger.attempt(ledger.join(Estimate(101, 0.0)))
-    assert turn is not None
+    _, turn = ledger.attempt(None, Estimate(101, 0.0))
     assert turn.refusal.startswith(
         "the request is estimated at 101 tokens, and the account 'a' takes 100 in 3600 s"
     )
@@ -208,42 +218,40 @@ def test_a_request_that_no_window_holds_is_refused(shared: str) -> None:
 def test_retry_after_holds_for_all_processes_and_one_account(shared: str) -> None:
     one, other = ledger_of(within(shared, requests=9)), ledger_of(within(shared, requests=9))
     stranger = ledger_of(within(shared, requests=9, account="b"))
-    limited_one = one.join(LITTLE)
-    assert one.attempt(limited_one) == GRANTED
+    limited_one = joined(one, LITTLE)
+    assert turn_of(one, limited_one) == GRANTED
     one.settle(limited_one, 0, 0.0, retry_after=LONG)
-    turn = other.attempt(other.join(LITTLE))
-    assert turn is not None
+    turn = turn_of(other, joined(other, LITTLE))
     assert turn.seconds > LONG / 2
-    assert stranger.attempt(stranger.join(LITTLE)) == GRANTED
+    assert turn_of(stranger, joined(stranger, LITTLE)) == GRANTED
 
 
 def test_costs_are_capped_over_all_processes(shared: str) -> None:
     one, other = ledger_of(within(shared, max_cost=1)), ledger_of(within(shared, max_cost=1))
-    first, second = one.join(Estimate(10, 0.6)), other.join(Estimate(10, 0.6))
-    assert one.attempt(first) == GRANTED
-    refused = other.attempt(second)
-    assert refused is not None
+    first, second = joined(one, Estimate(10, 0.6)), joined(other, Estimate(10, 0.6))
+    assert turn_of(one, first) == GRANTED
+    refused = turn_of(other, second)
     assert refused.refusal == (
         "the account 'a' has spent 0.6 of 1, and the request may take 0.6; raise max_cost to go on"
     )
     one.settle(first, 10, 0.2)
     one.settle(first, 10, 0.2)  # once is enough
     assert one.spent() == 0.2
-    again = other.join(Estimate(10, 0.6))
-    assert other.attempt(again) == GRANTED
+    again = joined(other, Estimate(10, 0.6))
+    assert turn_of(other, again) == GRANTED
     other.settle(again, None, None)
     assert other.spent() == pytest.approx(0.8)
 
 
 def test_what_no_window_counts_any_more_is_removed(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=9, max_cost=9))
-    settled, lost = ledger.join(LITTLE), ledger.join(Estimate(10, 0.5))
-    assert (ledger.attempt(settled), ledger.attempt(lost)) == (GRANTED, GRANTED)
+    settled, lost = joined(ledger, LITTLE), joined(ledger, Estimate(10, 0.5))
+    assert (turn_of(ledger, settled), turn_of(ledger, lost)) == (GRANTED, GRANTED)
     ledger.settle(settled, 5, 0.25)
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).values(started_at=1.0))
-    last = ledger.join(LITTLE)
-    assert ledger.attempt(last) == GRANTED
+    last = joined(ledger, LITTLE)
+    assert turn_of(ledger, last) == GRANTED
     with ledger.engine.begin() as connection:
         assert connection.execute(select(func.count()).select_from(TICKETS)).scalar() == 1
     # A request of a process that died counts as spent.

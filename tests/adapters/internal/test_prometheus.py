@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from toolreel._internal import Durations, histogram, metric
+from toolreel._internal import Durations, metric
 
 
 def test_durations_are_counted_in_each_bucket_that_holds_them() -> None:
     took = Durations((0.01, 1.0, 300.0))
     for seconds in (0.01, 0.011, 700.0):
         took.add(seconds)
-    assert "".join(histogram("took", "How long.", [({"kind": "a"}, took)])).splitlines() == [
+    assert "".join(metric("took", "histogram", "How long.", [({"kind": "a"}, took)])).splitlines() == [
         "# HELP took How long.",
         "# TYPE took histogram",
         'took_bucket{kind="a",le="0.01"} 1',
