@@ -49,10 +49,8 @@ def database_url(given: str | None, environ: Mapping[str, str] = os.environ) -> 
             return url
         case "postgresql" | "postgres":
             return url.set(drivername="postgresql+psycopg")
-        case "sqlite":
-            raise DurableError(f"database: SQLite in memory ends with its process; {_EXAMPLES}")
         case other:
-            raise DurableError(f"database: {other} is not supported; {_EXAMPLES}")
+            raise DurableError(f"database: {other} is not supported, nor SQLite in memory; {_EXAMPLES}")
 
 
 _EXAMPLES: Final = "write sqlite:///runs.db or postgresql://user@host/database"

@@ -119,12 +119,12 @@ def _quote_texts(head: str) -> str:
 
 def _split_front_matter(text: str) -> tuple[str, str]:
     """The front matter and the body."""
-    first, *lines = text.split("\n")
-    if first.rstrip() != _MARK:
-        raise SkillError("it has to begin with front matter, a line '---'")
-    end = next((at for at, line in enumerate(lines) if line.rstrip() == _MARK), None)
-    if end is None:
-        raise SkillError("its front matter is not closed; put a line '---' below it")
+    first, *lines = (line.rstrip() if line.startswith(_MARK) else line for line in text.split("\n"))
+    if first != _MARK:
+        raise SkillError(f"it has to begin with front matter, a line {_MARK!r}")
+    if _MARK not in lines:
+        raise SkillError(f"its front matter is not closed; put a line {_MARK!r} below it")
+    end = lines.index(_MARK)
     return "\n".join(lines[:end]), "\n".join(lines[end + 1 :]).strip()
 
 
@@ -153,11 +153,13 @@ def _find_problems(fields: Mapping[str, Any], name: str, folder: str) -> Iterato
             f"unknown field {', '.join(map(repr, unknown))}: there are {', '.join(_FIELDS)}; "
             "put what is your own under metadata"
         )
-    yield from _problems_of_name(fields, name, folder)
-    if "description" not in fields:
-        yield "description: it is missing"
-    elif not _text_field(fields, "description"):
-        yield "description: expected a text that says what the skill does, and when to use it"
+    for field in ("name", "description"):
+        if not _text_field(fields, field):
+            yield f"{field}: expected a text" if field in fields else f"{field}: it is missing"
+    if name and not _is_name(name):
+        yield f"name: {name!r} is not at most 64 lower-case letters and digits, with single hyphens inside"
+    if name and unicodedata.normalize("NFKC", folder) != name:
+        yield f"name: {name!r} is not the name of its folder, {folder!r}; rename one of the two"
     if not isinstance(fields.get("compatibility", ""), str):
         yield "compatibility: expected a text"
     for field, limit in _LIMITS.items():
@@ -166,21 +168,14 @@ def _find_problems(fields: Mapping[str, Any], name: str, folder: str) -> Iterato
             yield f"{field}: {len(value)} characters, at most {limit}"
 
 
-def _problems_of_name(fields: Mapping[str, Any], name: str, folder: str) -> Iterator[str]:
-    if not name:
-        yield "name: expected a text" if "name" in fields else "name: it is missing"
-        return
-    if len(name) > _NAME_LIMIT:
-        yield f"name: {len(name)} characters, at most {_NAME_LIMIT}"
-    if name != name.lower() or not all(char.isalnum() or char == "-" for char in name):
-        yield f"name: {name!r} has other characters than lower-case letters, digits and hyphens"
-    if name.startswith("-") or name.endswith("-") or "--" in name:
-        yield f"name: {name!r} may have single hyphens only, and inside"
-    if unicodedata.normalize("NFKC", folder) != name:
-        yield f"name: {name!r} is not the name of its folder, {folder!r}; rename one of the two"
+def _is_name(name: str) -> bool:
+    """Whether a skill may be called so: by lower-case letters of any script, digits and single hyphens."""
+    parts = name.split("-")
+    return len(name) <= _NAME_LIMIT and name == name.lower() and all(part.isalnum() for part in parts)
 
 
-_DRIVE: Final = re.compile(r"[a-zA-Z]:")  # of Windows
+_ABSOLUTE: Final = re.compile(r"/|[a-zA-Z]:")
+"""How an absolute path begins, also on Windows."""
 _FLAGS: Final = (
     os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 )
@@ -208,7 +203,8 @@ def read_inside(folder: Path, path: str, limit: int) -> bytes:
     :param limit: maximum size in bytes
     :raises UnreadableFile: if it is outside the folder, not a file, too large, or cannot be read
     """
-    _check_path(path)
+    if not path.strip() or _ABSOLUTE.match(path) or ".." in path.split("/") or {"\0", "\\"} & {*path}:
+        raise UnreadableFile(f"{path!r}: give a path inside the skill's folder, relative to it, with '/'")
     try:
         root = Path(os.path.realpath(folder, strict=True))
         real = Path(os.path.realpath(root / PurePosixPath(path), strict=True))
@@ -218,19 +214,11 @@ def read_inside(folder: Path, path: str, limit: int) -> bytes:
             return _read_content(file, path, limit)
     except FileNotFoundError:
         raise UnreadableFile(f"there is no file {path!r}", missing=True) from None
-    except (OSError, ValueError) as error:  # ValueError: a lone surrogate
-        raise UnreadableFile(f"{path!r} cannot be read: {_reason_of_error(error)}") from None
-
-
-def _check_path(path: str) -> None:
-    if not path.strip():
-        raise UnreadableFile("the path is empty; give that of a file, relative to the skill's folder")
-    if "\0" in path or "\\" in path:
-        raise UnreadableFile(f"{path!r}: a path has neither '\\' nor NUL; put '/' between its parts")
-    if path.startswith("/") or _DRIVE.match(path):
-        raise UnreadableFile(f"{path!r} is absolute; give a path relative to the skill's folder")
-    if ".." in path.split("/"):
-        raise UnreadableFile(f"{path!r} goes up with '..'; give a path inside of the skill's folder")
+    except OSError as error:
+        why = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise UnreadableFile(f"{path!r} cannot be read: {why}") from None
+    except ValueError:  # a lone surrogate
+        raise UnreadableFile(f"{path!r} cannot be the name of a file") from None
 
 
 @contextmanager
@@ -265,14 +253,6 @@ def _read_content(file: int, path: str, limit: int) -> bytes:
         size = max(found.st_size, len(content))
         raise UnreadableFile(f"{path!r} has {size} bytes; at most {limit} are read", too_large=True)
     return content
-
-
-def _reason_of_error(error: OSError | ValueError) -> str:
-    if not isinstance(error, OSError):
-        return "its name cannot be one of a file"
-    if error.errno == errno.ELOOP:
-        return "it is a link"
-    return error.strerror or str(error)
 
 
 MANIFEST_LIMIT: Final = 128 * 1024

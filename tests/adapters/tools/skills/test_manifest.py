@@ -169,9 +169,9 @@ def test_every_value_is_a_text() -> None:
             "---\nname: Pdf\nversion: 1\n---\n",
             "unknown field 'version': there are name, description, license, compatibility, metadata, "
             "allowed-tools; put what is your own under metadata; "
-            "name: 'Pdf' has other characters than lower-case letters, digits and hyphens; "
-            "name: 'Pdf' is not the name of its folder, 'pdf-forms'; rename one of the two; "
-            "description: it is missing",
+            "description: it is missing; "
+            "name: 'Pdf' is not at most 64 lower-case letters and digits, with single hyphens inside; "
+            "name: 'Pdf' is not the name of its folder, 'pdf-forms'; rename one of the two",
         ),
         (
             front(description="x" * 1025, compatibility="\n  - a"),
@@ -200,7 +200,7 @@ def test_all_that_is_wrong_is_told_with_its_place_and_remedy(text: str, words: s
             ["unknown field 'model', 'user-invocable', 'argument-hint'"],
         ),
         (front(version="1.0"), "Fills PDF forms.", ["unknown field 'version'"]),
-        (front(name="PDF_Forms"), "Fills PDF forms.", ["other characters", "not the name of its folder"]),
+        (front(name="PDF_Forms"), "Fills PDF forms.", ["lower-case letters", "not the name of its folder"]),
         ("---\ndescription: x\n---\n", "x", ["name: it is missing"]),
         (
             "---\nname: pdf-forms\n---\n# Forms\n\nFill them.\nMore.",

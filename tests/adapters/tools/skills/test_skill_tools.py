@@ -126,8 +126,8 @@ def test_a_file_is_read_as_text_and_described_where_it_is_none(folder: Path, ski
 @pytest.mark.parametrize(
     ("name", "path", "code", "message"),
     [
-        ("zip", "/etc/passwd", "ARGUMENT_ERROR", "is absolute; give a path relative to the skill's folder."),
-        ("zip", "../pdf-forms/SKILL.md", "ARGUMENT_ERROR", "goes up with '..'"),
+        ("zip", "/etc/passwd", "ARGUMENT_ERROR", "give a path inside the skill's folder"),
+        ("zip", "../pdf-forms/SKILL.md", "ARGUMENT_ERROR", "give a path inside the skill's folder"),
         ("pdf-forms", "FORMS.md", "ARGUMENT_ERROR", "did you mean 'references/FORMS.md'?"),
         ("pdf-forms", "other", "ARGUMENT_ERROR", "there is no file 'other'; skills_load lists its files."),
         ("zip", "large", "TOOL_OUTPUT_TOO_LARGE", "has 131073 bytes; at most 131072 are read."),
