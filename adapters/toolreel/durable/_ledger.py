@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from toolreel.durable._database import database_url, engine_of, exclusive
+from toolreel.durable._database import close_database, database_url, engine_of, exclusive
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText, as_tree, parse
 from toolreel_core._protocol import SendRequest
@@ -196,7 +196,7 @@ class Ledger:
 
     def close(self) -> None:
         """Close the connections."""
-        self.engine.dispose()
+        close_database(self.engine)  # also those that a thread which was abandoned is using
 
     def attempt(self, ticket: int | None, estimate: Estimate) -> tuple[int, Turn]:
         """Ask for the turn of a ticket; if it is granted, the request counts from now on.

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Final, Self, assert_never
+from typing import Any, Final, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from toolreel._driver import Run, Wanted, cost_in_words, current_trace, message_of
+from toolreel._driver import Run, cost_in_words, current_trace, message_of
 from toolreel._internal import DurableError
 from toolreel._journal import Recorded, parse_journal
 from toolreel._replay import retrace
@@ -31,10 +31,8 @@ from toolreel_core._loop import fold, pending
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ApprovalGiven,
-    AskApproval,
     CancelRequested,
     Event,
-    RunTool,
     SendRequest,
     State,
     Wait,
@@ -418,20 +416,10 @@ def _wait_text(summary: RunSummary, state: State) -> str:
         case "waiting":
             return ", ".join(f"{call.why}: {call.name}" for call in summary.waits_for)
         case "running" | "sleeping":
-            return ", ".join(map(_effect_text, pending(state)))
+            return ", ".join(_EFFECTS.get(type(each)) or getattr(each, "name", "") for each in pending(state))
         case _:
             return ""
 
 
-def _effect_text(effect: Wanted) -> str:
-    match effect:
-        case SendRequest():
-            return "the model"
-        case RunTool():
-            return effect.name
-        case AskApproval():
-            return f"approval: {effect.name}"
-        case Wait():
-            return "a retry"
-        case _:
-            assert_never(effect)
+_EFFECTS: Final[Mapping[type, str]] = {SendRequest: "the model", Wait: "a retry"}
+"""What a run waits for; else it is the tool that an effect names."""

@@ -15,13 +15,13 @@ import traceback
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from toolreel.tools._call_context import running
 from toolreel.tools._results import failure, keywords, succeeded, unexpected
 from toolreel.tools._signature import signature_of, untyped_arguments
-from toolreel_core._jsontext import Json, JsonText
-from toolreel_core._protocol import RunTool, dump
+from toolreel_core._jsontext import Json
+from toolreel_core._protocol import RunTool, dump, load_effect
 
 
 def serve_request() -> None:
@@ -42,8 +42,7 @@ def serve_request() -> None:
 
 def run_request(request: Mapping[str, Any]) -> Mapping[str, Json]:
     """The event of the requested call, and the traceback of an unexpected exception."""
-    details = (request["name"], JsonText(request["arguments"]), request["key"], request["turn"])
-    effect = RunTool(0, request["call_id"], *details)
+    effect = cast("RunTool", load_effect(request["effect"]))
     trace = ""
     with running(effect) as context:
         try:

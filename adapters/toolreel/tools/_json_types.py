@@ -464,26 +464,18 @@ def _union(choices: Sequence[JsonType]) -> JsonType:
     return JsonType({"anyOf": schemas}, read)
 
 
-_BELOW: Final = {"string": "Length", "array": "Items", "object": "Properties"}
-_CONSTRAINTS: Final[Mapping[str, tuple[Mapping[str, str], str, Callable[[Any, Any], object]]]] = {
-    "gt": ({"number": "exclusiveMinimum"}, "more than {}", operator.gt),
-    "ge": ({"number": "minimum"}, "at least {}", operator.ge),
-    "lt": ({"number": "exclusiveMaximum"}, "less than {}", operator.lt),
-    "le": ({"number": "maximum"}, "at most {}", operator.le),
-    "multiple_of": ({"number": "multipleOf"}, "a multiple of {}", lambda value, step: value % step == 0),
-    "min_length": (
-        {kind: f"min{what}" for kind, what in _BELOW.items()},
-        "at least {} of them",
-        lambda value, least: len(value) >= least,
-    ),
-    "max_length": (
-        {kind: f"max{what}" for kind, what in _BELOW.items()},
-        "at most {} of them",
-        lambda value, most: len(value) <= most,
-    ),
-    "pattern": ({"string": "pattern"}, "a match of {}", lambda value, pattern: re.search(pattern, value)),
+_SIZES: Final = {"string": "Length", "array": "Items", "object": "Properties"}
+_CONSTRAINTS: Final[Mapping[str, tuple[str, str, Callable[[Any, Any], object]]]] = {
+    "gt": ("exclusiveMinimum", "more than {}", operator.gt),
+    "ge": ("minimum", "at least {}", operator.ge),
+    "lt": ("exclusiveMaximum", "less than {}", operator.lt),
+    "le": ("maximum", "at most {}", operator.le),
+    "multiple_of": ("multipleOf", "a multiple of {}", lambda value, step: value % step == 0),
+    "min_length": ("min", "at least {} of them", lambda value, least: len(value) >= least),
+    "max_length": ("max", "at most {} of them", lambda value, most: len(value) <= most),
+    "pattern": ("pattern", "a match of {}", lambda value, pattern: re.search(pattern, value)),
 }
-"""By the attribute of a constraint: its keyword for each JSON type, words for an error, and the check."""
+"""By the attribute of a constraint: its keyword (for sizes, how it begins), words for an error, and the check."""
 
 
 def _constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonType:
@@ -497,7 +489,7 @@ def _constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonTy
     for extra in chain.from_iterable(
         cast("Any", each).metadata if _is_field(each) else [each] for each in extras
     ):
-        for name, (keywords, words, holds) in _CONSTRAINTS.items():
+        for name, (keyword, words, holds) in _CONSTRAINTS.items():
             bound = getattr(extra, name, None)
             if bound is None or callable(bound) or (name == "min_length" and not bound):
                 continue
@@ -506,8 +498,13 @@ def _constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonTy
                     re.compile(bound)
                 except (re.error, TypeError) as error:
                     raise ConfigError(f"{place}: the pattern {bound!r} cannot be used: {error}") from None
-            if isinstance(bound, int | float | str):  # a bound on a date or a decimal is only checked
-                schema.update({keyword: bound for each, keyword in keywords.items() if each in kinds})
+            if name in {"min_length", "max_length"}:
+                schema |= {keyword + size: bound for each, size in _SIZES.items() if each in kinds}
+            elif (
+                isinstance(bound, int | float | str)
+                and ("string" if name == "pattern" else "number") in kinds
+            ):
+                schema[keyword] = bound  # a bound on a date or a decimal is only checked
             checks.append((holds, bound, words.format(bound)))
         if callable(accepts := getattr(extra, "func", None)) and type(extra).__name__ == "Predicate":
             checks.append((lambda value, accepted: accepted(value), accepts, f"what {accepts!r} accepts"))

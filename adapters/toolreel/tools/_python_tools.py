@@ -28,7 +28,7 @@ from toolreel.tools._signature import Arguments, signature_of, summary_of, untyp
 from toolreel_core._config_checks import check_choice
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
-from toolreel_core._protocol import RunTool, ToolReturned, load_event
+from toolreel_core._protocol import RunTool, ToolReturned, dump, load_event
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolFlags, ToolSurface, masked
 
 _MARK: Final = "__toolreel_tool__"
@@ -413,16 +413,11 @@ class Call:
         return self._tool.arguments.read(self._effect.name, keywords(self._effect), self._context)
 
     def _worker_request(self) -> Mapping[str, Json]:
-        effect = self._effect
         return {
-            "target": target_of(self._tool.function, f"tool {effect.name!r}"),
+            "target": target_of(self._tool.function, f"tool {self._effect.name!r}"),
             "typed": bool(self._tool.arguments.kinds),
             "ok_key": self._tool.ok_key,
-            "name": effect.name,
-            "arguments": effect.arguments,
-            "call_id": effect.call_id,
-            "key": effect.key,
-            "turn": effect.turn,
+            "effect": dump(self._effect),
         }
 
     def _result_of_worker(self, response: Mapping[str, Json]) -> ToolReturned:
