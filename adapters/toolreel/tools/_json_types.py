@@ -475,7 +475,7 @@ _CONSTRAINTS: Final[Mapping[str, tuple[str, str, Callable[[Any, Any], object]]]]
     "max_length": ("max", "at most {} of them", lambda value, most: len(value) <= most),
     "pattern": ("pattern", "a match of {}", lambda value, pattern: re.search(pattern, value)),
 }
-"""By the attribute of a constraint: its keyword (for sizes, how it begins), words for an error, and the check."""
+"""By the attribute of a constraint: its keyword (of a size, its begin), words for an error, and the check."""
 
 
 def _constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonType:
