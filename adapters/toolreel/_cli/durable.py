@@ -354,7 +354,7 @@ def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
     from toolreel.durable import RunLooks
 
     is_table = not as_machine and out.is_terminal and not out.is_dumb_terminal
-    looks, before = RunLooks(runs), dict[str, tuple[str | int, ...]]()
+    looks, before = RunLooks(runs), dict[str, str]()
     with suppress(KeyboardInterrupt) if is_table else nullcontext(), ExitStack() as stack:
         live = stack.enter_context(Live(console=out, auto_refresh=False)) if is_table else None
         while True:
@@ -362,32 +362,37 @@ def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
             if live:
                 live.update(_runs_table(found), refresh=True)
             for look in () if live else found:
-                if before.get(look.summary.run_id) != look.changes:
-                    before[look.summary.run_id] = look.changes
-                    _print_change(look, as_machine=as_machine)
+                line = _changed_parts(look)
+                if before.get(look.summary.run_id) != line:
+                    before[look.summary.run_id] = line
+                    _print_change(look, line, as_machine=as_machine)
             if until_idle and not _GOING_ON & {each.summary.status for each in found}:
                 break
             time.sleep(_LOOK_SECONDS)
     return 0
 
 
-def _print_change(look: RunLook, *, as_machine: bool) -> None:
+def _changed_parts(look: RunLook) -> str:
     one = look.summary
-    if as_machine:
-        now = {"turn": look.turn, "tokens": look.tokens, "cost": look.cost, "waits": look.waits_for}
-        say({**asdict(one), **now})
-        return
     parts = (
-        # The time of the change, so that lines of several watchers can be put in order.
-        f"{one.updated:%Y-%m-%dT%H:%M:%SZ} {one.run_id} {one.status}",
+        f"{one.run_id} {one.status}",
         f"turn {look.turn}" if look.turn else "",
         f"waits for {look.waits_for}" if look.waits_for else "",
         one.outcome,
         one.problem,
         f"cost {look.cost}" if look.cost else "",
     )
-    out.print(", ".join(filter(None, parts)))
-    out.file.flush()
+    return ", ".join(filter(None, parts))
+
+
+def _print_change(look: RunLook, line: str, *, as_machine: bool) -> None:
+    if as_machine:
+        now = {"turn": look.turn, "tokens": look.tokens, "cost": look.cost, "waits": look.waits_for}
+        say({**asdict(look.summary), **now})
+    else:
+        # The time of the change, so that lines of several watchers can be put in order.
+        out.print(f"{look.summary.updated:%Y-%m-%dT%H:%M:%SZ} {line}")
+        out.file.flush()
 
 
 def _runs_table(looks: Sequence[RunLook]) -> Table:

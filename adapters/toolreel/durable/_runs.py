@@ -350,11 +350,6 @@ class RunLook:
     waits_for: str
     """``a worker``, ``the model``, ``approval: pay``, ``a retry``, names of tools; empty once it is over."""
 
-    @property
-    def changes(self) -> tuple[str | int, ...]:
-        """What is news when it differs."""
-        return self.summary.status, self.turn, self.waits_for, self.summary.outcome, self.summary.problem
-
 
 class RunLooks:
     """Looks at the runs of a database; what has not changed since the last time is not read again."""

@@ -49,6 +49,9 @@ def recordings(tmp_path: Path) -> Generator[int]:
     yield urlsplit(server.address).port or 0
 
 
+DOORS = (proxy, probes, recordings)
+
+
 def connected(port: int, sent: bytes) -> socket.socket:
     """A connection on which something was sent."""
     client = socket.create_connection(("127.0.0.1", port), timeout=HANG)
@@ -66,15 +69,17 @@ def answer(client: socket.socket) -> bytes:
     return bytes(got)
 
 
-@pytest.mark.parametrize("door", [proxy, probes, recordings])
+BEGUN = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
+
+
 @pytest.mark.parametrize(
-    ("begin", "endless"),
+    ("door", "begin", "endless"),
     [
-        pytest.param(b"GET / HTTP/1.1\r\nHost: localhost\r\n", LINES, id="header lines"),
-        pytest.param(b"GET / HTTP/1.1\r\nHost: localhost\r\nx-long: ", b"v" * MIB, id="a header"),
-        pytest.param(b"GET /", b"v" * MIB, id="a path"),
-        pytest.param(CHUNKED + b"5;", b"v" * MIB, id="the line of a chunk"),
-        pytest.param(CHUNKED + b"0\r\n", LINES, id="trailers"),
+        *(pytest.param(door, BEGUN, LINES, id=f"header lines, {door.__name__}") for door in DOORS),
+        pytest.param(proxy, BEGUN + b"x-long: ", b"v" * MIB, id="a header"),
+        pytest.param(proxy, b"GET /", b"v" * MIB, id="a path"),
+        pytest.param(proxy, CHUNKED + b"5;", b"v" * MIB, id="the line of a chunk"),
+        pytest.param(proxy, CHUNKED + b"0\r\n", LINES, id="trailers"),
     ],
 )
 def test_what_has_no_end_is_not_read(door: Door, begin: bytes, endless: bytes, tmp_path: Path) -> None:
@@ -89,7 +94,7 @@ def test_what_has_no_end_is_not_read(door: Door, begin: bytes, endless: bytes, t
     assert sent < 16 * MIB, "what lies in the buffers of both kernels"
 
 
-@pytest.mark.parametrize("door", [proxy, probes, recordings])
+@pytest.mark.parametrize("door", DOORS)
 def test_a_request_with_two_hosts_is_refused(door: Door, tmp_path: Path) -> None:
     with door(tmp_path) as port:
         request = f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\nHost: evil.example\r\n\r\n"
@@ -100,7 +105,6 @@ def hello(_path: str, _query: str, _headers: object) -> Page:
     return Page(200, "hello")
 
 
-ASKED = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 HALF_A_BODY = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nbody"
 
 
@@ -108,13 +112,9 @@ HALF_A_BODY = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nb
     ("limit", "sent", "answered"),
     [
         ("HEAD_SECONDS", b"", b""),
-        ("HEAD_SECONDS", ASKED, b""),
-        ("HEAD_SECONDS", ASKED + b"\r\n" + ASKED, b"HTTP/1.1 200 OK"),
-        (
-            "BODY_SECONDS",
-            b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\nbody",
-            b"HTTP/1.1 405 ",
-        ),
+        ("HEAD_SECONDS", BEGUN, b""),
+        ("HEAD_SECONDS", BEGUN + b"\r\n" + BEGUN, b"HTTP/1.1 200 OK"),
+        ("BODY_SECONDS", HALF_A_BODY, b"HTTP/1.1 405 "),
     ],
 )
 def test_a_client_that_is_slow_is_left(
@@ -128,8 +128,8 @@ def test_a_client_that_is_slow_is_left(
 def test_those_that_wait_longest_make_room_for_a_client() -> None:
     with served(page_app(hello), connections=3, lifespan=False) as url:
         port = urlsplit(url).port or 0
-        waiting = [connected(port, ASKED) for _ in range(5)]
-        assert answer(connected(port, ASKED + b"Connection: close\r\n\r\n")).endswith(b"hello")
+        waiting = [connected(port, BEGUN) for _ in range(5)]
+        assert answer(connected(port, BEGUN + b"Connection: close\r\n\r\n")).endswith(b"hello")
         for client in waiting:
             with suppress(ConnectionError):
                 client.sendall(b"Connection: close\r\n\r\n")
@@ -141,7 +141,7 @@ def test_where_all_are_at_work_a_client_is_told_to_come_again() -> None:
         port = urlsplit(url).port or 0
         working = [connected(port, HALF_A_BODY) for _ in range(2)]
         assert [client.recv(12) for client in working] == [b"HTTP/1.1 405"] * 2
-        late = ASKED + b"Connection: close\r\n\r\n"
+        late = BEGUN + b"Connection: close\r\n\r\n"
         assert answer(connected(port, late)).startswith(b"HTTP/1.1 503 Service Unavailable")
         for client in working:
             client.close()

@@ -115,12 +115,6 @@ def test_async_tools_are_awaited(deadline: float | None) -> None:
     assert run_async(call("fetcher"), fetcher, deadline=deadline) == ToolReturned(4, '"page"')
 
 
-def test_the_surface_shows_the_tools_in_order() -> None:
-    tools = PythonTools([Tool(ToolDefinition.of("ping", "Is anybody there?"), lambda: "pong"), add])
-    assert tools.surface.names == ("ping", "add")
-    assert tools.surface.by_name["add"].description == "Add two numbers."
-
-
 def endless() -> list[object]:
     values: list[object] = []
     values.append(values)
@@ -178,16 +172,13 @@ def test_the_model_gets_the_words_of_a_tool_error_and_the_class_of_any_other(run
     assert run(call("add", c=1), add) == unexpected("add", "TypeError")
 
 
-def test_so_it_does_of_async_tools() -> None:
-    async def arefuse() -> None:
-        refuse()
+async def arefuse() -> None:
+    refuse()
 
-    async def acrash() -> None:
-        crash()
 
+def test_an_async_tool_fails_alike() -> None:
     words = "There is no such room; ask for a list first."
     assert run_async(call("arefuse"), arefuse) == failing("ARGUMENT_ERROR", words)
-    assert run_async(call("acrash"), acrash) == unexpected("acrash", "KeyError")
 
 
 @on_every_host
@@ -337,12 +328,6 @@ def wait(seconds: float = 900.0) -> str:
 @on_every_host
 def test_the_deadline_of_a_tool_goes_before_that_of_the_host(run: Running) -> None:
     assert "wait did not return within 0.05 s" in run(call("wait"), Tool.of(wait, deadline_ms=50)).output
-
-
-def test_a_tool_may_take_longer_than_its_host_allows_others() -> None:
-    tools = PythonTools([Tool.of(wait, deadline_ms=300_000), Tool.of(wait, name="other")], deadline=0.02)
-    assert tools.run(call("wait", seconds=0.1)) == ToolReturned(4, '"done"')
-    assert "other did not return within 0.02 s" in tools.run(call("other")).output
 
 
 @pytest.mark.parametrize("flags", [{"idempotent": True}, {"read_only": True}])

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -112,15 +112,12 @@ def kind_of(hint: object) -> JsonType:
         (Literal[Colour.RED, 1, "one"], 1.0, 1),
         (UserId, 7, 7),
         (Alias, ["2026-11-22"], [DAY]),
-        (Iterable[int], [1], [1]),
-        (float | int, 7, 7),
         (date | str, "2026-11-22", "2026-11-22"),
         (Point | Span, {"start": "2026-11-22"}, Span(DAY)),
         (OtherPlace, {"day": "2026-11-22"}, {"day": DAY}),
         (Place, {"day": "2026-11-22", "colour": "red"}, {"day": DAY, "colour": Colour.RED}),
         (Folder, {"name": "a", "inside": [{"name": "b"}]}, Folder("a", [Folder("b")])),
         (Box, {"size": 3}, Box(3)),
-        (Shelf, {"label": "a"}, Shelf(label="a")),
         (  # the keys of its schema
             list[Sent],
             [{"by_path": 1, "by_place": 2, "named": 3, "one": 4}],
@@ -229,10 +226,6 @@ def test_what_does_not_read_is_told_with_its_place(hint: object, value: Json, to
         (Annotated[float, at.MultipleOf(0.5)], {"type": "number", "multipleOf": 0.5}),
         (Annotated[str, at.Len(1, 9)], {"type": "string", "minLength": 1, "maxLength": 9}),
         (
-            Annotated[list[int], Field(max_length=2)],
-            {"type": "array", "items": {"type": "integer"}, "maxItems": 2},
-        ),
-        (
             Annotated[dict[str, Any], at.MinLen(1)],
             {"type": "object", "additionalProperties": {}, "minProperties": 1},
         ),
@@ -279,19 +272,13 @@ BOTH_WAYS: Sequence[tuple[object, Sequence[Json]]] = [
     (int, [1, 1.0, 1.5, "x", None]),
     (float, [3, 1.5, "x"]),
     (Path, ["notes/a.txt", 1]),
-    (list[Colour], [["red", "blue"], ["green"]]),
     (tuple[date, ...], [["2026-11-22"], ["x"]]),
     (frozenset[int], [[1, 1]]),
     (dict[int, date], [{"7": "2026-11-22"}, {"a": "2026-11-22"}]),
     (dict[Colour, int], [{"red": 1}, {"green": 1}]),
-    (Mapping[str, Any], [{"a": [1]}, []]),
-    (dict, [{"a": 1}]),
     (int | str, ["7", 7]),
-    (date | None, [None, "2026-11-22"]),
     (str, ["", "a", 1, None]),
     (bool, [True, False, "x"]),
-    (list[int], [[], [1], ["x"], {}]),
-    (set[str], [[], ["a"], [1]]),
     (tuple[int, str], [[1, "a"], [1], [1, "a", 2]]),
     (dict[str, int], [{}, {"a": 1}, {"a": "x"}, []]),
     (int | None, [1, None, "x"]),
