@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, assert_never, cast
 from urllib.parse import urlsplit
 
-from toolreel._internal import McpConfigError
+from toolreel._internal import McpConfigError, read_file
 from toolreel._secrets import known_secrets, secrets_sent, shown_url
 from toolreel.tools import InvalidValue, Types
 from toolreel_core._config_checks import unknown_name
@@ -134,11 +134,7 @@ def read_mcp_servers(path: Path | str, environment: Mapping[str, str] | None = N
     :param environment: environment variables; by default those of this process
     :raises McpConfigError: if the file cannot be read or is invalid; names the place
     """
-    try:
-        text = Path(path).read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise McpConfigError(f"{path}: cannot be read: {why}") from None
+    text = read_file(Path(path), McpConfigError, "there is no such file")
     tree = either(read(text, unique_keys=True).alt(lambda why: McpConfigError(f"{path}: not JSON: {why}")))
     if isinstance(tree, McpConfigError):
         raise tree

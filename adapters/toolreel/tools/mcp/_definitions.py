@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from toolreel._internal import McpConfigError
+from toolreel._internal import McpConfigError, read_file
 from toolreel.tools.mcp._config_file import ServerSettings
 from toolreel_core._config_checks import fits
 from toolreel_core._jsontext import Json, Tree, canonical, finite, read
@@ -141,13 +141,9 @@ def read_pins(path: Path | str) -> dict[str, str] | None:
 
     :raises McpConfigError: if it cannot be read
     """
-    try:
-        text = Path(path).read_text("utf-8")
-    except FileNotFoundError:
+    if not Path(path).exists():
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise McpConfigError(f"{path}: cannot be read: {error}") from None
-    pins = read(text).value_or(None)
+    pins = read(read_file(Path(path), McpConfigError, "is gone")).value_or(None)
     if not isinstance(pins, Mapping) or not all(isinstance(pin, str) for pin in pins.values()):
         raise McpConfigError(f"{path}: expected an object of fingerprints by name; accept the tools again")
     return {name: str(pin) for name, pin in pins.items()}

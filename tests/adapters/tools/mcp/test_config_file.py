@@ -118,9 +118,7 @@ def test_a_server_has_a_name() -> None:
 
 def test_a_file_is_read_and_named_where_it_cannot_be(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
-    assert complaint(McpConfigError, lambda: read_mcp_servers(path)) == (
-        f"{path}: cannot be read: No such file or directory"
-    )
+    assert complaint(McpConfigError, lambda: read_mcp_servers(path)) == (f"{path}: there is no such file")
     path.write_text("{")
     assert complaint(McpConfigError, lambda: read_mcp_servers(path)).startswith(f"{path}: not JSON: ")
     path.write_text('{"mcpServers": {"a": {"command": "x"}, "a": {"command": "y"}}}')
@@ -130,7 +128,9 @@ def test_a_file_is_read_and_named_where_it_cannot_be(tmp_path: Path) -> None:
         f"{path}: mcpServers: expected an object, got null"
     )
     path.write_bytes(b"\xff")
-    assert complaint(McpConfigError, lambda: read_mcp_servers(path)).endswith("it is not UTF-8")
+    assert complaint(McpConfigError, lambda: read_mcp_servers(path)).endswith(
+        "not UTF-8 at byte 0; save it as UTF-8"
+    )
     path.write_text(json.dumps({"mcpServers": {"a": {"command": "${WHERE}"}}}))
     assert read_mcp_servers(path, {"WHERE": "there"}) == (StdioServer("a", "there"),)
 
