@@ -237,10 +237,10 @@ def show_command(runs: DurableRuns, run_id: str, wait: bool, as_machine: bool) -
     """
     if wait and runs.summary(run_id).status == "queued":
         labelled("waiting", f"{run_id} is queued: toolreel durable worker performs it", "dim", console=err)
-    return shown(runs.wait(run_id) if wait else runs.get(run_id), as_machine=as_machine)
+    return print_run(runs.wait(run_id) if wait else runs.get(run_id), as_machine=as_machine)
 
 
-def shown(done: DurableRun, *, as_machine: bool) -> int:
+def print_run(done: DurableRun, *, as_machine: bool) -> int:
     """Print a run; the exit code says whether it failed."""
     summary, run = done.summary, done.run
     if as_machine:

@@ -147,9 +147,9 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
 
             live = run_durably(run_id, plan, database, session, available)
     if not isinstance(live, EndedRun):
-        from toolreel._cli.durable import shown
+        from toolreel._cli.durable import print_run
 
-        return shown(live, as_machine=as_machine)
+        return print_run(live, as_machine=as_machine)
     show_run(live.run, as_machine=as_machine, extra={"saved": live.saved})
     if live.saved and not as_machine:
         show_saved(live.saved)

@@ -97,7 +97,7 @@ class Book:
         """What watches the run while its effects are performed."""
 
     @property
-    def wanted(self) -> Wanted | None:
+    def next_effect(self) -> Wanted | None:
         """The next effect that is to be performed."""
         return next(iter(pending(self.state)), None)
 

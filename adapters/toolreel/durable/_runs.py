@@ -362,11 +362,11 @@ class RunLooks:
         """Runs that go on, then those that are over; each group with the newest first."""
         going = [each for one in ACTIVE for each in self._runs.list(status=one, limit=limit)]
         going.sort(key=lambda each: each.created, reverse=True)
-        shown = {each.run_id: each for each in going[:limit]}
+        latest = {each.run_id: each for each in going[:limit]}
         for each in self._runs.list(limit=limit):
-            if len(shown) < limit and each.run_id not in shown:
-                shown[each.run_id] = each
-        return [self._look(each) for each in shown.values()]
+            if len(latest) < limit and each.run_id not in latest:
+                latest[each.run_id] = each
+        return [self._look(each) for each in latest.values()]
 
     def _look(self, summary: RunSummary) -> RunLook:
         known = self._known.get(summary.run_id)

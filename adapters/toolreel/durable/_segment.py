@@ -163,7 +163,7 @@ class _Segment:
     def _perform_steps(self) -> str:
         book = self._book
         while True:
-            effect, self._events = book.wanted, book.events
+            effect, self._events = book.next_effect, book.events
             if effect is not None and self._policy.stopping.is_set():
                 return self.let_go("queued")
             if effect is not None and self._remaining_ms(effect) <= INLINE_MS:
@@ -251,32 +251,34 @@ class _Segment:
             return self._process_inbox()
         event, lap = self._decision(effect, before) or self._timed_event(effect)
         # A decision that comes just now is for the next step, so without an answer nothing later is heard.
-        said, book, lines = before if event is None else self._read_inbox(), self._book, list[str]()
-        for one in said:
+        entries, book, lines = before if event is None else self._read_inbox(), self._book, list[str]()
+        for one in entries:
             if isinstance(one.event, UserSpoke):
                 lines += book.add(None, one.event)
         if event is not None:
             lines += book.add(effect, event, lap)
             self._doubtful = False
-        for one in said:
+        for one in entries:
             if isinstance(one.event, CancelRequested):
                 lines += book.add(None, one.event)
-        return Written(tuple(lines), said[-1].n if said else self._inbox_read)
+        return Written(tuple(lines), entries[-1].n if entries else self._inbox_read)
 
     def _process_inbox(self) -> Written:
         """Hear what was said, where no effect is performed."""
-        said = self._read_inbox()
-        events = (one.event for one in said if isinstance(one.event, UserSpoke | CancelRequested))
+        entries = self._read_inbox()
+        events = (one.event for one in entries if isinstance(one.event, UserSpoke | CancelRequested))
         lines = tuple(line for event in events for line in self._book.add(None, event))
-        return Written(lines, said[-1].n if said else self._inbox_read)
+        return Written(lines, entries[-1].n if entries else self._inbox_read)
 
     def _read_inbox(self) -> Sequence[InboxEntry]:
         return self._store.inbox_after(self._claimed.run_id, self._inbox_read)
 
-    def _decision(self, effect: Wanted, said: Iterable[InboxEntry]) -> tuple[Event | None, Lap | None] | None:
+    def _decision(
+        self, effect: Wanted, entries: Iterable[InboxEntry]
+    ) -> tuple[Event | None, Lap | None] | None:
         """What somebody has decided; ``None`` if nobody has to, or the ports are to perform it."""
         about = fingerprint(effect) if isinstance(effect, AskApproval | RunTool) else None
-        given = (one.event for one in said if one.answers == about)
+        given = (one.event for one in entries if one.answers == about)
         decision = next((event for event in given if isinstance(event, ApprovalGiven)), None)
         if isinstance(effect, AskApproval) and decision is not None:
             return decision, None
@@ -289,17 +291,17 @@ class _Segment:
 
     def _timed_event(self, effect: Wanted) -> tuple[Event | None, Lap]:
         self._scopes.renew(self._book.state)
-        began, wanted = time.monotonic(), effect
+        began, performed = time.monotonic(), effect
         event: Event | None = None
         if isinstance(effect, RunTool):  # with a key of this run's own: two runs of one plan are two tasks
-            wanted = replace(effect, key=digest(f"{self._claimed.run_id} {effect.key}"))
+            performed = replace(effect, key=digest(f"{self._claimed.run_id} {effect.key}"))
         elif isinstance(effect, Wait):
             left = int(self._remaining_ms(effect))
-            wanted, event = replace(effect, ms=left), None if left else self._end_wait(effect)
+            performed, event = replace(effect, ms=left), None if left else self._end_wait(effect)
         if event is None:
-            with self._scopes.around(wanted):
-                event = self._policy.performer.perform(wanted)
-            event = self._scopes.answered(wanted, event)
+            with self._scopes.around(performed):
+                event = self._policy.performer.perform(performed)
+            event = self._scopes.answered(performed, event)
         ms = round((time.monotonic() - began) * 1000)
         return event, Lap(ms, ms)
 

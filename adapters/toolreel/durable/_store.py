@@ -257,7 +257,7 @@ class Store:
             .returning(RUNS.c.said)
         )
 
-        def said(connection: sa.Connection) -> None:
+        def insert(connection: sa.Connection) -> None:
             counts = connection.execute(counted).scalars().all()
             if cancels and not counts:
                 return
@@ -269,7 +269,7 @@ class Store:
             connection.execute(sa.insert(INBOX).values(**row, event=canonical(encode(event))))
             self.wake(connection, run_id)
 
-        self.change(said)
+        self.change(insert)
 
     def inbox_after(self, run_id: str, n: int) -> Sequence[InboxEntry]:
         """What was said to a run after the first ``n`` things."""

@@ -196,11 +196,11 @@ def spending() -> Spending:
     return begun
 
 
-def _current_context(asked: str) -> RunContext[Any]:
+def _current_context(function: str) -> RunContext[Any]:
     context = _CURRENT.get(None)
     if context is None:
         raise AdapterError(
-            f"{asked}: no tool call is running here; call it inside a tool that PythonTools or "
+            f"{function}: no tool call is running here; call it inside a tool that PythonTools or "
             "AsyncPythonTools runs, and run your own threads in contextvars.copy_context()"
         )
     return context

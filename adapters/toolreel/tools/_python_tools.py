@@ -197,36 +197,36 @@ def _load_tools(name: str) -> list[ToolLike]:
     return _tools_in(getattr(module, attribute), name)
 
 
-def load_module(place: str, said: str) -> ModuleType:
+def load_module(place: str, option: str) -> ModuleType:
     """Import a module by its name or its file; the working directory is searched too.
 
-    :param said: what named it, for errors
+    :param option: what named it, for errors
     :raises ToolModuleError: if it cannot be imported
     """
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
-    name = _module_of_file(Path(place), said) if place.endswith(".py") else place
+    name = _module_of_file(Path(place), option) if place.endswith(".py") else place
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ToolModuleError(f"{said}: cannot import {name}: {error}") from error
+        raise ToolModuleError(f"{option}: cannot import {name}: {error}") from error
     except (Exception, SystemExit) as error:
         raise ToolModuleError(
-            f"{said}: importing {name} failed with {type(error).__name__}: {error}{_line_of_error(error)}"
+            f"{option}: importing {name} failed with {type(error).__name__}: {error}{_line_of_error(error)}"
         ) from error
 
 
-def _module_of_file(file: Path, said: str) -> str:
+def _module_of_file(file: Path, option: str) -> str:
     """The name under which a file can be imported, with its folder searched first, as for a script."""
     if not file.is_file():
-        raise ToolModuleError(f"{said}: there is no file {file}")
+        raise ToolModuleError(f"{option}: there is no file {file}")
     folder = str(file.resolve().parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
     found = importlib.util.find_spec(file.stem)
     if found is None or found.origin is None or Path(found.origin).resolve() != file.resolve():
-        raise ToolModuleError(f"{said}: another module is named {file.stem}; rename the file to import it")
+        raise ToolModuleError(f"{option}: another module is named {file.stem}; rename the file to import it")
     return file.stem
 
 

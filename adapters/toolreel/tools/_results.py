@@ -81,9 +81,9 @@ def failure(effect: RunTool, error: Exception) -> ToolReturned:
     Messages of other exceptions are not shown to the model, because they may contain secrets. A group is as
     the first error in it that the tool means for the model, with the words of all of them.
     """
-    if told := meant(error):
-        words = " ".join(dict.fromkeys(str(each) for each in told))
-        return failed_event(effect, told[0].code, words, told[0].data)
+    if errors := tool_errors(error):
+        words = " ".join(dict.fromkeys(str(each) for each in errors))
+        return failed_event(effect, errors[0].code, words, errors[0].data)
     match error:
         case Crash():
             return failed_event(
@@ -94,10 +94,10 @@ def failure(effect: RunTool, error: Exception) -> ToolReturned:
             return failed_event(effect, "INTERNAL_ERROR", f"{why}. {_REMEDY}")
 
 
-def meant(error: BaseException) -> list[ToolError]:
+def tool_errors(error: BaseException) -> list[ToolError]:
     """The errors that a tool means for the model, also those in a group."""
     if isinstance(error, BaseExceptionGroup):
-        return [found for each in error.exceptions for found in meant(each)]
+        return [found for each in error.exceptions for found in tool_errors(each)]
     return [error] if isinstance(error, ToolError) else []
 
 
