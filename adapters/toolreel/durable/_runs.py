@@ -411,7 +411,7 @@ def _wait_text(summary: RunSummary, state: State) -> str:
         case "waiting":
             return ", ".join(f"{call.why}: {call.name}" for call in summary.waits_for)
         case "running" | "sleeping":
-            return ", ".join(_EFFECTS.get(type(each)) or getattr(each, "name", "") for each in pending(state))
+            return ", ".join(_EFFECTS.get(type(each), getattr(each, "name", "")) for each in pending(state))
         case _:
             return ""
 
