@@ -98,20 +98,11 @@ def test_what_breaks_the_rules_is_refused_with_its_place(text: str, rules: Rules
     assert why in refusal(text, rules)
 
 
-@pytest.mark.parametrize(
-    ("module", "extra"),
-    [
-        ("tools.skills._folders", "skills"),
-        ("cassette._yaml", "record"),
-    ],
-)
-def test_without_pyyaml_the_import_names_the_extra(
-    module: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = importlib.util.find_spec(f"toolreel.{module}")
+def test_without_pyyaml_the_import_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = importlib.util.find_spec("toolreel.tools.skills._folders")
     assert found is not None
     assert found.loader is not None
     monkeypatch.setitem(sys.modules, "yaml", None)
     monkeypatch.delitem(sys.modules, "toolreel._internal.safe_yaml")
-    with pytest.raises(MissingExtra, match=f"PyYAML is not installed: it comes with the extra '{extra}'"):
+    with pytest.raises(MissingExtra, match="PyYAML is not installed: it comes with the extra 'skills'"):
         found.loader.exec_module(importlib.util.module_from_spec(found))
