@@ -67,4 +67,4 @@ def ran(schema: dict[str, Any], outer: dict[str, Any], repairs: ArgumentRepairs)
     if isinstance(admitted, Fault):
         assert admitted.code == "ARGUMENTS_SCHEMA_ERROR"
         return None
-    return parse(JsonText(admitted))
+    return parse(JsonText(admitted.arguments))

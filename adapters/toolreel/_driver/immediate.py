@@ -57,7 +57,7 @@ def entered(manager: AbstractAsyncContextManager[_Item]) -> Generator[_Item]:
 
 async def resolved(value: _Item | Awaitable[_Item]) -> _Item:
     """What a sync port has returned, or what an async one has returned to await."""
-    return await value if isawaitable(value) else value
+    return cast("_Item", await value) if isawaitable(value) else value
 
 
 async def pulled(

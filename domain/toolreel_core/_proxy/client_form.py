@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import UnionType
 from typing import Final
 
 from toolreel_core._client_requests import Loss
@@ -57,18 +56,18 @@ def broken_in(form: WireForm, status: int, error: Tree, number: int) -> Tree:
 # A server tells a client of its own form what is wrong there. What is read to be written in another form
 # would leave such a field out, and the client would not know; so it is a loss.
 
-SHAPES: Final[Mapping[WireForm, Mapping[str, type | UnionType]]] = {
+SHAPES: Final[Mapping[WireForm, Mapping[str, type | tuple[type, ...]]]] = {
     "chat_completions": {
-        "messages.[].content": str | list,
+        "messages.[].content": (str, list),
         "messages.[].content.[]": dict,
         "messages.[].tool_calls": list,
         "messages.[].tool_calls.[]": dict,
         "metadata": dict,
         "response_format": dict,
         "response_format.json_schema": dict,
-        "stop": str | list,
+        "stop": (str, list),
         "stream_options": dict,
-        "tool_choice": str | dict,
+        "tool_choice": (str, dict),
         "tools": list,
         "tools.[]": dict,
         "tools.[].function": dict,
@@ -76,9 +75,9 @@ SHAPES: Final[Mapping[WireForm, Mapping[str, type | UnionType]]] = {
     "responses": {
         "include": list,
         "include.[]": str,
-        "input.[].content": str | list,
+        "input.[].content": (str, list),
         "input.[].content.[]": dict,
-        "input.[].output": str | list,
+        "input.[].output": (str, list),
         "input.[].output.[]": dict,
         "input.[].summary": list,
         "input.[].summary.[]": dict,
@@ -88,14 +87,14 @@ SHAPES: Final[Mapping[WireForm, Mapping[str, type | UnionType]]] = {
         "text": dict,
         "text.format": dict,
         "text.format.type": str,
-        "tool_choice": str | dict,
+        "tool_choice": (str, dict),
         "tools": list,
         "tools.[]": dict,
     },
     "messages": {
-        "messages.[].content": str | list,
+        "messages.[].content": (str, list),
         "messages.[].content.[]": dict,
-        "messages.[].content.[].content": str | list,
+        "messages.[].content.[].content": (str, list),
         "messages.[].content.[].content.[]": dict,
         "messages.[].content.[].source": dict,
         "metadata": dict,
@@ -103,7 +102,7 @@ SHAPES: Final[Mapping[WireForm, Mapping[str, type | UnionType]]] = {
         "output_config.format": dict,
         "output_format": dict,
         "stop_sequences": list,
-        "system": str | list,
+        "system": (str, list),
         "system.[]": dict,
         "thinking": dict,
         "tool_choice": dict,

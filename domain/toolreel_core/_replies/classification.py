@@ -202,7 +202,9 @@ _FINISH_WORDS: Final[Mapping[Finish, str]] = {
     "error": """error network_error internal_error server_error insufficient_system_resource abort aborted
         cancel cancelled canceled interrupted timeout timed_out time_limit expired failed""",
 }
-_FINISH: Final = {word: finish for finish, words in _FINISH_WORDS.items() for word in words.split()}
+_FINISH: Final[Mapping[str, Finish]] = {
+    word: finish for finish, words in _FINISH_WORDS.items() for word in words.split()
+}
 _MALFORMED: Final = "malformed_function_call"
 """Gemini's word, which its compatible endpoint gives as ``function_call_filter: MALFORMED_FUNCTION_CALL``."""
 _REFUSAL: Final = "refusal"
