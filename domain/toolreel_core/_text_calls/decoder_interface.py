@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from toolreel_core._jsontext import Json, JsonText, SearchedText, canonical, pointed, read, tree_at
+from toolreel_core._jsontext import (
+    Json,
+    JsonText,
+    SearchedText,
+    Tree,
+    as_tree,
+    canonical,
+    items_of,
+    read,
+    tree_at,
+)
+from toolreel_core._schema import inlined
 
 # The input of a decoder and its result.
 #
@@ -18,7 +29,6 @@ from toolreel_core._jsontext import Json, JsonText, SearchedText, canonical, poi
 
 _NAMESPACES: Final = ("functions.", "default_api.", "default_api:")
 """Prefixes that OpenAI's and Google's models put before tool names."""
-_ALTERNATIVES: Final = ("anyOf", "oneOf", "allOf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +38,8 @@ class Offered:
     names: frozenset[str]
     schemas: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """The JSON Schema of each tool's arguments; a tool may be without one."""
+    _inlined: dict[str, Tree] = field(default_factory=dict[str, Tree], init=False, compare=False, repr=False)
+    """The schemas without references, as far as one of their parameters was read."""
 
     def named(self, raw: str) -> str:
         """The tool that a name means; a namespace is removed if the rest exists, nothing else is changed.
@@ -54,22 +66,14 @@ class Offered:
         return tree_at(self.schemas, name, "properties")
 
     def parameter(self, name: str, key: str) -> Json:
-        """The schema of one parameter, whose references are followed; null if there is none."""
-        return self.meant(name, self.parameters(name).get(key))
-
-    def meant(self, name: str, schema: Json) -> Json:
-        """A schema inside a tool's schema, with its references resolved.
-
-        The references of its alternatives are resolved too, but not deeper; each reference once, since they
-        may be recursive.
-        """
-        return _resolved_schema(schema, self.schemas.get(name), set())
+        """The schema of one parameter, without references; null if there is none."""
+        if name not in self._inlined:
+            self._inlined[name] = inlined(as_tree(self.schemas.get(name)))
+        return tree_at(self._inlined[name], "properties").get(key)
 
     def satisfied(self, name: str, given: Mapping[str, Json]) -> bool:
         """Whether all required parameters of a tool are given."""
-        schema = self.schemas.get(name)
-        required = schema.get("required") if isinstance(schema, Mapping) else None
-        return not isinstance(required, Sequence) or all(key in given for key in required)
+        return all(key in given for key in items_of(as_tree(self.schemas.get(name)), "required"))
 
     def taking(self, given: Mapping[str, Json]) -> str:
         """The only tool that accepts these arguments; empty if there is none or more than one."""
@@ -79,23 +83,6 @@ class Offered:
             if given.keys() <= self.parameters(name).keys() and self.satisfied(name, given)
         ]
         return fitting[0] if len(fitting) == 1 else ""
-
-
-def _resolved_schema(schema: Json, root: Json, seen: set[str]) -> Json:
-    if not isinstance(schema, Mapping):
-        return schema
-    reference = schema.get("$ref")
-    if isinstance(reference, str) and reference not in seen:
-        seen.add(reference)
-        target = _resolved_schema(pointed(root, reference), root, seen)
-        beside = {key: value for key, value in schema.items() if key != "$ref"}
-        schema = {**target, **beside} if isinstance(target, Mapping) else beside
-    followed = {
-        key: [_resolved_schema(option, root, seen) for option in options]
-        for key in _ALTERNATIVES
-        if isinstance(options := schema.get(key), Sequence) and not isinstance(options, str)
-    }
-    return {**schema, **followed} if followed else schema
 
 
 @dataclass(frozen=True, slots=True)

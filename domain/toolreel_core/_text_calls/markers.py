@@ -11,27 +11,28 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final
 
-from toolreel_core._jsontext import Flaw, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Calls, Decoder, Reading, Source, TextCall, found
+from toolreel_core._text_calls.decoder_interface import Calls, Decoder, Reading, Source, TextCall
 from toolreel_core._text_calls.formats.elements import (
     BAR,
     CLOSING,
     DSML,
+    DSML_INVOKE,
+    GROK,
+    INVOKE,
     OPENING,
+    STEPTML_INVOKE,
     TAG_TOKEN,
-    closed_envelopes,
+    element,
     function,
-    invoke,
     minimax_m3,
     tool_call,
-    xai,
     xtml_call,
     xtml_channel,
 )
-from toolreel_core._text_calls.formats.function_notation import gemma, llama, python_block
+from toolreel_core._text_calls.formats.function_notation import BUILTIN, CALLEE, code_block, gemma
 from toolreel_core._text_calls.formats.harmony import addressed, inkling, message
 from toolreel_core._text_calls.formats.tagged_json import (
     CALL_BEGIN,
@@ -46,81 +47,10 @@ from toolreel_core._text_calls.formats.tagged_json import (
     mistral,
     named_tag,
 )
-from toolreel_core._text_calls.payloads import Block, Envelopes, closers, enveloped, marked_calls, skip_blanks
+from toolreel_core._text_calls.payloads import Block, Envelopes, closers, enveloped, marked_calls
 from toolreel_core._text_calls.quotations import OPENERS as THOUGHTS
 from toolreel_core._text_calls.quotations import QUOTATION_OPENERS as QUOTATIONS
 from toolreel_core._text_calls.surroundings import lead_in
-
-Headless: TypeAlias = Callable[[Source], "Calls | None"]
-
-# `leton` instead of `<tool_call>`: one word, in a line of its own.
-_GARBLED: Final = lazy_pattern(r"\s*(?P<word>[a-z]{1,20})[ \t]*\n\s*(?=\{)")
-_KIMI_HEAD: Final = lazy_pattern(
-    r"\s*(?P<id>(?:functions\.)?(?P<name>[\w.-]{1,200}):\d{1,4})\s*<\|tool_call_argument_begin\|>\s*"
-)
-"""The head of a call of Kimi K2 whose opener the server has removed."""
-_KIMI_END: Final = lazy_pattern(r"(?:\s*<\|tool_call(?:s?_section)?_end\|>)+")
-"""Its closers, of the call and of the section."""
-_KIMI_MARK: Final = lazy_pattern(r"<\|tool_call_argument_begin\|>")
-"""The token that is left of it."""
-_GEMMA_END: Final = lazy_pattern(r"\}<tool_call\|>\Z")
-"""The end of a call of Gemma 4 whose opener the server has removed."""
-_GEMMA_NAME: Final = lazy_pattern(r"\s*(?:call:[ ]*)?(?P<name>[\w.:-]{1,200})\{")
-"""The name of such a call."""
-
-
-def hermes(source: Source) -> Calls | None:
-    """JSON envelopes and their closing tag, possibly behind the garbled opener."""
-    garbled = _GARBLED.match(source.text)
-    if garbled is None:
-        return closed_envelopes(source, skip_blanks(source.text, 0))
-    reading = closed_envelopes(source, garbled.end()) if lead_in(garbled["word"]) == "announced" else None
-    return reading if reading and all(call.name in source.offered.names for call in reading.calls) else None
-
-
-def kimi(source: Source) -> Calls | None:
-    """Kimi's calls by name and counter, each with the token before its arguments and a closer.
-
-    None are read if another follows that cannot be.
-    """
-    calls: list[TextCall] = []
-    at = 0
-    while reading := _kimi_call(source, at):
-        calls.extend(reading.calls)
-        at = reading.end
-    return Calls(tuple(calls), at) if calls and not _KIMI_MARK.search(source.text, at) else None
-
-
-def _kimi_call(source: Source, at: int) -> Calls | None:
-    head = _KIMI_HEAD.match(source.text, at)
-    name = source.offered.named(head["name"]) if head else ""
-    if head is None or name not in source.offered.names:
-        return None
-    value = value_at(source, head.end())
-    if isinstance(value, Flaw) or not isinstance(value.tree, Mapping):
-        return None
-    end = _KIMI_END.match(source.text, value.end)
-    call = found(name, value.tree, "kimi_k2", head["id"]) if end else None
-    return Calls((call,), end.end()) if call and end else None
-
-
-def headless_gemma(source: Source) -> Calls | None:
-    """Gemma 4's call, closed by its token."""
-    head = _GEMMA_NAME.match(source.text)
-    if head is None or source.offered.named(head["name"]) not in source.offered.names:
-        return None
-    reading = OPENERS["gemma4"].decoder(source, 0, 0)
-    if not isinstance(reading, Calls) or not _GEMMA_END.search(source.text[: reading.end]):
-        return None
-    return reading
-
-
-HEADLESS: Final[Mapping[str, Headless]] = {
-    "tool_call": hermes,
-    "call_begin": kimi,
-    "gemma4": headless_gemma,
-}
-"""A reader for each opener that may be missing at the head of a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,10 +97,10 @@ OPENERS: Final[Mapping[str, Opener]] = {
         ("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"),
         function,
     ),
-    "steptml": Opener(r"<steptml:invoke\b", ("steptml",), invoke),
-    "dsml": Opener(rf"<{DSML}invoke\b", ("dsml",), invoke),
-    "xai": Opener(r"<xai:function_call\b", ("xai_function_call",), xai),
-    "invoke": Opener(r"<(?:\w{1,40}:)?invoke\b", ("invoke_xml", "minimax_xml"), invoke),
+    "steptml": Opener(r"<steptml:invoke\b", ("steptml",), partial(element, STEPTML_INVOKE)),
+    "dsml": Opener(rf"<{DSML}invoke\b", ("dsml",), partial(element, DSML_INVOKE)),
+    "xai": Opener(r"<xai:function_call\b", ("xai_function_call",), partial(element, GROK)),
+    "invoke": Opener(r"<(?:\w{1,40}:)?invoke\b", ("invoke_xml", "minimax_xml"), partial(element, INVOKE)),
     "m3": Opener(rf"{TAG_TOKEN}<invoke\b", ("minimax_m3_xml",), minimax_m3),
     "xtml": Opener(r"<\|open\|>call\b", ("kimi_k3_xtml",), xtml_call),
     "channel": Opener(r"<\|open\|>(?:response|think|message)\w*<\|sep\|>", ("kimi_k3_xtml",), xtml_channel),
@@ -188,7 +118,9 @@ OPENERS: Final[Mapping[str, Opener]] = {
         decode=partial(headed, PLAMO),
     ),
     "flower": _block("✿FUNCTION✿", "(?=✿(?:RESULT|RETURN|FUNCTION)✿)", "qwen_agent_flower", decode=flower),
-    "python_tag": _block(r"<\|python_tag\|>", r"<\|eo[mt]_id\|>", "llama_python_tag", decode=llama),
+    "python_tag": _block(
+        r"<\|python_tag\|>", r"<\|eo[mt]_id\|>", "llama_python_tag", decode=partial(code_block, BUILTIN)
+    ),
     "escape": _block(
         "<start_function_call>", "<end_function_call>", "functiongemma", decode=partial(gemma, "<escape>")
     ),
@@ -197,13 +129,20 @@ OPENERS: Final[Mapping[str, Opener]] = {
     "addressed": Opener("to=", ("harmony", "invoke_xml"), addressed),
     "content": Opener(r"<\|content_(?!invoke|model_end)\w{1,40}\|>", ("inkling_blocks",), inkling),
     "tool_call_start": _block(
-        r"<\|tool_call_start\|>", r"<\|tool_call_end\|>", "pythonic_marked", decode=python_block
+        r"<\|tool_call_start\|>",
+        r"<\|tool_call_end\|>",
+        "pythonic_marked",
+        decode=partial(code_block, CALLEE),
     ),
     "python_start": _block(
-        r"<\|python_start\|>", r"<\|python_end\|>", "pythonic_marked", decode=python_block
+        r"<\|python_start\|>", r"<\|python_end\|>", "pythonic_marked", decode=partial(code_block, CALLEE)
     ),
     "function_calls": _block(
-        "<function_calls>", "</function_calls>", "pythonic_marked", "invoke_xml", decode=python_block
+        "<function_calls>",
+        "</function_calls>",
+        "pythonic_marked",
+        "invoke_xml",
+        decode=partial(code_block, CALLEE),
     ),
     "pipes": _block(r"<\|tool_call\|>", r"<\|/tool_call\|>", "granite_json", "phi4_json"),
     "function_call": _block("<function_call>", "</function_call>", "granite20b_fc"),
@@ -225,6 +164,42 @@ OPENERS: Final[Mapping[str, Opener]] = {
 }
 """The openers by key. The order matters: the first match counts, so special tags precede general ones
 (``seed``, ``ifm`` and ``longcat`` before ``tool_call``, ``steptml`` and ``dsml`` before ``invoke``)."""
+
+HEADLESS: Final[Mapping[str, re.Pattern[str]]] = {
+    # Some write a word in a line of its own: `leton` instead of `<tool_call>`.
+    "tool_call": lazy_pattern(r"\s*(?:(?P<word>[a-z]{1,20})[ \t]*\n\s*)?(?=\{)"),
+    "call_begin": lazy_pattern(r"(?=\s*[^<>\n]{1,200}<\|tool_call_argument_begin\|>)"),
+    "gemma4": lazy_pattern(r"(?=\s*(?:call:[ ]*)?[\w.:-]{1,200}\{)"),
+}
+"""The openers that may be missing at the head of a message, and what is there instead."""
+_CLOSER: Final = lazy_pattern(
+    rf"(?:{CLOSING}|<\|tool_call(?:s?_section)?_end\|>|<tool_call\|>)", re.IGNORECASE
+)
+_CLOSED: Final = lazy_pattern(rf"[}}`]\s*{_CLOSER.pattern}\Z", re.IGNORECASE)
+"""The end of such a call."""
+
+
+def headless(source: Source, key: str) -> Calls | None:
+    """The calls of offered tools at the head of a message, each closed; none if one cannot be read."""
+    if source.search(_CLOSER, 0) is None:
+        return None
+    calls: list[TextCall] = []
+    at = 0
+    while head := HEADLESS[key].match(source.text, at):
+        word = head["word"] if head.lastgroup else None
+        reading = OPENERS[key].decoder(source, at, head.end())
+        if (
+            not isinstance(reading, Calls)
+            or reading.broken
+            or not all(call.name in source.offered.names for call in reading.calls)
+            or not _CLOSED.search(source.text[: reading.end][-80:])
+            or (word and lead_in(word) != "announced")
+        ):
+            return None
+        calls.extend(reading.calls)
+        at = reading.end
+    return Calls(tuple(calls), at) if calls else None
+
 
 _NAMESPACE: Final = rf"(?:\w{{1,40}}[:_|]|{DSML})?"
 

@@ -35,7 +35,7 @@ from toolreel_core._text_calls.decoder_interface import (
 )
 from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._text_calls.formats.harmony import glued, titled
-from toolreel_core._text_calls.markers import HEADLESS, OPENERS, SIGNS, SPECIAL, WRAPPER, mark_at
+from toolreel_core._text_calls.markers import HEADLESS, OPENERS, SIGNS, SPECIAL, WRAPPER, headless, mark_at
 from toolreel_core._text_calls.quotations import (
     Quotations,
     opener_of_thoughts,
@@ -100,9 +100,9 @@ class Scan:
 
     def head(self) -> int:
         """Read a call whose opener the server removed; returns where to continue."""
-        for key, read in HEADLESS.items():
+        for key in HEADLESS:
             enabled = not self.source.enabled.isdisjoint(OPENERS[key].dialects)
-            if enabled and (reading := read(self.source)):
+            if enabled and (reading := headless(self.source, key)):
                 self._take_calls(0, reading)
                 return reading.end
         return 0

@@ -149,6 +149,18 @@ def _first_value(tree: Mapping[str, Json], keys: Sequence[str]) -> Json:
     return next((tree[key] for key in keys if tree.get(key) is not None), None)
 
 
+def object_at(source: SearchedText, at: int) -> tuple[Mapping[str, Json], int] | None:
+    """The object that begins here, and its end."""
+    value = value_at(source, at)
+    return (value.tree, value.end) if isinstance(value, Value) and isinstance(value.tree, Mapping) else None
+
+
+def one_call(name: str, given: Mapping[str, Json], dialect: str, end: int, call_id: str = "") -> Reading:
+    """A reading of one call."""
+    call = found(name, given, dialect, call_id)
+    return Calls((call,), end) if call else Broken("malformed", end)
+
+
 def decoded(raw: str) -> Json:
     """The value of a text that is said to be JSON; the text itself if it is not."""
     source = SearchedText(raw)
@@ -226,16 +238,17 @@ def arguments(source: Source, at: int, name: str, block: Block, call_id: str = "
     at = end_of(_FENCE, source.text, at)
     dialect = source.prefer(*block.dialects)
     if block.closing.match(source.text, at):
-        call = found(name, {}, dialect, call_id)
-        return Calls((call,), tail(source, at, block)) if call else None
+        return one_call(name, {}, dialect, tail(source, at, block), call_id)
     value = value_at(source, at, Style(closing=block.closing))
     if isinstance(value, Flaw):
         return failed_call(source, at, value, block)
     given = arguments_of(value.tree)
-    call = None if given is None else found(name, given, dialect, call_id)
-    if call is None:
-        return Broken("malformed", debris(source, at, value.end, block))
-    return Calls((call,), tail(source, value.end, block))
+    reading = (
+        one_call(name, given, dialect, tail(source, value.end, block), call_id) if given is not None else None
+    )
+    return (
+        reading if isinstance(reading, Calls) else Broken("malformed", debris(source, at, value.end, block))
+    )
 
 
 def tail(source: Source, at: int, block: Block) -> int:
@@ -381,39 +394,28 @@ class Tags:
     """What opens inside a value if its closer was lost."""
     value_end: re.Pattern[str]
     """The closer of a value."""
+    parameter: re.Pattern[str]
+    """The opener of a parameter, at a place."""
     following: re.Pattern[str]
-    """The opener of the next parameter."""
-    key: Callable[[re.Match[str]], str]
-    """The key in such an opener."""
+    """The same within a value."""
     left: re.Pattern[str]
     """What is left behind a call that was cut: tags of its inside and its end. ``opens`` is the next call."""
 
 
+def attribute(opening: re.Match[str]) -> str:
+    """The name in an opening tag."""
+    groups = opening.groupdict()
+    name = next(groups[kind] for kind in ("double", "single", "plain") if groups.get(kind) is not None)
+    for entity, character in _ENTITIES:
+        name = name.replace(entity, character)
+    return name
+
+
+_ENTITIES: Final = (("&quot;", '"'), ("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&amp;", "&"))
+
+
 Pair: TypeAlias = "tuple[str, Json, int, bool]"
 """A key, its value, their end, and whether the closing tag of the value is there."""
-
-
-def read_pairs(
-    source: Source,
-    begin: int,
-    tags: Tags,
-    read: Callable[[int, Mapping[str, Json]], Pair | Broken | None],
-) -> tuple[dict[str, Json], int] | Broken:
-    """The parameters that begin here, and their end.
-
-    :param read: reads the parameter at a place, given those before it
-    """
-    given: dict[str, Json] = {}
-    at, repeated, lax = begin, False, False
-    while (pair := read(at, given)) is not None:
-        if isinstance(pair, Broken):
-            return pair
-        key, value, at, closed = pair
-        repeated, lax = repeated or key in given, lax or not closed
-        if repeated and lax:
-            return confused(source, begin, tags)
-        given[key] = value
-    return given, at
 
 
 def end_of_value(
@@ -427,7 +429,7 @@ def end_of_value(
     close = source.search(tags.value_end, at)
     following = source.search(tags.following, at)
     if following and (close is None or following.start() < close.start()):
-        other = tags.key(following).strip()
+        other = attribute(following).strip()
         if other != key and other not in given and other in source.offered.parameters(name):
             return following.start(), following.start()
     if close:
@@ -447,7 +449,8 @@ def may_have_swallowed(text: str, tags: Tags, *, closed: bool, behind: int = 0) 
     if not closed:
         return holds_markup(text)
     inner = tags.value.search(text, behind)
-    return inner is not None and not mentions(text[: inner.start()])
+    # No prose names one of the tokens of Kimi K3.
+    return inner is not None and (inner[0].endswith("|>") or not mentions(text[: inner.start()]))
 
 
 def end_call(
@@ -472,8 +475,8 @@ def end_call(
         if left := rest(source, at, tags.opening):
             return left
     end = max(at, closed)
-    call = found(name, unwrapped(given, source.offered.parameters(name)), dialect)
-    return whole(source, Calls((call,), end) if call else Broken("malformed", end), tags.left)
+    complete = unwrapped(given, source.offered.parameters(name))
+    return whole(source, one_call(name, complete, dialect, end), tags.left)
 
 
 _ANGLES: Final = frozenset("<>")

@@ -23,6 +23,7 @@ from toolreel_core._text_calls.decoder_interface import Made, Offered, Source
 from toolreel_core._text_calls.dialects import BARE, WHOLE
 from toolreel_core._text_calls.markers import OPENERS, SPECIAL
 from toolreel_core._text_calls.parse import text_calls
+from toolreel_core._text_calls.payloads import object_at
 from toolreel_core._text_calls.quotations import Quotations
 
 _REACH: Final = 300
@@ -159,11 +160,10 @@ def named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, 
         return False
     words = _WORD.findall(text[: block.start()].rstrip().rpartition("\n")[2])
     named = [word for word in words if word.lower() not in LABELS]
-    value = value_at(SearchedText(block["body"]), 0)
-    if len(named) != 1 or named[0] not in known or not isinstance(value, Value):
+    read = object_at(SearchedText(block["body"]), 0)
+    if len(named) != 1 or named[0] not in known or not read:
         return False
-    given, parameters = value.tree, tree_at(schemas, named[0], "properties")
-    return isinstance(given, Mapping) and bool(given) and given.keys() <= parameters.keys()
+    return bool(read[0]) and read[0].keys() <= tree_at(schemas, named[0], "properties").keys()
 
 
 def name_in(text: str, known: Collection[str]) -> str:

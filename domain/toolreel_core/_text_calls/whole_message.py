@@ -13,11 +13,12 @@ from typing import Final, TypeAlias
 from toolreel_core._jsontext import BLANK, Flaw, Json, as_tree, end_of, parse, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Rejection, Source, TextCall, TextCalls, found
-from toolreel_core._text_calls.formats.function_notation import expression, expressions
+from toolreel_core._text_calls.formats.function_notation import CODE, Expressions, expressions
 from toolreel_core._text_calls.markers import SPECIAL
 from toolreel_core._text_calls.payloads import (
     bare_calls,
     mentions,
+    object_at,
     one_line_break_less,
     skip_blanks,
     typed,
@@ -130,31 +131,20 @@ def _json_calls(source: Source, trees: Sequence[Json], dialect: str) -> tuple[Te
     return tuple(calls)
 
 
-# Gemini prints the result of a call: `print(default_api.f(a=1))`.
-_PRINT: Final = lazy_pattern(r"\s*print\(")
 # Gemini 2.5 leaks control tokens instead of the fence: `<ctrl42>call`, then the code.
 _LEAKED: Final = lazy_pattern(
     r"^<ctrl\d{1,3}>call[ \t]*\n(?P<body>.*?)(?:<ctrl\d{1,3}>\s*)?\Z", re.MULTILINE | re.DOTALL
 )
-_LINE_END: Final = lazy_pattern(r"[ \t]*(?:\r?\n\s*|\Z)")
-"""The end of a line with a call, and the blank lines after it."""
-_CODE_END: Final = lazy_pattern(r"\s*;?\s*(?:#[^\n]*(?:\n|\Z)\s*)*")
-"""What may follow a call in code: a semicolon, as in JavaScript, and comments."""
-_REMARKS: Final = lazy_pattern(r"(?:\s*#[^\n]*(?:\n|\Z))*\s*")
-"""Comments before the first call."""
 
 
 def python_list(source: Source) -> TextCalls | None:
-    """A message of Llama 3.2 and others that is one list of calls, or Granite's of lines with a call each."""
-    if not source.text.startswith("["):
-        calls = _calls_in_lines(source, 0, "pythonic_list", _LINE_END)
-        given = [(call.name, as_tree(parse(call.arguments))) for call in calls]
-        declared = (tree and tree.keys() <= source.offered.parameters(name).keys() for name, tree in given)
-        return _whole_of_known_tools(source, calls if all(declared) else (), "")
-    read = expressions(source, 0, "pythonic_list")
-    if isinstance(read, Flaw) or read.end != len(source.text):
-        return None
-    return _whole_of_known_tools(source, read.calls, "")
+    """A message of Llama 3.2 and others that is one list of calls, or Granite's of calls in a row."""
+    whole = _whole_code(source, expressions(source, 0, "pythonic_list"))
+    if whole is None or source.text.startswith("["):
+        return whole
+    given = [(call.name, as_tree(parse(call.arguments))) for call in whole.calls]
+    declared = (tree and tree.keys() <= source.offered.parameters(name).keys() for name, tree in given)
+    return whole if all(declared) else None
 
 
 def tool_code(source: Source) -> TextCalls | None:
@@ -165,35 +155,16 @@ def tool_code(source: Source) -> TextCalls | None:
         if leaked is None:
             return None
         lead, body = source.text[: leaked.start()].strip(), leaked["body"]
-    begin = end_of(_REMARKS, body, 0)
-    calls = _calls_in_lines(source.of(body), begin, "tool_code_fence", _CODE_END)
-    return _whole_of_known_tools(source, calls if is_plain_lead(lead) else (), lead)
+    code = source.of(body)
+    read = expressions(code, 0, "tool_code_fence", style=CODE)
+    return _whole_code(code, read, lead) if is_plain_lead(lead) else None
 
 
-def _calls_in_lines(source: Source, at: int, dialect: str, end: re.Pattern[str]) -> tuple[TextCall, ...]:
-    """The calls of a text that holds only calls; none if it holds anything else.
-
-    :param end: what may follow a call
-    """
-    calls: list[TextCall] = []
-    while at < len(source.text):
-        printed = _PRINT.match(source.text, at) if dialect == "tool_code_fence" else None
-        read = expression(source, printed.end() if printed else at, dialect)
-        if isinstance(read, Flaw) or (printed and not source.text.startswith(")", read.end)):
-            return ()
-        behind = end.match(source.text, read.end + 1 if printed else read.end)
-        if behind is None:
-            return ()
-        calls.extend(read.calls)
-        at = behind.end()
-    return tuple(calls)
-
-
-def _whole_of_known_tools(source: Source, calls: tuple[TextCall, ...], lead: str) -> TextCalls | None:
-    """The message if all of its calls name known tools."""
-    return (
-        TextCalls(calls, lead) if calls and all(call.name in source.offered.names for call in calls) else None
-    )
+def _whole_code(source: Source, read: Expressions, lead: str = "") -> TextCalls | None:
+    """The message, if these are calls of known tools and nothing is behind them."""
+    calls, end, flaw = read
+    known = all(call.name in source.offered.names for call in calls)
+    return TextCalls(calls, lead) if known and not flaw and end == len(source.text) else None
 
 
 # GLM-4-9B: the name, a line break, the object.
@@ -250,12 +221,10 @@ def react(source: Source) -> TextCalls | None:
     ):
         return None
     at = action.end()
-    value = value_at(source, at)
-    if source.text.startswith("{", at) and not isinstance(value, Flaw) and isinstance(value.tree, Mapping):
-        given, at = value.tree, value.end
-    elif at == len(source.text) or source.text.startswith("Observation:", at):
-        given = {}
-    else:
+    given: Mapping[str, Json] = {}
+    if read := object_at(source, at):
+        given, at = read
+    elif at < len(source.text) and not source.text.startswith("Observation:", at):
         return None
     after = _REACT_END.match(source.text, at)
     if after is None or not (after["result"] or after.end() == len(source.text)):
@@ -269,20 +238,22 @@ def react(source: Source) -> TextCalls | None:
 def _named_call(source: Source, raw: str, at: int, dialect: str) -> TextCall | None:
     """The call of a known tool whose arguments are the rest of the text."""
     name = source.offered.named(raw)
-    value = value_at(source, at)
-    if name not in source.offered.names or isinstance(value, Flaw) or not isinstance(value.tree, Mapping):
+    read = object_at(source, at)
+    if name not in source.offered.names or read is None:
         return None
-    return (
-        found(name, value.tree, dialect) if skip_blanks(source.text, value.end) == len(source.text) else None
-    )
+    given, end = read
+    return found(name, given, dialect) if skip_blanks(source.text, end) == len(source.text) else None
 
 
 # Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
 _TAG: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})(?:\s*|(?P<listed>\s[^<>]{1,4000}?))(?P<void>/?)>")
 # Without entities, escapes and markup, whose meaning would be a guess.
+_ATTRIBUTES: Final = lazy_pattern(r"""(?:\s+[\w.-]{1,200}=(?:"[^"&\\]*"|'[^'&\\]*'))*\s*""")
 _ATTRIBUTE: Final = lazy_pattern(
-    r"""\s+(?P<key>[\w.-]{1,200})=(?:"(?P<double>[^"&\\]*)"|'(?P<single>[^'&\\]*)')"""
+    r"""(?P<key>[\w.-]{1,200})=(?P<mark>["'])(?P<text>.*?)(?P=mark)""", re.DOTALL
 )
+_MEMBER: Final = lazy_pattern(r"<(?P<key>[\w.-]{1,200})>(?P<text>.*?)</(?P=key)>\s*", re.DOTALL)
+"""A parameter as a tag."""
 
 
 def tool_tags(source: Source) -> TextCalls | None:
@@ -294,62 +265,58 @@ def tool_tags(source: Source) -> TextCalls | None:
     calls: list[TextCall] = []
     at = first.start()
     while at < len(source.text):
-        call, end = _tag_call(source, at)
-        if call is None:
+        read = _tag_call(source, at)
+        if read is None:
             return None
+        call, end = read
         calls.append(call)
         at = skip_blanks(source.text, end)
     return TextCalls(tuple(calls), lead.strip())
 
 
-def _tag_call(source: Source, at: int) -> tuple[TextCall | None, int]:
+def _tag_call(source: Source, at: int) -> tuple[TextCall, int] | None:
     """The call of the tag that begins here, if it is one, and its end."""
     tag = _TAG.match(source.text, at)
     if tag is None or tag["name"] not in source.offered.names or (tag["listed"] and not tag["void"]):
-        return None, at
+        return None
     name, end = tag["name"], tag.end()
     if tag["void"]:
         given = _attributes(source, name, tag["listed"] or "")
     else:
-        given, at = _tag_arguments(source, end, name)
+        given, end = _tag_arguments(source, skip_blanks(source.text, end), name)
         closing = f"</{name}>"
-        end = at + len(closing) if source.text.startswith(closing, at) else -1
-    if given is None or end < 0 or not source.offered.satisfied(name, given):
-        return None, at
-    return found(name, given, "tool_tag_xml"), end
+        if not source.text.startswith(closing, end):
+            return None
+        end += len(closing)
+    call = (
+        None
+        if given is None or not source.offered.satisfied(name, given)
+        else found(name, given, "tool_tag_xml")
+    )
+    return (call, end) if call else None
 
 
 def _attributes(source: Source, name: str, listed: str) -> Mapping[str, Json] | None:
     """Declared parameters as attributes; ``None`` if anything else is there."""
-    given: dict[str, Json] = {}
-    at = 0
-    while attribute := _ATTRIBUTE.match(listed, at):
-        key = attribute["key"]
-        if key in given or key not in source.offered.parameters(name):
-            return None
-        text = attribute["double"] if attribute["double"] is not None else attribute["single"]
-        given[key] = typed(text, source.offered.parameter(name, key))
-        at = attribute.end()
-    return given if not listed[at:].strip() else None
+    attributes = [*_ATTRIBUTE.finditer(listed)]
+    given = {
+        attribute["key"]: typed(attribute["text"], source.offered.parameter(name, attribute["key"]))
+        for attribute in attributes
+    }
+    plain = _ATTRIBUTES.fullmatch(listed) and len(given) == len(attributes)
+    return given if plain and given.keys() <= source.offered.parameters(name).keys() else None
 
 
 def _tag_arguments(source: Source, at: int, name: str) -> tuple[Mapping[str, Json] | None, int]:
     """The parameters of a tool, as tags or as one object, and their end."""
-    at = skip_blanks(source.text, at)
-    schemas = source.offered.parameters(name)
     if source.text.startswith("{", at):
-        value = value_at(source, at)
-        if isinstance(value, Flaw) or not isinstance(value.tree, Mapping):
-            return None, at
-        return value.tree, skip_blanks(source.text, value.end)
+        read = object_at(source, at)
+        return (read[0], skip_blanks(source.text, read[1])) if read else (None, at)
     given: dict[str, Json] = {}
-    while (tag := _TAG.match(source.text, at)) and tag["name"] in schemas:
-        end = source.find(f"</{tag['name']}>", tag.end())
-        if tag["void"] or tag["listed"] or end < 0:
+    while (member := _MEMBER.match(source.text, at)) and member["key"] in source.offered.parameters(name):
+        key, text = member["key"], one_line_break_less(member["text"])
+        if (again := text.find(f"<{key}>")) >= 0 and not mentions(text[:again]):
             return None, at
-        text = one_line_break_less(source.text[tag.end() : end])
-        if (again := text.find(tag[0])) >= 0 and not mentions(text[:again]):
-            return None, at
-        given[tag["name"]] = typed(text, source.offered.parameter(name, tag["name"]))
-        at = skip_blanks(source.text, end + len(tag["name"]) + 3)
+        given[key] = typed(text, source.offered.parameter(name, key))
+        at = member.end()
     return given, at

@@ -31,6 +31,7 @@ from toolreel_core._text_calls.payloads import (
     Pair,
     Tags,
     arguments,
+    attribute,
     closers,
     confused,
     decoded,
@@ -38,11 +39,10 @@ from toolreel_core._text_calls.payloads import (
     end_of_tree,
     end_of_value,
     enveloped,
-    holds_markup,
     may_have_swallowed,
     mentions,
+    one_call,
     one_line_break_less,
-    read_pairs,
     skip_blanks,
     surplus,
     tail,
@@ -63,9 +63,9 @@ BARS: Final = frozenset("|｜‖")
 NAMESPACE: Final = rf"(?:\w{{1,40}}:|{DSML})?"
 """Optional prefix of a tag's name."""
 
-_OTHER: Final = r"""(?!name\b|tool\b)\w{1,40}[ ]*=[ ]*(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
+_OTHER: Final = r"""(?!name\b|tool\b|key\b)\w{1,40}[ ]*=[ ]*(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
 ATTRIBUTE: Final = (
-    rf"""(?:[ ]*=[ ]*|(?P<lead>(?:[\sĠĊ]+{_OTHER}){{0,4}})[\sĠĊ]+(?:name|tool)[ ]*=[ ]*)"""
+    rf"""(?:[ ]*=[ ]*|(?P<lead>(?:[\sĠĊ]+{_OTHER}){{0,4}})[\sĠĊ]+(?:name|tool|key)[ ]*=[ ]*)"""
     r"""(?:"(?P<double>[^"<>\n]{0,200})"|'(?P<single>[^'<>\n]{0,200})'|(?P<plain>[^\s"'<>/{\[,]{1,200}))"""
     r"""(?P<rest>[^<>\n{]{0,200}?)"""
 )
@@ -75,8 +75,10 @@ _PARAMETER: Final = lazy_pattern(rf"<{NAMESPACE}param(?:eter)?{ATTRIBUTE}>", re.
 """The opening tag of a parameter."""
 _VALUE_END: Final = lazy_pattern(rf"</{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,80}}>", re.IGNORECASE)
 """Its closing tag; some models repeat the name in it."""
-_STRING: Final = lazy_pattern(r"""string[ ]*=[ ]*["']?(true|false)""", re.IGNORECASE)
-"""The attribute by which DeepSeek says whether a value is text."""
+_KIND: Final = lazy_pattern(
+    r"""string[ ]*=[ ]*["']?(?:true|false)|type(?:="|[^<>]*>\s*+)(?P<type>\w+)""", re.IGNORECASE
+)
+"""Where DeepSeek says whether a value is text, and Kimi K3 and a family of GLM's say of which type it is."""
 _PARAM: Final = lazy_pattern(r"<param(?!eter)")
 """The short spelling of the tag, which is MiniCPM's."""
 _CDATA_BEGIN: Final = lazy_pattern(r"\s*<!\[CDATA\[")
@@ -87,16 +89,13 @@ _LEAK: Final = lazy_pattern(">[ĠĊ]|[ĠĊ]<|<(?:function|param)[ĠĊ]")
 """A leaked sign next to a tag; elsewhere it may belong to a text."""
 _LEAKED: Final = str.maketrans("ĠĊ", " \n")
 """Blanks and line breaks as MiniCPM's tokenizer leaks them."""
-_REST: Final = lazy_pattern(r"(?:<[^<>]*)?\Z")
+_REST: Final = lazy_pattern(r"(?:<(?:\|open\|>)?[^<>]*)?\Z")
 """The rest of a text that was cut in a tag."""
 
 
-def attribute(opening: re.Match[str]) -> str:
-    """The name in an opening tag."""
-    return next(opening[kind] for kind in ("double", "single", "plain") if opening[kind] is not None)
-
-
-def _read_element(source: Source, opening: re.Match[str], spelled: Block, body: Block) -> Reading:
+def _read_element(
+    source: Source, opening: re.Match[str], spelled: Block, body: Block, tags: Tags | None = None
+) -> Reading:
     """The call after an opening tag.
 
     :param spelled: its form with an element for each parameter
@@ -105,14 +104,13 @@ def _read_element(source: Source, opening: re.Match[str], spelled: Block, body: 
     name, at = source.offered.named(attribute(opening)), opening.end()
     dialect = source.prefer(*spelled.dialects)
     if opening["rest"].rstrip().endswith("/"):  # the tag closes itself
-        call = found(name, {}, dialect)
-        return Calls((call,), at) if call else Broken("malformed", at)
+        return one_call(name, {}, dialect, at)
     at = end_of(_BEFORE_JSON, source.text, at)
     at = skip_blanks(source.text, at)
     if source.text.startswith("{", at):
         return arguments(source, at, name, body)
-    tags = Tags(_CALL, spelled.closing, _PARAMETER, _VALUE_END, _PARAMETER, attribute, _TAGS)
-    read = read_pairs(source, at, tags, lambda at, given: _read_parameter(source, at, name, given, tags))
+    tags = tags or Tags(_CALL, spelled.closing, _PARAMETER, _VALUE_END, _PARAMETER, _PARAMETER, _TAGS)
+    read = _read_parameters(source, at, name, tags)
     if isinstance(read, Broken):
         return read
     given, at = read
@@ -124,24 +122,46 @@ def _read_element(source: Source, opening: re.Match[str], spelled: Block, body: 
         closed = at
     last = _REST.match(source.text, at) is not None
     if closed < 0:
-        if (left := surplus(source, at, _TAGS_AND_WRAPPING if given else _TAGS)) >= 0:
-            return Broken("malformed", left)
-        if not given and not (source.cut and last):
-            return None
+        left = _TAGS_AND_WRAPPING if given and tags.left is _TAGS else tags.left
+        if not (source.cut and last):
+            if (cut := surplus(source, at, left)) >= 0:
+                return Broken("malformed", cut)
+            if not given:
+                return None
     return end_call(source, at, name, given, dialect, closed=closed, last=last, tags=tags)
+
+
+def _read_parameters(
+    source: Source, begin: int, name: str, tags: Tags
+) -> tuple[dict[str, Json], int] | Broken:
+    """The parameters that begin here, and their end."""
+    given: dict[str, Json] = {}
+    at, repeated, lax = begin, False, False
+    while (pair := _read_parameter(source, at, name, given, tags)) is not None:
+        if isinstance(pair, Broken):
+            return pair
+        key, value, at, closed = pair
+        repeated, lax = repeated or key in given, lax or not closed
+        if repeated and lax:
+            return confused(source, begin, tags)
+        given[key] = value
+    return given, at
 
 
 def _read_parameter(
     source: Source, at: int, name: str, given: Mapping[str, Json], tags: Tags
 ) -> Pair | Broken | None:
     """The parameter that begins here, if one does."""
-    opening = _PARAMETER.match(source.text, at)
+    opening = tags.parameter.match(source.text, at)
     if opening is None:
         return None
-    key, begin = attribute(opening).strip(), opening.end()
-    schema = source.offered.parameter(name, key)
-    if opening["rest"].rstrip().endswith("/"):
+    groups = opening.groupdict()
+    key, begin, said = attribute(opening).strip(), opening.end(), f"{groups.get('lead')} {groups['rest']}"
+    if groups.get("again") and key not in source.offered.parameters(name):
+        return None
+    if said.rstrip().endswith("/"):
         return key, "", skip_blanks(source.text, begin), True
+    schema = source.offered.parameter(name, key)
     data = _CDATA_BEGIN.match(source.text, begin)
     behind = source.find("]]>", data.end()) if data else end_of_tree(source, begin, schema)
     end = (
@@ -151,29 +171,25 @@ def _read_parameter(
     )
     if end is None:
         return Broken("truncated", len(source.text))
-    value = _parameter_value(source, opening, end[0], schema)
-    text, closed = source.text[begin : end[0]], end[0] < end[1]
+    text, closed = source.text[begin : end[0]], end[0] < end[1] and groups.get("value") != ""
+    if not closed:  # then a leaked line break belongs to the tag that is missing
+        text = text.removeprefix("\\n").removesuffix("\\n")
+    value: Json = text
+    if kind := _KIND.search(said):
+        value = text if "true" in kind[0].lower() or kind["type"] == "string" else decoded(text)
+    elif data and (whole := _CDATA.fullmatch(text)):
+        value = typed(whole[1], schema)
+    else:
+        if _PARAM.match(opening[0]) and source.search(_LEAK, 0):
+            text = text.translate(_LEAKED)
+        value = typed(text if opening[0][1] in BARS else one_line_break_less(text), schema)
     if isinstance(value, str) and may_have_swallowed(text, tags, closed=closed, behind=behind - begin):
         return confused(source, at, tags)
     return key, value, skip_blanks(source.text, end[1]), closed
 
 
-def _parameter_value(source: Source, opening: re.Match[str], end: int, schema: Json) -> Json:
-    text = source.text[opening.end() : end]
-    if said := _STRING.search(f"{opening['lead'] or ''} {opening['rest']}"):
-        return text if said[1].lower() == "true" else decoded(text)
-    if data := _CDATA.fullmatch(text):
-        return typed(data[1], schema)
-    if _PARAM.match(opening[0]) and source.search(_LEAK, 0):
-        text = text.translate(_LEAKED)
-    verbatim = opening[0][1] in BARS
-    return typed(text if verbatim else one_line_break_less(text), schema)
-
-
 FUNCTION: Final = lazy_pattern(rf"<{NAMESPACE}function{ATTRIBUTE}(?:>|(?=[\s,>]*{{))", re.IGNORECASE)
 """The opener; models without constrained decoding omit its ``>``."""
-INVOKE: Final = lazy_pattern(rf"<{NAMESPACE}invoke{ATTRIBUTE}>", re.IGNORECASE)
-"""The opener of a call with the name in an attribute."""
 _XAI: Final = lazy_pattern(rf"<xai:function_call{ATTRIBUTE}>", re.IGNORECASE)
 """Grok's opener."""
 
@@ -198,13 +214,19 @@ _TAGS_AND_WRAPPING: Final = lazy_pattern(f"{_TAGS.pattern}|{_WRAPPING.pattern}",
 _BEFORE_JSON: Final = lazy_pattern(r"[\s,>]*(?={)")
 """What models without constrained decoding write between the name and a JSON object."""
 _FUNCTION_END: Final = closers(rf"</{NAMESPACE}function\b[^<>\n]{{0,80}}>")
-_INVOKE_END: Final = closers(rf"</{NAMESPACE}invoke\b[^<>\n]{{0,80}}>")
-_XAI_END: Final = closers(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,20}>")
 
 _AS_XML: Final = Block(("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"), FUNCTION, _FUNCTION_END)
 _AS_PARAM: Final = Block(("minicpm5_xml", "qwen_xml", "seed_xml"), FUNCTION, _FUNCTION_END)
 _AS_JSON: Final = Block(("function_tag_json", "qwen_xml", "minicpm5_xml"), FUNCTION, _FUNCTION_END)
-_GROK: Final = Block(("xai_function_call",), _XAI, _XAI_END)
+GROK: Final = Block(("xai_function_call",), _XAI, closers(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,20}>"))
+"""``<xai:function_call name="f">``, whose closing tag is often misspelled."""
+INVOKE: Final = Block(
+    ("invoke_xml", "minimax_xml"),
+    lazy_pattern(rf"<{NAMESPACE}invoke{ATTRIBUTE}>", re.IGNORECASE),
+    closers(rf"</{NAMESPACE}invoke\b[^<>\n]{{0,80}}>"),
+)
+DSML_INVOKE: Final = replace(INVOKE, dialects=("dsml",))
+STEPTML_INVOKE: Final = replace(INVOKE, dialects=("steptml",))
 
 
 def function(source: Source, start: int, _end: int) -> Reading:
@@ -216,24 +238,10 @@ def function(source: Source, start: int, _end: int) -> Reading:
     return _read_element(source, opening, spelled, _AS_JSON)
 
 
-def invoke(source: Source, start: int, _end: int) -> Reading:
-    """``<invoke name="f">``; its namespace, if any, tells the dialect."""
-    opening = INVOKE.match(source.text, start)
-    if opening is None:
-        return None
-    dialects: tuple[str, ...] = ("invoke_xml", "minimax_xml")
-    if opening[0][1] in BARS:
-        dialects = ("dsml",)
-    elif opening[0].lower().startswith("<steptml:"):
-        dialects = ("steptml",)
-    block = Block(dialects, INVOKE, _INVOKE_END)
-    return _read_element(source, opening, block, block)
-
-
-def xai(source: Source, start: int, _end: int) -> Reading:
-    """Grok's ``<xai:function_call name="f">``, whose closing tag is often misspelled."""
-    opening = _XAI.match(source.text, start)
-    return _read_element(source, opening, _GROK, _GROK) if opening else None
+def element(block: Block, source: Source, start: int, _end: int) -> Reading:
+    """A call such as ``<invoke name="f">``, with an element for each parameter or with JSON in it."""
+    opening = block.opening.match(source.text, start)
+    return _read_element(source, opening, block, block) if opening else None
 
 
 SUFFIX: Final = r"(?::[^<>\s]{1,40})?"
@@ -249,18 +257,19 @@ _ARG_KEY: Final = lazy_pattern(rf"{_GAP}<{_P}arg_key{SUFFIX}>")
 """The opener of a key."""
 _KEY_END: Final = lazy_pattern(rf"</{_P}arg_key{SUFFIX}>(?:{_GAP}</{_P}arg_key{SUFFIX}>)*")
 """The closer of a key, which some replies repeat."""
-_ARG_TYPE: Final = lazy_pattern(rf"{_GAP}<{_P}arg_type{SUFFIX}>([^<]{{0,40}})</{_P}arg_type{SUFFIX}>")
-"""The type of a value, which a family adds."""
-_ARG_VALUE: Final = lazy_pattern(rf"{_GAP}<{_P}arg_value{SUFFIX}>")
-"""The opener of a value, at a place."""
 _INNER_VALUE: Final = lazy_pattern(rf"<{_P}arg_value{SUFFIX}>")
 """The same anywhere: without the gap before it, which a search would cross again from each of its blanks."""
 _ARG_VALUE_END: Final = lazy_pattern(rf"</{_P}arg_value{SUFFIX}>")
 """The closer of a value."""
-_NEXT_KEY: Final = lazy_pattern(rf"<{_P}arg_key{SUFFIX}>(?P<key>[^<]{{1,200}})</{_P}arg_key{SUFFIX}>")
+_NEXT_KEY: Final = lazy_pattern(rf"<{_P}arg_key{SUFFIX}>(?P<plain>[^<]{{1,200}})</{_P}arg_key{SUFFIX}>")
 """A whole key within a value: the value's closer was lost before it."""
-_PLAIN_KEY: Final = lazy_pattern(rf"{_GAP}(?P<key>[\w.-]{{1,200}})(?=</{_P}arg_key{SUFFIX}>)")
-"""A key whose opener was lost."""
+_PAIR: Final = lazy_pattern(
+    rf"{_GAP}(?:<{_P}arg_key{SUFFIX}>|(?P<again><{_P}tool_call{SUFFIX}>{_GAP})?(?=[\w.-]{{1,200}}</{_P}arg_key))"
+    rf"\s*+(?P<plain>[^<>]{{1,200}}?)(?:\\n)?\s*+{_KEY_END.pattern}"
+    rf"(?P<rest>{_GAP}<{_P}arg_type{SUFFIX}>[^<]{{0,40}}</{_P}arg_type{SUFFIX}>)?"
+    rf"(?P<value>(?:{_GAP}<{_P}arg_value{SUFFIX}>)?)"
+)
+"""A key, up to its value; GLM sometimes opens it with a second ``<tool_call>``, or the opener is lost."""
 _BLANKS: Final = lazy_pattern(_GAP)
 """White space, also as an escape: some servers send the two characters."""
 _CALL_CLOSE: Final = lazy_pattern(rf"</{_P}tool_call{SUFFIX}>", re.IGNORECASE)
@@ -279,12 +288,10 @@ _PAIRS: Final = Tags(
     _CALL_CLOSE,
     _INNER_VALUE,
     _ARG_VALUE_END,
+    _PAIR,
     _NEXT_KEY,
-    lambda following: following["key"],
     _ARG_TAGS,
 )
-_CUT_TAG: Final = lazy_pattern(r"(?:<[^<>]*)?\Z")
-"""The rest of a text that was cut in a tag."""
 _WORD_REST: Final = lazy_pattern(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
 """The rest of a text that was cut in a word or a tag."""
 
@@ -306,66 +313,21 @@ def arg_keys(source: Source, at: int, dialect: str) -> Reading:
             return Broken("malformed", close.end() if close else len(source.text))
         at = head.start("name") + len(raw)
     name = source.offered.named(raw)
-    read = read_pairs(source, at, _PAIRS, lambda at, given: _key_and_value(source, at, name, given))
+    read = _read_parameters(source, at, name, _PAIRS)
     if isinstance(read, Broken):
         return read
     given, at = read
     at = end_of(_BLANKS, source.text, at)
+    if _ARG_KEY.match(source.text, at):
+        close = None if source.cut else source.search(_CALL_CLOSE, at)
+        return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
     close = _CALL_CLOSE.match(source.text, at)
     if not given and not head["sep"] and not (name in source.offered.names and close):
-        begun = source.cut and not close and _CUT_TAG.match(source.text, at)
+        begun = source.cut and not close and _REST.match(source.text, at)
         return Broken("truncated", len(source.text)) if begun else None
     closed = end_of(_CLOSES, source.text, close.end()) if close else -1
     last = _WORD_REST.match(source.text, at) is not None
     return end_call(source, at, name, given, dialect, closed=closed, last=last, tags=_PAIRS)
-
-
-def _next_key(source: Source, at: int, name: str) -> int:
-    """The start of the next key; 0 if there is none.
-
-    GLM sometimes opens a key with a second ``<tool_call>``: it is one if the tool has that parameter.
-    """
-    opening = _ARG_KEY.match(source.text, at)
-    if opening:
-        return opening.end()
-    again = _CALL_OPEN.match(source.text, end_of(_BLANKS, source.text, at))
-    plain = _PLAIN_KEY.match(source.text, again.end() if again else at)
-    if plain is None or (again and plain["key"] not in source.offered.parameters(name)):
-        return 0
-    return plain.start("key")
-
-
-def _key_and_value(source: Source, at: int, name: str, given: Mapping[str, Json]) -> Pair | Broken | None:
-    """The pair that begins here, if one does."""
-    at = begin = _next_key(source, at, name)
-    if not begin:
-        return None
-    key_end = source.search(_KEY_END, at)
-    if key_end is None or ((close := source.search(_CALL_CLOSE, at)) and close.start() < key_end.start()):
-        return _missing_value(source, at)
-    key, at = source.text[at : key_end.start()].strip().removesuffix("\\n"), key_end.end()
-    kind = _ARG_TYPE.match(source.text, at)
-    at = kind.end() if kind else at
-    opened = _ARG_VALUE.match(source.text, at)
-    at = opened.end() if opened else at
-    schema = source.offered.parameter(name, key)
-    end = end_of_value(source, end_of_tree(source, at, schema), name, given, key, _PAIRS)
-    if end is None:
-        return _missing_value(source, at)
-    closed = opened is not None and end[0] < end[1]
-    text = one_line_break_less(source.text[at : end[0]])
-    if not closed:  # then a leaked line break belongs to the tag that is missing
-        text = text.removeprefix("\\n").removesuffix("\\n")
-    said = kind[1].strip() if kind else None
-    value = typed(text, schema) if said is None else text if said == "string" else decoded(text)
-    if holds_markup(key) or (isinstance(value, str) and may_have_swallowed(text, _PAIRS, closed=closed)):
-        return confused(source, begin, _PAIRS)
-    return key, value, end[1], closed
-
-
-def _missing_value(source: Source, at: int) -> Broken:
-    close = None if source.cut else source.search(_CALL_CLOSE, at)
-    return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
 
 
 # Seed-OSS, K2-Horizon, LongCat and IQuest put a prefix before the tag that Hermes and Qwen use.
@@ -395,30 +357,20 @@ _BLOCK_CLOSED: Final = lazy_pattern(rf"{CLOSING}\Z", re.IGNORECASE)
 
 def tool_call(source: Source, start: int, end: int) -> Reading:
     """The calls of one block, or the first of its elements."""
-    mark = source.text[start + 1 : end - 1].lower()
+    mark = source.text[start:end].lower().removeprefix("<")
     owner = next((owner for prefix, owner in _OWNERS.items() if mark.startswith(prefix)), "")
     block = replace(_BLOCK, dialects=(owner,)) if owner else _BLOCK
     at = skip_blanks(source.text, end)
     if FUNCTION.match(source.text, at):
         return function(source, at, at)
-    if INVOKE.match(source.text, at):
-        return invoke(source, at, at)
+    if INVOKE.opening.match(source.text, at):
+        return element(INVOKE, source, at, at)
     if source.text.startswith(("{", "[", "```"), at):
         return _with_interpreter_code(source, enveloped(block, source, start, at), block)
     if named := _NAMED.match(source.text, at):
         return arguments(source, named.end(), source.offered.named(named["name"]), block)
     likely = "hunyuan_xml" if mark.startswith("tool_call:") else "glm_xml"
     return arg_keys(source, end, owner or source.prefer(likely, "hunyuan_xml", "glm_xml", "hermes_json"))
-
-
-def closed_envelopes(source: Source, at: int) -> Calls | None:
-    """The calls of envelopes that begin here, without an opening tag but with the closing one."""
-    if not source.text.startswith("{", at) or source.search(_BLOCK.closing, at) is None:
-        return None
-    reading = enveloped(_BLOCK, source, at, at)
-    if not isinstance(reading, Calls) or reading.broken:
-        return None
-    return reading if _BLOCK_CLOSED.search(source.text[: reading.end][-80:]) else None
 
 
 def _with_interpreter_code(source: Source, reading: Reading, block: Block) -> Reading:
@@ -454,80 +406,33 @@ def _without_incomplete_call(source: Source, calls: list[TextCall]) -> Reading:
     return Calls(tuple(calls), end, ("truncated",)) if calls else Broken("truncated", end)
 
 
-_XTML_ATTRIBUTE: Final = lazy_pattern(r'(?P<key>\w{1,40})="(?P<value>[^"]{0,200})"')
-"""An attribute in the token that opens an element."""
-_XTML_OPEN: Final = r"<\|open\|>{}(?P<attributes>[^<>]{{0,400}})<\|sep\|>"
-_XTML_CALL: Final = lazy_pattern(_XTML_OPEN.format("call"))
+_XTML_CALL: Final = lazy_pattern(rf"<\|open\|>call{ATTRIBUTE}<\|sep\|>")
 """The opener of a call."""
-_ARGUMENT: Final = lazy_pattern(_XTML_OPEN.format("argument"))
+_ARGUMENT: Final = lazy_pattern(rf"<\|open\|>argument{ATTRIBUTE}<\|sep\|>")
 """The opener of one argument."""
-_XTML_JSON: Final = lazy_pattern(_XTML_OPEN.format("json"))
+_XTML_JSON: Final = lazy_pattern(r"<\|open\|>json[^<>]{0,400}<\|sep\|>")
 """The opener of all arguments as one object."""
 _JSON_BODY: Final = Block(("kimi_k3_xtml",), _XTML_CALL, closers(r"<\|close\|>json<\|sep\|>"))
-_ARGUMENT_END: Final = "<|close|>argument<|sep|>"
-_XTML_CALL_END: Final = "<|close|>call<|sep|>"
-_XTML_CLOSED: Final = lazy_pattern(rf"(?:\s*{re.escape(_XTML_CALL_END)})*")
-"""Closers that are left behind a call, since some replies repeat them."""
-_XTML_VALUE_END: Final = lazy_pattern(re.escape(_ARGUMENT_END))
-_TOKEN: Final = lazy_pattern(r"<\|(?:open|close|sep)\|>")
-"""A token within a value: the value's own closer was lost."""
-_XTML_TAGS: Final = lazy_pattern(
-    r"(?P<opens><\|open\|>call\b)|<\|(?:open|close)\|>(?:argument|call|json)|argument<\|sep\|>"
-)
-"""What is left behind a call that was cut."""
-_MARKUP: Final = Tags(
+_XTML_BODY: Final = replace(_JSON_BODY, closing=lazy_pattern(r"<\|close\|>call<\|sep\|>"))
+_XTML_TAGS: Final = Tags(
     _XTML_CALL,
-    lazy_pattern(re.escape(_XTML_CALL_END)),
-    _TOKEN,
-    _XTML_VALUE_END,
+    _XTML_BODY.closing,
+    lazy_pattern(r"<\|(?:open|close|sep)\|>"),
+    lazy_pattern(r"<\|close\|>argument<\|sep\|>"),
     _ARGUMENT,
-    lambda following: _xtml_attributes(following["attributes"]).get("key", ""),
-    _XTML_TAGS,
+    _ARGUMENT,
+    lazy_pattern(r"(?P<opens><\|open\|>call\b)|<\|(?:open|close)\|>(?:argument|call|json)|argument<\|sep\|>"),
 )
-_ENTITIES: Final = (("&quot;", '"'), ("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&amp;", "&"))
 
 
 def xtml_call(source: Source, start: int, _end: int) -> Reading:
     """One call, with its arguments one by one or as one object; only attributes are escaped."""
     opening = _XTML_CALL.match(source.text, start)
-    attributes = _xtml_attributes(opening["attributes"]) if opening else {}
-    if opening is None or "tool" not in attributes:
-        return None
-    name = source.offered.named(attributes["tool"])
-    at = skip_blanks(source.text, opening.end())
-    if body := _XTML_JSON.match(source.text, at):
-        return arguments(source, body.end(), name, _JSON_BODY)
-    read = read_pairs(source, at, _MARKUP, lambda at, _: _read_argument(source, at, name))
-    if isinstance(read, Broken):
-        return read
-    given, at = read
-    closed = source.text.startswith(_XTML_CALL_END, at)
-    if not (closed or given or source.cut):
-        return None
-    end = end_of(_XTML_CLOSED, source.text, at) if closed else -1
-    return end_call(source, at, name, given, "kimi_k3_xtml", closed=end, last=True, tags=_MARKUP)
-
-
-def _read_argument(source: Source, at: int, name: str) -> Pair | Broken | None:
-    """The argument that begins here, if one does."""
-    opening = _ARGUMENT.match(source.text, at)
     if opening is None:
         return None
-    end = source.find(_ARGUMENT_END, opening.end())
-    if end < 0:
-        return Broken("truncated", len(source.text))
-    about = _xtml_attributes(opening["attributes"])
-    key, text = about.get("key", ""), source.text[opening.end() : end]
-    if _TOKEN.search(text):
-        return confused(source, opening.end(), _MARKUP)
-    match about.get("type", ""):
-        case "string":
-            value: Json = text
-        case "":
-            value = typed(text, source.offered.parameter(name, key))
-        case _:
-            value = decoded(text)
-    return key, value, skip_blanks(source.text, end + len(_ARGUMENT_END)), True
+    if body := _XTML_JSON.match(source.text, skip_blanks(source.text, opening.end())):
+        return arguments(source, body.end(), source.offered.named(attribute(opening)), _JSON_BODY)
+    return _read_element(source, opening, _XTML_BODY, _XTML_BODY, _XTML_TAGS)
 
 
 def xtml_channel(source: Source, start: int, end: int) -> Reading:
@@ -540,15 +445,6 @@ def xtml_channel(source: Source, start: int, end: int) -> Reading:
     if close < 0:
         return Frame(len(source.text), source.text[end:].strip()) if source.cut else None
     return Frame(close + len(closing), source.text[end:close].strip())
-
-
-def _xtml_attributes(text: str) -> dict[str, str]:
-    given: dict[str, str] = {}
-    for attribute in _XTML_ATTRIBUTE.finditer(text):
-        given[attribute["key"]] = attribute["value"]
-        for entity, character in _ENTITIES:
-            given[attribute["key"]] = given[attribute["key"]].replace(entity, character)
-    return given
 
 
 TAG_TOKEN: Final = r"\]<\]minimax\[>\["  # noqa: S105 - a token of text
@@ -568,20 +464,18 @@ def minimax_m3(source: Source, start: int, _end: int) -> Reading:
     if opening is None:
         return None
     name = source.offered.named(opening["name"])
-    schema: Json = {"properties": source.offered.parameters(name), "additionalProperties": False}
-    inside = _element_content(source, name, opening.end(), "invoke", schema, MAX_DEPTH)
+    parameters = {key: source.offered.parameter(name, key) for key in source.offered.parameters(name)}
+    schema: Json = {"properties": parameters, "additionalProperties": False}
+    inside = _element_content(source, opening.end(), "invoke", schema, MAX_DEPTH)
     if inside is None:
         return Broken("truncated", len(source.text))
     value, end = inside
     given = value if isinstance(value, Mapping) else {}
     blank = isinstance(value, str) and not value.strip()
-    call = found(name, given, "minimax_m3_xml") if given or blank else None
-    return Calls((call,), end) if call else Broken("malformed", end)
+    return one_call(name, given, "minimax_m3_xml", end) if given or blank else Broken("malformed", end)
 
 
-def _element_content(
-    source: Source, tool: str, at: int, name: str, schema: Json, depth: int
-) -> tuple[Json, int] | None:
+def _element_content(source: Source, at: int, name: str, schema: Json, depth: int) -> tuple[Json, int] | None:
     """The content of an element, elements or text, and its end; ``None`` if it is not closed."""
     begin = at
     members: dict[str, Json] = {}
@@ -595,8 +489,8 @@ def _element_content(
             text = one_line_break_less(source.text[begin : tag.start()])
             return items or members or typed(text, schema), tag.end()
         child = tag["name"]
-        meant = source.offered.meant(tool, _child_schema(schema, child))
-        inner = _element_content(source, tool, tag.end(), child, meant, depth - 1) if depth else None
+        meant = _child_schema(schema, child)
+        inner = _element_content(source, tag.end(), child, meant, depth - 1) if depth else None
         if inner is None:
             return None
         value, at = inner

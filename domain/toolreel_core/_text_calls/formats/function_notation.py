@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from typing import Final
+from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import BLANK, Bare, Flaw, Json, Style, as_tree, members_at, skip
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Broken, Calls, Reading, Source, TextCall, found
+from toolreel_core._text_calls.decoder_interface import Calls, Reading, Source, TextCall, found
 from toolreel_core._text_calls.payloads import (
     Block,
     decoded,
     enveloped,
     failed_call,
+    one_call,
     skip_blanks,
     tail,
     typed,
@@ -28,96 +29,61 @@ from toolreel_core._text_calls.payloads import (
 )
 
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
-# but many tool names have one.
-_CALLEE: Final = lazy_pattern(r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\(")
-_KEYWORDS: Final = Style(colons="=")
+# but many tool names have one. Gemini prints the result of a call: `print(default_api.f(a=1))`.
+_NAME: Final = r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\("
+CALLEE: Final = lazy_pattern(rf"(?:print\((?={_NAME.replace('?P<name>', '?:')}))?{_NAME}")
 # Llama 3.1 calls its built-in tools (brave_search, wolfram_alpha) by a method, with semicolons between.
-_BUILTIN: Final = lazy_pattern(r"\s*(?:;\s*)?(?P<name>[^\W\d]\w{0,100})\.call\(")
+BUILTIN: Final = lazy_pattern(r"(?P<name>[^\W\d]\w{0,100})\.call\(")
+_KEYWORDS: Final = Style(colons="=")
+CODE: Final = replace(_KEYWORDS, repairs=_KEYWORDS.repairs | {"hash_comments"})
+"""Python with its comments."""
+
+Expressions: TypeAlias = tuple[tuple[TextCall, ...], int, Flaw | None]
+"""Calls, their end, and the error in the one that begins there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """Consecutive calls, and their end."""
-
-    calls: tuple[TextCall, ...]
-    end: int
-    flaw: Flaw | None = None
-    """The error in the call after them."""
-
-
-def expressions(source: Source, at: int, dialect: str) -> Expression | Flaw:
+def expressions(
+    source: Source,
+    at: int,
+    dialect: str,
+    callee: re.Pattern[str] = CALLEE,
+    style: Style = _KEYWORDS,
+) -> Expressions:
     """The calls that begin here: a list, or one per line."""
-    at = skip(source, at)
+    at = skip(source, at, style)
     listed = source.text.startswith("[", at)
-    at = skip(source, at + 1 if listed else at)
+    at = skip(source, at + listed, style)
     calls: list[TextCall] = []
-    end = at
-    while _CALLEE.match(source.text, at):
-        read = expression(source, at, dialect)
-        if isinstance(read, Flaw):
-            return Expression(tuple(calls), end, read) if calls and not listed else read
-        calls.extend(read.calls)
-        end = read.end
-        at = skip(source, end)
+    while head := callee.match(source.text, at):
+        given = members_at(source, head.end(), ")", style)
+        if isinstance(given, Flaw):
+            return (() if listed else tuple(calls)), at, given
+        printed = head.start("name") > at
+        call = found(source.offered.named(head["name"]), as_tree(given.tree), dialect)
+        if call is None or (printed and not source.text.startswith(")", given.end)):
+            return (() if listed else tuple(calls)), at, Flaw(given.end, unfinished=False)
+        calls.append(call)
+        at = skip(source, given.end + printed, style)
         if source.text.startswith((",", ";"), at):
-            at = skip(source, at + 1)
-        elif listed:
+            at = skip(source, at + 1, style)
+        elif listed or "\n" not in source.text[given.end : at]:
             break
-    whole = source.text.startswith("]", at) if listed else True
-    if not whole or not calls:
-        return Flaw(at, unfinished=at >= len(source.text))
-    return Expression(tuple(calls), at + 1 if listed else end)
+    if not calls or (listed and not source.text.startswith("]", at)):
+        return (), at, Flaw(at, unfinished=at >= len(source.text))
+    return tuple(calls), at + listed, None
 
 
-def expression(source: Source, at: int, dialect: str, callee: re.Pattern[str] = _CALLEE) -> Expression | Flaw:
-    """The one call that begins exactly here."""
-    head = callee.match(source.text, at)
-    if head is None:
-        return Flaw(at, unfinished=at >= len(source.text))
-    given = members_at(source, head.end(), ")", _KEYWORDS)
-    if isinstance(given, Flaw):
-        return given
-    call = found(source.offered.named(head["name"]), as_tree(given.tree), dialect)
-    return Expression((call,), given.end) if call else Flaw(at, unfinished=False)
-
-
-def python_block(block: Block, source: Source, start: int, end: int) -> Reading:
-    """The calls between tokens; some models write JSON envelopes instead."""
+def code_block(callee: re.Pattern[str], block: Block, source: Source, start: int, end: int) -> Reading:
+    """The calls between tokens; some models write JSON envelopes instead, and other code is no call."""
     at = skip_blanks(source.text, end)
-    if source.text.startswith(("{", "[{"), at):
+    first = skip_blanks(source.text, at + source.text.startswith("[", at))
+    if not callee.match(source.text, first):
         return enveloped(block, source, start, at)
-    if not _CALLEE.match(source.text, skip_blanks(source.text, at + source.text.startswith("[", at))):
-        return None
-    return _calls_of_expressions(source, at, expressions(source, at, source.prefer(*block.dialects)), block)
-
-
-def llama(block: Block, source: Source, start: int, end: int) -> Reading:
-    """Llama's ``<|python_tag|>``: envelopes, or built-in tools such as ``brave_search.call(query="x")``.
-
-    Semicolons may stand between the latter; other code is no call.
-    """
-    at = skip_blanks(source.text, end)
-    if source.text.startswith(("{", "["), at):
-        return enveloped(block, source, start, at)
-    read = Expression((), at)
-    while read.flaw is None and _BUILTIN.match(source.text, read.end):
-        one = expression(source, read.end, block.dialects[0], _BUILTIN)
-        if isinstance(one, Flaw):
-            read = replace(read, flaw=one)
-        else:
-            read = Expression((*read.calls, *one.calls), one.end)
-    if not read.calls:
-        return failed_call(source, at, read.flaw, block) if read.flaw else None
-    return _calls_of_expressions(source, at, read, block)
-
-
-def _calls_of_expressions(source: Source, begin: int, read: Expression | Flaw, block: Block) -> Reading:
-    if isinstance(read, Flaw):
-        return failed_call(source, begin, read, block)
-    if read.flaw is None:
-        return Calls(read.calls, tail(source, read.end, block))
-    last = failed_call(source, read.end, read.flaw, block)
-    return Calls(read.calls, last.end, (last.why,))
+    calls, end, flaw = expressions(source, at, source.prefer(*block.dialects), callee)
+    if flaw is None:
+        return Calls(calls, tail(source, end, block))
+    last = failed_call(source, end if calls else at, flaw, block)
+    return Calls(calls, last.end, (last.why,)) if calls else last
 
 
 # `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
@@ -138,9 +104,8 @@ def gemma(quote: str, block: Block, source: Source, _start: int, at: int) -> Rea
     name = source.offered.named(head["name"])
     members = as_tree(given.tree).items()
     values = {key: _typed_value(item, source.offered.parameter(name, key)) for key, item in members}
-    call = found(name, values, block.dialects[0])
-    end = tail(source, given.end, block)
-    return whole(source, Calls((call,), end) if call else Broken("malformed", end), _closing_tags(block))
+    reading = one_call(name, values, block.dialects[0], tail(source, given.end, block))
+    return whole(source, reading, _closing_tags(block))
 
 
 @cache

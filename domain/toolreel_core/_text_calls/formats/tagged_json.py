@@ -33,6 +33,7 @@ from toolreel_core._text_calls.payloads import (
     decoded,
     enveloped,
     failed_call,
+    one_call,
     skip_blanks,
     whole,
 )
@@ -71,8 +72,9 @@ def bracketed(block: Block, source: Source, _start: int, end: int) -> Reading:
         given[key] = option["text"] if option["text"] is not None else decoded(option["plain"])
         at = option.end()
     closing = _MAP_END.match(source.text, at)
-    call = found(name, given, block.dialects[0]) if closing else None
-    return Calls((call,), closing.end()) if call and closing else failed_call(source, begin, flaw, block)
+    if closing is None:
+        return failed_call(source, begin, flaw, block)
+    return one_call(name, given, block.dialects[0], closing.end())
 
 
 _QUOTED: Final = r"""(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
@@ -139,7 +141,7 @@ _KIMI_COUNTER: Final = lazy_pattern(r"(?:call_?|functions\.)?:?\d+")
 _KIMI: Final = Block(
     ("kimi_k2",),
     lazy_pattern(CALL_BEGIN),
-    closers(r"<\|tool_call_end\|>", r"(?=<\|tool_calls?_section_end\|>)"),
+    closers(r"<\|tool_call(?:s?_section)?_end\|>"),
 )
 _END: Final = rf"<{BAR}tool[▁_ ]calls?[▁_ ]end{BAR}>"
 _DEEPSEEK_HEAD: Final = lazy_pattern(
