@@ -106,7 +106,7 @@ def printable(text: str) -> str:
     return visible_text.printable(scrubbed(text, _withheld))
 
 
-def printable_tree(tree: object) -> Json:
+def json_output(tree: object) -> Json:
     """Any value as JSON, for ``--json``: without what is withheld; the unseen is left to its encoding."""
     match tree:
         case None | bool() | int() | float():
@@ -116,11 +116,11 @@ def printable_tree(tree: object) -> Json:
         case datetime():
             return tree.isoformat()
         case Mapping():
-            return {scrubbed(key, _withheld): printable_tree(item) for key, item in tree.items()}
+            return {scrubbed(key, _withheld): json_output(item) for key, item in tree.items()}
         case list() | tuple():
-            return [printable_tree(item) for item in tree]
+            return [json_output(item) for item in tree]
         case _:
-            return printable_tree({each.name: getattr(tree, each.name) for each in fields(cast("Any", tree))})
+            return json_output({each.name: getattr(tree, each.name) for each in fields(cast("Any", tree))})
 
 
 def _without_control_characters(printed: object) -> object:

@@ -360,7 +360,8 @@ def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
         while True:
             found = looks.newest(_WATCHED)
             if live:
-                live.update(_runs_table(found), refresh=True)
+                with _delay_interrupts():
+                    live.update(_runs_table(found), refresh=True)
             for look in () if live else found:
                 line = _changed_parts(look)
                 if before.get(look.summary.run_id) != line:
@@ -393,6 +394,19 @@ def _print_change(look: RunLook, line: str, *, as_machine: bool) -> None:
         # The time of the change, so that lines of several watchers can be put in order.
         out.print(f"{look.summary.updated:%Y-%m-%dT%H:%M:%SZ} {line}")
         out.file.flush()
+
+
+@contextmanager
+def _delay_interrupts() -> Generator[None]:
+    """Ctrl-C comes when this is done: nothing is painted over a table that was painted in part."""
+    interrupts: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupts:
+        raise KeyboardInterrupt
 
 
 def _runs_table(looks: Sequence[RunLook]) -> Table:

@@ -78,10 +78,10 @@ json_option = click.option(
 def say(tree: Mapping[str, object]) -> int:
     """Print one JSON object on a line, data classes and paths in it too; return the exit code for success."""
     # Imported here because --help does not need it.
-    from toolreel._cli.console import go_unread, printable_tree
+    from toolreel._cli.console import go_unread, json_output
 
     try:
-        click.echo(printable_json(json.dumps(printable_tree(tree), ensure_ascii=False)).encode())
+        click.echo(printable_json(json.dumps(json_output(tree), ensure_ascii=False)).encode())
     except BrokenPipeError:
         go_unread(sys.stdout)
     return 0

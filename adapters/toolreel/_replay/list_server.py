@@ -246,11 +246,11 @@ class ListServer:
             case "/lines":
                 return Page(200, json.dumps(self._recordings.lines(_SECONDS)), "application/json")
             case "/view":
-                return self._page_of_names(query.get("name", []))
+                return self._recordings_page(query.get("name", []))
             case _:
                 return Page(404, "There is no such page.", "text/plain")
 
-    def _page_of_names(self, names: list[str]) -> Page:
+    def _recordings_page(self, names: list[str]) -> Page:
         try:
             if not 1 <= len(names) <= 2:
                 raise AdapterError("name one recording of the list, or two to compare them")

@@ -326,7 +326,7 @@ class Exchange:
         """A connection is opened for this exchange."""
         self._is_new = True
 
-    def await_head(self) -> None:
+    def expect_head(self) -> None:
         """From now on, the server may send the head of a response."""
         self._received, self._allowed, self._is_sent = 0, HEAD_BYTES, True
 

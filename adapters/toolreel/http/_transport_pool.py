@@ -406,7 +406,7 @@ def _follow(event: str) -> None:
     if event in _CONNECTS:
         exchange.connect()
     elif event == _HEAD_SENT:
-        exchange.await_head()
+        exchange.expect_head()
     else:
         exchange.await_body()
 

@@ -323,7 +323,7 @@ class Transcript:
         in_order = tuple(message for message, _, _ in steps) == stored
         at = cls(_NO_TEXTS, None, form, _NO_TEXTS, b"", 0, _NO_QUIRKS, Projection(form.provider))
         for message, projection, sent in steps:
-            at = at._append_written(sent, projection, message if in_order else None)
+            at = at._append_outgoing(sent, projection, message if in_order else None)
         return at if in_order else replace(at, stored=_append_memos(_NO_TEXTS, stored))
 
     @property
@@ -361,7 +361,7 @@ class Transcript:
             if is_late(after.projection, message):  # it belongs before what was sent meanwhile
                 return self._encode_again(messages)
             projection, sent = after.projection.of(message)
-            after = after._append_written(sent, projection, message)
+            after = after._append_outgoing(sent, projection, message)
         return after
 
     def shortened(self, kept: Iterable[Message]) -> Transcript:
@@ -372,7 +372,7 @@ class Transcript:
         """This transcript with a result for each unanswered call, since providers reject one without."""
         if not self.projection.waiting:
             return self
-        return self._append_written(self.projection.unanswered(), self.projection.answered(), None)
+        return self._append_outgoing(self.projection.unanswered(), self.projection.answered(), None)
 
     def reminded(self, reminder: UserMessage) -> Transcript:
         """This transcript with a message at its end that is sent and not stored.
@@ -380,7 +380,7 @@ class Transcript:
         Unlike a message of the user, it begins no turn: reasoning that is sent back stays.
         """
         projection, sent = self.projection.of(reminder)
-        return self._append_written(sent, projection, None)
+        return self._append_outgoing(sent, projection, None)
 
     def _changes_earlier(self, message: UserMessage | SystemMessage) -> bool:
         """Whether appending this message changes how earlier ones are sent."""
@@ -397,7 +397,7 @@ class Transcript:
             _append_memos(self.stored, messages), [*StoredMessages(self.less), *messages], self.form
         )
 
-    def _append_written(
+    def _append_outgoing(
         self, sent: Sequence[Outgoing], projection: Projection, message: Message | None
     ) -> Transcript:
         """This transcript with what goes out for one more message, and that message, if one is stored."""

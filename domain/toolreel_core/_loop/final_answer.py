@@ -155,7 +155,7 @@ def _bare_value(spec: OutputSpec, text: JsonText) -> Accepted | None:
     return None if violations(spec.schema, text) else Accepted(text, ("OUTPUT_BARE",))
 
 
-def _asked_by(state: State) -> AskedBy:
+def _answer_mode(state: State) -> AskedBy:
     """How the answer is asked for now: in text, once the server has rejected tools."""
     mode = state.present.asked_by or "text"
     return "text" if mode == "tool" and state.memory.tools_dropped else mode
@@ -167,7 +167,7 @@ def _answer_in_text(state: State, spec: OutputSpec, reply: Reply) -> Step:
     if isinstance(judgement, Accepted):
         outcome = Completed(reply.content, judgement.value)
         return end_exchange(noting(said, *_output_repairs(state, judgement)), outcome)
-    told = said.said(UserMessage(f"{judgement} {request_for(spec, _asked_by(state))}"))
+    told = said.said(UserMessage(f"{judgement} {request_for(spec, _answer_mode(state))}"))
     rejected = InvalidOutput(reply.content, judgement)
     return _ask_again_or_end(said, told, rejected)
 
@@ -383,7 +383,7 @@ def _ask_for_text(state: State) -> Step:
     config, spec = state.present.config, state.present.output
     text = config.fix_empty_final_text
     if spec is not None and text == DEFAULT_FINAL_TEXT:  # a plan's output has a sentence of its own
-        text = f"Give your final answer now. {request_for(spec, _asked_by(state))}"
+        text = f"Give your final answer now. {request_for(spec, _answer_mode(state))}"
     asking = replace(state, memory=replace(state.memory, finalizing=True)).said(UserMessage(text))
     tools = not config.fix_empty_final_disable_tools
     return send_next_request(noting(asking, RecoveryTried(state.tally.turns, tools)), tools=tools)
@@ -392,7 +392,7 @@ def _ask_for_text(state: State) -> Step:
 def _ask_after_empty_reply(state: State) -> Step:
     """After an empty first reply: the model has not used its tools yet, so it keeps them."""
     spec = state.present.output
-    answer = "Answer in words." if spec is None else request_for(spec, _asked_by(state))
+    answer = "Answer in words." if spec is None else request_for(spec, _answer_mode(state))
     wanted = (
         f"Call the tool that you need, or {answer[0].lower()}{answer[1:]}" if tools_sent(state) else answer
     )

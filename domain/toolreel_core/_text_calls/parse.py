@@ -369,7 +369,7 @@ def text_calls(
         content, Offered(frozenset(tools), schemas or {}), frozenset(dialects), finish == "length"
     )
     found = _calls_in_source(source, earlier)
-    found = found if made is None else _without_reported_calls(found, content, made)
+    found = found if made is None else _without_succeeded_calls(found, content, made)
     # Removing calls may join the text around them into another call; such a remainder is never returned,
     # because it would be read as a call on the next turn.
     if found.calls and _calls_in_source(replace(source, text=found.content, cut=False), earlier).calls:
@@ -379,7 +379,7 @@ def text_calls(
     return found
 
 
-def _without_reported_calls(found: TextCalls, content: str, made: Made) -> TextCalls:
+def _without_succeeded_calls(found: TextCalls, content: str, made: Made) -> TextCalls:
     """The calls without those that have succeeded before, if the text around them reports them."""
     calls = tuple(call for call in found.calls if not made(call.name, as_tree(parse(call.arguments))))
     if len(calls) == len(found.calls):
