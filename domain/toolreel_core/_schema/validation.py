@@ -87,10 +87,12 @@ def _schema_check(schema: Json) -> _Check | None:
         return None
     checks: list[_Check] = []
     for keyword, rule in schema.items():
+        if _is_annotation(keyword, rule):
+            continue
         check = _rule_check(keyword, rule) or _check_of_parts(keyword, rule, schema)
         if check is None:
             return None
-        checks += [] if check is _fits_always else [check]
+        checks.append(check)
 
     def fits(value: Json) -> bool:
         for check in checks:  # noqa: SIM110 - a generator would cost as many calls again
@@ -101,21 +103,22 @@ def _schema_check(schema: Json) -> _Check | None:
     return fits
 
 
-def _fits_always(_value: Json) -> bool:
-    return True
+def _is_annotation(keyword: str, rule: Json) -> bool:
+    """Whether a keyword rejects nothing, and has a value that it may have."""
+    match keyword:
+        case "$comment" | "description" | "format" | "title":
+            return isinstance(rule, str)
+        case "$schema":
+            return rule == _DRAFT
+        case _:
+            return keyword == "default"
 
 
 def _rule_check(keyword: str, rule: Any) -> _Check | None:  # noqa: ANN401 - JSON of any kind
     """The check of a keyword that holds no schema."""
     sound = False
-    check: _Check = _fits_always
+    check: _Check | None = None
     match keyword:
-        case "$comment" | "description" | "format" | "title":
-            sound = isinstance(rule, str)
-        case "default":
-            sound = True
-        case "$schema":
-            sound = rule == _DRAFT
         case "type":
             kinds = [rule] if isinstance(rule, str) else rule
             sound = _are_names(kinds) and bool(kinds) and _CLASSES.keys() >= {*kinds}

@@ -384,6 +384,13 @@ def test_a_body_in_another_form_than_asked_for_is_read_in_its_own(form: WireForm
     assert (found.reply.content, found.reply.problem) == ("Hi.", None)
 
 
+def test_a_frame_that_a_stream_lost_is_a_warning_of_the_reply() -> None:
+    frames = ["{broken", body_of("Hi.")]
+    body = "".join(f"data: {each if isinstance(each, str) else canonical(each)}\n\n" for each in frames)
+    found = received(body, State.idle(PLAN))
+    assert (found.reply.content, found.reply.warnings[0]) == ("Hi.", "STREAM_FRAME_LOST")
+
+
 SUCCEEDED = 'The call was <tool_call>{"name": "ping", "arguments": {"n": 1}}</tool_call>.\nIt is so.'
 
 

@@ -119,6 +119,7 @@ def nested(levels: int) -> Json:
         {"oneOf": [{"type": "string"}]},
         {"not": {"type": "string"}},
         {"properties": {"a": {"uniqueItems": False}}},
+        {"items": "string"},
         {"x-of-ours": 1},
         {"enum": [[1]]},
         {"const": {"a": 1}},
