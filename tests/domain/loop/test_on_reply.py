@@ -385,7 +385,7 @@ def test_a_body_in_another_form_than_asked_for_is_read_in_its_own(form: WireForm
 
 
 def test_a_frame_that_a_stream_lost_is_a_warning_of_the_reply() -> None:
-    frames = ["{broken", body_of("Hi.")]
+    frames: list[Json] = ["{broken", body_of("Hi.")]
     body = "".join(f"data: {each if isinstance(each, str) else canonical(each)}\n\n" for each in frames)
     found = received(body, State.idle(PLAN))
     assert (found.reply.content, found.reply.warnings[0]) == ("Hi.", "STREAM_FRAME_LOST")
