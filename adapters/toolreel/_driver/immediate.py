@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 _Item = TypeVar("_Item")
 
@@ -57,7 +57,9 @@ def entered(manager: AbstractAsyncContextManager[_Item]) -> Generator[_Item]:
 async def resolved(value: _Item | Awaitable[_Item]) -> _Item:
     """What a sync port has returned, or what an async one has returned to await."""
     # `inspect.isawaitable` asks an abstract class, which takes ten calls for each answer of a port.
-    return await cast("Awaitable[_Item]", value) if hasattr(value, "__await__") else value
+    answer: Any = value
+    item: _Item = await answer if hasattr(answer, "__await__") else answer
+    return item
 
 
 async def pulled(
