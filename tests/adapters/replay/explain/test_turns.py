@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import get_args
+from dataclasses import fields, replace
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -299,6 +299,16 @@ def test_a_key_that_was_not_accepted_is_named_by_its_variable(status: int, hint:
 )
 def test_a_reason_that_the_server_did_not_give_is_left_out(outcome: Outcome, words: str) -> None:
     assert describe_outcome(outcome)[0] == words
+
+
+@pytest.mark.parametrize("kind", get_args(Outcome), ids=lambda kind: kind.name)
+def test_every_outcome_has_its_words(kind: Any) -> None:  # noqa: ANN401 - a class of the union
+    plain = {int: 2, float: 2.0, str: "x", tuple[str, ...]: ("x",)}
+    hints = get_type_hints(kind)
+    given = {each.name: plain.get(hints[each.name]) or get_args(hints[each.name])[0] for each in fields(kind)}
+    words, hint = describe_outcome(kind(**given), THERE)
+    assert words
+    assert "{" not in words + hint
 
 
 def test_every_kind_of_failure_has_a_remedy() -> None:
