@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 _Item = TypeVar("_Item")
 
@@ -23,7 +23,8 @@ def immediately(awaitable: Awaitable[_Item]) -> _Item:
     try:
         next(steps)
     except StopIteration as done:
-        return cast("_Item", done.value)
+        value: _Item = done.value
+        return value
     steps.close()
     raise RuntimeError("a port of a sync run waits for an event loop; write the async version of the call")
 

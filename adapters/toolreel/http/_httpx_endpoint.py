@@ -15,7 +15,7 @@ from contextlib import (
     suppress,
 )
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache, partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, Generic, Self, TypeVar, cast
 
@@ -121,7 +121,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
     _own_transport: Callable[..., Any]
     """Makes the default transport."""
     _trace: Callable[..., object]
-    """What httpcore calls with the steps of a request."""
+    """What httpcore calls with the steps of a request, for an exchange."""
     _scope: Callable[[Exchange], AbstractContextManager[object]]
     """Limits what happens inside to the time of an exchange."""
     _reading: Callable[[Any], AbstractAsyncContextManager[tuple[httpx.Response, AsyncIterator[bytes]]]]
@@ -158,7 +158,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             api_key=api_key,
         )
         self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
-        self._timeout = httpx.Timeout(timeout)
+        self._timeouts = httpx.Timeout(timeout).as_dict()
         self._owns_client = not isinstance(transport, self._client_type)
         client: Any = transport
         if self._owns_client:
@@ -169,6 +169,10 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             client = cast("Any", self._client_type)(transport=over, cookies=no_cookies)
         self._client: _Client = client
         self._target = cache(lambda form: _target(address_in(form, self.address)))
+        # Hooks and auth of a client may add credentials to a request; mostly each has the same.
+        self._secrets_in = lru_cache(maxsize=8)(
+            lambda url, headers: secrets_sent(url, httpx.Headers(headers), self.address.credentials)
+        )
         self._target("chat_completions")  # what is wrong with it is told now
         if shown_url(self.address.url) != self.address.url:
             logging.getLogger("httpx").addFilter(_SHOWN_URLS)
@@ -180,10 +184,11 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         return self._sent_by(self._client.build_request("POST", url, headers=headers))
 
     def _sent_by(self, request: httpx.Request) -> dict[str, str]:
-        return secrets_sent(str(request.url), request.headers, self.address.credentials)
+        headers = tuple(pair for pair in request.headers.raw if pair[0] != b"Content-Length")
+        return self._secrets_in(str(request.url), headers)
 
     def _incoming(self, exchange: Exchange, effect: SendRequest, response: httpx.Response) -> Incoming:
-        """What reads a response; hooks and auth of a client may have added credentials to its request."""
+        """What reads a response, without what its request has sent."""
         secrets = searched_for(self._sent_by(response.request))
         return Incoming(self._intake, exchange, effect, response.status_code, headers_of(response), secrets)
 
@@ -200,9 +205,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         body = b"".join(request.pieces())
         # No timeout is longer than what is left, and in a stream, none for reading than that for a stall.
         left = exchange.left
-        limits = {
-            name: left if each is None else min(left, each) for name, each in self._timeout.as_dict().items()
-        }
+        limits = {name: left if each is None else min(left, each) for name, each in self._timeouts.items()}
         if request.streamed:
             limits["read"] = min(limits["read"], self._intake.stall_timeout)
         built = self._client.build_request(
@@ -210,8 +213,11 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             url,
             headers=headers,
             content=body,
-            timeout=httpx.Timeout(**limits),
-            extensions={"trace": type(self)._trace, CREDENTIALS: self.address.credentials},
+            extensions={
+                "timeout": limits,
+                "trace": partial(type(self)._trace, exchange),
+                CREDENTIALS: self.address.credentials,
+            },
         )
         built.stream = _Body(body)
         return built

@@ -7,9 +7,8 @@ import os
 import ssl
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
-from contextlib import contextmanager
-from functools import cache, cached_property
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from threading import Lock, Semaphore
 from typing import Any, Final, Generic, TypeAlias, TypedDict, TypeVar
@@ -45,6 +44,7 @@ _HUNG_UP: Final = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
 """What a connection raises that the server has closed."""
 
 _Transport = TypeVar("_Transport")
+_Item = TypeVar("_Item")
 
 
 _AnyTransport: TypeAlias = "httpx.BaseTransport | httpx.AsyncBaseTransport"
@@ -381,28 +381,26 @@ _WRITTEN: Final = 65_536
 # each would be a twentieth of an exchange.
 
 
-def trace(event: str, details: dict[str, Any]) -> None:
-    """The callback of httpcore for a sync request."""
+def trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
+    """The callback of httpcore for a sync request of this exchange."""
     if event in _OPENED:
         _bind(details["return_value"], sync=True)
     elif event in _FOLLOWED:
-        _follow(event)
+        _follow(exchange, event)
 
 
-async def async_trace(event: str, details: dict[str, Any]) -> None:
-    """The callback of httpcore for an async request."""
+async def async_trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
+    """The callback of httpcore for an async request of this exchange."""
     if event in _OPENED:
         stream = details["return_value"]
         # A task that reads from an HTTP/2 connection reads for all others too; they would share its failure.
         if not _is_http2(stream):
             _bind(stream, sync=False)
     elif event in _FOLLOWED:
-        _follow(event)
+        _follow(exchange, event)
 
 
-def _follow(event: str) -> None:
-    if (exchange := current()) is None:
-        return
+def _follow(exchange: Exchange, event: str) -> None:
     if event in _CONNECTS:
         exchange.connect()
     elif event == _HEAD_SENT:
@@ -416,17 +414,23 @@ def _is_http2(stream: httpcore.NetworkStream | httpcore.AsyncNetworkStream) -> b
     return tls is not None and tls.selected_alpn_protocol() == "h2"
 
 
-@contextmanager
-def _in_time(exchange: Exchange, timeout: type[httpcore.TimeoutException]) -> Generator[None]:
-    """Raise this timeout with the deadline as the reason, before or after, if the exchange is over."""
+async def _in_time(
+    exchange: Exchange,
+    attempt: Callable[[float], _Item | Awaitable[_Item]],
+    timeout: float | None,
+    failure: type[httpcore.TimeoutException],
+) -> _Item:
+    """What an attempt returns, which gets its timeout in seconds.
+
+    If the exchange is over, before or after, the failure has its deadline as the reason.
+    """
     try:
         if not exchange.over:
-            yield
-            return
-    except timeout:
+            return await resolved(attempt(exchange.within(timeout)))
+    except failure:
         if not exchange.over:
             raise
-    raise timeout(exchange.message) from None
+    raise failure(exchange.message) from None
 
 
 def _bind(stream: Any, *, sync: bool) -> None:  # noqa: ANN401 - a network stream of httpcore, of either kind
@@ -436,8 +440,7 @@ def _bind(stream: Any, *, sync: bool) -> None:  # noqa: ANN401 - a network strea
     async def bounded_read(max_bytes: int, timeout: float | None = None) -> bytes:
         if (exchange := current()) is None:
             return bytes(await resolved(read(max_bytes, timeout)))
-        with _in_time(exchange, httpcore.ReadTimeout):
-            data: bytes = await resolved(read(max_bytes, exchange.within(timeout)))
+        data: bytes = await _in_time(exchange, partial(read, max_bytes), timeout, httpcore.ReadTimeout)
         if counts and (why := exchange.excess(len(data))):
             raise httpcore.RemoteProtocolError(why)
         return data
@@ -448,9 +451,8 @@ def _bind(stream: Any, *, sync: bool) -> None:  # noqa: ANN401 - a network strea
             return
         # An async timeout is for all of the buffer.
         for start in range(0, len(buffer), _WRITTEN if sync else max(1, len(buffer))):
-            with _in_time(exchange, httpcore.WriteTimeout):
-                piece = buffer[start : start + _WRITTEN] if sync else buffer
-                await resolved(write(piece, exchange.within(timeout)))
+            piece = buffer[start : start + _WRITTEN] if sync else buffer
+            await _in_time(exchange, partial(write, piece), timeout, httpcore.WriteTimeout)
 
     # On this one stream: httpx has no setting for the network backend, which could wrap it.
     if sync:
