@@ -4,8 +4,8 @@ We generate schemas ourselves even if pydantic is installed, and use pydantic an
 models, structs and validators. So the fingerprint of a tool does not depend on which packages are installed.
 ``annotated_types`` and pydantic's ``Field`` are recognized by their attributes, so neither is a dependency.
 
-Arguments are validated against the schema before they are read. So readers look at types no closer than
-a union needs to choose, and reject what a schema cannot say.
+Values are validated against the schema before they are read. So readers only convert, and reject what a
+schema cannot say.
 """
 
 from __future__ import annotations
@@ -13,8 +13,6 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import inspect
-import operator
-import re
 import sys
 import types
 from collections import abc
@@ -24,7 +22,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
 from importlib import import_module
-from itertools import chain
+from itertools import product
 from pathlib import Path, PurePath
 from types import NoneType
 from typing import (
@@ -32,7 +30,6 @@ from typing import (
     Any,
     Final,
     ForwardRef,
-    Generic,
     Literal,
     NotRequired,
     Required,
@@ -50,6 +47,7 @@ from toolreel.tools._values import plain
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._lazy_pattern import lazy_pattern
+from toolreel_core._schema import broken_places, changed_within
 
 _MAX_DISPLAY: Final = 60
 
@@ -95,39 +93,16 @@ class JsonType:
             raise InvalidValue(error.reason, (step, *error.path)) from None
 
 
-def _scalar(schema: Mapping[str, Json], convert: Callable[[Any], object], expected: str) -> JsonType:
+def _converted(convert: Callable[[Any], object], expected: str, *kinds: str, **schema: Json) -> JsonType:
+    """A type whose JSON value is converted; what cannot be is an error that says what was expected."""
+
     def read(value: Json) -> object:
         try:
             return convert(value)
-        except (TypeError, ValueError, AttributeError, ArithmeticError):
+        except (ValueError, ArithmeticError):
             raise InvalidValue.of(value, expected) from None
 
-    return JsonType(schema, read)
-
-
-def _text(form: str, parse: Callable[[str], object], example: str) -> JsonType:
-    return _scalar({"type": "string", "format": form}, parse, example)
-
-
-def _only(*kinds: type) -> Callable[[Any], Any]:
-    """A conversion that accepts these types unchanged; a bool is not a number."""
-
-    def convert(value: object) -> object:
-        if type(value) not in kinds:
-            raise TypeError
-        return value
-
-    return convert
-
-
-def _integer(value: object) -> int:
-    if isinstance(value, float) and value.is_integer():
-        return int(value)  # JSON Schema counts 3.0 as an integer
-    return cast("int", _only(int)(value))
-
-
-def _float(value: object) -> float:
-    return float(_only(int, float)(value))
+    return JsonType({"type": kinds[0] if len(kinds) == 1 else [*kinds], **schema}, read)
 
 
 def _decimal(value: object) -> Decimal:
@@ -137,25 +112,31 @@ def _decimal(value: object) -> Decimal:
     return number
 
 
-_ANYTHING: Final = JsonType({}, lambda value: value)
-_NULL: Final = _scalar({"type": "null"}, _only(NoneType), "null")
-_PATH: Final = _text("path", Path, 'a path such as "notes/a.txt"')
+def _same(value: Json) -> Json:
+    return value
+
+
+_ANYTHING: Final = JsonType({}, _same)
+_NULL: Final = JsonType({"type": "null"}, _same)
+_PATH: Final = _converted(Path, "a path", "string", format="path")
 _SCALARS: Final[Mapping[object, JsonType]] = {
-    str: _scalar({"type": "string"}, _only(str), "a text"),
-    int: _scalar({"type": "integer"}, _integer, "an integer"),
-    float: _scalar({"type": "number"}, _float, "a number below 1.8e308"),
-    bool: _scalar({"type": "boolean"}, _only(bool), "true or false"),
+    str: JsonType({"type": "string"}, _same),
+    int: _converted(int, "an integer", "integer"),  # 3.0 is one to JSON Schema, and keys are texts
+    float: _converted(float, "a number below 1.8e308", "number"),
+    bool: JsonType({"type": "boolean"}, _same),
     None: _NULL,
     NoneType: _NULL,
     Any: _ANYTHING,
     object: _ANYTHING,
-    datetime: _text("date-time", datetime.fromisoformat, 'a date and time such as "2026-11-22T09:30:00Z"'),
-    date: _text("date", date.fromisoformat, 'a date such as "2026-11-22"'),
-    time: _text("time", time.fromisoformat, 'a time such as "09:30:00"'),
-    UUID: _text("uuid", UUID, 'a UUID such as "c7f9d3a2-5b1e-4c6d-8e2f-0a1b2c3d4e5f"'),
+    datetime: _converted(
+        datetime.fromisoformat, 'a date and time such as "2026-11-22T09:30:00Z"', "string", format="date-time"
+    ),
+    date: _converted(date.fromisoformat, 'a date such as "2026-11-22"', "string", format="date"),
+    time: _converted(time.fromisoformat, 'a time such as "09:30:00"', "string", format="time"),
+    UUID: _converted(UUID, 'a UUID such as "c7f9d3a2-5b1e-4c6d-8e2f-0a1b2c3d4e5f"', "string", format="uuid"),
     Path: _PATH,
     PurePath: _PATH,
-    Decimal: _scalar({"type": ["number", "string"]}, _decimal, 'a decimal number such as "12.50"'),
+    Decimal: _converted(_decimal, 'a decimal number such as "12.50"', "number", "string"),
 }
 _ARRAYS: Final[Mapping[object, Callable[[list[object]], object]]] = {
     list: list,
@@ -203,7 +184,7 @@ class Types:
         if isinstance(hint, Hashable) and hint in _SCALARS:
             return _SCALARS[hint]
         if origin in {Union, types.UnionType}:
-            return _union([self.of(choice, place) for choice in arguments])
+            return self._union_type([self.of(choice, place) for choice in arguments])
         if origin is Literal:
             return _one_of({choice: choice for choice in arguments}, place)
         if origin in _ARRAYS:
@@ -215,16 +196,13 @@ class Types:
         return self._named_type(hint, origin, place)
 
     def _named_type(self, hint: Any, origin: Any, place: str) -> JsonType:  # noqa: ANN401
-        if _needs_pydantic(origin):
-            return self._pydantic_type(hint, place)
-        if isinstance(origin, type) and hasattr(origin, "__struct_config__"):
-            return self._msgspec_type(hint, place)
+        if _needs_pydantic(origin) or hasattr(origin, "__struct_config__"):
+            return self._library_type(hint, place)
         if is_record(origin):
             return self._define_once(hint, place, lambda: self._record_type(hint, origin, place))
         if isinstance(hint, TypeVar):  # of a generic type without arguments
-            known = hint.__constraints__ or (hint.__bound__,)
-            kinds = [self.of(Any if each is None else each, place) for each in known]
-            return _union(kinds) if len(kinds) > 1 else kinds[0]
+            known = hint.__constraints__ or (hint.__bound__ or Any,)
+            return self.of(Union[known], place)  # noqa: UP007 - of any number
         if hasattr(hint, "__supertype__"):  # a NewType
             return self.of(hint.__supertype__, place)
         if hasattr(origin, "__value__"):  # `type X = …`
@@ -266,7 +244,7 @@ class Types:
 
     def _annotated_type(self, hint: Any, inner: Any, extras: Sequence[object], place: str) -> JsonType:  # noqa: ANN401
         if any(_needs_pydantic(extra) for extra in extras):
-            kind = self._pydantic_type(hint, place)
+            kind = self._library_type(hint, place)
         else:
             kind = _constrained(self.of(inner, place), extras, place)
         for extra in extras:
@@ -276,48 +254,54 @@ class Types:
                 return JsonType({**kind.schema, "description": text}, kind.read)
         return kind
 
-    def _pydantic_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
-        """A type that pydantic makes a schema of."""
-        pydantic = import_module("pydantic")
+    def _library_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
+        """A type that pydantic or msgspec makes a schema of."""
         try:
-            adapter = pydantic.TypeAdapter(hint)
-            tree = adapter.json_schema()
+            decode: Callable[[bytes], object]
+            if hasattr(get_origin(hint) or hint, "__struct_config__"):
+                json = import_module("msgspec").json
+                tree, decode = json.schema(hint), json.Decoder(hint).decode
+            else:
+                adapter = import_module("pydantic").TypeAdapter(hint)
+                tree, decode = adapter.json_schema(), adapter.validate_json
         except Exception as error:  # noqa: BLE001 - pydantic raises many classes, all mean that there is no schema
             why, _, _ = str(error).partition("\n")
-            raise ConfigError(f"{place}: pydantic makes no schema of {hint!r}: {why}") from None
-        # Where an alias is a path, pydantic's schema has the name of the field, which it reads since 2.11.
-        knows_names = "by_name" in inspect.signature(adapter.validate_json).parameters
-        named = {"by_alias": True, "by_name": True} if knows_names else {}
+            raise ConfigError(f"{place}: no schema can be made of {hint!r}: {why}") from None
 
         def read(value: Json) -> object:
             try:
-                return adapter.validate_json(canonical(value), **named)
-            except pydantic.ValidationError as error:
-                first, *_ = error.errors(include_url=False, include_context=False)
+                return decode(canonical(value).encode())
+            except ValueError as error:
+                if not hasattr(error, "errors"):
+                    raise InvalidValue(str(error)) from None
+                first, *_ = error.errors(include_url=False, include_context=False)  # of pydantic
                 raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None
 
-        return self._made_elsewhere(tree, read, place)
+        schema = _without_titles(tree)
+        self._share(schema.pop("$defs", {}), place)
+        return JsonType(schema, read)
 
-    def _msgspec_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
-        """A type that msgspec makes a schema of."""
-        msgspec = import_module("msgspec")
-        try:
-            tree = msgspec.json.schema(hint)
-        except TypeError as error:
-            raise ConfigError(f"{place}: msgspec makes no schema of {hint!r}: {error}") from None
-
+    def _union_type(self, choices: Sequence[JsonType]) -> JsonType:
         def read(value: Json) -> object:
-            try:
-                return msgspec.json.decode(canonical(value).encode(), type=hint)
-            except msgspec.ValidationError as error:
-                raise InvalidValue(str(error)) from None
+            complaint = InvalidValue.of(value, "another type")
+            results = list[object]()
+            for choice in choices:
+                shared = {"$defs": self.shared} if self.shared else {}
+                if broken_places(canonical({**choice.schema, **shared}), value):
+                    continue
+                try:
+                    results.append(choice.read(value))
+                except InvalidValue as error:
+                    complaint = error
+            if not results:
+                raise complaint
+            # A value that needs no conversion wins, so that "7" for `int | str` stays text.
+            return next((result for result in results if type(result) is type(value)), results[0])
 
-        return self._made_elsewhere(tree, read, place)
-
-    def _made_elsewhere(self, tree: Any, read: Callable[[Json], object], place: str) -> JsonType:  # noqa: ANN401
-        tree = _without_titles(tree)
-        self._share(tree.pop("$defs", {}), place)
-        return JsonType(tree, read)
+        schemas = [choice.schema for choice in choices]
+        if all(set(schema) == {"type"} and isinstance(schema["type"], str) for schema in schemas):
+            return JsonType({"type": [schema["type"] for schema in schemas]}, read)
+        return JsonType({"anyOf": schemas}, read)
 
     def _array_type(self, origin: object, arguments: Sequence[Any], place: str) -> JsonType:
         build = _ARRAYS[origin]
@@ -330,12 +314,8 @@ class Types:
         elif items:
             schema["items"] = items[0].schema
 
-        def read(value: Json) -> object:
-            if not isinstance(value, list | tuple):
-                raise InvalidValue.of(value, "an array")
+        def read(value: Any) -> object:  # noqa: ANN401 - an array
             kinds = items if is_fixed else [*(items or [_ANYTHING])] * len(value)
-            if len(kinds) != len(value):
-                raise InvalidValue.of(value, f"an array of {len(kinds)}")
             return build([kinds[at].read_at(at, item) for at, item in enumerate(value)])
 
         return JsonType(schema, read)
@@ -346,12 +326,8 @@ class Types:
         if arguments:
             key, item = self.of(arguments[0], f"{place}, the keys"), self.of(arguments[1], place)
             schema["additionalProperties"] = item.schema
-        if arguments[:1] == (int,):  # JSON always writes keys as strings
-            key = _scalar({}, int, 'a whole number as the key, such as "7"')
 
-        def read(value: Json) -> object:
-            if not isinstance(value, Mapping):
-                raise InvalidValue.of(value, "an object")
+        def read(value: Any) -> object:  # noqa: ANN401 - an object
             return {key.read_at(name, name): item.read_at(name, each) for name, each in value.items()}
 
         return JsonType(schema, read)
@@ -370,14 +346,7 @@ class Types:
         required: list[Json] = [name for name, _, is_required, _ in fields if is_required]
         build = cast("Callable[..., object]", dict if _is_typed_dict(kind) else kind)
 
-        def read(value: Json) -> object:
-            if not isinstance(value, Mapping):
-                raise InvalidValue.of(value, "an object")
-            for name in required:
-                if name not in value:
-                    raise InvalidValue.of(value, f"an object with {name!r}")
-            if over := [name for name in value if name not in parts]:
-                raise InvalidValue.of(value, f"an object without {over[0]!r}")
+        def read(value: Any) -> object:  # noqa: ANN401 - an object
             try:
                 return build(**{name: parts[name].read_at(name, item) for name, item in value.items()})
             except (TypeError, ValueError) as error:
@@ -391,25 +360,16 @@ def _needs_pydantic(hint: object) -> bool:
     return any(hasattr(hint, mark) for mark in _PYDANTIC)
 
 
-def _without_titles(tree: Any, *, names: bool = False) -> Any:  # noqa: ANN401 - a tree of JSON
+def _without_titles(schema: Any) -> Any:  # noqa: ANN401 - a schema
     """The schema without the titles that pydantic generates from names: they cost tokens and add nothing.
 
     Choices get their types, as those of our own schemas have.
-
-    :param names: whether the keys of this object are names, so that "title" is an ordinary name
     """
-    if isinstance(tree, list):
-        return [_without_titles(item) for item in tree]
-    if not isinstance(tree, dict):
-        return tree
-    changed = {
-        key: _without_titles(value, names=not names and key in {"properties", "$defs"})
-        if key not in {"default", "const", "enum", "examples"} or names
-        else value
-        for key, value in tree.items()
-        if names or key != "title" or not isinstance(value, str)
-    }
-    return changed if names else _with_type(changed)
+    if not isinstance(schema, Mapping):
+        return schema
+    tree = changed_within(schema, _without_titles)
+    tree.pop("title", None)
+    return _with_type(tree)
 
 
 _NAMES_OF_TYPES: Final[Mapping[type, str]] = {
@@ -445,78 +405,36 @@ def _one_of(choices: Mapping[object, object], place: str) -> JsonType:
     return JsonType(_with_type({"enum": written}), read)
 
 
-def _union(choices: Sequence[JsonType]) -> JsonType:
-    def read(value: Json) -> object:
-        found, complaints = list[object](), list[InvalidValue]()
-        for choice in choices:
-            try:
-                found.append(choice.read(value))
-            except InvalidValue as error:
-                complaints.append(error)
-        if not found:
-            raise max(complaints, key=lambda error: len(error.path))
-        # A value that needs no conversion wins, so that "7" for `int | str` stays text.
-        return next((result for result in found if type(result) is type(value)), found[0])
-
-    schemas = [choice.schema for choice in choices]
-    if all(set(schema) == {"type"} and isinstance(schema["type"], str) for schema in schemas):
-        return JsonType({"type": [schema["type"] for schema in schemas]}, read)
-    return JsonType({"anyOf": schemas}, read)
-
-
-_SIZES: Final = {"string": "Length", "array": "Items", "object": "Properties"}
-_CONSTRAINTS: Final[Mapping[str, tuple[str, str, Callable[[Any, Any], object]]]] = {
-    "gt": ("exclusiveMinimum", "more than {}", operator.gt),
-    "ge": ("minimum", "at least {}", operator.ge),
-    "lt": ("exclusiveMaximum", "less than {}", operator.lt),
-    "le": ("maximum", "at most {}", operator.le),
-    "multiple_of": ("multipleOf", "a multiple of {}", lambda value, step: value % step == 0),
-    "min_length": ("min", "at least {} of them", lambda value, least: len(value) >= least),
-    "max_length": ("max", "at most {} of them", lambda value, most: len(value) <= most),
-    "pattern": ("pattern", "a match of {}", lambda value, pattern: re.search(pattern, value)),
+_CONSTRAINTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "gt": {"number": "exclusiveMinimum"},
+    "ge": {"number": "minimum"},
+    "lt": {"number": "exclusiveMaximum"},
+    "le": {"number": "maximum"},
+    "multiple_of": {"number": "multipleOf"},
+    "min_length": {"string": "minLength", "array": "minItems", "object": "minProperties"},
+    "max_length": {"string": "maxLength", "array": "maxItems", "object": "maxProperties"},
+    "pattern": {"string": "pattern"},
+    "func": {},
 }
-"""By the attribute of a constraint: its keyword (of a size, its begin), words for an error, and the check."""
+"""By the attribute of a constraint, its keyword for each JSON type; a function has none."""
 
 
 def _constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonType:
-    """The type with the constraints of ``Annotated``; unknown metadata is ignored.
+    """The type with the constraints of ``Annotated``; other metadata is ignored.
 
-    :raises ConfigError: if a constraint is invalid
+    :raises ConfigError: if a schema cannot say a constraint
     """
-    schema, kinds = dict(kind.schema), _json_types(kind.schema)
-    checks = list[tuple[Callable[[Any, Any], object], Any, str]]()
+    schema, kinds = dict(kind.schema), _json_types(kind.schema) - {"null"}
     # A Field of pydantic has several constraints.
-    for extra in chain.from_iterable(
-        cast("Any", each).metadata if _is_field(each) else [each] for each in extras
-    ):
-        for name, (keyword, words, holds) in _CONSTRAINTS.items():
-            bound = getattr(extra, name, None)
-            if bound is None or callable(bound) or (name == "min_length" and not bound):
-                continue
-            if name == "pattern":
-                try:
-                    re.compile(bound)
-                except (re.error, TypeError) as error:
-                    raise ConfigError(f"{place}: the pattern {bound!r} cannot be used: {error}") from None
-            if name in {"min_length", "max_length"}:
-                schema |= {keyword + size: bound for each, size in _SIZES.items() if each in kinds}
-            elif (
-                isinstance(bound, int | float | str)
-                and ("string" if name == "pattern" else "number") in kinds
-            ):
-                schema[keyword] = bound  # a bound on a date or a decimal is only checked
-            checks.append((holds, bound, words.format(bound)))
-        if callable(accepts := getattr(extra, "func", None)) and type(extra).__name__ == "Predicate":
-            checks.append((lambda value, accepted: accepted(value), accepts, f"what {accepts!r} accepts"))
-
-    def read(value: Json) -> object:
-        result = kind.read(value)
-        for holds, bound, words in checks if result is not None else ():
-            if not holds(result, bound):
-                raise InvalidValue.of(value, words)
-        return result
-
-    return JsonType(schema, read)
+    each = [one for extra in extras for one in (cast("Any", extra).metadata if _is_field(extra) else [extra])]
+    for extra, (name, keywords) in product(each, _CONSTRAINTS.items()):
+        bound = getattr(extra, name, None)
+        if bound is None or (name == "min_length" and not bound):
+            continue
+        if not kinds or not keywords.keys() >= kinds or not isinstance(bound, int | float | str):
+            raise ConfigError(f"{place}: a schema cannot say {extra!r} here; check it inside the function")
+        schema |= {keywords[json_type]: bound for json_type in kinds}
+    return JsonType(schema, kind.read)
 
 
 def _is_field(value: Any) -> bool:  # noqa: ANN401
@@ -527,10 +445,10 @@ def _is_field(value: Any) -> bool:  # noqa: ANN401
 def _json_types(schema: Mapping[str, Json]) -> set[str]:
     """The JSON types in a schema's ``type`` and ``anyOf``; an integer counts as a number."""
     types = schema.get("type", [])
-    kinds = {types} if isinstance(types, str) else {str(kind) for kind in cast("list[Json]", types)}
+    kinds = {types} if isinstance(types, str) else {*cast("list[str]", types)}
     for choice in cast("Sequence[Mapping[str, Json]]", schema.get("anyOf", ())):
         kinds |= _json_types(choice)
-    return kinds | {"number" for kind in kinds if kind == "integer"}
+    return {"number" if kind == "integer" else kind for kind in kinds}
 
 
 def hints_of(annotated: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
@@ -564,21 +482,12 @@ def _bound_hints(hint: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
     Each class of the hierarchy binds its own variables: the same one may mean something else in a base.
     """
     kind = get_origin(hint) or hint
-    bound = {kind: _variables_of(kind, get_args(hint))}
-    classes = [kind]
-    for at in classes:
-        for base in getattr(at, "__orig_bases__", ()):
-            if (origin := get_origin(base)) is not None and origin is not Generic and origin not in bound:
-                arguments = [_substituted(each, bound[at]) for each in get_args(base)]
-                bound[origin] = _variables_of(origin, arguments)
-                classes.append(origin)
-    # The bases of a TypedDict are not in its hierarchy, so that all its variables are taken together.
-    merged = {variable: found for each in reversed(bound.values()) for variable, found in each.items()}
-    hints = {}
-    for name, found in hints_of(kind, place).items():
-        owner = next((each for each in kind.__mro__ if name in vars(each).get("__annotations__", {})), kind)
-        hints[name] = _substituted(found, merged if _is_typed_dict(kind) else bound.get(owner, {}))
-    return hints
+    variables, hints = _variables_of(kind, get_args(hint)), {**hints_of(kind, place)}
+    for base in getattr(kind, "__orig_bases__", ()):
+        if is_record(origin := get_origin(base)):
+            inherited, bound = hints_of(origin, place), _bound_hints(_substituted(base, variables), place)
+            hints |= {name: bound[name] for name in inherited if hints[name] == inherited[name]}
+    return {name: _substituted(found, variables) for name, found in hints.items()}
 
 
 def _variables_of(kind: Any, arguments: Sequence[Any]) -> Mapping[Any, Any]:  # noqa: ANN401

@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar, assert_never, cast
 from urllib.parse import urlsplit
@@ -31,9 +31,9 @@ from urllib.parse import urlsplit
 from toolreel._internal import McpConfigError, read_file
 from toolreel._secrets import known_secrets, secrets_sent, shown_url
 from toolreel.tools import InvalidValue, Types
-from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, either, read
+from toolreel_core._jsontext import Json, canonical, either, read
+from toolreel_core._schema import violations
 
 _NUMBERS: Final = {"deadline_ms": 1, "start_ms": 1, "max_restarts": 0, "max_message_bytes": 1024}
 """Integer settings, and the minimum of each."""
@@ -162,11 +162,13 @@ def mcp_servers(tree: Json, environment: Mapping[str, str]) -> tuple[McpServer, 
 
 
 def _read_as(kind: type[_Kind], tree: Json, at: str) -> _Kind:
+    expected = Types().of(kind, at)
+    for pointer, what, got in violations(canonical(expected.schema), canonical(tree)):
+        raise McpConfigError(f"{at}{pointer.replace('/', '.')}: expected {what}, got {got}")
     try:
-        return cast("_Kind", Types().of(kind, at).read(tree))
+        return cast("_Kind", expected.read(tree))
     except InvalidValue as error:
-        place = ".".join([at, *map(str, error.path)])
-        raise McpConfigError(f"{place}: {error.reason}") from None
+        raise McpConfigError(f"{at}: {error.reason}") from None
 
 
 def _read_server(name: str, entry: Mapping[str, Json], environment: Mapping[str, str]) -> McpServer:
@@ -174,10 +176,6 @@ def _read_server(name: str, entry: Mapping[str, Json], environment: Mapping[str,
     if not name.strip():
         raise McpConfigError("mcpServers: a server needs a name that is not empty")
     ours = _read_as(dict[str, Any], entry.get("toolreel", {}), f"{at}.toolreel")
-    known = [each.name for each in fields(ServerSettings)]
-    for key in ours:
-        if key not in known:
-            raise McpConfigError(f"{at}.toolreel: {unknown_name('setting', key, known)}")
     settings = _read_as(ServerSettings, ours, f"{at}.toolreel")
     transport = entry.get("type", entry.get("transport", "http" if "url" in entry else "stdio"))
     if transport != "stdio" and transport not in _HTTP:

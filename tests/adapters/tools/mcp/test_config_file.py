@@ -74,11 +74,11 @@ def test_what_is_meant_for_other_clients_is_passed_over() -> None:
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
-        (3, "mcpServers.s: expected an object, got 3"),
+        (3, "mcpServers.s: expected object, got 3"),
         ({}, "mcpServers.s.command: expected a text, it is missing"),
-        ({"command": "x", "args": "a b"}, 'mcpServers.s.args: expected an array, got "a b"'),
-        ({"command": "x", "args": ["a", 3]}, "mcpServers.s.args.1: expected a text, got 3"),
-        ({"command": "x", "env": {"A": 3}}, "mcpServers.s.env.A: expected a text, got 3"),
+        ({"command": "x", "args": "a b"}, 'mcpServers.s.args: expected array, got "a b"'),
+        ({"command": "x", "args": ["a", 3]}, "mcpServers.s.args.1: expected string, got 3"),
+        ({"command": "x", "env": {"A": 3}}, "mcpServers.s.env.A: expected string, got 3"),
         (
             {"command": "x", "env": {"A": "${NOT_SET}"}},
             "mcpServers.s.env.A: the variable NOT_SET is not set; set it, or write ${NOT_SET:-default}",
@@ -91,15 +91,17 @@ def test_what_is_meant_for_other_clients_is_passed_over() -> None:
         ),
         (
             {"command": "x", "toolreel": {"alow": []}},
-            "mcpServers.s.toolreel: there is no setting 'alow'; did you mean 'allow'?",
+            "mcpServers.s.toolreel: expected only 'allow', 'deny', 'read_only', 'needs_approval', "
+            "'trust_hints', 'deadline_ms', 'start_ms', 'max_restarts', 'max_message_bytes', got "
+            '{"alow":[]}',
         ),
         (
             {"command": "x", "toolreel": {"allow": "a"}},
-            'mcpServers.s.toolreel.allow: expected an array, got "a"',
+            'mcpServers.s.toolreel.allow: expected array, got "a"',
         ),
         (
             {"command": "x", "toolreel": {"trust_hints": "yes"}},
-            'mcpServers.s.toolreel.trust_hints: expected true or false, got "yes"',
+            'mcpServers.s.toolreel.trust_hints: expected boolean, got "yes"',
         ),
         (
             {"command": "x", "toolreel": {"deadline_ms": 0}},
@@ -125,7 +127,7 @@ def test_a_file_is_read_and_named_where_it_cannot_be(tmp_path: Path) -> None:
     assert "a" in complaint(McpConfigError, lambda: read_mcp_servers(path))
     path.write_text('{"servers": {}}')
     assert complaint(McpConfigError, lambda: read_mcp_servers(path)) == (
-        f"{path}: mcpServers: expected an object, got null"
+        f"{path}: mcpServers: expected object, got null"
     )
     path.write_bytes(b"\xff")
     assert complaint(McpConfigError, lambda: read_mcp_servers(path)).endswith(

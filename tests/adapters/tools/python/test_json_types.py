@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, TypedDict
 from uuid import UUID
@@ -15,7 +16,6 @@ import typing_extensions
 from pydantic import (
     AfterValidator,
     AliasChoices,
-    AliasPath,
     BaseModel,
     EmailStr,
     Field,
@@ -80,15 +80,13 @@ class Room(BaseModel):
     next_to: list[Room] = []
 
 
+class Sent(BaseModel):
+    by_name: int = Field(validation_alias="named")
+    by_choice: int = Field(validation_alias=AliasChoices("one", "two"))
+
+
 class Shelf(BaseModel):
     label: str
-
-
-class Sent(BaseModel):
-    by_path: int = Field(validation_alias=AliasPath("data", "n"))
-    by_place: int = Field(validation_alias=AliasPath("items", 0))
-    by_name: int = Field(validation_alias="named")
-    by_choice: int = Field(validation_alias=AliasChoices("one", AliasPath("data", "other")))
 
 
 @pydantic_dataclass
@@ -118,11 +116,11 @@ def kind_of(hint: object) -> JsonType:
         (Place, {"day": "2026-11-22", "colour": "red"}, {"day": DAY, "colour": Colour.RED}),
         (Folder, {"name": "a", "inside": [{"name": "b"}]}, Folder("a", [Folder("b")])),
         (Box, {"size": 3}, Box(3)),
-        (  # the keys of its schema
+        (
             list[Sent],
-            [{"by_path": 1, "by_place": 2, "named": 3, "one": 4}],
-            [Sent.model_construct(by_path=1, by_place=2, by_name=3, by_choice=4)],
-        ),
+            [{"named": 3, "one": 4}],
+            [Sent.model_construct(by_name=3, by_choice=4)],
+        ),  # the keys of its schema
         (list[Shelf | None], [{"label": "a"}, None], [Shelf(label="a"), None]),
         (PositiveInt, 3, 3),
         (Annotated[str, AfterValidator(str.upper)], "a", "A"),
@@ -186,29 +184,16 @@ def test_the_parts_of_a_dataclass_are_told_with_words_and_defaults() -> None:
 @pytest.mark.parametrize(
     ("hint", "value", "told"),
     [
-        (int, "3", 'expected an integer, got "3"'),
-        (float, "3", 'expected a number below 1.8e308, got "3"'),
         (float, 10**400, "expected a number below 1.8e308, got 1000000000000000000000"),
         (date, "tomorrow", 'expected a date such as "2026-11-22", got "tomorrow"'),
         (Decimal, "NaN", 'expected a decimal number such as "12.50", got "NaN"'),
         (Colour, "green", 'expected one of "red", "blue", got "green"'),
         (Literal[1], True, "expected one of 1, got true"),
         (list[int], [1, "b"], '/1: expected an integer, got "b"'),
-        (tuple[int, int], [1], "expected an array of 2, got [1]"),
-        (dict[str, list[int]], {"a": [None]}, "/a/0: expected an integer, got null"),
-        (dict[int, int], {"a": 1}, '/a: expected a whole number as the key, such as "7", got "a"'),
-        (Point, {}, "expected an object with 'x', got {}"),
-        (Point, {"x": 1, "z": 1}, 'expected an object without \'z\', got {"x":1,"z":1}'),
+        (dict[int, int], {"a": 1}, '/a: expected an integer, got "a"'),
         (Point, {"x": -1}, "x is to the right of 0"),
         (date | None, "x", 'expected a date such as "2026-11-22", got "x"'),
-        (Point | None, {"x": "a"}, '/x: expected an integer, got "a"'),
         (Box, {"size": "a"}, "/size: Input should be a valid integer, unable to parse string as an integer"),
-        (Annotated[int, at.Gt(3)], 3, "expected more than 3, got 3"),
-        (Annotated[date, at.Le(DAY)], "2026-11-23", 'expected at most 2026-11-22, got "2026-11-23"'),
-        (Annotated[list[int], at.MinLen(2)], [1], "expected at least 2 of them, got [1]"),
-        (Annotated[str, Field(pattern="^a")], "b", 'expected a match of ^a, got "b"'),
-        (Annotated[Decimal, at.MultipleOf(5)], "7", 'expected a multiple of 5, got "7"'),
-        (Annotated[str, at.Predicate(str.isupper)], "a", f'expected what {str.isupper!r} accepts, got "a"'),
     ],
 )
 def test_what_does_not_read_is_told_with_its_place(hint: object, value: Json, told: str) -> None:
@@ -230,7 +215,6 @@ def test_what_does_not_read_is_told_with_its_place(hint: object, value: Json, to
             {"type": "object", "additionalProperties": {}, "minProperties": 1},
         ),
         (Annotated[int | None, at.Ge(1)], {"type": ["integer", "null"], "minimum": 1}),
-        (Annotated[date, at.Ge(DAY)], {"type": "string", "format": "date"}),
         (
             Annotated[str, Field(pattern="^a", description="Begins with a.")],
             {"type": "string", "pattern": "^a", "description": "Begins with a."},
@@ -247,10 +231,13 @@ def test_what_cannot_be_told_is_refused() -> None:
     class Unknown(BaseModel):
         maker: Callable[[], int]
 
-    assert complaint(ConfigError, lambda: kind_of(Annotated[str, Field(pattern="(")])).startswith(
-        "it: the pattern '(' cannot be used: "
-    )
-    assert complaint(ConfigError, lambda: kind_of(Unknown)).startswith("it: pydantic makes no schema of ")
+    assert complaint(ConfigError, lambda: kind_of(Unknown)).startswith("it: no schema can be made of ")
+    for hint in (
+        Annotated[date, at.Ge(DAY)],
+        Annotated[Decimal, at.Gt(0)],
+        Annotated[str, at.Predicate(str.isupper)],
+    ):
+        assert complaint(ConfigError, partial(kind_of, hint)).endswith("check it inside the function")
 
 
 def test_two_types_of_one_name_are_told_apart() -> None:
