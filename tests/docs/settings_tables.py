@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.docs.snippets import ROOT
-from toolreel_core.evals import OTHER_VARIABLES, SETTINGS
+from toolreel_core.evals import OTHER_VARIABLES, SETTINGS, Endpoint, Options, Setting
 
 __all__ = ["PAGES_WITH_SETTINGS", "written"]
 
@@ -23,10 +23,16 @@ _PLACE: Final = re.compile(r"<!-- (keys|variables) -->\n.*?(?=<!-- /\1 -->)", re
 def _keys() -> Iterator[str]:
     yield "| key | default | option | what it is |\n|---|---|---|---|\n"
     for each in SETTINGS:
-        default = "not set" if each.default is None else f"`{json.dumps(each.default)}`"
+        default = f"`{json.dumps(value)}`" if (value := _default(each)) is not None else "not set"
         option = f"`{each.option}`" if each.option else ""
-        choices = f" One of {', '.join(each.choices)}." if each.choices else ""
+        choices = f" One of {each.kind.replace('|', ', ')}." if "|" in each.kind else ""
         yield f"| `{each.place}` | {default} | {option} | {each.about}{choices} |\n"
+
+
+def _default(setting: Setting) -> object:
+    table, _, name = setting.place.partition(".")
+    of_field = getattr({"eval": Options(), "endpoint": Endpoint()}.get(table), name, None)
+    return {} if setting.kind in {"texts", "object"} else of_field or None
 
 
 def _variables() -> Iterator[str]:

@@ -84,10 +84,9 @@ from toolreel_core.evals._plan.gates import (
     gate_option,
     gates_of,
 )
-from toolreel_core.evals._plan.keys import Setting
+from toolreel_core.evals._plan.keys import SETTINGS, Setting
 from toolreel_core.evals._plan.options import (
     OTHER_VARIABLES,
-    SETTINGS,
     SIZES,
     Budget,
     Options,
@@ -190,8 +189,8 @@ from toolreel_core.evals._verdicts import (
     Verdict,
     alias_of,
     category,
+    category_of_status,
     judge,
-    of_status,
     provider_hint,
     remaining_retries,
     retry_delay_ms,

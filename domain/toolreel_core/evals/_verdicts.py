@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._jsontext import Json, as_tree, read, tree_at
@@ -23,10 +23,12 @@ from toolreel_core._protocol import (
     ConversationSpent,
     CostUnknown,
     EmptyFinal,
+    FailureKind,
     InvalidOutput,
     InvalidReply,
     MaxTurns,
     NoToolCalls,
+    Outcome,
     Refused,
     RepeatedCall,
     ToolFailed,
@@ -52,45 +54,47 @@ class Category:
     about: str
 
 
-_ANY_STATUS: Final = "HTTP_n"
+_TABLE: Final = """
+transport.auth             AUTH                  void         the key was not accepted
+transport.payment          PAYMENT_REQUIRED      void         the account has no credit
+transport.forbidden        FORBIDDEN             void         the account may not use this model
+transport.not_found        NOT_FOUND             void         there is no such model or endpoint
+transport.conflict         CONFLICT              void         the server reported a conflict
+transport.request_too_large REQUEST_TOO_LARGE     void         the first request was too large
+transport.unprocessable    UNPROCESSABLE         void         the first request was not understood
+transport.rate_limit       RATE_LIMIT            void         too many requests
+transport.timeout          TIMEOUT               void         no answer in time
+transport.connection       CONNECTION_ERROR      void         no connection
+transport.upstream_5xx     UPSTREAM_5XX          void         the server failed
+transport.decode           DECODE_ERROR          void         the answer broke off, or was too large
+transport.status           HTTP_n                void         another HTTP error status
+wire.invalid_body          DECODE_ERROR          void         the answer was no chat completion
+wire.provider_error        UPSTREAM_5XX          void         the answer was an error with a good status
+wire.no_tool_use_endpoint  NO_TOOL_USE_ENDPOINT  unsupported  the server takes no tools
+wire.history_refused       UNPROCESSABLE         fail         the server refused what the run had sent it
+wire.malformed_call        NO_TOOL_CALLS         fail         the model's call could not be read
+wire.empty_response        EMPTY_ASSISTANT_TEXT  fail         the model said nothing at the end
+loop.tools_off             ASSERTION_FAILED      unsupported  the run was configured to send no tools
+loop.no_tool_calls         NO_TOOL_CALLS         fail         the model called no tool where it had to
+loop.tool_error            TOOL_ERROR            fail         tools failed, against the run's policy
+loop.max_turns             EXCEPTION             fail         the model still called tools in its last turn
+loop.repeated_call         EXCEPTION             fail         the model made the same call again and again
+loop.truncated             ASSERTION_FAILED      fail         a reply was cut at the token limit
+loop.refused               ASSERTION_FAILED      fail         the model refused
+loop.content_filter        ASSERTION_FAILED      fail         the provider's filter took the reply
+loop.context_overflow      REQUEST_TOO_LARGE     fail         the conversation outgrew the window
+loop.budget                EXCEPTION             void         the run's budget was used up
+loop.transform_failed      EXCEPTION             void         a transform of the caller's own failed
+loop.cancelled             EXCEPTION             void         the run was stopped
+task.outcome               ASSERTION_FAILED      fail         the task was not done
+task.exercise              -                     pass_unexercised  the task was done without its hard part
+"""
+"""Name, alias (``-``: none), result and meaning of each category."""
 
-_ALL: Final = (
-    Category("transport.auth", "AUTH", "void", "the key was not accepted"),
-    Category("transport.payment", "PAYMENT_REQUIRED", "void", "the account has no credit"),
-    Category("transport.forbidden", "FORBIDDEN", "void", "the account may not use this model"),
-    Category("transport.not_found", "NOT_FOUND", "void", "there is no such model or endpoint"),
-    Category("transport.conflict", "CONFLICT", "void", "the server reported a conflict"),
-    Category("transport.request_too_large", "REQUEST_TOO_LARGE", "void", "the first request was too large"),
-    Category("transport.unprocessable", "UNPROCESSABLE", "void", "the first request was not understood"),
-    Category("transport.rate_limit", "RATE_LIMIT", "void", "too many requests"),
-    Category("transport.timeout", "TIMEOUT", "void", "no answer in time"),
-    Category("transport.connection", "CONNECTION_ERROR", "void", "no connection"),
-    Category("transport.upstream_5xx", "UPSTREAM_5XX", "void", "the server failed"),
-    Category("transport.decode", "DECODE_ERROR", "void", "the answer broke off, or was too large"),
-    Category("transport.status", _ANY_STATUS, "void", "another HTTP error status"),
-    Category("wire.invalid_body", "DECODE_ERROR", "void", "the answer was no chat completion"),
-    Category("wire.provider_error", "UPSTREAM_5XX", "void", "the answer was an error with a good status"),
-    Category("wire.no_tool_use_endpoint", "NO_TOOL_USE_ENDPOINT", "unsupported", "the server takes no tools"),
-    Category("wire.history_refused", "UNPROCESSABLE", "fail", "the server refused what the run had sent it"),
-    Category("wire.malformed_call", "NO_TOOL_CALLS", "fail", "the model's call could not be read"),
-    Category("wire.empty_response", "EMPTY_ASSISTANT_TEXT", "fail", "the model said nothing at the end"),
-    Category("loop.tools_off", "ASSERTION_FAILED", "unsupported", "the run was configured to send no tools"),
-    Category("loop.no_tool_calls", "NO_TOOL_CALLS", "fail", "the model called no tool where it had to"),
-    Category("loop.tool_error", "TOOL_ERROR", "fail", "tools failed, against the run's policy"),
-    Category("loop.max_turns", "EXCEPTION", "fail", "the model still called tools in its last turn"),
-    Category("loop.repeated_call", "EXCEPTION", "fail", "the model made the same call again and again"),
-    Category("loop.truncated", "ASSERTION_FAILED", "fail", "a reply was cut at the token limit"),
-    Category("loop.refused", "ASSERTION_FAILED", "fail", "the model refused"),
-    Category("loop.content_filter", "ASSERTION_FAILED", "fail", "the provider's filter took the reply"),
-    Category("loop.context_overflow", "REQUEST_TOO_LARGE", "fail", "the conversation outgrew the window"),
-    Category("loop.budget", "EXCEPTION", "void", "the run's budget was used up"),
-    Category("loop.transform_failed", "EXCEPTION", "void", "a transform of the caller's own failed"),
-    Category("loop.cancelled", "EXCEPTION", "void", "the run was stopped"),
-    Category("task.outcome", "ASSERTION_FAILED", "fail", "the task was not done"),
-    Category("task.exercise", "", "pass_unexercised", "the task was done without its hard part"),
-)
-
-CATEGORIES: Final[Mapping[str, Category]] = {one.name: one for one in _ALL}
+CATEGORIES: Final[Mapping[str, Category]] = {
+    name: Category(name, alias.strip("-"), cast("Any", result), about)
+    for name, alias, result, about in (line.split(maxsplit=3) for line in _TABLE.strip().splitlines())
+}
 """What a trial may have ended as, by name."""
 
 _STATUSES: Final[Mapping[int, str]] = {
@@ -121,10 +125,10 @@ def category(name: str) -> Category:
     return CATEGORIES[bare]
 
 
-def of_status(status: int | None) -> str:
+def category_of_status(status: int | None) -> str:
     """The category of an HTTP error status.
 
-    >>> of_status(429), of_status(418), of_status(None)
+    >>> category_of_status(429), category_of_status(418), category_of_status(None)
     ('transport.rate_limit', 'transport.status', 'transport.status')
     """
     return _STATUSES.get(status or 0, "transport.status")
@@ -141,8 +145,8 @@ def alias_of(name: str, status: int | None = None) -> str:
         return ""
     known = category(name)
     if known.name == "wire.history_refused":
-        known = CATEGORIES[of_status(status)]
-    if known.alias != _ANY_STATUS:
+        known = CATEGORIES[category_of_status(status)]
+    if known.name != "transport.status":
         return known.alias
     return "EXCEPTION" if status is None else f"HTTP_{status}"
 
@@ -191,9 +195,27 @@ class Verdict:
         return self.result in {"pass", "pass_unexercised", "fail"}
 
 
-def judge(  # noqa: PLR0912 - one sentence an outcome
-    case: Case, seen: Evidence, *, control: bool = False
-) -> Verdict:
+_ENDINGS: Final[Mapping[type[Outcome], tuple[str, str]]] = {
+    InvalidOutput: ("task.outcome:output", "{0.error}"),
+    EmptyFinal: ("wire.empty_response", "the last reply was empty"),
+    MaxTurns: ("loop.max_turns", "no answer after {0.limit} turns"),
+    NoToolCalls: ("loop.no_tool_calls", "no tool was called"),
+    RepeatedCall: ("loop.repeated_call", "{0.tool} was called {0.times} times alike"),
+    BudgetSpent: ("loop.budget", "{0.kind}: {0.used:g} of {0.limit:g}"),
+    ConversationSpent: ("loop.budget", "{0.kind}: {0.used:g} of {0.limit:g} for the conversation"),
+    CostUnknown: ("loop.budget", "the cost of {0.replies} replies is unknown, and {0.limit:g} is the limit"),
+    ContextOverflow: ("loop.context_overflow", "about {0.estimate} tokens, and {0.limit} would fit"),
+    CapabilityRefused: ("wire.no_tool_use_endpoint", "{0.message}"),
+    Truncated: ("loop.truncated", "the last reply was cut at the token limit"),
+    Refused: ("loop.refused", "{0.reason}"),
+    ContentFiltered: ("loop.content_filter", "{0.reason}"),
+    TransformFailed: ("loop.transform_failed", "{0.message}"),
+    Cancelled: ("loop.cancelled", "{0.reason}"),
+}
+"""Outcomes that decide by themselves: category, and reason."""
+
+
+def judge(case: Case, seen: Evidence, *, control: bool = False) -> Verdict:
     """The verdict about one run, by the first thing that ended it.
 
     :param control: whether its scenario is a plain conversation without tools
@@ -204,54 +226,18 @@ def judge(  # noqa: PLR0912 - one sentence an outcome
         )
     if not control and not seen.tools_sent:
         return _failed_verdict("loop.tools_off", "the model was told of no tools")
-    outcome = seen.outcome
-    match outcome:
+    match seen.outcome:
         case Completed():
             return _verdict_by_checks(case, seen)
-        case InvalidOutput():
-            return _failed_verdict("task.outcome:output", outcome.error)
-        case EmptyFinal():
-            return _failed_verdict("wire.empty_response", "the last reply was empty")
-        case MaxTurns():
-            return _failed_verdict("loop.max_turns", f"no answer after {outcome.limit} turns")
-        case NoToolCalls():
-            return _failed_verdict("loop.no_tool_calls", "no tool was called")
-        case ToolFailed():
-            return _failed_verdict(
-                "loop.tool_error", f"the last result is a failure of {', '.join(outcome.tools)}"
-            )
-        case RepeatedCall():
-            return _failed_verdict(
-                "loop.repeated_call", f"{outcome.tool} was called {outcome.times} times alike"
-            )
-        case BudgetSpent() | ConversationSpent():
-            spent = f"{outcome.kind}: {outcome.used:g} of {outcome.limit:g}"
-            more = " for the conversation" if isinstance(outcome, ConversationSpent) else ""
-            return _failed_verdict("loop.budget", f"{spent}{more}")
-        case CostUnknown():
-            unknown = f"the cost of {outcome.replies} replies is unknown"
-            return _failed_verdict("loop.budget", f"{unknown}, and {outcome.limit:g} is the limit")
-        case ContextOverflow():
-            why = f"about {outcome.estimate} tokens, and {outcome.limit} would fit"
-            return _failed_verdict("loop.context_overflow", why)
-        case CapabilityRefused():
-            return _failed_verdict("wire.no_tool_use_endpoint", outcome.message)
-        case Truncated():
-            return _failed_verdict("loop.truncated", "the last reply was cut at the token limit")
-        case Refused():
-            return _failed_verdict("loop.refused", outcome.reason)
-        case ContentFiltered():
-            return _failed_verdict("loop.content_filter", outcome.reason)
-        case InvalidReply():
-            return _failed_verdict(_OF_PROBLEM[outcome.problem], outcome.problem, outcome.detail)
-        case TransportFailed():
-            return _failed_verdict(_transport_category(outcome, seen), outcome.message)
-        case TransformFailed():
-            return _failed_verdict("loop.transform_failed", outcome.message)
-        case Cancelled():
-            return _failed_verdict("loop.cancelled", outcome.reason)
-        case _:
-            assert_never(outcome)
+        case ToolFailed(tools):
+            return _failed_verdict("loop.tool_error", f"the last result is a failure of {', '.join(tools)}")
+        case InvalidReply(problem, detail):
+            return _failed_verdict(_OF_PROBLEM[problem], problem, detail)
+        case TransportFailed() as failed:
+            return _failed_verdict(_transport_category(failed, seen), failed.message)
+        case ended:
+            name, reason = _ENDINGS[type(ended)]
+            return _failed_verdict(name, reason.format(ended))
 
 
 def _verdict_by_checks(case: Case, seen: Evidence) -> Verdict:
@@ -286,31 +272,25 @@ _OF_PROBLEM: Final[Mapping[ProblemCode, str]] = {
 }
 
 
+_OF_FAILURE: Final[Mapping[FailureKind, str]] = {
+    "connect": "transport.connection",
+    "timeout": "transport.timeout",
+    "broken": "transport.decode",
+    "too_large": "transport.decode",
+}
+
+
 def _transport_category(failed: TransportFailed, seen: Evidence) -> str:
-    match failed.failure:
-        case "connect":
-            return "transport.connection"
-        case "timeout":
-            return "transport.timeout"
-        case "broken" | "too_large":
-            return "transport.decode"
-        case "status":
-            # What was accepted once, and is refused with the history in it, is refused for the history's
-            # sake: that is what workarounds are for, and so a matter of the strategy.
-            later = bool(seen.turns) and failed.status in _REFUSALS_OF_A_REQUEST
-            return "wire.history_refused" if later else of_status(failed.status)
-        case _:
-            assert_never(failed.failure)
+    if failed.failure in _OF_FAILURE:
+        return _OF_FAILURE[failed.failure]
+    # What was accepted once, and is refused with the history in it, is refused for the history's sake: that
+    # is what workarounds are for, and so a matter of the strategy.
+    later = bool(seen.turns) and failed.status in _REFUSALS_OF_A_REQUEST
+    return "wire.history_refused" if later else category_of_status(failed.status)
 
 
-_TRANSIENT: Final = frozenset(
-    {
-        "transport.rate_limit",
-        "transport.timeout",
-        "transport.connection",
-        "transport.upstream_5xx",
-        "transport.decode",
-    }
+_TRANSIENT: Final = tuple(
+    f"transport.{kind}" for kind in ("rate_limit", "timeout", "connection", "upstream_5xx", "decode")
 )
 """Failures that may pass; a wrong key or an empty account does not."""
 

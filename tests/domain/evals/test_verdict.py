@@ -46,9 +46,9 @@ from toolreel_core.evals import (
     Verdict,
     alias_of,
     category,
+    category_of_status,
     exercise,
     judge,
-    of_status,
     outcome,
     provider_hint,
     remaining_retries,
@@ -247,9 +247,11 @@ def test_a_check_is_named_after_its_category() -> None:
 
 def test_a_status_has_the_references_name() -> None:
     for status, (_, alias) in STATUSES.items():
-        assert alias_of(of_status(status), status) == alias
+        assert alias_of(category_of_status(status), status) == alias
     others = (500, "UPSTREAM_5XX"), (599, "UPSTREAM_5XX"), (418, "HTTP_418"), (None, "EXCEPTION")
-    assert [alias_of(of_status(status), status) for status, _ in others] == [alias for _, alias in others]
+    assert [alias_of(category_of_status(status), status) for status, _ in others] == [
+        alias for _, alias in others
+    ]
 
 
 def test_other_categories_have_an_alias_of_their_own() -> None:

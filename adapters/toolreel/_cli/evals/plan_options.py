@@ -26,7 +26,7 @@ _Result = TypeVar("_Result")
 _FLAGS: Final = {
     f"plan_{each.option.removeprefix('--').replace('-', '_')}": each for each in SETTINGS if each.option
 }
-_NUMBERS: Final = {"count": int, "number": float, "seconds": float}
+_NUMBERS: Final = {"count": int, "positive": int, "level": int, "number": float, "seconds": float}
 
 
 def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
@@ -86,11 +86,11 @@ def _option(name: str, setting: Setting) -> Callable[[Callable[..., _Result]], C
         switch = f"{setting.option}/--no-{setting.option.removeprefix('--')}"
         return click.option(switch, name, **typed)
     # Words may come in one option or in several: otherwise all but the last would be lost.
-    typed["multiple"] = setting.kind == "words"
+    typed["multiple"] = setting.kind in {"words", "tools"}
     if number := _NUMBERS.get(setting.kind):
         typed["type"] = number
     else:
-        typed["metavar"] = setting.metavar or "WORDS"
+        typed["metavar"] = setting.kind.upper()
     return click.option(setting.option, name, **typed)
 
 
@@ -99,5 +99,5 @@ def _of_flags(given: Mapping[Setting, Any]) -> Tree:
     for setting, value in given.items():
         if value not in (None, ()):
             text = ",".join(value) if isinstance(value, tuple) else value
-            tree = merged(tree, setting.placed(setting.parsed(text) if isinstance(text, str) else text))
+            tree = merged(tree, setting.tree(setting.parse_variable(text) if isinstance(text, str) else text))
     return tree

@@ -325,16 +325,16 @@ def _settings_of_two(*two: Configuration) -> tuple[Tree, Tree]:
     A list of names is a table that says of each name whether it is in the list, in an order that both lists
     agree with; where there is none, the lists stay.
     """
-    configs = [{each.name: getattr(made.config, each.name) for each in fields(made.config)} for made in two]
+    configs = [_settings_tree(made.config) for made in two]
     for key in LISTS:
-        first, second = (short_dialects(config[key]) for config in configs)
-        order = _merge_names(first, second)
-        for config, names in zip(configs, (first, second), strict=True):
-            config[key] = [*names] if order is None else {name: name in names for name in order}
+        lists = [short_dialects(getattr(made.config, key)) for made in two]
+        order = _merge_names(*lists)
+        for config, names in zip(configs, lists, strict=True):
+            config[key] = {name: name in names for name in order} if order else [*names]
     one, other = (
         {
             "config": config,
-            "provider": {each.name: getattr(made.provider, each.name) for each in fields(made.provider)},
+            "provider": _settings_tree(made.provider),
             "request": object_of(made.options),
             "request_overrides": object_of(made.overrides),
         }
@@ -343,10 +343,14 @@ def _settings_of_two(*two: Configuration) -> tuple[Tree, Tree]:
     return one, other
 
 
-def _merge_names(first: tuple[str, ...], second: tuple[str, ...]) -> list[str] | None:
-    """The names of both lists in an order that both agree with; ``None`` if there is none."""
+def _settings_tree(settings: LoopConfig | Provider) -> dict[str, Json]:
+    return {each.name: getattr(settings, each.name) for each in fields(settings)}
+
+
+def _merge_names(first: tuple[str, ...], second: tuple[str, ...]) -> list[str]:
+    """The names of both lists in an order that both agree with; none if there is none."""
     if [name for name in first if name in second] != [name for name in second if name in first]:
-        return None
+        return []
     order, place = [*first], 0
     for name in second:
         if name not in order:

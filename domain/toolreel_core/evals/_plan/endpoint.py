@@ -16,7 +16,7 @@ from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import NOTHING, Json, JsonText, parse
 from toolreel_core._plan import reserved_keys
 from toolreel_core._settings import API_PREFIX, Price, chat_url, prefix_fault
-from toolreel_core.evals._plan.keys import key, settings_of, values_in
+from toolreel_core.evals._plan.keys import keys_in, values_in
 
 _OPENROUTER: Final = "https://openrouter.ai/api"
 # Subdomains too, but not `openrouter.ai.example.com`: the key must not go to another host.
@@ -31,56 +31,24 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 class Endpoint:
     """The server that requests go to. It is not part of a run's key."""
 
-    base_url: str = key(
-        *("text", _OPENROUTER, "An OpenAI-compatible server.", "--base-url", "OPENROUTER_BASE_URL"),
-        metavar="URL",
-    )
-    api_prefix: str = key(
-        *("text", API_PREFIX, "Appended to a URL without a version; empty for none."),
-        *("--api-prefix", "OPENROUTER_API_PREFIX"),
-        metavar="PATH",
-    )
-    api_key_env: str = key(
-        *("text", "", "The variable that holds the API key; of OpenRouter, OPENROUTER_API_KEY."),
-        "--api-key-env",
-        metavar="VAR",
-    )
-    api_key_header: str = key(
-        *("text", "Authorization"),
-        "Header that carries the key, such as api-key; in any but Authorization it goes without Bearer.",
-        "--api-key-header",
-        metavar="NAME",
-    )
-    provider: str = key(
-        *("text", "", "The provider whose presets apply; openrouter at OpenRouter.", "--provider"),
-        metavar="NAME",
-    )
-    timeout: float = key(
-        *("seconds", 120.0, "Seconds for a whole exchange; 0: no limit.", "--timeout"),
-        "OPENROUTER_CLIENT_TIMEOUT",
-    )
-    open_timeout: float = key(
-        *("seconds", 10.0, "Seconds until the connection is open.", "--open-timeout"),
-        "OPENROUTER_OPEN_TIMEOUT",
-    )
-    read_timeout: float | None = key(
-        *("seconds", None, "Seconds until the next bytes arrive; as many as timeout, if you leave it out."),
-        *("--read-timeout", "OPENROUTER_READ_TIMEOUT"),
-    )
-    headers: tuple[tuple[str, str], ...] = key(
-        "texts", (), "Further headers of each request, never a credential."
-    )
-    headers_env: tuple[tuple[str, str], ...] = key(
-        "texts", (), "Further headers, each with the variable that holds its value (--header)."
-    )
-    models: tuple[tuple[str, str], ...] = key("texts", (), "Models that have another name there.")
-    request_overrides: JsonText = key(
-        *("object", NOTHING),
-        "Merged into each request that goes there, over the plan's: a route, a quantisation.",
-    )
-    prices: tuple[tuple[str, Price], ...] = key(
-        "object", (), 'What models cost there, over the plan\'s: `prices."MODEL"`.'
-    )
+    base_url: str = _OPENROUTER
+    api_prefix: str = API_PREFIX
+    api_key_env: str = ""
+    """The variable that holds the key."""
+    api_key_header: str = "Authorization"
+    provider: str = ""
+    """Whose presets apply."""
+    timeout: float = 120.0
+    """Seconds; 0: no limit, as of the next two."""
+    open_timeout: float = 10.0
+    read_timeout: float | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    headers_env: tuple[tuple[str, str], ...] = ()
+    """Headers, each with the variable that holds its value."""
+    models: tuple[tuple[str, str], ...] = ()
+    """Models that have another name there."""
+    request_overrides: JsonText = NOTHING
+    prices: tuple[tuple[str, Price], ...] = ()
 
     @classmethod
     def of(cls, table: Table, name: str = "") -> Endpoint:
@@ -92,7 +60,7 @@ class Endpoint:
         :param name: empty for the one without a name
         :raises PlaceError: at the first thing that is wrong
         """
-        given = values_in(ENDPOINT_KEYS, table)
+        given = values_in(_KEYS, table)
         if name and not _NAME.fullmatch(name):
             raise table.complaint("a name of an endpoint has letters, digits, '_', '-' and '.', at most 64")
         if name and "base_url" not in given:
@@ -102,20 +70,13 @@ class Endpoint:
             what = "expected http:// or https:// and a host, without user and password"
             shown = re.sub(r"//[^/@]*@", "//", base_url.partition("?")[0])  # either may hold a secret
             raise table.complaint(f"{what}, got {shown!r}", "base_url")
+        without = "leave credentials out; api_key_env names the key's variable, headers_env those of headers"
         if any(_CREDENTIAL.search(name) for name in re.findall(r"[?&]([^=&]*)=", base_url)):
-            raise table.complaint("leave credentials out; api_key_env names the key's variable", "base_url")
+            raise table.complaint(without, "base_url")
+        for header in filter(_CREDENTIAL.search, dict(given.get("headers", ()))):
+            raise table.complaint(without, "headers", header)
         if fault := prefix_fault(given.get("api_prefix", API_PREFIX)):
             raise table.complaint(fault, "api_prefix")
-        headers, variables = dict(given.get("headers", ())), dict(given.get("headers_env", ()))
-        for header in filter(_CREDENTIAL.search, headers):
-            how = "api_key_env names the key's variable, headers_env those of headers"
-            raise table.complaint(f"leave credentials out; {how}", "headers", header)
-        for header, variable in variables.items():
-            if not variable.strip():
-                raise table.complaint("expected the name of an environment variable", "headers_env", header)
-            if header.lower() in map(str.lower, headers):
-                what = "it has a value in headers, too; leave out one of them"
-                raise table.complaint(what, "headers_env", header)
         known = {"api_key_env": "OPENROUTER_API_KEY", "provider": "openrouter"}
         read = {
             **(known if _HOST.match(base_url) else {}),
@@ -143,7 +104,7 @@ class Endpoint:
         return {**asdict(self), **texts, "request_overrides": overrides, "prices": prices}
 
 
-ENDPOINT_KEYS: Final = settings_of(Endpoint, "endpoint")
+_KEYS: Final = keys_in("endpoint")
 
 
 def overrides_of(table: Table) -> JsonText:

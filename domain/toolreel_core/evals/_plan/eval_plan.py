@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from math import prod
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from toolreel_core._config_checks import PlaceError, unknown_name
 from toolreel_core._errors import ConfigError
@@ -21,7 +21,6 @@ from toolreel_core._plan import Presets, SamplingProfile
 from toolreel_core._settings import Provider
 from toolreel_core.evals._plan.configuration import (
     Configuration,
-    Key,
     Strategy,
     configuration_for,
     keys_between,
@@ -167,15 +166,10 @@ class EvalPlan:
             strategies = select(words, "strategy", known, lambda each: (each.name, *each.tags))
         except ConfigError as error:  # names the filter that caused it
             raise PlaceError(("eval", key), str(error)) from None
-        spelled = {*models, *(each.name for each in presets.models)}
         for name, endpoint in options.endpoints.items():
-            place = ("endpoints", name) if name else ("endpoint",)
             if endpoint.provider and not presets.defaults(endpoint.provider).names:
                 what = unknown_name("provider", endpoint.provider, presets.providers)
-                raise PlaceError((*place, "provider"), what)
-            for model, _ in endpoint.models:  # another name for a model that there is not changes nothing
-                if model not in spelled:
-                    raise PlaceError((*place, "models", model), unknown_name("model", model, spelled))
+                raise PlaceError((*(("endpoints", name) if name else ("endpoint",)), "provider"), what)
         disabled = options.tool_use_mode == "disabled"
         scenarios = tuple(each for each in self.scenarios if each.control or not disabled)
         if disabled and not scenarios:
@@ -344,14 +338,15 @@ def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
     """From each strategy to the next; models for which the same changes stand together."""
     found, first = list[StrategyDifference](), next(iter(plan.cells()))
     for before, after in pairwise(strategy.name for strategy in plan.strategies):
-        groups: dict[tuple[Key, ...], list[str]] = {}
+        groups: dict[tuple[str, ...], list[str]] = {}
         for model in plan.models:
             cell = replace(first, model=model, profile=plan.profiles[model][0].name)
-            one, other = (plan.configuration(replace(cell, strategy=name)) for name in (before, after))
-            groups.setdefault(keys_between(one, other), []).append(model)
-        for keys, models in groups.items():
+            keys = keys_between(
+                *(plan.configuration(replace(cell, strategy=name)) for name in (before, after))
+            )
             lines = tuple(f"{key}: {key.change}".removesuffix(": ") for key in keys)
-            found.append(StrategyDifference(before, after, tuple(models), lines))
+            groups.setdefault(lines, []).append(model)
+        found += [StrategyDifference(before, after, tuple(models), lines) for lines, models in groups.items()]
     return tuple(found)
 
 
@@ -368,28 +363,26 @@ def check_cost_cap(plan: EvalPlan) -> None:
 
     :raises PlaceError: at ``budget.max_cost``, or that of one run; names the models and a remedy
     """
-    known = {
-        name: plan.presets.defaults(plan.endpoint_at(name).provider).changes()["provider"]
-        for name in plan.endpoints
-    }
-    places = [name for name in plan.endpoints if Provider.of(known[name]).reports_cost != "yes"]
-    unknown = _unpriced_models(plan, [model for model in plan.models if not kind_of(model)], places)
+    silent = [
+        name
+        for name, each in plan.endpoints.items()
+        if Provider.of(plan.presets.defaults(each.provider).changes()["provider"]).reports_cost != "yes"
+    ]
+    unknown = _unpriced_models(plan, [model for model in plan.models if not kind_of(model)], silent)
     caps = {
         ("budget", "max_cost"): plan.budget.max_cost,
         ("budget", "run", "max_cost"): plan.options.run_budget.max_cost,
     }
     for place in (place for place, cap in caps.items() if unknown and cap is not None):
-        where = "" if "" in plan.endpoints else ' or [endpoints.NAME.prices."MODEL"]'
-        prices = f'write [prices."MODEL"]{where} with prompt and completion'
         what = (
-            f"nobody knows what {', '.join(unknown)} will cost; {prices}, name a provider that reports "
-            "costs, such as openrouter, or leave max_cost out and limit max_tokens"
+            f'nobody knows what {", ".join(unknown)} will cost; write [prices."MODEL"] (or that of an '
+            "endpoint) with prompt and completion, name a provider that reports costs, such as openrouter, "
+            "or leave max_cost out and limit max_tokens"
         )
         raise PlaceError(place, what)
 
 
-@dataclass(frozen=True, slots=True)
-class AssumedRun:
+class AssumedRun(NamedTuple):
     """Assumed size of one run."""
 
     requests: float
@@ -429,18 +422,21 @@ def estimate_cost(plan: EvalPlan) -> Estimate:
     controls = sum(scenario.control for scenario in plan.scenarios)
     kinds = ((TOOL_RUN, len(plan.scenarios) - controls), (CONTROL_RUN, controls))
     places = [(model, place) for model, _ in plan.pairs for place in plan.endpoints]
-    requests, prompt, completion, seconds = (
-        sum(getattr(assumed, what) * runs for assumed, runs in kinds) * len(plan.strategies) * plan.trials
-        for what in ("requests", "prompt_tokens", "completion_tokens", "seconds")
+    of_place = AssumedRun(
+        *(
+            sum(assumed[part] * runs for assumed, runs in kinds) * len(plan.strategies) * plan.trials
+            for part in range(len(TOOL_RUN))
+        )
     )
-    prices = [plan.options.price(*place) for place in places]
-    costs = [price.cost(prompt, completion) for price in prices if price]
+    requests, prompt, completion, seconds = (part * len(places) for part in of_place)
+    prices = filter(None, (plan.options.price(*place) for place in places))
+    costs = [price.cost(of_place.prompt_tokens, of_place.completion_tokens) for price in prices]
     return Estimate(
         plan.count,
-        requests * len(places),
-        prompt * len(places),
-        completion * len(places),
-        seconds * len(places) / 60 / plan.options.jobs,
+        requests,
+        prompt,
+        completion,
+        seconds / 60 / plan.options.jobs,
         sum(costs) if costs else None,
         _unpriced_models(plan, plan.models, plan.endpoints),
     )
@@ -448,10 +444,10 @@ def estimate_cost(plan: EvalPlan) -> Estimate:
 
 def _unpriced_models(plan: EvalPlan, models: Iterable[str], endpoints: Iterable[str]) -> tuple[str, ...]:
     """The models without a price at some of these endpoints, with its name if the plan has several."""
-    places = [*endpoints]
+    several = len(plan.endpoints) > 1
+    places = product(models, endpoints)
     return tuple(
-        f"{model} at {place}" if len(plan.endpoints) > 1 else model
-        for model in models
-        for place in places
+        f"{model} at {place}" if several else model
+        for model, place in places
         if plan.options.price(model, place) is None
     )

@@ -20,10 +20,11 @@ or with too few runs that say something (``min_coverage``).
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from toolreel_core._config_checks import Table, unknown_name
+from toolreel_core._config_checks import Table
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import parse
 from toolreel_core.evals._plan.options import Options
@@ -108,31 +109,32 @@ def gate_option(text: str) -> Gate:
     return Gate(kind, limit, about=THESE if found["these"] else SAMPLE)
 
 
+_SIDES: Final[Mapping[str, Literal[">=", "<="]]] = {"at_least": ">=", "at_most": "<="}
+_TESTS: Final[Mapping[str, GateKind]] = {
+    "no_regression_of": "no-regression",
+    "nothing_broke_in": "nothing-broke",
+}
+
+
 def _read_gate(table: Table) -> Gate:
     parts: dict[str, Any] = {axis: table.text(axis) for axis in _PARTS}
-    test = next((key for key in ("no_regression_of", "nothing_broke_in") if key in table.values), "")
+    test = next((key for key in _TESTS if key in table.values), "")
     if not test:
-        table.only("metric", "at_least", "at_most", *_PARTS)
-        if not (metric := table.text("metric")):
-            raise table.complaint("a gate has a metric, no_regression_of, or nothing_broke_in")
-        if ("at_least" in table.values) == ("at_most" in table.values):
-            raise table.complaint("a gate about a metric has either at_least or at_most")
-        if metric not in METRICS:
-            raise table.complaint(unknown_name("metric", metric, METRICS))
-        side = "at_least" if "at_least" in table.values else "at_most"
-        bound = cast("float", table.amount(side))
-        return Gate("figure", bound, metric, ">=" if side == "at_least" else "<=", **parts)
+        sides = [key for key in _SIDES if key in table.only("metric", *_SIDES, *_PARTS).values]
+        if len(sides) != 1:
+            raise table.complaint("a gate has no_regression_of, nothing_broke_in, or a metric with one bound")
+        bound = cast("float", table.amount(sides[0]))
+        return Gate("figure", bound, table.choice("metric", METRICS), _SIDES[sides[0]], **parts)
     table.only(test, "alpha", "margin", "about", "model", "scenario", "against")
     second, first = table.text(test), table.text("against")
-    if not (second and first):
-        raise table.complaint(f"{test} and against each name a strategy")
-    if "margin" in table.values and "alpha" in table.values:
-        raise table.complaint("either alpha, for a test, or margin, for the end of an interval")
-    kind: GateKind = "nothing-broke" if test == "nothing_broke_in" else "no-regression"
-    kind, key = ("margin", "margin") if "margin" in table.values else (kind, "alpha")
-    if not 0 < (limit := cast("float", table.amount(key, _LEVEL))) < 1:
-        raise table.complaint(f"{_LIMITS}, got {limit:g}", key)
+    limits = [key for key in ("margin", "alpha") if key in table.values]
+    if not (second and first) or len(limits) > 1:
+        raise table.complaint(f"{test} and against each name a strategy, with margin, alpha or neither")
+    limit = cast("float", table.amount(limits[0])) if limits else _LEVEL
+    if not 0 < limit < 1:
+        raise table.complaint(f"{_LIMITS}, got {limit:g}", *limits)
     # Of a single scenario there is no other statement.
     about = THESE if parts["scenario"] else SAMPLE
     about = cast("About", table.choice("about", (SAMPLE, THESE))) if "about" in table.values else about
+    kind: GateKind = "margin" if limits == ["margin"] else _TESTS[test]
     return Gate(kind, limit, **{**parts, "strategy": second}, against=first, about=about)

@@ -7,22 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
 from toolreel_core._plan import request_options
 from toolreel_core._settings import LoopConfig, Price, ToolFailurePolicy, ToolUseMode
-from toolreel_core.evals._plan.endpoint import (
-    ENDPOINT_KEYS,
-    Endpoint,
-    overrides_of,
-    prices_of,
-    prices_tree,
-)
-from toolreel_core.evals._plan.filters import comma_separated
-from toolreel_core.evals._plan.keys import Setting, SettingKind, key, level, settings_of, switch, values_in
+from toolreel_core.evals._plan.endpoint import Endpoint, overrides_of, prices_of, prices_tree
+from toolreel_core.evals._plan.keys import SETTINGS, keys_in, switch, values_in
 from toolreel_core.evals._verdicts import CATEGORIES
 
 
@@ -30,9 +23,10 @@ from toolreel_core.evals._verdicts import CATEGORIES
 class Budget:
     """Spending limits; ``None`` for no limit. Runs that hit one are void, not failed."""
 
-    max_cost: float | None = key("number", None, "Maximum cost of all runs.", "--max-cost")
-    max_tokens: float | None = key("number", None, "Maximum tokens of all runs.", "--max-total-tokens")
-    max_minutes: float | None = key("number", None, "Maximum minutes for all runs.", "--max-minutes")
+    max_cost: float | None = None
+    """In the provider's currency."""
+    max_tokens: float | None = None
+    max_minutes: float | None = None
 
     def shared(self, shards: int) -> Budget:
         """The budget of one of several shards; they run at the same time, so each has all of the minutes."""
@@ -61,109 +55,32 @@ SIZES: Final[Mapping[str, Tree]] = {
 """Presets of a whole evaluation: each fills in the options that are not given."""
 
 
-def _parse_tools(text: str) -> Json:
-    words = comma_separated(text)
-    return [] if {"all", "full", "*"} & {*words} else [*words]
-
-
-def _parse_transforms(text: str) -> Json:
-    if text.lower() == "auto":
-        return None
-    return [] if text.lower() in {"none", "off", "0", "false"} else [*comma_separated(text)]
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
-    """All options. Those with an option of the command line are the keys of ``[eval]``."""
+    """All options: first the keys of ``[eval]``, which docs/plan-keys.md explains, then its other tables."""
 
-    preset: str = key(
-        *("text", "", "Defaults for options that you leave out: smoke, typical, extreme, full."),
-        *("--preset", "OPENROUTER_EVAL_PRESET"),
-        metavar="NAME",
-    )
+    preset: str = ""
     # Of an empty filter, all; None: those that are tagged `stable`, or only what is added.
-    models: tuple[str, ...] | None = key(
-        *("words", None),
-        "Which models of the catalogue: names, vendors, tags such as `stable`, patterns with *; "
-        "!WORD excludes.",
-        *("--models", "OPENROUTER_MODEL_FILTER"),
-    )
-    add_models: tuple[str, ...] = key(
-        *("words", ()),
-        "A model by its exact name, in the catalogue or not; repeatable. Without --models, only these run.",
-        "--model",
-        metavar="NAME",
-    )
-    profiles: tuple[str, ...] = key(
-        *("words", ("default",)),
-        "Which sampling profiles: names, tags, patterns; `auto` is the recommended one of each model.",
-        *("--profiles", "OPENROUTER_SAMPLING_PROFILE_FILTER"),
-    )
-    strategies: tuple[str, ...] = key(
-        *("words", ("production",), "Which strategies: raw, baseline, production, or your own."),
-        *("--strategies", "OPENROUTER_STRATEGY_FILTER"),
-    )
-    scenarios: tuple[str, ...] = key(
-        *("words", ("default",)),
-        "Which scenarios: names, groups such as production, and files of your own (FILE.toml).",
-        *("--scenarios", "OPENROUTER_SCENARIOS"),
-    )
-    trials: int = key("count", 1, "Runs of each cell.", "--trials", "OPENROUTER_TRIALS", least=1)
-    jobs: int = key("count", 1, "Maximum number of concurrent runs.", "--jobs", "OPENROUTER_JOBS", least=1)
-    verbosity: int = key(
-        *("count", 1, "Of `eval run`: 0 prints nothing but errors, 1 progress, 2 a line for each run."),
-        *("--verbosity", "VERBOSE"),
-        reader=level,
-    )
-    enforce_applicability: bool = key(
-        *("switch", True, "Skip sampling profiles that do not apply to a model."),
-        *("--enforce-applicability", "OPENROUTER_SAMPLING_PROFILE_ENFORCE_APPLICABILITY"),
-    )
-    tool_use_mode: ToolUseMode = key(
-        *("text", "enforced", "Whether a tool has to be called, may be, or none is sent."),
-        *("", "OPENROUTER_TOOL_USE_MODE"),
-        choices=get_args(ToolUseMode),
-    )
-    tool_failure_policy: ToolFailurePolicy = key(
-        *("text", "fatal", "Whether failed tool calls fail the run."),
-        *("", "OPENROUTER_TOOL_FAILURE_POLICY"),
-        choices=get_args(ToolFailurePolicy),
-    )
-    fallback_retries: int = key(
-        *("count", 0, "Above 0: in relaxed mode, go on without tools if the server refuses them."),
-        *("", "OPENROUTER_TOOL_CALLING_FALLBACK_RETRY_COUNT"),
-    )
-    content_tag_fallback: bool = key(
-        *("switch", False, "Read calls from text under every strategy but raw."),
-        *("--content-tag-fallback", "OPENROUTER_ENABLE_CONTENT_TAG_TOOL_CALL_FALLBACK"),
-    )
-    fix_empty_final: bool = key(
-        *("switch", True, "Ask again when the final text is empty."),
-        *("", "OPENROUTER_FIX_EMPTY_FINAL"),
-    )
-    tool_allowlist: tuple[str, ...] = key(
-        *("words", (), "Tools that may be called; none: all that a scenario exposes."),
-        *("--tool-allowlist", "OPENROUTER_TOOL_ALLOWLIST"),
-        reader=_parse_tools,
-    )
-    empty_response_retries: int = key(
-        *("count", 1, "Retries after an empty response."),
-        *("--empty-response-retries", "OPENROUTER_EMPTY_RESPONSE_RETRY_COUNT"),
-    )
-    void_retries: int = key("count", 2, "Retries after the provider failed.", "--void-retries")
-    accept_void: tuple[str, ...] = key(
-        *("words", ()),
-        "Void runs of this category (transport.forbidden for 403) count as ended: they are not repeated. "
-        "Repeatable.",
-        "--accept-void",
-        metavar="CATEGORY",
-    )
-    min_coverage: float = key(
-        *("number", 0.9),
-        "Minimum share of runs that say something, 0.9 by default: with fewer, gates are undecided.",
-        "--min-coverage",
-    )
-    seeds: bool = key("switch", False, "Send a different seed with each trial.", "--seeds")
+    models: tuple[str, ...] | None = None
+    add_models: tuple[str, ...] = ()
+    profiles: tuple[str, ...] = ("default",)
+    strategies: tuple[str, ...] = ("production",)
+    scenarios: tuple[str, ...] = ("default",)
+    trials: int = 1
+    jobs: int = 1
+    verbosity: int = 1
+    enforce_applicability: bool = True
+    tool_use_mode: ToolUseMode = "enforced"
+    tool_failure_policy: ToolFailurePolicy = "fatal"
+    fallback_retries: int = 0
+    content_tag_fallback: bool = False
+    fix_empty_final: bool = True
+    tool_allowlist: tuple[str, ...] = ()
+    empty_response_retries: int = 1
+    void_retries: int = 2
+    accept_void: tuple[str, ...] = ()
+    min_coverage: float = 0.9
+    seeds: bool = False
     endpoints: Mapping[str, Endpoint] = field(default_factory=lambda: {"": Endpoint()})
     """By name; an empty one where there is just ``[endpoint]``."""
     budget: Budget = field(default_factory=Budget)
@@ -199,15 +116,15 @@ class Options:
         if named and single.values:
             what = "the plan has tables [endpoints.NAME], each of which says where it is; leave this out"
             raise single.complaint(what, next(iter(single.values)))
-        whole = table.table("budget")
-        caps = whole.only(*_CAPS, "run").table("run")
-        of_run = Budget(**values_in(_CAPS, caps))
-        for cap in (cap for cap, most in asdict(of_run).items() if most == 0):
-            raise caps.complaint("expected more than 0; leave it out for no cap", cap)
+        whole = table.table("budget").only(*_CAPS, "run")
+        run = whole.table("run")
+        for cap in (cap for cap, most in run.values.items() if most == 0):
+            raise run.complaint("expected more than 0; leave it out for no cap", cap)
+        caps = {name: value for name, value in whole.values.items() if name != "run"}
         return cls(
             endpoints={name: Endpoint.of(each, name) for name, each in named or (("", single),)},
-            budget=Budget(**{name: _CAPS[name].value(whole) for name in _CAPS if name in whole.values}),
-            run_budget=of_run,
+            budget=Budget(**values_in(_CAPS, Table(whole.place, caps))),
+            run_budget=Budget(**values_in(_CAPS, run)),
             prices=prices_of(table.table("prices")),
             loop=table.table("loop").checked(LoopConfig.of).json(),
             sampling=request_options(table.table("sampling")),
@@ -245,8 +162,8 @@ class Options:
         }
 
 
-_EVAL: Final = settings_of(Options, "eval")
-_CAPS: Final = settings_of(Budget, "budget")
+_EVAL: Final = keys_in("eval")
+_CAPS: Final = keys_in("budget")
 _TABLES: Final = (
     *("eval", "endpoint", "endpoints", "loop", "sampling", "request_overrides", "budget", "prices"),
     *("gate", "strategy", "catalogue"),
@@ -263,9 +180,7 @@ def _read_axes(table: Table) -> dict[str, Any]:
     voids = [name for name, one in CATEGORIES.items() if one.result == "void"]
     for word in given.get("accept_void", ()):
         if word not in voids:
-            counts = f"{word!r} is no void run, so that it counts; there are: {', '.join(voids)}"
-            what = counts if word in CATEGORIES else unknown_name("void category", word, voids)
-            raise table.complaint(what, "accept_void")
+            raise table.complaint(unknown_name("void category", word, voids), "accept_void")
     if (share := given.get("min_coverage", 1)) > 1:
         raise table.complaint(f"expected a number from 0 to 1, got {share:g}", "min_coverage")
     return given
@@ -296,49 +211,6 @@ def layered(layers: Iterable[Tree]) -> Tree:
     return whole
 
 
-_ALL_OPTIONS: Final = "OPENROUTER_LLM_OPTIONS_DEFAULTS_JSON"
-_ALL_OVERRIDES: Final = "OPENROUTER_REQUEST_OVERRIDES_JSON"
-_SENT: Final[tuple[tuple[str, SettingKind, str, str, Callable[[str], Json] | None], ...]] = (
-    ("endpoint.headers.HTTP-Referer", "text", "OpenRouter: the address of your site.", "HTTP_REFERER", None),
-    ("endpoint.headers.X-Title", "text", "OpenRouter: the name of your site.", "X_TITLE", None),
-    ("sampling.temperature", "number", "Overrides every profile.", "TEMPERATURE", None),
-    ("sampling.top_p", "number", "The same.", "TOP_P", None),
-    ("sampling.top_k", "count", "The same.", "TOP_K", None),
-    ("sampling.min_p", "number", "The same.", "MIN_P", None),
-    ("request_overrides.route", "text", "OpenRouter: the route.", "ROUTE", None),
-    (
-        *("request_overrides.transforms", "words", "OpenRouter: none, or a list.", "TRANSFORMS"),
-        _parse_transforms,
-    ),
-    *(
-        (f"request_overrides.provider.{name}", "words", f"OpenRouter: {what}.", variable, None)
-        for name, what, variable in (
-            ("only", "only these providers", "PROVIDER_ONLY"),
-            ("order", "providers in this order", "PROVIDER_ORDER"),
-            ("ignore", "none of these providers", "PROVIDER_IGNORE"),
-        )
-    ),
-)
-"""What is sent, key by key: place, kind, meaning, variable, and what reads the variable."""
-SETTINGS: Final = (
-    *_EVAL.values(),
-    *ENDPOINT_KEYS.values(),
-    Setting("sampling", "object", {}, "Options that override every profile (--set).", "", _ALL_OPTIONS),
-    *(
-        Setting(place, kind, None, about, "", f"OPENROUTER_{variable}", reader=reader)
-        for place, kind, about, variable, reader in _SENT
-    ),
-    Setting("request_overrides", "object", {}, "Merged into every request body.", "", _ALL_OVERRIDES),
-    *_CAPS.values(),
-    *(
-        Setting(f"budget.run.{name}", "number", None, "The same of one run, which is void above it.")
-        for name in _CAPS
-    ),
-    Setting("loop", "object", {}, "Settings of the loop, such as max_turns, whatever the strategy (--set)."),
-)
-"""Every key of a plan, but for tables with names of your own (``prices``, ``endpoints``, ``strategy``,
-``gate``, ``catalogue``). Later ones override earlier ones where both have a variable."""
-
 OTHER_VARIABLES: Final[Mapping[str, str]] = {
     "OPENROUTER_API_KEY": "the key, at OpenRouter and at OPENROUTER_BASE_URL",
     "OPENROUTER_REPORT_DIR": "the directory of `eval summarize`, if none is given",
@@ -368,7 +240,7 @@ def environment(environ: Mapping[str, str]) -> Tree:
     :raises ConfigError: if a value cannot be read; names the variable
     """
 
-    def value_of(name: str, reader: Callable[[str], Json]) -> Json:
+    def read_variable(name: str, reader: Callable[[str], Json]) -> Json:
         text = environ.get(name)
         if text is None or not (text.strip() or name in _BLANK):
             return None
@@ -379,15 +251,15 @@ def environment(environ: Mapping[str, str]) -> Tree:
 
     tree: Tree = {}
     for setting in SETTINGS:
-        value = value_of(setting.variable, setting.parsed)
+        value = read_variable(setting.variable, setting.parse_variable)
         if setting.kind == "object" and value is not None:  # its keys replace those of single variables
             tree = {**tree, setting.place: {**as_tree(tree.get(setting.place)), **as_tree(value)}}
         elif value is not None:
-            tree = merged(tree, setting.placed(value))
+            tree = merged(tree, setting.tree(value))
     for name, axes in _SWITCHES.items():
         given = as_tree(tree.get("eval"))
         # A full evaluation has all strategies and profiles, whatever the other two say.
-        if value_of(name, switch) and str(given.get("preset")).lower() not in {"full", "all"}:
+        if read_variable(name, switch) and str(given.get("preset")).lower() not in {"full", "all"}:
             tree = {**tree, "eval": {**axes, **given}}
     if environ.get("OPENROUTER_BASE_URL", "").strip():
         # What the user means to be at this server: OpenRouter, with its key.

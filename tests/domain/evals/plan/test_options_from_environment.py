@@ -10,7 +10,7 @@ from tests.evals_values import worked
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Tree
-from toolreel_core.evals import SETTINGS, Options, environment, layered
+from toolreel_core.evals import Options, environment, layered
 
 SAID: Final = {name: (value, tree) for name, value, tree in worked("variable")}
 
@@ -24,12 +24,6 @@ def test_each_variable_says_its_option(name: str) -> None:
     value, tree = SAID[name]
     assert under(**{name: value}) == tree
     Options.of(tree)
-
-
-def test_a_variable_of_every_kind_is_tried() -> None:
-    assert {each.kind for each in SETTINGS if each.variable.removeprefix("OPENROUTER_") in SAID} == {
-        each.kind for each in SETTINGS if each.variable
-    }
 
 
 def test_an_empty_value_only_removes_a_filter_and_the_prefix() -> None:
