@@ -108,7 +108,7 @@ MISTAKES: Final = {
     "a scenario": ("[eval]\nscenarios = 'hapy_path'\n", "eval.scenarios: there is no scenario"),
     "a gate about what nobody measures": (
         "[[gate]]\nmetric = 'pass_rate'\nat_least = 0.8\n",
-        "gate.metric: expected one of rate, ",
+        "gate: there is no metric 'pass_rate'; did you mean 'pass_at_1'?",
     ),
     "its own catalogue": (
         "[catalogue.model.mine]\npresets = ['x']\n",

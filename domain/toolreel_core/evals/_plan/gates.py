@@ -24,7 +24,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from toolreel_core._config_checks import Table
+from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import parse
 from toolreel_core.evals._plan.options import Options
@@ -123,8 +123,10 @@ def _read_gate(table: Table) -> Gate:
         sides = [key for key in _SIDES if key in table.only("metric", *_SIDES, *_PARTS).values]
         if len(sides) != 1:
             raise table.complaint("a gate has no_regression_of, nothing_broke_in, or a metric with one bound")
+        if (metric := table.text("metric")) not in METRICS:
+            raise table.complaint(unknown_name("metric", metric, METRICS))
         bound = cast("float", table.amount(sides[0]))
-        return Gate("figure", bound, table.choice("metric", METRICS), _SIDES[sides[0]], **parts)
+        return Gate("figure", bound, metric, _SIDES[sides[0]], **parts)
     table.only(test, "alpha", "margin", "about", "model", "scenario", "against")
     second, first = table.text(test), table.text("against")
     limits = [key for key in ("margin", "alpha") if key in table.values]
