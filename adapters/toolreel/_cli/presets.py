@@ -107,9 +107,8 @@ def models_command() -> int:
         known = model.recommendation
         figures = ("-", "-", "-")
         if known:
-            best = known.measured
-            rate = f"{best.ok}/{best.runs} ({best.rate:.0%})"
-            figures = (_VERDICTS[known.verdict], rate, f"{best.p95_ms / 1000:.1f} s")
+            rate = f"{known.ok}/{known.runs} ({known.rate:.0%})"
+            figures = (_VERDICTS[known.verdict], rate, f"{known.p95_ms / 1000:.1f} s")
         rows.append((model.name, *figures))
     show_columns(("model", "for tools", "tool runs", "p95"), rows)
     out.print("next: toolreel presets show PROVIDER/MODEL", style="dim")

@@ -144,7 +144,7 @@ class NumberedItems:
                 texts = values if isinstance(values, Sequence) else ()
                 self._blocks[block] = tuple([self.number(canonical(value)) for value in texts])
         full = chain.from_iterable(self._blocks[block] for block in rope.full)
-        rest = chain(chain.from_iterable(rope.handfuls), rope.newest)
+        rest = rope.behind
         return [*full, *(self.number(text.decode()) for text in rest)]
 
     def _pair_items(self, was: Sequence[int], now: Sequence[int]) -> Iterator[_Pair]:

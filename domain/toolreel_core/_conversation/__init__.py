@@ -91,7 +91,6 @@ if TYPE_CHECKING:
     )
     from toolreel_core._conversation.transcript import (
         BLOCK,
-        HANDFUL,
         Quotable,
         Rope,
         StoredMessages,

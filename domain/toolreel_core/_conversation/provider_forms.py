@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, TypeAlias, assert_never
 
-from toolreel_core._conversation.content_parts import Audio, File, Image, Part, Text
+from toolreel_core._conversation.content_parts import Audio, File, Image, Part, Text, filled
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -324,8 +324,7 @@ def _part_block(part: Part) -> Tree:
         case Image():
             return {"type": "image", "source": _block_source(part)}
         case File():
-            title: Tree = {"title": part.name} if part.name else {}
-            return {"type": "document", "source": _block_source(part), **title}
+            return filled(type="document", source=_block_source(part), title=part.name)
         case Audio():
             return {"type": "text", "text": part.label}  # the form has none; see `required_by_form`
         case _:
@@ -411,12 +410,10 @@ def _input_part(part: Part) -> Tree:
         case Text():
             return {"type": "input_text", "text": part.text}
         case Image():
-            detail: Tree = {"detail": part.detail} if part.detail else {}
-            return {"type": "input_image", "image_url": part.url, **detail}
+            return filled(type="input_image", image_url=part.url, detail=part.detail)
         case File():
-            name: Tree = {"filename": part.name} if part.name else {}
             key = "file_url" if isinstance(part.source, str) else "file_data"
-            return {"type": "input_file", **name, key: part.url}
+            return filled(type="input_file", filename=part.name, **{key: part.url})
         case Audio():
             return {"type": "input_text", "text": part.label}  # the form has none; see `required_by_form`
         case _:

@@ -35,17 +35,13 @@ from toolreel_core._settings import Estimator, estimator
 #
 # Every turn sends the whole conversation, possibly megabytes. Joining it again for each request would make
 # the cost of a turn grow with the conversation. Instead, texts are joined into blocks; all later states and
-# request bodies share a full block. The texts after the last full block are kept in tuples of eight
-# ("handfuls"), which states share too. A message that is sent as it is stored is not held twice, as a value
-# and as a text: a history holds texts only (in nearly every run, the same rope that is sent), and builds a
-# value on access.
+# request bodies share a full block, and the texts after the last one. A message that is sent as it is stored
+# is not held twice, as a value and as a text: a history holds texts only (in nearly every run, the same rope
+# that is sent), and builds a value on access.
 
 
 BLOCK: Final = 32_768
 """Minimum bytes of a full block."""
-HANDFUL: Final = 8
-"""Texts per handful. Each state copies only the texts after the last full handful."""
-
 _NOTHING: Final[PVector[bytes]] = pvector()
 
 
@@ -59,10 +55,8 @@ class Rope:
     """How many texts are in those."""
     full_size: int = 0
     """UTF-8 bytes of these texts, without commas."""
-    handfuls: tuple[tuple[bytes, ...], ...] = ()
+    behind: PVector[bytes] = _NOTHING
     """The texts behind the full blocks."""
-    newest: tuple[bytes, ...] = ()
-    """The texts behind those, too few for a handful."""
     size: int = 0
     """UTF-8 bytes of all texts, without commas."""
 
@@ -72,49 +66,42 @@ class Rope:
         >>> [*Rope().append(b"1").append(b'"a"')]
         ['1', '"a"']
         """
-        size, newest = self.size + len(text), (*self.newest, text)
-        if size - self.full_size >= BLOCK:
-            block = self._separator() + b",".join([*chain.from_iterable(self.handfuls), *newest])
-            return Rope(self.full.append(block), self.count + 1, size, (), (), size)
-        if len(newest) < HANDFUL:
-            return Rope(self.full, self.full_count, self.full_size, self.handfuls, newest, size)
-        return Rope(self.full, self.full_count, self.full_size, (*self.handfuls, newest), (), size)
+        size, behind = self.size + len(text), self.behind.append(text)
+        if size - self.full_size < BLOCK:
+            return Rope(self.full, self.full_count, self.full_size, behind, size)
+        return Rope(self.full.append(self._joined(behind)), self.count + 1, size, _NOTHING, size)
 
     @property
     def count(self) -> int:
         """How many texts there are in all."""
-        return self.full_count + HANDFUL * len(self.handfuls) + len(self.newest)
+        return self.full_count + len(self.behind)
 
     def pieces(self) -> tuple[bytes, ...]:
         """The comma-separated texts in pieces; all but the last piece are shared with earlier ropes."""
-        behind = [*chain.from_iterable(self.handfuls), *self.newest]
-        return (*self.full, self._separator() + b",".join(behind)) if behind else tuple(self.full)
+        return (*self.full, self._joined(self.behind)) if self.behind else tuple(self.full)
+
+    def _joined(self, behind: PVector[bytes]) -> bytes:
+        return (b"," if self.full else b"") + b",".join(behind)
 
     def values(self) -> Iterator[Json]:
         """The parsed values, lazily: one block at a time, then text by text."""
-        for block in self.full:
-            yield from _parse_values(block)
-        for text in (*chain.from_iterable(self.handfuls), *self.newest):
-            yield _parse_value(text)
+        return self.values_with(b"")
 
     def values_with(self, *words: bytes) -> Iterator[Json]:
         """The parsed values of each block or single text that contains one of the words."""
         for block in self.full:
             if any(word in block for word in words):
                 yield from _parse_values(block)
-        for text in (*chain.from_iterable(self.handfuls), *self.newest):
+        for text in self.behind:
             if any(word in text for word in words):
                 yield _parse_value(text)
 
     def values_from_the_end(self) -> Iterator[Json]:
         """The parsed values, newest first."""
-        for text in reversed([*chain.from_iterable(self.handfuls), *self.newest]):
+        for text in reversed(self.behind):
             yield _parse_value(text)
         for block in reversed(self.full):
             yield from reversed(_parse_values(block))
-
-    def _separator(self) -> bytes:
-        return b"," if self.full else b""
 
     def __len__(self) -> int:
         return self.count

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel_core._plan.catalogue import (
-        Measured,
         Model,
         Presets,
         Recommendation,

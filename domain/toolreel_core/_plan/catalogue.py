@@ -5,12 +5,12 @@ Adapters read the catalogues; a user's own catalogue replaces entries of the shi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Final, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
+from typing import Final, Literal, TypeAlias, TypeVar, cast, get_args
 
-from toolreel_core._config_checks import PlaceError, Table, fits, unknown_name
+from toolreel_core._config_checks import Table, fits, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -39,12 +39,7 @@ def _bare(model: str) -> str:
     return name if name and suffix in _ROUTES else model.lower()
 
 
-class _Patterned(Protocol):
-    @property
-    def patterns(self) -> tuple[str, ...]: ...
-
-
-_Entry = TypeVar("_Entry", bound=_Patterned)
+_Entry = TypeVar("_Entry", "Model", "ModelPrice")
 
 
 def _most_exact(entries: Iterable[_Entry], model: str) -> _Entry | None:
@@ -52,14 +47,14 @@ def _most_exact(entries: Iterable[_Entry], model: str) -> _Entry | None:
 
     A pattern without a star is best, else the one with the most text.
     """
-    found: _Entry | None = None
-    best = (False, -1)
-    for entry in entries:
-        for pattern in entry.patterns:
-            rank = ("*" not in pattern, len(_bare(pattern).replace("*", "")))
-            if rank >= best and means(pattern, model):
-                found, best = entry, rank
-    return found
+    ranked = [
+        (("*" not in pattern, len(_bare(pattern).replace("*", ""))), entry)
+        for entry in entries
+        for pattern in entry.patterns
+        if means(pattern, model)
+    ]
+    best = max((rank for rank, _ in ranked), default=None)
+    return next((entry for rank, entry in reversed(ranked) if rank == best), None)
 
 
 # Prices by model: entries of catalogues, of which the most exact one holds.
@@ -95,38 +90,27 @@ _VERDICTS: Final[tuple[str, ...]] = get_args(Verdict)
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """The result of a model in an evaluation, with its best profile."""
-
-    profile: str
-    """The sampling profile."""
-    ok: int
-    """Runs of tool scenarios that succeeded."""
-    runs: int
-    p95_ms: int
-    """95th percentile of the duration of a run, in milliseconds."""
-
-    @property
-    def rate(self) -> float:
-        """The share of runs that succeeded.
-
-        >>> Measured("default", 18, 20, 23951).rate
-        0.9
-        """
-        return self.ok / self.runs
-
-
-@dataclass(frozen=True, slots=True)
 class Recommendation:
     """A recommendation for a model: whether to use it for tools, and how."""
 
     verdict: Verdict
     profiles: tuple[str, ...]
     """Sampling profiles to use, the best first."""
-    measured: Measured
+    best_profile: str
+    """The sampling profile with the best result in an evaluation, which the next three are of."""
+    ok: int
+    """Runs of tool scenarios that succeeded."""
+    runs: int
+    p95_ms: int
+    """95th percentile of the duration of a run, in milliseconds."""
     measured_on: str
     """The day of the evaluation, as ``YYYY-MM-DD``."""
     note: str = ""
+
+    @property
+    def rate(self) -> float:
+        """The share of runs that succeeded."""
+        return self.ok / self.runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +158,13 @@ class Model:
 
 def _recommendation(table: Table) -> Recommendation:
     table.only("verdict", "profiles", "best_profile", "ok", "runs", "p95_ms", "measured_on", "note")
-    ok, runs = table.whole("ok"), table.whole("runs")
-    if not 0 < runs >= ok:
-        raise table.complaint(f"expected at least 1 and no fewer than ok ({ok}), got {runs}", "runs")
     return Recommendation(
         cast("Verdict", table.choice("verdict", _VERDICTS)),
         table.names("profiles", ("default",)),
-        Measured(table.text("best_profile", "default"), ok, runs, table.whole("p95_ms")),
+        table.text("best_profile", "default"),
+        table.whole("ok"),
+        table.whole("runs", least=1, default=1),
+        table.whole("p95_ms"),
         table.day("measured_on"),
         table.text("note"),
     )
@@ -229,12 +213,7 @@ _JOINT: Final = lazy_pattern(r"[^a-z0-9]+")
 """The characters between the words of a model's name, which providers write differently."""
 
 
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-_Item = TypeVar("_Item", bound=_Named)
+_Item = TypeVar("_Item", bound=Preset | Model | SamplingProfile | ModelPrice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,19 +243,13 @@ class Presets:
         )
 
     def extended(self, other: Presets) -> Presets:
-        """The collection with another merged over it by name.
-
-        :raises PlaceError: if a model of the other names an unknown preset or profile
-        """
-        whole = Presets(
+        """The collection with another merged over it by name."""
+        return Presets(
             _merge_by_name(self.presets, other.presets),
             _merge_by_name(self.models, other.models),
             _merge_by_name(self.profiles, other.profiles),
             _merge_by_name(self.prices, other.prices),
         )
-        for model in other.models:
-            whole._check_model(model)
-        return whole
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -366,26 +339,6 @@ class Presets:
     def _canonical_name(self, provider: str) -> str:
         """One name for all names of a provider."""
         return self.defaults(provider).name or _comparison_key(provider)
-
-    def _check_model(self, model: Model) -> None:
-        profiles = [profile.name for profile in self.profiles]
-        needed: list[tuple[tuple[str, ...], tuple[str, ...], str, Sequence[str]]] = [
-            (("presets",), model.presets, "preset", self.names),
-            *(
-                (("presets_by_provider", provider), presets, "preset", self.names)
-                for provider, presets in model.presets_by_provider
-            ),
-        ]
-        if (known := model.recommendation) is not None:
-            best = (known.measured.profile,)
-            needed += [
-                (("recommendation", "profiles"), known.profiles, "sampling profile", profiles),
-                (("recommendation", "best_profile"), best, "sampling profile", profiles),
-            ]
-        for place, names, what, there in needed:
-            for name in names:
-                if name not in there:
-                    raise PlaceError(("model", model.name, *place), unknown_name(what, name, there))
 
 
 def _find_by_name(what: str, name: str, items: tuple[_Item, ...]) -> _Item:

@@ -70,9 +70,6 @@ class Preset:
         table = Table.of(tree, "preset", name)
         table.only("about", "evidence", "verified_on", "because", "defaults_for", *_SECTIONS)
         because = table.table("because")
-        for key in because.values:
-            if not any(key in table.table(section).values for section in _SECTIONS):
-                raise because.complaint("it is not set in this preset; give reasons for what is", key)
         return cls(
             names=(name,),
             about=table.text("about"),
@@ -100,10 +97,10 @@ class Preset:
         '{"max_turns":40,"text_dialects":["hermes_json"]}'
         """
         days = (day for day in (self.verified_on, other.verified_on) if day)
-        replaced = {
-            key for section in _SECTIONS for key in _parse_tree(getattr(other, section)) if key not in LISTS
-        }
+        mine, over = self._trees(), other._trees()
+        replaced = {key for tree in over.values() for key in tree if key not in LISTS}
         because = {key: reason for key, reason in self.because if key not in replaced}
+        sections = {section: canonical(merged(mine[section], over[section])) for section in _SECTIONS}
         return Preset(
             names=_union_in_order(self.names, other.names),
             about=" ".join(filter(None, (self.about, other.about))),
@@ -111,20 +108,18 @@ class Preset:
             verified_on=min(days, default=""),
             because=tuple({**because, **dict(other.because)}.items()),
             defaults_for=_union_in_order(self.defaults_for, other.defaults_for),
-            config=canonical(_merge_settings(_parse_tree(self.config), _parse_tree(other.config))),
-            provider=canonical({**_parse_tree(self.provider), **_parse_tree(other.provider)}),
-            request=canonical(merged(_parse_tree(self.request), _parse_tree(other.request))),
-            request_overrides=canonical(
-                merged(_parse_tree(self.request_overrides), _parse_tree(other.request_overrides))
-            ),
             price=other.price or self.price,
+            **{**sections, "config": canonical(_merge_settings(mine["config"], over["config"]))},
         )
+
+    def _trees(self) -> dict[str, Tree]:
+        return {section: as_tree(parse(getattr(self, section))) for section in _SECTIONS}
 
     def changes(self) -> dict[str, dict[str, Json]]:
         """Its changes to the defaults, by section, with lists as they result."""
-        trees = {section: dict(_parse_tree(getattr(self, section))) for section in _SECTIONS}
-        trees["config"] = _apply_list_patches(trees["config"])
-        return trees
+        trees = self._trees()
+        changed = {**trees, "config": _apply_list_patches(trees["config"])}
+        return {section: dict(tree) for section, tree in changed.items()}
 
     def config_with(self, settings: Mapping[str, Any]) -> LoopConfig:
         """The settings of the loop with others over them, as if a preset with those had been merged.
@@ -142,26 +137,18 @@ class Preset:
         table = Table((), settings)
         lists = {key: _read_names(table, key) for key in LISTS if key in settings}
         return LoopConfig.of(
-            _apply_list_patches(_merge_settings(_parse_tree(self.config), {**settings, **lists}))
+            _apply_list_patches(_merge_settings(self._trees()["config"], {**settings, **lists}))
         )
-
-    def settings_with(self, settings: Mapping[str, Any]) -> tuple[LoopConfig, Provider]:
-        """The settings of the loop and of the provider, with others over them.
-
-        :raises ConfigError: if a setting does not exist, or has no such value
-        """
-        if strange := [key for key in settings if key not in (*_SETTINGS, *_TRAITS)]:
-            raise ConfigError(unknown_name("setting", strange[0], (*_SETTINGS, *_TRAITS)))
-        traits = {key: value for key, value in settings.items() if key in _TRAITS}
-        choices = {key: value for key, value in settings.items() if key in _SETTINGS}
-        return self.config_with(choices), Provider.of({**_parse_tree(self.provider), **traits})
 
     def options(self, provider: Provider) -> Tree:
         """Its options of the request that the provider is known to support."""
-        requested = dict(_parse_tree(self.request))
-        if requested.get("tool_choice") == "required" and not provider.requires_calls():
-            del requested["tool_choice"]
-        return {key: value for key, value in requested.items() if provider.support(key) == "yes"}
+        requested = self._trees()["request"]
+        refused = () if provider.requires_calls() else (("tool_choice", "required"),)
+        return {
+            key: value
+            for key, value in requested.items()
+            if provider.support(key) == "yes" and (key, value) not in refused
+        }
 
     def plan(  # noqa: PLR0913 - a plan has that many parts, each by its name
         self,
@@ -184,7 +171,12 @@ class Preset:
         :param settings: of the loop, as for :meth:`config_with`, and of the provider
         :raises ConfigError: if the parts are invalid or contradict each other
         """
-        config, provider = self.settings_with(settings or {})
+        given = settings or {}
+        if strange := [key for key in given if key not in (*_SETTINGS, *_TRAITS)]:
+            raise ConfigError(unknown_name("setting", strange[0], (*_SETTINGS, *_TRAITS)))
+        config = self.config_with({key: value for key, value in given.items() if key in _SETTINGS})
+        traits = {key: value for key, value in given.items() if key in _TRAITS}
+        provider = Provider.of({**self._trees()["provider"], **traits})
         surface = tools if isinstance(tools, ToolSurface) else ToolSurface(tuple(tools))
         taken = self.options(provider)
         if not surface.names:
@@ -196,7 +188,7 @@ class Preset:
             tools=surface,
             config=config,
             provider=provider,
-            overrides=merged(_parse_tree(self.request_overrides), overrides or {}),
+            overrides=merged(self._trees()["request_overrides"], overrides or {}),
             presets=self.names,
             seed=seed,
             output=output,
@@ -267,10 +259,6 @@ def _union_in_order(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[st
     return tuple(dict.fromkeys((*first, *second)))
 
 
-def _parse_tree(text: JsonText) -> Tree:
-    return as_tree(parse(text))
-
-
 NamesPatch: TypeAlias = Json
 """A list of names to add, at first to the default (an empty one clears), or ``{"only": names}``, which
 clears and adds."""
@@ -290,8 +278,8 @@ def joined(before: NamesPatch, patch: NamesPatch) -> NamesPatch:
 
 def names_of(patch: NamesPatch) -> tuple[str, ...]:
     """The names in a patch."""
-    names = patch.get("only") if isinstance(patch, Mapping) else patch
-    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list | tuple) else ()
+    names: Any = patch["only"] if isinstance(patch, Mapping) else patch
+    return tuple(names or ())
 
 
 def _is_clearing_patch(patch: NamesPatch) -> bool:
@@ -318,22 +306,13 @@ def changes(preset: Preset) -> tuple[Change, ...]:
     >>> print(change.key, change.before, change.after)
     config.max_turns 12 4
     """
-    return tuple(
-        Change(key, _DEFAULTS.get(key), value, _reason_for_key(preset, key))
-        for key, value in _leaves_of_preset(preset).items()
-    )
-
-
-def _reason_for_key(preset: Preset, key: str) -> str:
-    """The reason for a key; reasons are by top-level key, without the section."""
-    return dict(preset.because).get(key.split(".")[1], "")
-
-
-def _leaves_of_preset(preset: Preset) -> dict[str, JsonText]:
-    """Each value that a preset sets, by its key with the section."""
-    return {
-        key: text for section, values in preset.changes().items() for key, text in _leaves(section, values)
-    }
+    reasons, found = dict(preset.because), list[Change]()
+    for section, values in preset.changes().items():
+        for key, value in _leaves(section, values):
+            # Reasons are by top-level key, without the section.
+            reason = reasons.get(key.split(".")[1], "")
+            found.append(Change(key, _DEFAULTS.get(key), value, reason))
+    return tuple(found)
 
 
 def _leaves(key: str, value: Json) -> Iterator[tuple[str, JsonText]]:

@@ -32,45 +32,44 @@ if TYPE_CHECKING:
         load_note,
         load_plan,
         load_state,
+        seal,
         stored_fields,
         tag,
         to_json,
+        unseal,
         with_blobs,
     )
     from toolreel_core._protocol.effects import (
         ANSWERS,
+        ANTHROPIC_VERSION,
         AskApproval,
         Effect,
         Finish,
+        HttpRequest,
         RunTool,
         SendRequest,
         Unanswered,
         Wait,
         fingerprint,
+        http_request,
     )
     from toolreel_core._protocol.events import (
         ApprovalGiven,
         CancelRequested,
         Event,
+        HttpChunk,
+        HttpResponse,
         ReplyReceived,
         RequestFailed,
         RunStarted,
+        Spent,
         ToolReturned,
         UserSpoke,
         WaitElapsed,
-        user_spoke,
-    )
-    from toolreel_core._protocol.hmac_seal import seal, unseal
-    from toolreel_core._protocol.http_exchange import (
-        ANTHROPIC_VERSION,
-        HttpChunk,
-        HttpRequest,
-        HttpResponse,
-        http_request,
         response_event,
         retry_after_ms,
+        user_spoke,
     )
-    from toolreel_core._protocol.note_sentences import Level, note_sentence
     from toolreel_core._protocol.notes import (
         ApprovalAsked,
         CallAbandoned,
@@ -88,6 +87,7 @@ if TYPE_CHECKING:
         HistorySummarized,
         IgnoreReason,
         LateAnswer,
+        Level,
         ModelNudged,
         Note,
         OptionIgnored,
@@ -113,6 +113,7 @@ if TYPE_CHECKING:
         UpstreamPinned,
         UserMessageKept,
         UserMessagesAdded,
+        note_sentence,
     )
     from toolreel_core._protocol.outcome import (
         BudgetSpent,
@@ -137,7 +138,6 @@ if TYPE_CHECKING:
         TransportFailed,
         Truncated,
     )
-    from toolreel_core._protocol.spent import Spent
     from toolreel_core._protocol.state import (
         AwaitingApproval,
         AwaitingReply,

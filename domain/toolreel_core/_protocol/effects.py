@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
+from pyrsistent import PMap, pmap
+
 from toolreel_core._jsontext import JsonText, canonical, chain, digest, link
 from toolreel_core._plan import Request
 from toolreel_core._protocol.events import (
@@ -23,6 +25,7 @@ from toolreel_core._protocol.events import (
     WaitElapsed,
 )
 from toolreel_core._protocol.outcome import Outcome
+from toolreel_core._settings import PATHS
 
 RequestPurpose: TypeAlias = Literal["turn", "summary"]
 """What a request asks for: the model's next turn, or a summary of old ones, which nobody is shown."""
@@ -128,3 +131,36 @@ def fingerprint(effect: Effect) -> str:
 def _fingerprint_of(kind: str, ref: int) -> str:
     """The first links of a fingerprint; the digests of small numbers are cached."""
     return link(kind, digest(str(ref)))
+
+
+ANTHROPIC_VERSION: Final = "2023-06-01"
+"""The version of the form of Messages; the only one since (https://docs.anthropic.com/en/api/versioning)."""
+
+KeyHeader: TypeAlias = Literal["authorization", "x-api-key"]
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """What is sent over HTTP for a ``SendRequest``; only address and key are the host's."""
+
+    method: Literal["POST"]
+    path: str
+    """Appended to the base URL, which usually ends in ``/v1``."""
+    headers: PMap[str, str]
+    """Names in lower case; none of them is a secret."""
+    key_header: KeyHeader
+    """Where this form has the API key: as ``authorization: Bearer KEY``, or as ``x-api-key: KEY``."""
+    body: str
+    """JSON text, to be sent as these characters in UTF-8."""
+    streamed: bool
+    """Whether the response is asked for in pieces, as Server-Sent Events."""
+
+
+def http_request(effect: SendRequest) -> HttpRequest:
+    """What is sent over HTTP for a request."""
+    request = effect.request
+    headers = {"content-type": "application/json", "accept": "application/json"}
+    if request.form == "messages":
+        headers["anthropic-version"] = ANTHROPIC_VERSION
+    key: KeyHeader = "x-api-key" if request.form == "messages" else "authorization"
+    return HttpRequest("POST", PATHS[request.form], pmap(headers), key, request.body, request.streamed)

@@ -7,14 +7,96 @@ the run began, or ``None`` if the driver does not measure time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Final, Literal, TypeAlias
+
+from pyrsistent import PMap, pmap
 
 from toolreel_core._conversation import Media, Part, Said, brief_repr, text_of, user_message
 from toolreel_core._errors import ConfigError, ProtocolError
-from toolreel_core._jsontext import sound
+from toolreel_core._jsontext import read, sound
 from toolreel_core._protocol.outcome import FailureKind
-from toolreel_core._protocol.spent import Spent
+from toolreel_core._replies import html_page
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Tokens and cost of the replies that a tool call got from models.
+
+    >>> Spent(prompt_tokens=900, completion_tokens=40, cost=0.25).replies
+    1
+
+    Without a cost, the cost is unknown, and so is that of the run: it is never taken for 0.
+
+    :raises ConfigError: if a number is negative or not finite
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+    """The costs that are known, in the currency of the run; ``None`` if none is."""
+    cached_tokens: int = 0
+    """Those of :attr:`prompt_tokens` that came from the provider's cache."""
+    reasoning_tokens: int = 0
+    """Those of :attr:`completion_tokens` that were spent on reasoning."""
+    prompt_audio_tokens: int = 0
+    completion_audio_tokens: int = 0
+    priced: int = 0
+    """Replies with a known cost; at least 1 if there is a cost."""
+    unpriced: int = 0
+    """Replies whose cost nobody knows; at least 1 if there is no cost."""
+    currency: str = ""
+    """That of the cost, such as ``"EUR"``; empty if nobody said. A cost in another currency than that of the
+    run's price is unknown to the run."""
+
+    def __post_init__(self) -> None:
+        for name in ("cost", *_COUNTS):
+            value, kinds = getattr(self, name), {int, float} if name == "cost" else {int}
+            if value is not None and (type(value) not in kinds or not 0 <= value < math.inf):
+                raise ConfigError(f"Spent.{name}: expected a number of at least 0, got {value!r}")
+        least = "unpriced"
+        if self.cost is not None:
+            least = "priced"
+            # 1 and 1.0 must be the same event, byte for byte.
+            object.__setattr__(self, "cost", float(self.cost))
+        object.__setattr__(self, least, max(1, getattr(self, least)))
+
+    @property
+    def replies(self) -> int:
+        """The replies that were counted."""
+        return self.priced + self.unpriced
+
+    @property
+    def known_cost(self) -> float | None:
+        """The cost of all replies; ``None`` if that of one is unknown."""
+        return None if self.unpriced else self.cost
+
+    def plus(self, other: Spent, sign: Literal[1, -1] = 1) -> Spent:
+        """Both together.
+
+        >>> Spent(cost=0.5).plus(Spent(cost=0.25)).known_cost
+        0.75
+        """
+        counts = {name: getattr(self, name) + sign * getattr(other, name) for name in _COUNTS}
+        cost = (self.cost or 0.0) + sign * (other.cost or 0.0) if counts["priced"] else None
+        return Spent(cost=cost, currency=self.currency if self.currency == other.currency else "", **counts)
+
+    def minus(self, part: Spent) -> Spent | None:
+        """What remains without a part of it; ``None`` if nothing does."""
+        return None if self.replies == part.replies else self.plus(part, -1)
+
+    def in_currency(self, currency: str) -> Spent:
+        """The same, counted in a currency: a cost in another one is unknown."""
+        if self.cost is None or self.currency in {"", currency}:
+            return self
+        counts = {name: getattr(self, name) for name in _COUNTS}
+        return Spent(**{**counts, "priced": 0, "unpriced": self.replies})
+
+
+_COUNTS: Final = tuple(field.name for field in fields(Spent) if field.name not in {"cost", "currency"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +256,86 @@ def user_spoke(said: Said, at_ms: int | None = None) -> UserSpoke:
     """
     message = user_message(said)
     return UserSpoke(message.content, at_ms, message.parts)
+
+
+# A host that only moves bytes, in any language, needs to know no provider: what differs between the three
+# wire forms is said by ``http_request`` and here.
+
+
+_NUMBER: Final = r"[0-9]{1,12}(\.[0-9]+)?"
+_QUOTED: Final = 300
+"""Maximum characters of a provider's error message that an event quotes."""
+_NO_HEADERS: Final[PMap[str, str]] = pmap()
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """A complete HTTP response, as it arrived; it answers a ``SendRequest`` and becomes its event."""
+
+    ref: int
+    status: int
+    headers: PMap[str, str] = _NO_HEADERS
+    """Names in any case. Read are ``retry-after``, ``retry-after-ms`` and ``x-should-retry``."""
+    body: str = ""
+    """Decompressed; for a streamed response the text of all its events."""
+    at_ms: int | None = None
+    """Milliseconds since the run began, if the host measures time."""
+
+
+@dataclass(frozen=True, slots=True)
+class HttpChunk:
+    """A piece of a response that is arriving, for what can be shown of it; the ``HttpResponse`` follows."""
+
+    ref: int
+    text: str
+    """Decompressed, cut anywhere between two characters."""
+
+
+def response_event(
+    ref: int, status: int, headers: Mapping[str, str], body: bytes | str, at_ms: int | None = None
+) -> ReplyReceived | RequestFailed:
+    """The event for a complete response, whichever client received it.
+
+    >>> response_event(7, 429, {"Retry-After": "2"}, '{"error": {"message": "slow down"}}').retry_after_ms
+    2000
+
+    :param ref: of the ``SendRequest`` that it answers
+    :param headers: names in any case; ``Retry-After``, ``retry-after-ms`` and ``x-should-retry``
+        are looked at
+    :param body: as it arrived, decompressed
+    :param at_ms: milliseconds since the run began, if known
+    :returns: ``ReplyReceived`` for a status of 2xx, else ``RequestFailed`` with the provider's message
+    """
+    text = body if isinstance(body, str) else body.decode("utf-8", "replace")
+    if 200 <= status < 300:
+        return ReplyReceived(ref, status, text, at_ms)
+    lower = {name.lower(): value for name, value in headers.items()}
+    # OpenAI's form of an error, its common variants, else the text itself.
+    match read(text).value_or(None):
+        case (
+            {"error": {"message": str() as said}}
+            | {"error": str() as said}
+            | {"message": str() as said}
+            | {"detail": str() as said}
+        ):
+            said = said[:_QUOTED]
+        case _:
+            said = html_page(text) or text.strip()[:_QUOTED]
+    message = f"HTTP {status}: {said or 'no text'}"
+    retry = {"true": True, "false": False}.get(lower.get("x-should-retry", "").strip().lower())
+    return RequestFailed(ref, "status", message, status, text, retry_after_ms(lower), at_ms, retry)
+
+
+def retry_after_ms(headers: Mapping[str, str]) -> int | None:
+    """The server's ``retry-after-ms``, else the seconds of its ``retry-after``; a date is ignored.
+
+    >>> retry_after_ms({"retry-after": "1.5"})
+    1500
+    """
+    exact = headers.get("retry-after-ms", "").strip()  # OpenAI's and Azure's, with the other one rounded up
+    if re.fullmatch(_NUMBER, exact):
+        return round(float(exact))
+    value = headers.get("retry-after", "").strip()
+    if re.fullmatch(_NUMBER, value):  # fractions are not in the RFC, but some providers send them
+        return round(float(value) * 1000)
+    return None

@@ -5,12 +5,13 @@ Notes are not effects: nothing has to read them, and reading them changes nothin
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from toolreel_core._plan import FallbackReason, IgnoredWhy
 from toolreel_core._protocol.outcome import FailureKind
-from toolreel_core._replies import Finish
+from toolreel_core._replies import PROBLEM_WORDS, WORDS, Finish
 
 NudgeReason: TypeAlias = Literal["no_tool_calls", "text_call_rejected"]
 IgnoreReason: TypeAlias = Literal["calls_per_turn", "one_call", "tools_off"]
@@ -468,3 +469,125 @@ Note: TypeAlias = (
     | RunSettled
 )
 """What a run says about itself."""
+
+
+# What each note says to its reader.
+
+
+Level: TypeAlias = Literal["bad", "warn", "info", "silent"]
+"""How much a note matters to somebody who looks for what went wrong; ``silent``: shown in another place."""
+
+_SENTENCES: Final[Mapping[type[Note], tuple[Level, str]]] = {
+    PresetsApplied: ("info", "presets: {names}"),
+    OptionIgnored: ("warn", "not sent: {key} ({why})"),
+    SchemaReduced: ("warn", "{name}: left out of its schema: {left_out}"),
+    TextCallsOff: ("warn", "calls written as text are not read (text_dialects is empty)"),
+    QuirkApplied: ("info", "changed for the provider: {name}{times}"),
+    HistoryShortened: (
+        "warn",
+        "the window was full: {policies} took {messages_before} to {messages_after} messages",
+    ),
+    SummaryRequested: (
+        "info",
+        "the window was full: a summary of {messages} messages was asked for{attempt}",
+    ),
+    HistorySummarized: (
+        "warn",
+        "the summary took {messages_before} to {messages_after} messages, {tokens_before} to {tokens_after} "
+        "tokens (estimated): {sample}",
+    ),
+    SummaryRejected: ("bad", "the summary was not used ({why})"),
+    UpstreamPinned: ("info", "from now on only {upstream} is asked"),
+    EndpointChanged: ("warn", "{before} failed ({why}), so it goes on at {after}{dropped}"),
+    EndpointPinned: (
+        "warn",
+        "{endpoint} failed ({why}), and nobody else is asked: {bound} messages have signatures or reasoning "
+        "that only it may get back",
+    ),
+    ReplyRead: ("bad", "{problem}"),
+    RepairApplied: ("warn", "{code}"),
+    ContentStripped: ("info", "the text with the calls is not stored ({length:,} characters)"),
+    RequestAbandoned: ("warn", "nobody waited for the reply: the run was cancelled"),
+    RequestLost: ("bad", "no reply: {failure}{status}"),
+    RetryPlanned: ("warn", "try {attempt} failed, the next follows after {ms} ms"),
+    CallsIgnored: ("bad", "ignored: {names}; {why}"),
+    CallRejected: ("bad", "{name} was not run: {code}: {message}"),
+    CallEnded: ("bad", "{name} failed: {codes}"),
+    CallAbandoned: ("bad", "{name} got no result: the run ended first"),
+    CallRepeated: ("warn", "{name} has had the same result {times} times; the model was warned"),
+    CallSkipped: ("warn", "{name} has succeeded before with these arguments; it was not run again"),
+    OutputCalled: ("info", "the answer came as a call of the final tool"),
+    ModelNudged: ("warn", "the model is asked to call a tool ({why}): {text}"),
+    ToolsWithheld: ("warn", "not offered, since the model repeats itself: {names}"),
+    OutputRejected: ("bad", "the answer does not fit the output; {asked_again}: {error}"),
+    RecoveryTried: ("warn", "an empty reply; the model is asked again"),
+    ToolsDropped: ("bad", "the server takes no tools, so the run goes on without: {message}"),
+    PartsLeftOut: ("warn", "the provider does not take {labels} of {name}"),
+    UserMessageKept: ("info", "the user spoke meanwhile; the next request says it"),
+}
+"""The sentence of each note that is not silent; names in braces are its fields, in words."""
+
+# Notes hold codes as plain strings: records of other releases may have some that this one does not know.
+_PROBLEMS: Final[Mapping[str, str]] = dict(PROBLEM_WORDS.items())
+_REPAIRS: Final[Mapping[str, str]] = dict(WORDS.items())
+_WHY: Final[Mapping[str, str]] = {
+    # of ignored calls
+    "one_call": "the request says parallel_tool_calls: false, so the first call runs alone",
+    "calls_per_turn": "max_tool_calls_per_turn allows no more calls in a reply",
+    "tools_off": "the request offered no tools",
+    # of ignored options
+    "reserved": "the run's own to set",
+    "with_tools": "refused together with tools",
+    "without_tools": "refused without tools",
+    "unsupported": "the provider does not take it",
+}
+
+
+def note_sentence(note: Note) -> tuple[Level, str]:  # noqa: PLR0912 - a case for each note that needs one
+    """The level of a note, and what it says; silent notes say nothing.
+
+    >>> note_sentence(RetryPlanned(1, attempt=1, ms=500))
+    ('warn', 'try 1 failed, the next follows after 500 ms')
+    """
+    level, sentence = _SENTENCES.get(type(note), ("silent", ""))
+    words: dict[str, Any] = {key: getattr(note, key) for key in note.__dataclass_fields__}
+    for key, value in words.items():
+        if isinstance(value, tuple):
+            words[key] = "; ".join(value) if key == "left_out" else ", ".join(value)
+    match note:
+        case OptionIgnored() | CallsIgnored():
+            words["why"] = _WHY[note.why]
+        case QuirkApplied():
+            words["times"] = f", {note.times} times" if note.times > 1 else ""
+        case SummaryRequested():
+            words["attempt"] = f", try {note.attempt}" if note.attempt > 1 else ""
+        case EndpointChanged():
+            without = f"; {note.dropped} messages go there without their reasoning"
+            words |= {"before": note.before or _FIRST, "dropped": without if note.dropped else ""}
+        case EndpointPinned():
+            words["endpoint"] = note.endpoint or _FIRST
+        case RequestLost():
+            words["status"] = f" {note.status}" if note.status else ""
+        case ModelNudged():
+            words["text"] = " ".join(note.text.split())
+        case OutputRejected():
+            words["asked_again"] = "the model is asked again" if note.asked_again else "the run ends"
+        case ReplyRead():
+            words["problem"] = _with_sentence(note.problem, _PROBLEMS)
+            level = level if note.problem else "silent"
+        case RepairApplied():
+            words["code"] = _with_sentence(note.code, _REPAIRS)
+        case CallEnded():
+            words["codes"] = words["codes"] or "without a code"
+            level = "silent" if note.ok else level
+        case _:
+            pass
+    return level, "" if level == "silent" else sentence.format(**words)
+
+
+_FIRST: Final = "the plan's own endpoint"
+
+
+def _with_sentence(code: str, sentences: Mapping[str, str]) -> str:
+    """A code with its sentence, if it has one."""
+    return f"{code}: {sentences[code]}" if code in sentences else code

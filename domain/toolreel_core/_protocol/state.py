@@ -16,9 +16,9 @@ from toolreel_core._conversation import Media, Message, Transcript, UserMessage
 from toolreel_core._jsontext import JsonText
 from toolreel_core._plan import Plan
 from toolreel_core._protocol.effects import Effect, RequestPurpose
+from toolreel_core._protocol.events import Spent
 from toolreel_core._protocol.notes import Note
 from toolreel_core._protocol.outcome import Outcome
-from toolreel_core._protocol.spent import Spent
 from toolreel_core._replies import ToolCall, Usage
 from toolreel_core._tools import Envelope
 
@@ -153,22 +153,22 @@ class Tally:
 
     def plus(self, taken: Usage | Spent) -> Tally:
         """This tally plus the tokens and the cost of one more reply, or of all that a tool took."""
-        known, unknown, by_tools = int(taken.cost is not None), int(taken.cost is None), self.by_tools
+        priced, unpriced, by_tools = int(taken.cost is not None), int(taken.cost is None), self.by_tools
         if isinstance(taken, Spent):
-            known, unknown = taken.priced, taken.unpriced
+            priced, unpriced = taken.priced, taken.unpriced
             by_tools = taken if by_tools is None else by_tools.plus(taken)
         return replace(
             self,
+            cost=self.cost + (taken.cost or 0.0),
+            priced=self.priced + priced,
+            unpriced=self.unpriced + unpriced,
+            by_tools=by_tools,
             prompt_tokens=self.prompt_tokens + taken.prompt_tokens,
             completion_tokens=self.completion_tokens + taken.completion_tokens,
-            cost=self.cost + (taken.cost or 0.0),
             cached_tokens=self.cached_tokens + taken.cached_tokens,
             reasoning_tokens=self.reasoning_tokens + taken.reasoning_tokens,
             prompt_audio_tokens=self.prompt_audio_tokens + taken.prompt_audio_tokens,
             completion_audio_tokens=self.completion_audio_tokens + taken.completion_audio_tokens,
-            priced=self.priced + known,
-            unpriced=self.unpriced + unknown,
-            by_tools=by_tools,
         )
 
     def since(self, before: Tally) -> Tally:

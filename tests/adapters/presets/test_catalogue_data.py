@@ -43,6 +43,11 @@ PROVIDERS: Final = (
 )
 
 
+def test_models_name_presets_that_there_are() -> None:
+    for model in SHIPPED.models:
+        SHIPPED.merged([*model.presets, *(name for _, names in model.presets_by_provider for name in names)])
+
+
 @pytest.mark.parametrize("preset", SHIPPED.presets, ids=SHIPPED.names)
 def test_every_preset_says_what_it_does_cites_its_evidence_and_can_be_applied(preset: Preset) -> None:
     assert preset.about.endswith(".")
@@ -101,7 +106,7 @@ def test_they_agree_with_the_tables_of_the_case_study() -> None:
         known = found[name].recommendation
         assert known is not None
         assert VERDICTS.get(known.verdict, "No (tool calling)") == told["recommended"], name
-        measured = (known.measured.profile, known.measured.ok, known.measured.runs, known.measured.p95_ms)
+        measured = (known.best_profile, known.ok, known.runs, known.p95_ms)
         assert measured == (told["profile"], *told["tools"], told["p95_ms"]), name
         assert re.sub(r" \([^)]*\)", "", told["profiles"]) == " / ".join(known.profiles), name
         assert ("".join(found[name].presets) or "-") == told["preset"], name
@@ -121,7 +126,7 @@ def test_recommended_profiles_are_for_their_model(model: str) -> None:
     known = SHIPPED.recommendation(model)
     assert known is not None
     names = [profile.name for profile in SHIPPED.sampling_profiles(model)]
-    assert {*known.profiles, known.measured.profile} <= {*names}
+    assert {*known.profiles, known.best_profile} <= {*names}
 
 
 def test_the_production_default_is_one_call_a_turn_where_the_request_can_say_so() -> None:

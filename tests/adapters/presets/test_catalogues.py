@@ -132,10 +132,6 @@ MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
         "[preset.mine.request]\ntemperature = nan\n",
         "preset.mine.request.temperature: expected what JSON can hold, got nan",
     ),
-    "a reason for nothing": (
-        "[preset.mine.because]\nmax_turns = 'x'\n",
-        "preset.mine.because.max_turns: it is not set in this preset",
-    ),
     "a preset that there is not": (
         "[model.'a/b:c'] # mine\n\"presets\" = ['rwa']\n",
         "model.\"a/b:c\".presets: there is no preset 'rwa'; did you mean 'raw'?",

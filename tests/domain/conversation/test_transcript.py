@@ -11,7 +11,6 @@ from tests.samples import project
 from tests.strategies import json_texts
 from toolreel_core._conversation import (
     BLOCK,
-    HANDFUL,
     AssistantMessage,
     Form,
     Message,
@@ -196,9 +195,7 @@ extras = st.dictionaries(fields, values, max_size=3).map(canonical)
 """A provider's own fields, of which some stand where the message's own do."""
 calls = st.builds(SentCall, st.text(max_size=3), st.text(max_size=3), st.text(max_size=3), extras)
 signed = st.builds(AssistantMessage, st.text(max_size=3), st.lists(calls, max_size=2).map(tuple), extras)
-histories = (
-    st.lists(strategies.messages | signed | st.just(LONG), max_size=3 * HANDFUL) | strategies.histories
-)
+histories = st.lists(strategies.messages | signed | st.just(LONG), max_size=24) | strategies.histories
 
 
 def recalled(messages: list[Message]) -> StoredMessages:
@@ -278,7 +275,7 @@ def test_a_model_may_quote_what_users_and_tools_have_said(messages: list[Message
 LONG_blocks = canonical("é" * (BLOCK // 4))
 """So long that two of them fill a block."""
 
-texts = st.lists(json_texts | st.just(LONG_blocks), max_size=2 * HANDFUL + 4)
+texts = st.lists(json_texts | st.just(LONG_blocks), max_size=20)
 
 
 def rope_of(parts: list[JsonText]) -> Rope:

@@ -230,10 +230,6 @@ def test_options_about_tools_are_not_sent_where_there_are_none() -> None:
         ),
         ({"request": {"messages": []}}, "preset.mine.request.messages: it is set by the run itself"),
         ({"request": {"x": {1}}}, "preset.mine.request.x: expected what JSON can hold, got {1}"),
-        (
-            {"because": {"max_turns": "x"}},
-            "preset.mine.because.max_turns: it is not set in this preset; give reasons for what is",
-        ),
     ],
 )
 def test_a_preset_that_cannot_be_used_is_refused_at_its_place(tree: object, text: str) -> None:
