@@ -132,18 +132,9 @@ MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
         "[preset.mine.request]\ntemperature = nan\n",
         "preset.mine.request.temperature: expected what JSON can hold, got nan",
     ),
-    "a preset that there is not": (
-        "[model.'a/b:c'] # mine\n\"presets\" = ['rwa']\n",
-        "model.\"a/b:c\".presets: there is no preset 'rwa'; did you mean 'raw'?",
-    ),
     "a verdict": (
         "[model.m.recommendation]\nverdict = 'maybe'\nruns = 1\n",
         "model.m.recommendation.verdict: expected one of yes, yes_for_tools, conditional, no",
-    ),
-    "a profile that there is not": (
-        "[model.m.recommendation]\nverdict = 'yes'\nruns = 1\nprofiles = ['qwen_recomended']\n",
-        "model.m.recommendation.profiles: there is no sampling profile 'qwen_recomended'; "
-        "did you mean 'qwen_recommended'?",
     ),
     "nesting without end": ("[preset]\nmine = " + "[" * 10_000, "nested too deep"),
 }
