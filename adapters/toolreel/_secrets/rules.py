@@ -7,23 +7,22 @@ import binascii
 import math
 import os
 import re
+import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
 from toolreel._internal import SecretRulesError, read_file, read_toml
+from toolreel._secrets.known_values import spellings
 from toolreel_core._config_checks import Table, fits
 from toolreel_core._lazy_pattern import lazy_pattern
 
-# Regular expressions for secrets: the formats of known API keys, and values with the name of a secret.
-#
-# All of them also work on JSON-escaped text, where a line break is ``\n`` and a slash may be ``\/``, and take
-# linear time on any text: repetitions are bounded or possessive. If ordinary text can match too, ``proof``
-# confirms or rejects the match. Also the names under which secrets occur.
+# The names under which secrets occur, and what tells them from ordinary text; patterns are in shapes.toml.
 
 
 LOGIN_NAMES: Final = r"password|passwd|passphrase|pwd"
@@ -125,8 +124,8 @@ def are_credentials(match: re.Match[str]) -> bool:
         return False
 
 
-def is_userinfo(match: re.Match[str]) -> bool:
-    """Whether the password in a URL is real, not a word from an example."""
+def is_no_placeholder(match: re.Match[str]) -> bool:
+    """Whether a value is real, not a word from an example."""
     text = _secret_group(match)
     return text.lower() not in _PLAIN_PASSWORDS and not PLACEHOLDER.search(text)
 
@@ -140,9 +139,6 @@ _COLON: Final = r"\\{0,3}[\"']?\s{0,9}[:=]\s{0,9}\[?\s{0,9}\\{0,3}[\"']?"
 
 _WORD: Final = r"[^\s\"'`,;&<>{}()\[\]\\]"
 """A character of an unquoted value."""
-
-_BLOB: Final = lazy_pattern(r"[A-Za-z0-9+/]{256,}")
-"""Base64 of an image or audio, in which short patterns match by chance."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,157 +155,53 @@ class Shape:
     """
     proof: Callable[[re.Match[str]], bool] = bool
     """Whether a match is a secret and not ordinary text."""
+    in_blobs: bool = False
+    """Whether it is looked for in Base64, too, where patterns match by chance."""
+
+    def matches(self, text: str, blobs: Collection[tuple[int, int]]) -> Iterator[tuple[int, int, int, str]]:
+        """For each match in a text: where it starts, start and end of the secret in it, and the kind.
+
+        :param blobs: start and end of what is Base64
+        """
+        for match in self.pattern.finditer(text):
+            inside = not self.in_blobs and any(start < match.start() < end for start, end in blobs)
+            if not inside and self.proof(match):
+                yield match.start(), match.start(part(match)), match.end(), self.kind
 
 
-def shaped(text: str, shapes: tuple[Shape, ...]) -> Iterator[tuple[int, int, int, str]]:
-    """The matches of shapes in a text: start and end, start of the secret in it, and the kind."""
-    blobs = [match.span() for match in _BLOB.finditer(text)] if len(text) > 256 else []
-    for shape in shapes:
-        for match in shape.pattern.finditer(text):
-            inside = any(start < match.start() < end for start, end in blobs)
-            if not inside and shape.proof(match):
-                yield match.start(), match.end(), match.start(part(match)), shape.kind
+@lru_cache(maxsize=256)
+def value_shape(name: str, value: str) -> Shape:
+    """The shape of a known value, in each of its spellings."""
+    written = spellings(value)
+    pattern = re.compile("|".join(map(re.escape, written)))
+    return Shape(f"value of {name}", pattern, written, in_blobs=True)
 
 
-def _make_shape(
-    kind: str,
-    pattern: str,
-    hints: str,
-    proof: Callable[[re.Match[str]], bool] = bool,
-    *,
-    whole: bool = False,
-) -> Shape:
-    return Shape(kind, lazy_pattern(pattern if whole else _START + pattern), tuple(hints.split()), proof)
-
-
-_PREFIXED: Final = {
-    "Google API key": r"AIza[0-9A-Za-z_-]{35,}",
-    "Hugging Face token": r"hf_[A-Za-z0-9]{30,}",
-    "Groq key": r"gsk_[A-Za-z0-9]{30,}",
-    "xAI key": r"xai-[A-Za-z0-9]{30,}",
-    "Perplexity key": r"pplx-[A-Za-z0-9]{30,}",
-    "Replicate token": r"r8_[A-Za-z0-9]{30,}",
-    "Cerebras key": r"csk-[A-Za-z0-9]{30,}",
-    "NVIDIA key": r"nvapi-[A-Za-z0-9_-]{40,}",
-    "LangSmith key": r"lsv2_(?:pt|sk)_[A-Za-z0-9]{20,}[A-Za-z0-9_]*",
-    "Databricks token": r"dapi[0-9a-f]{32}(?![0-9A-Za-z])",
-    "npm token": r"npm_[A-Za-z0-9]{36,}",
-    "Docker token": r"dckr_pat_[A-Za-z0-9_-]{20,}",
-    "age key": r"AGE-SECRET-KEY-1[0-9A-Z]{50,}",
-    "JSON web token": r"eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+_PROOFS: Final[Mapping[str, Callable[[re.Match[str]], bool]]] = {
+    "": bool,
+    "credentials": are_credentials,
+    "digit": has_a_digit,
+    "key": is_a_key,
+    "password": is_a_password,
+    "real": is_no_placeholder,
 }
-"""Formats of keys that begin with a text that hardly anything else has."""
+_PARTS: Final = {"{colon}": _COLON, "{word}": _WORD, "{logins}": LOGIN_NAMES, "{keys}": KEY_NAMES}
 
-SHAPES: Final = (
-    *(
-        _make_shape(kind, pattern, re.split(r"[^\w-]", pattern)[0].lower())
-        for kind, pattern in _PREFIXED.items()
-    ),
-    _make_shape("API key", r"sk-[A-Za-z0-9_-]{20,}", "sk-", looks_random(16)),
-    _make_shape(
-        "bearer token",
-        r"(?i)bearer(?:\s|\\[nt])+(?P<secret>[A-Za-z0-9._~+/-]{16,}=*)",
-        "bearer",
-        looks_random(10),
-        whole=True,
-    ),
-    _make_shape(
-        "authorization header",
-        rf"(?i)authorization{_COLON}(?:basic|token|apikey)\s{{1,9}}(?P<secret>[A-Za-z0-9+/._=-]{{8,}})",
-        "authorization",
-        looks_random(8),
-        whole=True,
-    ),
-    _make_shape(
-        "basic authorization",
-        r"(?i)(?<![A-Za-z])basic(?:\s|\\[nt]){1,9}(?P<secret>[A-Za-z0-9+/_-]{8,}={0,2})",
-        "basic",
-        are_credentials,
-        whole=True,
-    ),
-    _make_shape(
-        "GitHub token",
-        r"(?:gh[pousr]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{22,})",
-        "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_",
-    ),
-    _make_shape(
-        "GitLab token",
-        r"gl(?:pat|ptt|dt|rt|cbt|oas|ft|soat|agent|imt)-[A-Za-z0-9_.-]{20,}",
-        "pat- ptt- dt- rt- cbt- oas- ft- soat- agent- imt-",
-        has_a_digit,
-    ),
-    _make_shape(
-        "AWS access key",
-        r"(?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z])",
-        "akia asia",
-        lambda match: not match[0].endswith("EXAMPLE"),  # the key in the AWS documentation
-    ),
-    _make_shape("Google OAuth secret", r"(?:ya29\.|GOCSPX-)[0-9A-Za-z_-]{20,}", "ya29. gocspx-"),
-    _make_shape("Slack token", r"(?:xox[a-z]|xapp)-[A-Za-z0-9-]{10,}", "xox xapp-", looks_random(10)),
-    _make_shape(
-        "Slack webhook",
-        r"hooks\.slack\.com(?:\\?/)services(?:\\?/)T[A-Za-z0-9/\\_]{20,}",
-        "hooks.slack.com",
-    ),
-    _make_shape(
-        "Stripe key",
-        r"(?:[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/]{24,}=*)",
-        "k_live_ k_test_ whsec_",
-    ),
-    _make_shape("Fireworks key", r"fw_[A-Za-z0-9]{20,}", "fw_", has_a_digit),
-    _make_shape("Tavily key", r"tvly-[A-Za-z0-9-]{20,}", "tvly-", looks_random(16)),
-    _make_shape("DigitalOcean token", r"do[opr]_v1_[0-9a-f]{40,}", "_v1_"),
-    _make_shape("PyPI token", r"pypi-[A-Za-z0-9_-]{50,}", "pypi-", looks_random(16)),
-    _make_shape("SendGrid key", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{30,}", "sg."),
-    _make_shape("Telegram token", r"[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}", ":aa"),
-    _make_shape("Vault token", r"hv[sbr]\.[A-Za-z0-9_-]{24,}", "hvs. hvb. hvr.", has_a_digit),
-    _make_shape("Shopify token", r"shp(?:at|ss|ca|pa)_[0-9a-fA-F]{32,}", "shpat_ shpss_ shpca_ shppa_"),
-    _make_shape("Linear or Notion key", r"(?:lin_api_|ntn_)[A-Za-z0-9]{30,}", "lin_api_ ntn_"),
-    _make_shape(
-        "private key",
-        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:[\s\S]*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|[\s\S]*)",
-        "-----begin",
-        whole=True,
-    ),
-    _make_shape(
-        "cookie header",
-        rf"(?i)(?:set-)?cookie{_COLON}(?P<secret>[\w.-]+=[^\s\"';\\]{{6,}})",
-        "cookie",
-        lambda match: not PLACEHOLDER.search(match["secret"]),
-        whole=True,
-    ),
-    _make_shape(
-        "password in a URL",
-        r"(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}:(?:\\?/){2}[^\s/@:\"'\\<>]{0,64}"
-        r":(?P<secret>[^\s/@\"'\\<>]{3,200})@[\w.\[-]",
-        "@",
-        is_userinfo,
-        whole=True,
-    ),
-    _make_shape(
-        "key in a URL",
-        r"(?i)[?&](?:[\w.-]{0,40}[_.-])?(?:key|sig|signature|auth|hmac|jwt|sid|session)=(?P<secret>[\w.~%+/=-]{12,})",
-        "key= sig= ature= auth= hmac= jwt= sid= session=",
-        looks_random(10),
-        whole=True,
-    ),
-    _make_shape(
-        "password",
-        rf"(?i)(?:{LOGIN_NAMES}){_COLON}(?P<secret>{_WORD}{{8,200}}+)(?![(\[{{])",
-        "passw passphrase pwd",
-        is_a_password,
-        whole=True,
-    ),
-    _make_shape(
-        "key or token",
-        rf"(?i)(?:{KEY_NAMES}){_COLON}(?P<secret>{_WORD}{{16,2000}}+)(?![(\[{{])",
-        "key secret token credential",
-        is_a_key,
-        whole=True,
-    ),
-)
-"""All kinds of secrets; specific ones first, since the first of overlapping matches names the kind."""
+
+@lru_cache(maxsize=1)
+def shipped_shapes() -> tuple[Shape, ...]:
+    """The kinds of secrets that are looked for everywhere, from ``shapes.toml``."""
+    text = files("toolreel._secrets").joinpath("shapes.toml").read_text("utf-8")
+    shapes = []
+    for entry in tomllib.loads(text)["shape"]:
+        pattern: str = entry["pattern"]
+        for name, shared in _PARTS.items():
+            pattern = pattern.replace(name, shared)
+        proof = looks_random(entry["run"]) if "run" in entry else _PROOFS[entry.get("proof", "")]
+        source = pattern if entry.get("inside") else _START + pattern
+        shapes.append(Shape(entry["kind"], lazy_pattern(source), tuple(entry["hints"]), proof))
+    return tuple(shapes)
+
 
 EMAIL: Final = Shape(
     "e-mail address",
@@ -345,7 +237,7 @@ class SecretRules:
     """Texts that are not secrets, with ``*`` as a wildcard."""
     variables: tuple[str, ...] = ()
     """More environment variables with secret values."""
-    shapes: tuple[Shape, ...] = SHAPES
+    shapes: tuple[Shape, ...] = field(default_factory=shipped_shapes)
     """The patterns to search for."""
 
     def allows(self, secret: str) -> bool:
@@ -386,7 +278,7 @@ def _rules_of(tree: Mapping[str, Any]) -> SecretRules:
     patterns = table.table("patterns")
     own = [_custom_shape(kind, patterns) for kind in patterns.values]
     emails = [EMAIL] * table.switch("emails", False)
-    return SecretRules(allowed, table.names("variables"), (*own, *SHAPES, *emails))
+    return SecretRules(allowed, table.names("variables"), (*own, *shipped_shapes(), *emails))
 
 
 def _custom_shape(kind: str, patterns: Table) -> Shape:

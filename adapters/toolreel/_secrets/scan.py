@@ -7,15 +7,13 @@ Secrets are found by patterns (:mod:`toolreel._secrets.rules`) and by known valu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Final, TypeAlias
 
 from toolreel._internal import SecretFound
-from toolreel._secrets.known_values import spellings
-from toolreel._secrets.rules import SecretRules, names_a_secret, rules_in, shaped
+from toolreel._secrets.rules import SecretRules, Shape, names_a_secret, rules_in, value_shape
 from toolreel._secrets.scrubbing import as_ascii, put_together, readings
 from toolreel_core._conversation import Blob
 from toolreel_core._jsontext import Json, canonical, read
@@ -23,6 +21,8 @@ from toolreel_core._lazy_pattern import lazy_pattern
 
 BLOB: Final = lazy_pattern(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/]*={0,2}")
 """An image, audio or a file: only known values are looked for in it."""
+_BASE64: Final = lazy_pattern(r"[A-Za-z0-9+/]{256,}")
+"""Base64 of an image or audio, in which short patterns match by chance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,6 @@ class Leak:
     """The name of a pattern, or ``value of NAME`` for a known value."""
     line: int
     """The line in which it starts, counted from 1."""
-
-
-_Span: TypeAlias = tuple[int, int, int, str]
-"""Start and end of a match, the start of the secret in it, such as after ``Bearer``, and its kind."""
 
 
 def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None) -> tuple[Leak, ...]:
@@ -53,67 +49,54 @@ def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None)
 
 def secrets_in(text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The kind and the text of each secret, in order to redact them."""
-    for _, end, start, kind in _secret_spans(text, *narrowed([text], known, rules_in())):
+    rules = rules_in()
+    for start, end, kind in _secret_spans(text, _shapes_in([text], known, rules), rules):
         yield kind, text[start:end]
 
 
 def _leaks_among(
     texts: Sequence[tuple[str, str]], known: Mapping[str, str], rules: SecretRules | None
 ) -> Iterator[tuple[str, Leak]]:
-    known, rules = narrowed([text for _, text in texts], known, rules_in() if rules is None else rules)
-    for place, text in texts if known or rules.shapes else ():
-        for start, _, _, kind in _secret_spans(text, known, rules):
+    rules = rules_in() if rules is None else rules
+    shapes = _shapes_in([text for _, text in texts], known, rules)
+    for place, text in texts if shapes else ():
+        for start, _, kind in _secret_spans(text, shapes, rules):
             yield place, Leak(kind, text.count("\n", 0, start) + 1)
 
 
-def _secret_spans(text: str, known: Mapping[str, str], rules: SecretRules) -> list[_Span]:
-    """The positions of secrets; overlapping ones are merged under the kind of the first."""
-    every = [*([] if BLOB.fullmatch(text) else shaped(text, rules.shapes)), *_known_spans(text, known)]
-    every.sort(key=itemgetter(0))  # stable, so the most specific pattern comes first
-    spans: list[_Span] = []
-    for start, end, secret, kind in every:
-        if rules.allows(text[secret:end]):
+def _secret_spans(text: str, shapes: Iterable[Shape], rules: SecretRules) -> Iterator[tuple[int, int, str]]:
+    """Start, end and kind of each secret; overlapping ones are merged under the kind of the first."""
+    blobs = [(-1, len(text))] if BLOB.fullmatch(text) else [match.span() for match in _BASE64.finditer(text)]
+    matches = [match for shape in shapes for match in shape.matches(text, blobs)]
+    matches.sort(key=itemgetter(0))  # stable, so the most specific pattern comes first
+    behind = 0
+    for begin, start, end, kind in matches:
+        if rules.allows(text[start:end]):
             continue
-        if spans and start < spans[-1][1]:
-            first = spans[-1]
-            spans[-1] = (first[0], max(end, first[1]), first[2], first[3])
-        else:
-            spans.append((start, end, secret, kind))
-    return spans
+        if begin >= behind:
+            yield start, end, kind
+        behind = max(behind, end)
 
 
-def _known_spans(text: str, known: Mapping[str, str]) -> Iterator[_Span]:
-    for name, value in known.items():
-        for written in spellings(value.strip()) if value.strip() else ():
-            for found in re.finditer(re.escape(written), text):
-                yield found.start(), found.end(), found.start(), f"value of {name}"
-
-
-def narrowed(
-    texts: Collection[str], known: Mapping[str, str], rules: SecretRules
-) -> tuple[dict[str, str], SecretRules]:
-    """The known values and the rules without those that are in none of some texts.
+def _shapes_in(texts: Collection[str], known: Mapping[str, str], rules: SecretRules) -> list[Shape]:
+    """The shapes to look for, without those that match in none of some texts.
 
     Nearly all texts hold no secret, and most of what a search costs is to begin it, once for each text and
     each kind of secret. So all texts are looked at together first.
     """
-    whole = "\n".join(texts)
-    found = {
-        name: value
-        for name, value in known.items()
-        if value.strip() and any(spelling in whole for spelling in spellings(value.strip()))
-    }
+    values = [value_shape(name, value.strip()) for name, value in known.items() if value.strip()]
+    every = "\n".join(texts)
     # Patterns match Base64 by chance, and take long for megabytes of it.
     whole = "\n".join(text for text in texts if not BLOB.fullmatch(text))
     lowered = whole.lower()
     # No shape of ours asks for more than that a word ends at its end, so what matches in a text also matches
     # where others stand around it; the patterns of a project may ask for anything, and have no hint.
-    shapes = (
+    shapes = [
         shape
         for shape in rules.shapes
         if not shape.hints or (any(map(lowered.__contains__, shape.hints)) and shape.pattern.search(whole))
-    )
-    return found, replace(rules, shapes=tuple(shapes))
+    ]
+    return [*shapes, *(shape for shape in values if any(map(every.__contains__, shape.hints)))]
 
 
 # The texts in a record that are scanned for secrets, each with its location.

@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from toolreel._secrets.known_values import spellings
 from toolreel._secrets.rules import rules_in
@@ -85,10 +85,11 @@ def _decompress(body: bytes, wbits: int) -> bytes:
     return bytes(found)
 
 
-_TELLING: Final = ("index", "id", "type")
+_LABELS: Final = ("index", "id", "type")
 """Names, or their last words, of the scalars that say to which text of the reply a piece belongs."""
 _PARTS: Final = frozenset({"text", "content"})
 """What content parts have their texts under."""
+_Label: TypeAlias = tuple[str, Json]
 
 
 @dataclass(slots=True)
@@ -105,9 +106,13 @@ class Piece:
     """The keys on the way to it."""
     positions: tuple[int, ...]
     """Its places in the lists on the way."""
-    told: tuple[tuple[Json, ...], ...]
-    """The values of keys such as ``index`` and ``output_index`` on the way, of ``id`` and ``item_id``, and of
-    ``type``. Some servers send ids with the first frame only."""
+    labels: tuple[_Label, ...]
+    """The scalars on the way under keys such as ``index`` and ``output_index``, ``id`` and ``item_id``, and
+    ``type``, each with the last word of its key. Some servers send ids with the first frame only."""
+
+    def labelled(self, word: str) -> tuple[Json, ...]:
+        """The values of the labels with this word."""
+        return tuple([value for last, value in self.labels if last == word])
 
     def replace(self, start: int, end: int, text: str) -> None:
         """Put another text in the place of a part of it, in the frame too."""
@@ -119,40 +124,29 @@ def pieces_in(frame: Json, number: int = 0) -> list[Piece]:
 
     :param number: of the frame
     """
-    found = list[Piece]()
+    pieces = list[Piece]()
+
+    def add(
+        holder: Any,  # noqa: ANN401 - a list or an object
+        names: tuple[str, ...],
+        positions: tuple[int, ...],
+        labels: tuple[_Label, ...],
+    ) -> None:
+        is_object = isinstance(holder, dict)
+        if is_object and (labelling := [key for key in holder if key.endswith(_LABELS)]):
+            words = ((key.rpartition("_")[2], holder[key]) for key in labelling)
+            labels = (*labels, *(pair for pair in words if not isinstance(pair[1], list | dict)))
+        entries: Iterable[tuple[Any, Json]] = holder.items() if is_object else enumerate(holder)
+        for key, value in entries:
+            inside, places = ((*names, key), positions) if is_object else (names, (*positions, key))
+            if isinstance(value, dict | list):
+                add(value, inside, places, labels)
+            elif isinstance(value, str) and inside:
+                pieces.append(Piece(value, number, holder, key, inside, places, labels))
+
     if isinstance(frame, dict | list):
-        _add_pieces(found, frame, number, (), (), ((), (), ()))
-    return found
-
-
-def _add_pieces(
-    found: list[Piece],
-    holder: Any,  # noqa: ANN401 - a list or an object
-    number: int,
-    names: tuple[str, ...],
-    positions: tuple[int, ...],
-    told: tuple[tuple[Json, ...], ...],
-) -> None:
-    is_object = isinstance(holder, dict)
-    if is_object and (telling := [key for key in holder if key.endswith(_TELLING)]):
-        said = {key: holder[key] for key in telling if not isinstance(holder[key], list | dict)}
-        told = tuple(
-            (*values, *_values_under(said, name)) for name, values in zip(_TELLING, told, strict=True)
-        )
-    entries: Iterable[tuple[Any, Json]] = holder.items() if isinstance(holder, dict) else enumerate(holder)
-    for key, value in entries:
-        if isinstance(value, str | dict | list):
-            inside = (*names, str(key)) if is_object else names
-            places = positions if is_object else (*positions, key)
-            if not isinstance(value, str):
-                _add_pieces(found, value, number, inside, places, told)
-            elif inside:
-                found.append(Piece(value, number, holder, key, inside, places, told))
-
-
-def _values_under(scalars: Mapping[str, Json], name: str) -> Iterator[Json]:
-    """The scalars under a key with this name, or whose last word it is."""
-    return (value for key, value in scalars.items() if key == name or key.endswith(f"_{name}"))
+        add(frame, (), (), ())
+    return pieces
 
 
 def groups_of(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
@@ -166,7 +160,7 @@ def groups_of(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
             continue
         groups: dict[Hashable, list[Piece]] = {}
         for piece in named:
-            indexes, ids, kinds = piece.told
+            indexes, ids, kinds = map(piece.labelled, _LABELS)
             keys: tuple[Hashable, ...] = (
                 ("by name",),
                 ("by path", piece.names),
@@ -208,8 +202,8 @@ def _frames_in(text: str) -> Iterator[Json]:
     yield from (frame for frame in (*found, *frames.close()) if isinstance(frame, dict))
 
 
-_LINE_ENDS: Final = lazy_pattern(r"[\r\n]+")
-"""The end of a line, with the blank lines after it."""
+_LINE_ENDS: Final = lazy_pattern(r"(?<=[\r\n])(?![\r\n])")
+"""Where a line ends, with the blank lines after it."""
 _STREAM_ENDS: Final = lazy_pattern(
     r'data: ?\[DONE\]|.*"type": ?"(?:message_stop|response\.(?:completed|failed|incomplete))"'
 )
@@ -266,19 +260,6 @@ class RunningScrub:
         return held
 
 
-@dataclass(slots=True)
-class _Line:
-    """A line of a body that is held back."""
-
-    text: str
-    frame: Json = None
-    """Its JSON; ``None`` without."""
-    start: int = 0
-    end: int = 0
-    """Where that is in the line."""
-    changed: bool = False
-
-
 class RunningBodyScrub:
     """Scrubs the body of a reply as it arrives: lines that may begin a secret are held back.
 
@@ -290,7 +271,8 @@ class RunningBodyScrub:
         self._known = known
         self._arrived: list[str] = []
         """The text after the last complete line."""
-        self._lines: list[_Line] = []
+        self._held: list[str] = []
+        """Complete lines that may begin a secret."""
         self._is_document: bool | None = None
 
     def feed(self, text: str) -> str:
@@ -301,52 +283,45 @@ class RunningBodyScrub:
         if self._is_document or not ("\n" in text or "\r" in text):
             return ""
         arrived = "".join(self._arrived)
-        end = 0
-        for found in _LINE_ENDS.finditer(arrived):
-            self._lines.append(self._add_line(arrived[end : found.end()]))
-            end = found.end()
+        *lines, rest = _LINE_ENDS.split(arrived)
         if self._is_document is None and arrived.lstrip()[:1] in ("{", "["):
-            self._is_document = self._lines[0].frame is None
+            self._is_document = _frame_in(lines[0])[0] is None
             if self._is_document:
-                self._lines.clear()
                 return ""
-        self._arrived = [arrived[end:]]
-        return self._release_lines(last=_STREAM_ENDS.match(self._lines[-1].text) is not None)
+        self._arrived = [rest]
+        return self._release_lines(lines, last=_STREAM_ENDS.match(lines[-1]) is not None)
 
     def close(self) -> str:
         """What was held back, at the end of the body."""
-        rest = "".join(self._arrived)
-        self._arrived = []
-        if rest:
-            self._lines.append(self._add_line(rest))
-        return self._release_lines(last=True)
+        rest, self._arrived = "".join(self._arrived), []
+        return self._release_lines([rest], last=True)
 
-    def _add_line(self, text: str) -> _Line:
-        found = _IN_LINE.fullmatch(text)
-        if found is None and (text.lstrip()[:1] not in ("{", "[")):
-            return _Line(text)
-        start, end = found.span(1) if found else (0, len(text))
-        frame = read(text[start:end]).value_or(None)
-        return _Line(text, frame, start, end) if isinstance(frame, dict | list) else _Line(text)
-
-    def _release_lines(self, *, last: bool) -> str:
+    def _release_lines(self, lines: list[str], *, last: bool) -> str:
         """The lines that hold no beginning of a secret, without those that hold one."""
-        pieces = [piece for at, line in enumerate(self._lines) for piece in pieces_in(line.frame, at)]
+        lines = self._held + lines
+        frames = [_frame_in(line) for line in lines]
+        pieces = [piece for at, (frame, _) in enumerate(frames) for piece in pieces_in(frame, at)]
         # Most texts begin no secret, and need not be joined with others.
         beginnings = {*filter(self._may_begin_secret, {piece.text for piece in pieces})}
         begun = {piece.names[-1] for piece in pieces if piece.text in beginnings}
-        passing = len(self._lines)
+        passing, masked = len(lines), set[int]()
         for group in groups_of(piece for piece in pieces if piece.names[-1] in begun):
-            self._mask_group(group)
+            masked |= self._mask_group(group)
             if not last:
-                passing = min(passing, self._first_held(group))
-        passed, self._lines = self._lines[:passing], self._lines[passing:]
-        return "".join(map(self._line_text, passed))
+                passing = min(passing, self._first_held(group, passing))
+        for at in masked:
+            frame, (start, end) = frames[at]
+            text = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
+            lines[at] = f"{lines[at][:start]}{text}{lines[at][end:]}"
+        self._held = lines[passing:]
+        return "".join([scrubbed(line, self._known) for line in lines[:passing]])
 
     def _may_begin_secret(self, text: str) -> bool:
         return any(spelling in text or _overlap(text, spelling) for spelling, _ in self._mask_table)
 
-    def _mask_group(self, group: list[Piece]) -> None:
+    def _mask_group(self, group: list[Piece]) -> set[int]:
+        """Mask the secrets that a group spells; returns the numbers of the frames that were changed."""
+        masked = set[int]()
         whole = "".join(piece.text for piece in group)
         for spelling, mask in self._mask_table:
             while (at := whole.find(spelling)) >= 0:
@@ -356,28 +331,30 @@ class RunningBodyScrub:
                     begins += len(piece.text)
                     if start < end:
                         piece.replace(start, end, put)
-                        self._lines[piece.frame].changed = True
+                        masked.add(piece.frame)
                         put = ""
                 whole = "".join(piece.text for piece in group)
+        return masked
 
-    def _first_held(self, group: list[Piece]) -> int:
-        """The first line that may begin a secret which is spelt by this group; all lines if none does."""
+    def _first_held(self, group: list[Piece], nothing: int) -> int:
+        """The first line that may begin a secret which is spelt by this group, if one does."""
         whole = "".join(piece.text for piece in group)
         overlap = max(_overlap(whole, spelling) for spelling, _ in self._mask_table)
         for piece in reversed(group):
-            if overlap <= 0:
-                return len(self._lines)
-            if overlap <= len(piece.text):
+            if 0 < overlap <= len(piece.text):
                 return piece.frame
             overlap -= len(piece.text)
-        return len(self._lines)
+        return nothing
 
-    def _line_text(self, line: _Line) -> str:
-        text = line.text
-        if line.changed:
-            frame = json.dumps(line.frame, ensure_ascii=False, separators=(",", ":"))
-            text = f"{text[: line.start]}{frame}{text[line.end :]}"
-        return scrubbed(text, self._known)
+
+def _frame_in(line: str) -> tuple[Json, tuple[int, int]]:
+    """The JSON of a line, and where it is; ``None`` without."""
+    found = _IN_LINE.fullmatch(line)
+    span = found.span(1) if found else (0, len(line))
+    if found is None and line.lstrip()[:1] not in ("{", "["):
+        return None, span
+    frame = read(line[slice(*span)]).value_or(None)
+    return frame if isinstance(frame, dict | list) else None, span
 
 
 def _mask_table(known: Mapping[str, str]) -> list[tuple[str, str]]:

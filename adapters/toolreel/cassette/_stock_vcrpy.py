@@ -1,28 +1,21 @@
 """Convert cassettes of stock vcrpy to ours, and ours to those of stock vcrpy.
 
-Cassettes of stock vcrpy are untrusted input:
-
-=====================  ========================================================================
-a file may have        we read
-=====================  ========================================================================
-bodies                 text, ``!!binary``, ``{string: ...}``, nothing
-headers                lists or single values
-responses              ``status: {code, message}``, or ``status_code`` and ``content`` as older
-                       releases wrote them for httpx
-``!!python/...`` tags  rejected: they stand for code
-anything else          its key is reported, and it is left out
-=====================  ========================================================================
+vcrpy's own reader takes them apart, over our safe YAML, since they are untrusted input: a tag
+``!!python/...``, which stands for code, is rejected.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from vcr.serializers import compat, yamlserializer
+from vcr.request import Request
+from vcr.serialize import deserialize, serialize
+from vcr.serializers import yamlserializer
 
 from toolreel._internal import CassetteError
 from toolreel._secrets import known_secrets
@@ -33,9 +26,7 @@ from toolreel.cassette._transports import BODY_LIMIT
 from toolreel.cassette._yaml import load_yaml
 from toolreel.http import BodyError, BoundedDecoder
 
-_LIMIT: Final = 256 * 2**20
-_PYTHON_TAG: Final = "!!python/"
-_PYTHON_ADDRESS: Final = "tag:yaml.org,2002:python/"
+_PYTHON_TAGS: Final = ("!!python/", "tag:yaml.org,2002:python/")
 
 
 def looks_like_stock(path: Path) -> bool:
@@ -48,105 +39,66 @@ def looks_like_stock(path: Path) -> bool:
     return b"interactions" in head and not head.lstrip().startswith(b"toolreel:")
 
 
-def _parse_file(path: Path) -> object:
+class _SafeSerializer:
+    """The reader of files that vcrpy's own ``deserialize`` takes, in place of its unsafe YAML."""
+
+    @staticmethod
+    def deserialize(text: str) -> object:
+        tree = load_yaml(text, whole=False)
+        if isinstance(tree, dict) and "toolreel" in tree:
+            raise CassetteError("is a cassette of toolreel already: there is nothing to import")
+        return tree
+
+
+def _read_stock(path: Path) -> list[Exchange]:
+    """The exchanges in a file, with all of their headers."""
     try:
-        if path.stat().st_size > _LIMIT:
-            raise CassetteError(f"larger than {_LIMIT} bytes")
-        text = path.read_bytes().decode()
-    except OSError as error:
-        raise CassetteError(f"cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise CassetteError(f"not UTF-8 at byte {error.start}") from None
-    try:
-        return load_yaml(text, whole=False)
+        requests, responses, *_ = deserialize(path.read_bytes().decode(), _SafeSerializer)
+        pairs = zip(requests, responses, strict=True)
+        return [_exchange_of(request, response, n) for n, (request, response) in enumerate(pairs, 1)]
     except CassetteError as error:
-        if _PYTHON_TAG in str(error) or _PYTHON_ADDRESS in str(error):
+        if any(tag in str(error) for tag in _PYTHON_TAGS):
             raise CassetteError(
-                "has a tag '!!python/...', which stands for code and is never obeyed: record it again, or "
-                "write the value that is meant in its place"
+                f"{path}: has a tag '!!python/...', which stands for code and is never obeyed: "
+                "record it again, or write the value that is meant in its place"
             ) from None
-        raise
+        raise CassetteError(f"{path}: {error}") from error
+    except OSError as error:
+        raise CassetteError(f"{path}: cannot be read: {error.strerror}") from None
+    except (
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:  # whatever its reader makes of others
+        raise CassetteError(f"{path}: no cassette of vcrpy 1.0 or newer: {error!r}") from None
 
 
-def _read_exchanges(tree: object) -> tuple[list[Exchange], set[str]]:
-    """The exchanges in a file, with all of their headers, and the keys that we do not know."""
-    if isinstance(tree, list):
-        raise CassetteError("was written by vcrpy before 1.0: run `python -m vcr.migration` on a copy first")
-    if not isinstance(tree, dict) or not isinstance(tree.get("interactions"), list):
-        raise CassetteError("no cassette of vcrpy: there is no list 'interactions'")
-    if "toolreel" in tree:
-        raise CassetteError("is a cassette of toolreel already: there is nothing to import")
-    if tree.get("version") != 1:
-        raise CassetteError(f"of version {tree.get('version')!r}; expected 1, which vcrpy writes since 1.0")
-    unknown = tree.keys() - {"interactions", "version"}
-    return [_read_exchange(entry, n, unknown) for n, entry in enumerate(tree["interactions"], 1)], unknown
+def _exchange_of(request: Any, response: Any, number: int) -> Exchange:
+    """The exchange that vcrpy has read.
+
+    :raises CassetteError: if it has values of other types than vcrpy writes
+    """
+    if "status_code" in response:  # as older releases wrote it for httpx
+        status, body = {"code": response["status_code"]}, response["content"]
+    else:
+        status, body = response["status"], response["body"]
+    if isinstance(body, dict):
+        body = body["string"]
+    reason, headers = status.get("message") or "", tuple(_header_pairs(response["headers"]))
+    texts = (request.method, request.uri, reason, *(text for pair in headers for text in pair))
+    bodies = request.body or b"", (body.encode() if isinstance(body, str) else body or b"")
+    if {*map(type, texts)} - {str} or {*map(type, bodies)} - {bytes}:
+        raise CassetteError(f"interaction {number}: a value is not of the type that vcrpy writes")
+    answer = _decoded(StoredResponse(int(status["code"]), reason, headers, bodies[1]))
+    asked = by_name(_header_pairs(request.headers))
+    return Exchange(number, request.method, request.uri, asked, bodies[:1], answer)
 
 
-_KNOWN: Final = {
-    "request": {"method", "uri", "headers", "body"},
-    "response": {"status", "status_code", "headers", "body", "content"},
-}
-
-
-def _read_exchange(entry: Any, number: int, unknown: set[str]) -> Exchange:
-    """One entry of the list ``interactions``; keys that we do not know are added to a set."""
-    place = f"interaction {number}"
-    match entry:
-        case {
-            "request": {"method": str() as method, "uri": str() as uri},
-            "response": {"status": {"code": int() as code, **rest}},
-        }:
-            reason, content = str(rest.get("message") or ""), "body"
-        case {
-            "request": {"method": str() as method, "uri": str() as uri},
-            "response": {"status_code": int() as code},
-        }:
-            reason, content = "", "content"
-        case _:
-            raise CassetteError(
-                f"{place}: expected a request with method and uri, and a response with a status and its code"
-            )
-    request, response = entry["request"], entry["response"]
-    unknown |= entry.keys() - _KNOWN.keys()
-    unknown |= {f"{part}.{key}" for part, known in _KNOWN.items() for key in entry[part].keys() - known}
-    headers = tuple(_read_headers(response.get("headers"), f"{place}: response.headers"))
-    body = _read_body(response.get(content), f"{place}: response.{content}")
-    return Exchange(
-        number,
-        method,
-        uri,
-        by_name(_read_headers(request.get("headers"), f"{place}: request.headers")),
-        (_read_body(request.get("body"), f"{place}: request.body"),),
-        decoded(StoredResponse(code, reason, headers, body)),
-    )
-
-
-def _read_body(body: object, place: str) -> bytes:
-    match body:
-        case None:
-            return b""
-        case bytes():
-            return body
-        case str():
-            try:
-                return body.encode()
-            except UnicodeEncodeError as error:
-                raise CassetteError(f"{place}: {error.reason}: the text cannot have been a body") from None
-        case {**parts}:
-            return _read_body(parts.get("string"), place)
-        case _:
-            raise CassetteError(f"{place}: expected a text, !!binary or nothing, found {type(body).__name__}")
-
-
-def _read_headers(headers: object, place: str) -> Iterator[tuple[str, str]]:
-    if headers is not None and not isinstance(headers, dict):
-        raise CassetteError(f"{place}: expected a mapping, found {type(headers).__name__}")
-    for name, values in (headers or {}).items():
+def _header_pairs(headers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, values in headers.items():
         for value in values if isinstance(values, list) else [values]:
-            text = value.decode("latin-1") if isinstance(value, bytes) else value
-            if not isinstance(text, str):
-                raise CassetteError(f"{place}.{name}: expected a text, found {type(text).__name__}")
-            yield name.lower(), text
+            yield name.lower(), value.decode("latin-1") if isinstance(value, bytes) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +109,8 @@ class Converted:
     target: Path
     interactions: int
     left_out: tuple[str, ...]
-    """What the target cannot hold. Of an import, the names of headers and of unknown keys; of an export, the
-    exchanges that failed, which vcrpy cannot play, each with its exception."""
+    """What the target cannot hold. Of an import, the names of headers; of an export, the exchanges that
+    failed, which vcrpy cannot play, each with its exception."""
 
 
 def import_cassette(
@@ -178,16 +130,13 @@ def import_cassette(
     """
     source, target = Path(source), Path(target)
     _check_free(target, overwrite=overwrite)
-    try:
-        exchanges, unknown = _read_exchanges(_parse_file(source))
-    except CassetteError as error:
-        raise CassetteError(f"{source}: {error}") from error
+    exchanges = _read_stock(source)
     new = Recording.blank(target)
     for one in exchanges:
         headers = {name: values[-1] for name, values in one.headers.items()}
         new.append(one.method, one.url, headers, one.body, one.answer)
     new.save(known)
-    return Converted(source, target, len(exchanges), _losses(exchanges, unknown))
+    return Converted(source, target, len(exchanges), _dropped_headers(exchanges))
 
 
 def _check_free(target: Path, *, overwrite: bool) -> None:
@@ -195,32 +144,28 @@ def _check_free(target: Path, *, overwrite: bool) -> None:
         raise CassetteError(f"{target}: exists already: take another name, or overwrite it (--overwrite)")
 
 
-def decoded(response: StoredResponse) -> StoredResponse:
+def _decoded(response: StoredResponse) -> StoredResponse:
     """The response as a client sees it; vcrpy may leave the encoding header on a decoded body."""
     encodings = [value for name, value in response.headers if name == "content-encoding"]
-    if not encodings:
-        return response
     headers = tuple((name, value) for name, value in response.headers if name != "content-encoding")
     try:
         decoder = BoundedDecoder(", ".join(encodings), BODY_LIMIT)
         decoder.feed(response.body)
         return replace(response, headers=headers, body=decoder.finish())
     except BodyError:
-        pass
-    try:
-        response.body.decode()
-    except UnicodeDecodeError:
+        with suppress(UnicodeDecodeError):
+            response.body.decode()
+            return replace(response, headers=headers)
         return response
-    return replace(response, headers=headers)
 
 
-def _losses(exchanges: Iterable[Exchange], unknown: Iterable[str]) -> tuple[str, ...]:
-    left = {*unknown}
+def _dropped_headers(exchanges: Iterable[Exchange]) -> tuple[str, ...]:
+    dropped: set[str] = set()
     for one in exchanges:
-        left |= {f"request header {name}" for name in one.headers if name not in REQUEST_HEADERS}
+        dropped |= {f"request header {name}" for name in one.headers if name not in REQUEST_HEADERS}
         if isinstance(one.answer, StoredResponse):
-            left |= {f"response header {name}" for name, _ in one.answer.headers if not is_stored(name)}
-    return tuple(sorted(left))
+            dropped |= {f"response header {name}" for name, _ in one.answer.headers if not is_stored(name)}
+    return tuple(sorted(dropped))
 
 
 def export_cassette(
@@ -254,17 +199,20 @@ def export_cassette(
 
 def _stock_text(_header: Header, exchanges: Sequence[Exchange]) -> str:
     """The text as stock vcrpy writes it, with texts instead of bytes."""
-    entries = []
-    for one in exchanges:
-        assert isinstance(one.answer, StoredResponse)  # noqa: S101 - what broke off was left out
-        request = {"method": one.method, "uri": one.url, "body": one.body, "headers": dict(one.headers)}
-        response = {
-            "status": {"code": one.answer.status, "message": one.answer.reason},
-            "headers": by_name(one.answer.headers),
-            "body": {"string": one.answer.body},
-        }
-        entries.append(
-            {"request": compat.convert_to_unicode(request), "response": compat.convert_to_unicode(response)}
+    requests = [
+        Request(
+            one.method, one.url, one.body, {name: ", ".join(values) for name, values in one.headers.items()}
         )
-    text: str = yamlserializer.serialize({"version": 1, "interactions": entries})
+        for one in exchanges
+    ]
+    responses = [
+        {
+            "status": {"code": answer.status, "message": answer.reason},
+            "headers": by_name(answer.headers),
+            "body": {"string": answer.body},
+        }
+        for one in exchanges
+        if isinstance(answer := one.answer, StoredResponse)  # what broke off was left out
+    ]
+    text: str = serialize({"requests": requests, "responses": responses}, yamlserializer)
     return text
