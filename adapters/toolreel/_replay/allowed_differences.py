@@ -5,13 +5,14 @@ folding the journal makes it again, and its fingerprint proves that it is the on
 the recorded one if it has the same place in the run, and both are the same after the rules. A difference that
 no rule explains fails as it does without rules.
 
-A tool's result, and what the user says in a conversation, may differ where the rules allow it in the message
-that tells it to the model.
+A tool's result, and what the user says in a conversation, may differ if the next request is the same
+after the rules: that is what tells it to the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Final
@@ -19,13 +20,9 @@ from typing import Final
 from toolreel._driver import Wanted
 from toolreel._journal import Record, Recorded
 from toolreel._replay.trace import retrace
-from toolreel.cassette import Vary, put_through, varied
-from toolreel_core._jsontext import Json, JsonText, parse
+from toolreel.cassette import Vary, put_through
 from toolreel_core._plan import Request
-from toolreel_core._protocol import Event, RunTool, SendRequest, ToolReturned, UserSpoke, fingerprint
-
-_UNSENT: Final = "-"
-"""The place of a result that no request tells: no index of a rule names it, only ``*``."""
+from toolreel_core._protocol import Event, SendRequest, ToolReturned, UserSpoke, fingerprint
 
 
 class AllowedDifferences:
@@ -40,28 +37,18 @@ class AllowedDifferences:
     def same(self, record: Record, effect: Wanted | None, event: Event) -> bool:
         """Whether an effect of the replay and its answer count as those of a recorded line."""
         was = record.event
-        if isinstance(was, UserSpoke):
-            place = self._place_in_request(record.n, "content", was.content)
-            return (
-                isinstance(event, UserSpoke)
-                and was.at_ms == event.at_ms
-                and self._message_after_rules(place, was.content)
-                == self._message_after_rules(place, event.content)
-            )
-        if record.fp is None or effect is None or not self.same_effect(record, effect):
+        if record.fp is not None and (effect is None or not self.same_effect(record, effect)):
             return False
         if was == event:
-            return True
-        if not (
-            isinstance(effect, RunTool) and isinstance(was, ToolReturned) and isinstance(event, ToolReturned)
-        ):
-            return False
-        place = self._place_in_request(record.n, "tool_call_id", effect.call_id)
-        return (was.ref, was.at_ms, was.spent) == (
-            event.ref,
-            event.at_ms,
-            event.spent,
-        ) and self._message_after_rules(place, was.output) == self._message_after_rules(place, event.output)
+            return record.fp is not None
+        is_told = any(isinstance(later, SendRequest) for later in self._recorded_effects[record.n :])
+        match was, event:
+            case ToolReturned(), ToolReturned():
+                return is_told and replace(event, output=was.output, parts=was.parts) == was
+            case UserSpoke(), UserSpoke():
+                return is_told and replace(event, content=was.content, parts=was.parts) == was
+            case _:
+                return False
 
     def same_effect(self, record: Record, effect: Wanted) -> bool:
         """Whether an effect of the replay counts as that of a recorded line."""
@@ -82,21 +69,6 @@ class AllowedDifferences:
             body = put_through(b"".join(request.pieces()), self._rules).body
             known = self._known[request.digest] = sha256(body).digest()
         return known
-
-    def _message_after_rules(self, place: str, content: str) -> Json:
-        """The message at a place, after the rules."""
-        return varied({"messages": {place: {"content": content}}}, self._rules)[0]
-
-    def _place_in_request(self, n: int, key: str, value: str) -> str:
-        """The index of the message that has this value, in the next recorded request."""
-        for effect in self._recorded_effects[n:]:
-            if isinstance(effect, SendRequest):
-                body = parse(JsonText(effect.request.body))
-                messages = body.get("messages") if isinstance(body, Mapping) else None
-                for index, message in enumerate(messages if isinstance(messages, list) else []):
-                    if isinstance(message, Mapping) and message.get(key) == value:
-                        return str(index)
-        return _UNSENT
 
     @cached_property
     def _recorded_effects(self) -> Sequence[Wanted | None]:

@@ -177,7 +177,6 @@ const turns = (() => {
     return JSON.stringify({ model: request.model, ...system, [key]: sent, ...options });
   };
   const request = (source, one) => {
-    if (!one.sent) return step("request", "request", "", el("p", {}, one.words));
     const ranges = one.sent;
     const differs = sentWords(ranges);
     const what = one.purpose === "summary" ? "asks for a summary of old messages" : counted(one.messages, "message");
@@ -493,7 +492,7 @@ const comparison = (() => {
       from > 0 ? more(`Show earlier turns: ${from} before`, async () => { from = Math.max(0, from - WINDOW); await showFlow(); }) : null,
       made,
       to < found.length ? more(`Show more turns: ${found.length - to} behind`, async () => { to += WINDOW; await showFlow(); }) : null,
-      found.length ? null : el("p", {}, "No turn has these words."),
+      found.length || !source.lines(run).length ? null : el("p", {}, "No turn has these words."),
       to >= found.length && run.head.state === "good" && run.head.answer && !compared && !state.words && !state.only ? el("p", { class: "quiet ending" }, "The last reply is the answer.") : null,
     ]));
     return true;
@@ -524,7 +523,7 @@ const comparison = (() => {
         el("div", {}, card(run), values.whole(run.head.answer) && run.head.state !== "resting"
           ? el("section", { class: "answer", "aria-label": "Answer" }, el("h2", {}, run.head.state === "good" ? "Answer" : "Last text"), values.prose(run.head.answer)) : null),
         el("section", { class: "side", "aria-label": "Figures" }, figures(run.head), shares(run.head.shares), warnings(run.head))),
-      run.head.recorded ? command(run.head.command ?? `toolreel explain ${run.quoted}`) : el("p", { class: "quiet" }, "This run was not recorded, so there are no raw requests and replies: record it to see them."),
+      run.head.recorded ? command(run.head.command ?? `toolreel explain ${run.quoted}`) : el("p", { class: "quiet" }, "This run was not recorded: here is its conversation. A recording has each turn, with requests and replies."),
     ]));
     grown(header);
   };

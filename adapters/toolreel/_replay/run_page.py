@@ -27,7 +27,7 @@ from toolreel._internal import (
 )
 from toolreel._journal import Source, companion, opened
 from toolreel._replay.run_diff import diff
-from toolreel._replay.run_tree import RunTree, kept_tree, traced_tree
+from toolreel._replay.run_tree import RunTree, conversation_tree, traced_tree
 from toolreel._replay.trace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json
@@ -188,7 +188,7 @@ def page_in_memory(run: Run, recording: Path | None, shown: Callable[[str], str]
             trace = None
         if trace is not None and trace.run.state == run.state:
             return page_of_runs(with_inner_runs([(name_of(recording), trace)], recording.parent))
-    clean, tree = partial(with_texts, change=shown), kept_tree(run, "run")
+    clean, tree = partial(with_texts, change=shown), conversation_tree(run, "run")
     head = {key: clean(each) for key, each in tree.head.items()}
     return page_of_runs([replace(tree.changed(clean), head=head)])
 

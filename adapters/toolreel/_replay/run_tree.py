@@ -8,13 +8,11 @@ from typing import Final, TypeAlias, assert_never
 
 from toolreel._driver import Resting, Run, cost_in_words, describe_outcome, duration
 from toolreel._replay.run_stories import (
-    TurnSummary,
     deciding_event,
     note_line,
     notes_for_page,
     rule_of,
     setting_shown,
-    story,
     warnings_of,
 )
 from toolreel._replay.sent_items import NumberedItems
@@ -77,11 +75,11 @@ def traced_tree(trace: Trace, name: str) -> RunTree:
     return _run_tree(head, trace.run, steps, items)
 
 
-def kept_tree(run: Run, name: str) -> RunTree:
-    """A run without its events as data: no raw requests and replies, and no difference to the history."""
-    items, turns = NumberedItems(), story(run)
-    steps = {turn.number: _turn_steps(run, turn, turn is turns[-1], items) for turn in turns}
-    return _run_tree(_page_head(run, name, items), run, steps, items)
+def conversation_tree(run: Run, name: str) -> RunTree:
+    """A run that was not recorded as data: all of its messages, without turns."""
+    items = NumberedItems()
+    head = _page_head(run, name, items) | {"opening": [items.message(each) for each in run.messages]}
+    return _run_tree(head, run, {}, items)
 
 
 def _run_tree(head: dict[str, Json], run: Run, steps: Mapping[int, _Steps], items: NumberedItems) -> RunTree:
@@ -94,27 +92,6 @@ def _run_tree(head: dict[str, Json], run: Run, steps: Mapping[int, _Steps], item
         tuple((number, [*each]) for number, each in ordered),
         tuple([parse(JsonText(text)) for text in items.texts]),
     )
-
-
-def _turn_steps(run: Run, turn: TurnSummary, is_last: bool, items: NumberedItems) -> _Steps:
-    """The steps of a turn of which no event is kept."""
-    counted = "1 message" if turn.messages == 1 else f"{turn.messages:,} messages"
-    reply: Tree = {
-        "kind": "reply",
-        "text": run.text if is_last and not turn.calls else turn.answer or turn.stripped,
-        "calls": [
-            {"name": call.name, "arguments": call.arguments, "from": call.provenance} for call in turn.calls
-        ],
-        "usage": {"prompt_tokens": turn.prompt_tokens, "completion_tokens": turn.completion_tokens},
-        "ms": turn.ms,
-        "notes": notes_for_page(note for note in run.notes if getattr(note, "turn", 0) == turn.number),
-    }
-    results: _Steps = [
-        {"kind": "tool", "name": call.name, "ok": call.ok, "output": call.result, "ms": call.ms}
-        for call in turn.calls
-    ]
-    said: _Steps = [{"kind": "user", "message": items.message(UserMessage(text))} for text in turn.said]
-    return [*said, {"kind": "request", "words": f"{counted}, request {turn.digest[:16]}"}, reply, *results]
 
 
 def _event_steps(traced: Traced, items: NumberedItems, options: dict[str, int]) -> Iterator[Tree]:

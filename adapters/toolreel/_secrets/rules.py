@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolreel._internal import SecretRulesError, read_file, read_toml
-from toolreel._secrets.known_values import spellings
 from toolreel_core._config_checks import Table, fits
 from toolreel_core._lazy_pattern import lazy_pattern
 
@@ -167,14 +166,6 @@ class Shape:
             inside = not self.in_blobs and any(start < match.start() < end for start, end in blobs)
             if not inside and self.proof(match):
                 yield match.start(), match.start(part(match)), match.end(), self.kind
-
-
-@lru_cache(maxsize=256)
-def value_shape(name: str, value: str) -> Shape:
-    """The shape of a known value, in each of its spellings."""
-    written = spellings(value)
-    pattern = re.compile("|".join(map(re.escape, written)))
-    return Shape(f"value of {name}", pattern, written, in_blobs=True)
 
 
 _PROOFS: Final[Mapping[str, Callable[[re.Match[str]], bool]]] = {

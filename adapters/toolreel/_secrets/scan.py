@@ -7,13 +7,16 @@ Secrets are found by patterns (:mod:`toolreel._secrets.rules`) and by known valu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import itemgetter
 from typing import Final, TypeAlias
 
 from toolreel._internal import SecretFound
-from toolreel._secrets.rules import SecretRules, Shape, names_a_secret, rules_in, value_shape
+from toolreel._secrets.known_values import spellings
+from toolreel._secrets.rules import SecretRules, Shape, names_a_secret, rules_in
 from toolreel._secrets.scrubbing import as_ascii, put_together, readings
 from toolreel_core._conversation import Blob
 from toolreel_core._jsontext import Json, canonical, read
@@ -78,13 +81,21 @@ def _secret_spans(text: str, shapes: Iterable[Shape], rules: SecretRules) -> Ite
         behind = max(behind, end)
 
 
+@lru_cache(maxsize=256)
+def _value_shape(name: str, value: str) -> Shape:
+    """The shape of a known value, in each of its spellings."""
+    written = spellings(value)
+    pattern = re.compile("|".join(map(re.escape, written)))
+    return Shape(f"value of {name}", pattern, written, in_blobs=True)
+
+
 def _shapes_in(texts: Collection[str], known: Mapping[str, str], rules: SecretRules) -> list[Shape]:
     """The shapes to look for, without those that match in none of some texts.
 
     Nearly all texts hold no secret, and most of what a search costs is to begin it, once for each text and
     each kind of secret. So all texts are looked at together first.
     """
-    values = [value_shape(name, value.strip()) for name, value in known.items() if value.strip()]
+    values = [_value_shape(name, value.strip()) for name, value in known.items() if value.strip()]
     every = "\n".join(texts)
     # Patterns match Base64 by chance, and take long for megabytes of it.
     whole = "\n".join(text for text in texts if not BLOB.fullmatch(text))

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         endpoint,
         first_change,
         request_key,
-        varying,
     )
     from toolreel.cassette._open_cassette import Recording
     from toolreel.cassette._serializer import (

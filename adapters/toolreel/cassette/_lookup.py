@@ -16,7 +16,6 @@ from difflib import unified_diff
 from functools import lru_cache
 from hashlib import sha256
 from itertools import islice, zip_longest
-from re import Match
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -24,7 +23,6 @@ from toolreel._secrets import scrubbed_url
 from toolreel.cassette._stored_exchange import Exchange
 from toolreel_core._conversation import with_digests
 from toolreel_core._jsontext import Json, canonical, either, read
-from toolreel_core._lazy_pattern import lazy_pattern
 
 # The differences between a request and the recorded one: changed places, and a short diff.
 
@@ -43,20 +41,6 @@ _LINE: Final = 160
 
 _BEFORE: Final = 30
 _AFTER: Final = 70
-
-
-_HINTED: Final = 50
-"""Differences above which nobody asks whether all of them are dates or ids."""
-
-_MONTHS: Final = "Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec"
-_VARYING: Final = lazy_pattern(
-    r"\d{4}-\d\d-\d\d|\d{1,2}[./]\d{1,2}[./]\d{2,4}|\d{1,2}:\d\d(?::\d\d)?(?:[.,]\d{1,9})?"
-    rf"|(?:\d{{1,2}}\.? )?\b(?:{_MONTHS})[a-z]{{0,6}}\b\.?(?: \d{{1,2}}(?:st|nd|rd|th)?\b)?(?:,? \d{{4}}\b)?"
-    r"|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6}\b|\b[12]\d{9}(?:\d{3})?(?:\.\d{1,7})?\b"
-    r"|(?P<word>[\w-]{8,})"
-)
-"""Dates and times in prompts (ISO 8601, 28.11.2026, 9:15, in words, seconds since 1970), and words that may
-be ids, such as a UUID."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,37 +126,11 @@ def drift(recorded: bytes, request: bytes) -> str:
 
 def _json_changes(before: Json, after: Json) -> str:
     before, after = with_digests(before), with_digests(after)
-    found = [*islice(changes(before, after), _HINTED)]
-    if not found:
+    found = first_change(before, after)
+    if found is None:
         return "the bodies are the same JSON"
-    lines = _two_sides(found[0].place or "the whole body", found[0].old, found[0].new)
-    advice = varying(found)
-    return "\n".join(
-        [*lines, *_unified_diff(_pretty_lines(before), _pretty_lines(after)), *([advice] if advice else [])]
-    )
-
-
-def varying(found: Sequence[Change]) -> str:
-    """What to do if the differences are such as any two sessions have; else empty.
-
-    >>> varying([Change("messages[0].content", '"It is 2026-11-27."', '"It is 2026-11-28."')])[:24]
-    'Only dates or ids differ'
-    >>> varying([Change("temperature", "0", "1")])
-    ''
-    """
-    alike = (_VARYING.sub(_mask_varying, each.old) == _VARYING.sub(_mask_varying, each.new) for each in found)
-    if not found or len(found) >= _HINTED or not all(alike):
-        return ""
-    return (
-        "Only dates or ids differ: take them from reel.now and reel.new_id, which a session has too, or say "
-        'with Vary where requests may differ. See "What may vary" in docs/recordings.md.'
-    )
-
-
-def _mask_varying(found: Match[str]) -> str:
-    """A placeholder for a date or an id; a long word without a digit is neither."""
-    is_word = found.lastgroup == "word" and not any(letter.isdecimal() for letter in found[0])
-    return found[0] if is_word else "<varies>"
+    lines = _two_sides(found.place or "the whole body", found.old, found.new)
+    return "\n".join([*lines, *_unified_diff(_pretty_lines(before), _pretty_lines(after))])
 
 
 def _shared_prefix(one: Sequence[object], other: Sequence[object]) -> int:
@@ -317,9 +275,6 @@ class Unplayed:
 
 RERECORD: Final = "If the change is meant, record the session again"
 
-_COMPARED: Final = 50
-"""Maximum number of unplayed exchanges among which the nearest is searched."""
-
 
 def mismatch_text(
     name: str,
@@ -344,16 +299,12 @@ def mismatch_text(
     total = len(exchanges)
     if not left:
         return f"{text}; all {total} interactions have been played. {RERECORD}."
-
-    def likeness(one: Exchange) -> tuple[bool, int]:
-        """The same endpoint first, then the smallest difference of the bodies."""
-        return request_name(one.method, one.url) == name, -difference(compared(one.body), body)
-
-    nearest = max((exchanges[place] for place in left[:_COMPARED]), key=likeness)
-    text += f"; the nearest that is still unplayed is {nearest.name} of {total}:\n"
-    recorded = request_name(nearest.method, nearest.url)
+    unplayed = [exchanges[place] for place in left]
+    following = next((one for one in unplayed if request_name(one.method, one.url) == name), unplayed[0])
+    text += f"; the next that is still unplayed is {following.name} of {total}:\n"
+    recorded = request_name(following.method, following.url)
     if recorded != name:
         change = f"first change: the endpoint\n  recorded: {recorded}\n  request:  {name}"
     else:
-        change = drift(compared(nearest.body), body)
+        change = drift(compared(following.body), body)
     return f"{text}{change}\n{RERECORD}."

@@ -10,7 +10,7 @@ from toolreel._driver import Wanted
 from toolreel._journal import FileJournal, MemoryJournal, Recorded
 from toolreel._replay import AllowedDifferences
 from toolreel._secrets import refuse_secrets_in_line
-from toolreel.cassette import Change, changes, varying
+from toolreel.cassette import Change, first_change
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import JsonText, parse
 from toolreel_core._plan import Plan
@@ -88,9 +88,8 @@ def _first_difference(number: int, old: str | None, new: str | None) -> str:
         return f"the run continued after the {number - 1} recorded events"
     if new is None:
         return f"the run ended before recorded event {number}"
-    found = [*changes(parse(JsonText(old)), parse(JsonText(new)))] or [Change("", old, new)]
-    first, advice = found[0], varying(found)
+    first = first_change(parse(JsonText(old)), parse(JsonText(new))) or Change("", old, new)
     return (
         f"event {number} is not the recorded one; first change: {first.place}\n"
-        f"  recorded: {first.old}\n  now:      {first.new}" + (f"\n{advice}" if advice else "")
+        f"  recorded: {first.old}\n  now:      {first.new}"
     )

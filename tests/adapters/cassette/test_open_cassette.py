@@ -42,14 +42,15 @@ def test_only_what_is_on_the_lists_is_kept_and_returned_as_a_replay_will(tmp_pat
     assert Recording.load(tmp_path / "a").play("POST", "https://b/v1/x?token=2", b"") == now
 
 
-def test_a_miss_shows_how_the_nearest_unplayed_request_differs(tmp_path: Path) -> None:
+def test_a_miss_shows_how_the_next_unplayed_request_differs(tmp_path: Path) -> None:
     bodies = [b'{"messages":["a"]}', b'{"messages":["a","b"]}', b'{"messages":["z"]}']
     tape = recorded(tmp_path / "a", *(("POST", CHAT, body) for body in bodies))
+    tape.play("POST", CHAT, bodies[0])
     with pytest.raises(ReplayMismatch) as caught:
         tape.play("POST", CHAT, b'{"messages":["a","c"]}')
     assert str(caught.value).splitlines() == [
         f"{tmp_path / 'a'}: POST /chat/completions is not in the recording; "
-        "the nearest that is still unplayed is interaction 2 of 3:",
+        "the next that is still unplayed is interaction 2 of 3:",
         "first change: messages[1]",
         '  recorded: "b"',
         '  request:  "c"',
@@ -78,7 +79,7 @@ def test_a_miss_with_nothing_left_or_asked_for_again_says_so(tmp_path: Path) -> 
     tape = recorded(tmp_path / "a", ("POST", CHAT, b"{}"), ("GET", CHAT, b""))
     tape.play("POST", CHAT, b"{}")
     with pytest.raises(
-        ReplayMismatch, match="was recorded, but is asked for more often than that; the nearest"
+        ReplayMismatch, match="was recorded, but is asked for more often than that; the next"
     ):
         tape.play("POST", CHAT, b"{}")
     tape.play("GET", CHAT, b"")

@@ -75,17 +75,17 @@ def test_a_large_page_is_cut_and_says_so(tmp_path: Path) -> None:
     assert len(short) < len(whole)
 
 
-def test_a_run_in_memory_has_its_turns_and_no_secret() -> None:
+def test_a_run_in_memory_has_its_conversation_and_no_secret() -> None:
     key = "sk-ABCDEFGHIJKLMNOP"
     endpoint = ScriptedEndpoint(
         [calling(("ask", {"a": key})), Lost("status", f"HTTP 401: {key} is wrong", 401)]
     )
     agent = Agent("scripted", endpoint=endpoint, config={"max_tries": 1})
     run = agent.run("Hi.")
-    path = run.view(open_page=False)
-    (head,) = heads(path.read_text("utf-8"))
+    page = run.view(open_page=False).read_text("utf-8")
+    (head,) = heads(page)
     assert "recorded" not in head
-    assert [turn[0] for turn in head["turns"]] == [1, 2]
+    assert (len(head["opening"]), head["turns"]) == (3, [])
 
 
 def test_a_run_that_went_on_is_shown_as_it_is_in_memory(tmp_path: Path) -> None:
