@@ -1,4 +1,4 @@
-"""The generated parts of ARCHITECTURE.md and of the pages under docs/.
+"""The generated parts of ARCHITECTURE.md and of the list of decisions.
 
 ``python -m tests.architecture.document`` writes them; ``test_document.py`` compares them. A generated part
 stands between ``<!-- name -->`` and ``<!-- /name -->``.
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.architecture.decisions import FOLDER, index
-from tests.architecture.folders import adapters_picture, core_picture, folder_list, top_folders
+from tests.architecture.folders import adapters_picture, core_picture, top_folders
 from tests.architecture.phases import answers, diagram
 from tests.architecture.source import ROOT
 
@@ -32,7 +32,6 @@ PAGES: Final[Mapping[Path, Mapping[str, Callable[[], str]]]] = {
         "adapters": _picture(adapters_picture),
         "folders": top_folders,
     },
-    ROOT / "docs" / "architecture" / "folders.md": {"folders": folder_list},
     FOLDER / "README.md": {"decisions": index},
 }
 """Each page with its generated parts by name."""

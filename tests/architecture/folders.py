@@ -31,18 +31,6 @@ def top_folders() -> str:
     return "\n".join(rows)
 
 
-def folder_list() -> str:
-    """All folders of both packages, a line each, as a nested Markdown list."""
-    lines = []
-    for package in (DOMAIN, ADAPTERS):
-        for path in sorted(package.rglob("__init__.py")):
-            folder = path.parent
-            inner = folder.relative_to(package.parent)
-            name = str(inner) if folder == package else folder.name
-            lines.append(f"{'  ' * (len(inner.parts) - 1)}- `{name}/`: {_purpose(folder)}")
-    return "\n".join(lines)
-
-
 def _purpose(folder: Path) -> str:
     """The first sentence of the folder's docstring, on one line."""
     words = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""

@@ -36,9 +36,9 @@ RUNS = (
 )
 """What replies have been seen to repeat without end, and what dialects are made of."""
 
-_SMALLEST = 1_000
-_LARGEST = 16_000
-_FAST = 0.03
+_SMALLEST = 2_000
+_LARGEST = 8_000
+_FAST = 0.02
 """CPU seconds, far above what one linear pass over the largest input takes on a busy machine."""
 _SLOW = 0.3
 """CPU seconds that need no further step to be told from a limit that an input outgrows."""

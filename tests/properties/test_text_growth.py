@@ -55,9 +55,9 @@ def pumped(text: str, finish: str, seed: str, places: int) -> list[str]:
             def read(size: int, cut: int = cut, run: str = run) -> object:
                 return _read(text[:cut] + run * (size // len(run)) + text[cut:], finish)
 
-            if growth := superlinear(read, 4_000):
+            if growth := superlinear(read):
                 found.append(f"{run!r} behind {text[:cut]!r}: {growth}")
-    if growth := superlinear(lambda size: _read(f"{text}\n" * (size // len(text)), finish), 16_000):
+    if growth := superlinear(lambda size: _read(f"{text}\n" * (size // len(text)), finish)):
         found.append(f"{text!r} repeated: {growth}")
     return found
 
@@ -66,7 +66,7 @@ def _read(text: str, finish: str) -> object:
     return text_calls(text, tools=TOOLS, dialects=DIALECTS, finish=finish, schemas=SCHEMAS)
 
 
-@pytest.mark.parametrize(("text", "finish"), list(islice(examples(), 0, None, 5)))
+@pytest.mark.parametrize(("text", "finish"), list(islice(examples(), 0, None, 10)))
 def test_a_run_in_a_reply_costs_in_proportion(text: str, finish: str) -> None:
     assert pumped(text, finish, seed=text, places=3) == []
 
@@ -86,7 +86,7 @@ def test_a_reply_of_one_run_costs_in_proportion(run: str, finish: str) -> None:
 
 def test_broken_calls_that_open_a_fence_cost_in_proportion() -> None:
     run = '<tool_call>{"name":\n```x\n</tool_call>\n'
-    assert superlinear(lambda size: _read(run * (size // len(run)), "stop"), 64_000) == ""
+    assert superlinear(lambda size: _read(run * (size // len(run)), "stop"), 32_000) == ""
 
 
 @pytest.mark.parametrize("place", ["content", "arguments", "lines of a stream"])
