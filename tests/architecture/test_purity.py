@@ -25,6 +25,7 @@ PURE = {
     "enum",
     "fnmatch",
     "functools",
+    "graphlib",
     "hashlib",
     "hmac",
     "itertools",

@@ -62,6 +62,10 @@ if TYPE_CHECKING:
     _Recording: TypeAlias = AbstractContextManager[RecordedFiles | ResumedFiles | None]
 
 
+_Drive: TypeAlias = Callable[..., Run | Awaitable[Run]]
+_StreamingDrive: TypeAlias = Callable[
+    ..., Generator[StreamEvent, None, None] | AsyncGenerator[StreamEvent, None]
+]
 Value_co = TypeVar("Value_co", covariant=True)
 """Type of the output of an agent and its runs; a text without one."""
 
@@ -83,7 +87,7 @@ class AgentRun(Run, Generic[Value_co]):
         self.raise_for_outcome()
         if self.state.plan.output is None:
             return cast("Value_co", self.text)
-        return cast("Value_co", self._runs("output_of(YourType).value(run)").value(self))
+        return cast("Value_co", self._own_runs().value(self))
 
     def reply(self, content: Said) -> AgentRun[Value_co]:
         """Say something: after the end this begins the next exchange of the same conversation.
@@ -94,15 +98,11 @@ class AgentRun(Run, Generic[Value_co]):
         :param content: what the user says: a text, or texts, images, audio and files in a list
         :raises ConfigError: if the message is empty, or the recording has gone on without this run
         """
-        runs = self._runs("speak(run, content, ports)")
-        return immediately(runs.ended(runs.resumed(self), partial(speak, self, message_of(content)), self))
+        return immediately(self._continued(partial(speak, self, message_of(content))))
 
     async def areply(self, content: Said) -> AgentRun[Value_co]:
         """The async version of :meth:`reply`."""
-        runs = self._runs("aspeak(run, content, ports)")
-        return await runs.ended(
-            runs.resumed(self), partial(aspeak, self, message_of(content)), self, awaits=True
-        )
+        return await self._continued(partial(aspeak, self, message_of(content)), awaits=True)
 
     def reply_stream(self, content: Said) -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`reply`, and yield what there is to show, as it happens.
@@ -110,22 +110,18 @@ class AgentRun(Run, Generic[Value_co]):
         The pieces of a reply arrive one by one if the conversation began with ``stream`` or ``astream``, or
         the agent's ``config`` has ``{"stream": "always"}``; else each reply comes as a whole.
         """
-        runs = self._runs("stream_on(run.state, ports, say=content)")
-        drive = partial(stream_on, self.state, say=message_of(content))
-        return iterated(runs.events(runs.resumed(self), drive, self))
+        return iterated(self._events(partial(stream_on, self.state, say=message_of(content))))
 
     def areply_stream(self, content: Said) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`reply_stream`."""
-        runs = self._runs("astream_on(run.state, ports, say=content)")
-        drive = partial(astream_on, self.state, say=message_of(content))
-        return runs.events(runs.resumed(self), drive, self, awaits=True)
+        return self._events(partial(astream_on, self.state, say=message_of(content)), awaits=True)
 
     def approve(self) -> AgentRun[Value_co]:
         """Approve the call that the run rests at, and go on.
 
         :raises ConfigError: if it rests at no call
         """
-        return self._decided(self._decision(True))
+        return immediately(self._continued(partial(go_on, self.state), self._decision(True)))
 
     def deny(self, reason: str = "") -> AgentRun[Value_co]:
         """Deny the call that the run rests at, and go on.
@@ -133,34 +129,34 @@ class AgentRun(Run, Generic[Value_co]):
         :param reason: why; the model sees it in the result of the call
         :raises ConfigError: if it rests at no call
         """
-        return self._decided(self._decision(False, reason))
+        return immediately(self._continued(partial(go_on, self.state), self._decision(False, reason)))
 
     async def aapprove(self) -> AgentRun[Value_co]:
         """The async version of :meth:`approve`."""
-        return await self._adecided(self._decision(True))
+        return await self._continued(partial(ago_on, self.state), self._decision(True), awaits=True)
 
     async def adeny(self, reason: str = "") -> AgentRun[Value_co]:
         """The async version of :meth:`deny`."""
-        return await self._adecided(self._decision(False, reason))
+        return await self._continued(partial(ago_on, self.state), self._decision(False, reason), awaits=True)
 
     def approve_stream(self) -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`approve`, and yield what there is to show, as :meth:`reply_stream` does.
 
         :raises ConfigError: if the run rests at no call
         """
-        return self._decided_stream(self._decision(True))
+        return iterated(self._events(partial(stream_on, self.state), self._decision(True)))
 
     def deny_stream(self, reason: str = "") -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`deny`, and yield what there is to show."""
-        return self._decided_stream(self._decision(False, reason))
+        return iterated(self._events(partial(stream_on, self.state), self._decision(False, reason)))
 
     def aapprove_stream(self) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`approve_stream`."""
-        return self._adecided_stream(self._decision(True))
+        return self._events(partial(astream_on, self.state), self._decision(True), awaits=True)
 
     def adeny_stream(self, reason: str = "") -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`deny_stream`."""
-        return self._adecided_stream(self._decision(False, reason))
+        return self._events(partial(astream_on, self.state), self._decision(False, reason), awaits=True)
 
     def _decision(self, approved: bool, reason: str = "") -> ApprovalGiven:
         for effect in pending(self.state):
@@ -168,21 +164,17 @@ class AgentRun(Run, Generic[Value_co]):
                 return ApprovalGiven(effect.ref, approved, reason)
         raise ConfigError(f"the run rests at no call that needs approval: it is {self.outcome.name}")
 
-    def _decided(self, decision: ApprovalGiven) -> AgentRun[Value_co]:
-        runs = self._runs("go_on(run.state, ports) with an approver")
-        return immediately(runs.ended(runs.resumed(self), partial(go_on, self.state), self, decision))
+    async def _continued(
+        self, drive: _Drive, decision: ApprovalGiven | None = None, *, awaits: bool = False
+    ) -> AgentRun[Value_co]:
+        runs = self._own_runs()
+        return await runs.ended(runs.resumed(self), drive, self, decision, awaits=awaits)
 
-    async def _adecided(self, decision: ApprovalGiven) -> AgentRun[Value_co]:
-        runs = self._runs("ago_on(run.state, ports) with an approver")
-        return await runs.ended(runs.resumed(self), partial(ago_on, self.state), self, decision, awaits=True)
-
-    def _decided_stream(self, decision: ApprovalGiven) -> Generator[AgentEvent[Value_co], None, None]:
-        runs = self._runs("stream_on(run.state, ports) with an approver")
-        return iterated(runs.events(runs.resumed(self), partial(stream_on, self.state), self, decision))
-
-    def _adecided_stream(self, decision: ApprovalGiven) -> AsyncGenerator[AgentEvent[Value_co], None]:
-        runs = self._runs("astream_on(run.state, ports) with an approver")
-        return runs.events(runs.resumed(self), partial(astream_on, self.state), self, decision, awaits=True)
+    def _events(
+        self, drive: _StreamingDrive, decision: ApprovalGiven | None = None, *, awaits: bool = False
+    ) -> AsyncGenerator[AgentEvent[Value_co], None]:
+        runs = self._own_runs()
+        return runs.events(runs.resumed(self), drive, self, decision, awaits=awaits)
 
     def _recording(self) -> Path | None:
         return None if self.runs is None else self.runs.record
@@ -197,9 +189,12 @@ class AgentRun(Run, Generic[Value_co]):
         for name, value in {**state, "runs": None}.items():
             object.__setattr__(self, name, value)
 
-    def _runs(self, instead: str) -> AgentRuns:
+    def _own_runs(self) -> AgentRuns:
         if self.runs is None:
-            raise ConfigError(f"the run was pickled and knows no agent; write {instead}")
+            raise ConfigError(
+                "the run was pickled and knows no agent; write speak(run, content, ports), "
+                "go_on(run.state, ports) with an approver, or output_of(YourType).value(run)"
+            )
         return self.runs
 
 
@@ -253,7 +248,7 @@ class AgentRuns:
     async def ended(
         self,
         recording: _Recording,
-        drive: Callable[..., Run | Awaitable[Run]],
+        drive: _Drive,
         before: Run | None = None,
         decision: ApprovalGiven | None = None,
         *,
@@ -274,7 +269,7 @@ class AgentRuns:
     async def events(
         self,
         recording: _Recording,
-        drive: Callable[..., Generator[StreamEvent, None, None] | AsyncGenerator[StreamEvent, None]],
+        drive: _StreamingDrive,
         before: Run | None = None,
         decision: ApprovalGiven | None = None,
         *,

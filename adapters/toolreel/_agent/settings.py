@@ -111,17 +111,6 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "overwrite": (bool,),
 }
 _NEEDED: Final = {"model", "seed", "name", "description", "overwrite"}
-_KIND_NAMES: Final = {
-    str: "a text",
-    int: "a whole number",
-    Mapping: "an object",
-    LoopConfig: "a LoopConfig",
-    Price: "a Price",
-    Path: "a path",
-    Iterable: "a list",
-    Preset: "a Preset",
-    bool: "True or False",
-}
 
 
 def check_kinds(**given: object) -> None:
@@ -132,7 +121,7 @@ def check_kinds(**given: object) -> None:
     for name, kinds in _KINDS.items():
         value = given.get(name)
         if name in given and (value is not None or name in _NEEDED) and not isinstance(value, kinds):
-            expected = " or ".join(_KIND_NAMES[kind] for kind in kinds if kind in _KIND_NAMES)
+            expected = " or ".join(kind.__name__ for kind in kinds)
             raise ConfigError(f"{name}: expected {expected}, got {type(value).__name__}")
     if not str(given.get("model", "-")).strip():
         raise ConfigError("model: expected the name of a model, got an empty text")

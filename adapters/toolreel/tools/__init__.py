@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     )
     from toolreel.tools._call_context import (
         CurrentCall,
-        Progress,
         RunContext,
         ToolError,
         current_call,

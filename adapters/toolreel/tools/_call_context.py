@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from toolreel._internal import AdapterError
 from toolreel_core._jsontext import Json
@@ -52,26 +52,6 @@ class CurrentCall:
     """Idempotency key: depends only on the plan, the turn and the position of the call in it."""
     turn: int = 0
     """Turn of the run, counted from 1; 0 if unknown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """Progress of a call, as reported by its tool."""
-
-    call: CurrentCall
-    message: str
-    done: float | None = None
-    """Amount done, in any unit."""
-    total: float | None = None
-    """Total amount, if known."""
-
-
-ProgressListener: TypeAlias = Callable[[Progress], None]
-"""Callback for progress of tools; it may be called from several threads."""
-
-
-def ignore_progress(_: Progress) -> None:
-    """The default callback for progress."""
 
 
 def _call_end() -> Future[None]:
@@ -116,19 +96,18 @@ class RunContext(Generic[Deps]):
     """The current call."""
     deadline: float | None = None
     """When the call times out, on ``time.monotonic``; ``None`` for never."""
-    on_progress: ProgressListener = ignore_progress
     _end: Future[None] = field(default_factory=_call_end, compare=False, repr=False)
     spending: Spending = field(default_factory=Spending, compare=False, repr=False)
+
+    @classmethod
+    def of_call(cls, effect: RunTool, deps: Deps, deadline: float | None = None) -> RunContext[Deps]:
+        """The context of a call that begins."""
+        return cls(deps, CurrentCall(effect.name, effect.call_id, effect.key, effect.turn), deadline)
 
     @property
     def key(self) -> str:
         """Idempotency key of the call, equal when the call is repeated."""
         return self.call.key
-
-    @property
-    def turn(self) -> int:
-        """Turn of the run, counted from 1."""
-        return self.call.turn
 
     @property
     def seconds_left(self) -> float | None:
@@ -139,11 +118,6 @@ class RunContext(Generic[Deps]):
     def cancelled(self) -> bool:
         """Whether the call timed out or was cancelled; a slow tool should check it now and then."""
         return self._end.done()
-
-    def progress(self, message: str = "", *, done: float | None = None, total: float | None = None) -> None:
-        """Report progress; ignored once the call is over."""
-        if not self.cancelled:
-            self.on_progress(Progress(self.call, message, done, total))
 
     def on_end(self, listener: Callable[[], object]) -> None:
         """Register a callback for the end of the call: returned, timed out or cancelled.
@@ -207,12 +181,10 @@ def _current_context(function: str) -> RunContext[Any]:
 
 
 @contextmanager
-def running(context: RunContext[Any] | RunTool) -> Generator[RunContext[Any], None, None]:
+def running(context: RunContext[Any]) -> Generator[None]:
     """Set the current call while its tool runs."""
-    if isinstance(context, RunTool):
-        context = RunContext(None, CurrentCall(context.name, context.call_id, context.key, context.turn))
     token = _CURRENT.set(context)
     try:
-        yield context
+        yield
     finally:
         _CURRENT.reset(token)

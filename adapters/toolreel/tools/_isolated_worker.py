@@ -7,21 +7,22 @@ from __future__ import annotations
 
 import asyncio
 import importlib
-import inspect
 import json
 import os
 import sys
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from operator import attrgetter
 from typing import Any, cast
 
-from toolreel.tools._call_context import running
-from toolreel.tools._results import failure, keywords, succeeded, unexpected
-from toolreel.tools._signature import signature_of, untyped_arguments
+from toolreel._driver import immediately
+from toolreel.tools._call_context import RunContext
+from toolreel.tools._python_tools import Call, Tool
+from toolreel.tools._signature import signature_of
 from toolreel_core._jsontext import Json
 from toolreel_core._protocol import RunTool, dump, load_effect
+from toolreel_core._tools import ToolDefinition
 
 
 def serve_request() -> None:
@@ -43,28 +44,18 @@ def serve_request() -> None:
 def run_request(request: Mapping[str, Any]) -> Mapping[str, Json]:
     """The event of the requested call, and the traceback of an unexpected exception."""
     effect = cast("RunTool", load_effect(request["effect"]))
-    trace = ""
-    with running(effect) as context:
-        try:
-            event = succeeded(effect, _call_function(request, effect), request["ok_key"])
-        except Exception as error:  # noqa: BLE001 - every exception of a tool is reported
-            event = failure(effect, error)
-            if surprise := unexpected(error):
-                trace = "".join(traceback.format_exception(surprise))
-    return {"event": dump(replace(event, spent=context.spending.total)), "trace": trace}
-
-
-def _call_function(request: Mapping[str, Any], effect: RunTool) -> object:
     module, _, name = request["target"].partition(":")
-    function: Any = importlib.import_module(module)
-    for part in name.split("."):
-        function = getattr(function, part)
+    function = attrgetter(name)(importlib.import_module(module))
+    definition = ToolDefinition.of(effect.name)
     if request["typed"]:
-        arguments = signature_of(function, effect.name).arguments
-    else:
-        arguments = untyped_arguments(function)
-    value = function(**arguments.read(effect.name, keywords(effect), None))
-    return asyncio.run(value) if inspect.iscoroutine(value) else value
+        definition = signature_of(function, effect.name).definition
+    tool, unexpected = Tool(definition, function, ok_key=request["ok_key"]), list[Exception]()
+    call = Call(
+        tool, effect, RunContext.of_call(effect, None), None, lambda _, error: unexpected.append(error)
+    )
+    event = (asyncio.run if call.is_async else immediately)(call.perform())
+    trace = "".join(line for error in unexpected for line in traceback.format_exception(error))
+    return {"event": dump(event), "trace": trace}
 
 
 def _limit_memory(memory_bytes: int | None) -> None:

@@ -5,27 +5,29 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import math
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
 
+from toolreel._driver import immediately
 from toolreel._internal import MissingExtra, ToolModuleError, in_thread
 from toolreel.tools._call_context import (
     CurrentCall,
-    ProgressListener,
     RunContext,
-    ignore_progress,
     running,
 )
 from toolreel.tools._hosts import awaited
 from toolreel.tools._isolation import Crash, IsolatedCall, Isolation, target_of
 from toolreel.tools._results import OkKey, failure, keywords, succeeded, timeout_event, unexpected
 from toolreel.tools._signature import Arguments, signature_of, summary_of, untyped_arguments
-from toolreel_core._config_checks import check_choice
+from toolreel_core._config_checks import check_choice, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._protocol import RunTool, ToolReturned, dump, load_event
@@ -183,18 +185,29 @@ def load_tools(names: Iterable[str]) -> list[ToolLike]:
     return [tool for name in names for tool in _load_tools(name)]
 
 
-def _load_tools(name: str) -> list[ToolLike]:
-    from difflib import get_close_matches
-
-    place, colon, attribute = name.rpartition(":")
-    if not colon or not place or not attribute:
+def _load_tools(name: str) -> Iterator[Tool]:
+    place, _, attribute = name.rpartition(":")
+    if not place or not attribute:
         raise ToolModuleError(f"--tools {name}: expected module:attribute, for example my_tools:TOOLS")
     module = load_module(place, f"--tools {name}")
     if not hasattr(module, attribute):
-        close = get_close_matches(attribute, dir(module), n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ToolModuleError(f"--tools {name}: {module.__name__} has no {attribute!r}{hint}")
-    return _tools_in(getattr(module, attribute), name)
+        public = [each for each in dir(module) if not each.startswith("_")]
+        raise ToolModuleError(f"--tools {name}: {unknown_name('attribute', attribute, public)}")
+    value = getattr(module, attribute)
+    if isinstance(value, Toolbox):
+        if value.has_settings:
+            raise ToolModuleError(
+                f"--tools {name}: a {type(value).__name__} with deps, a deadline or on_error cannot be used "
+                "here, since its calls need them; name a list of tools"
+            )
+        value = value.tools
+    for each in value if isinstance(value, list | tuple) else [value]:
+        if not isinstance(each, Tool) and not callable(each):
+            raise ToolModuleError(
+                f"--tools {name}: expected a function, a Tool, a list of them or a PythonTools, "
+                f"got {type(each).__name__}"
+            )
+        yield (each if isinstance(each, Tool) else Tool.of(each)).from_source(name)
 
 
 def load_module(place: str, option: str) -> ModuleType:
@@ -212,8 +225,11 @@ def load_module(place: str, option: str) -> ModuleType:
     except ImportError as error:
         raise ToolModuleError(f"{option}: cannot import {name}: {error}") from error
     except (Exception, SystemExit) as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        # A syntax error has its place in its message.
+        where = "" if isinstance(error, SyntaxError) else f" (line {at.lineno} of {at.filename})"
         raise ToolModuleError(
-            f"{option}: importing {name} failed with {type(error).__name__}: {error}{_line_of_error(error)}"
+            f"{option}: importing {name} failed with {type(error).__name__}: {error}{where}"
         ) from error
 
 
@@ -228,37 +244,6 @@ def _module_of_file(file: Path, option: str) -> str:
     if found is None or found.origin is None or Path(found.origin).resolve() != file.resolve():
         raise ToolModuleError(f"{option}: another module is named {file.stem}; rename the file to import it")
     return file.stem
-
-
-def _line_of_error(error: BaseException) -> str:
-    """The line and file of an error, for the message."""
-    if isinstance(error, SyntaxError):
-        return ""  # its message has the place
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    return f" (line {trace.tb_lineno} of {trace.tb_frame.f_code.co_filename})" if trace else ""
-
-
-def _tools_in(value: object, name: str) -> list[ToolLike]:
-    if isinstance(value, Toolbox):
-        if value.has_settings:
-            raise ToolModuleError(
-                f"--tools {name}: a {type(value).__name__} with deps, a deadline or callbacks cannot be used "
-                "here, since its calls need them; name a list of tools"
-            )
-        value = value.tools
-    candidates: list[object] = list(value) if isinstance(value, (list, tuple)) else [value]
-    tools: list[ToolLike] = []
-    for candidate in candidates:
-        if not isinstance(candidate, Tool) and not callable(candidate):
-            raise ToolModuleError(
-                f"--tools {name}: expected a function, a Tool, a list of them or a PythonTools, "
-                f"got {type(candidate).__name__}"
-            )
-        tool = candidate if isinstance(candidate, Tool) else Tool.of(candidate)
-        tools.append(tool.from_source(name))
-    return tools
 
 
 DEADLINE: Final = 60.0
@@ -290,7 +275,6 @@ class Toolbox:
         deny: Iterable[str] = (),
         deps: object = None,
         on_error: ErrorListener | None = None,
-        on_progress: ProgressListener | None = None,
     ) -> None:
         if not hasattr(tools, "__iter__"):
             host = type(self).__name__
@@ -304,12 +288,11 @@ class Toolbox:
         self._tools_in = {
             tool.definition.name: tool for tool in all_tools if tool.definition.name not in removed
         }
-        self.has_settings = (deadline, deps, on_error, on_progress) != (DEADLINE, None, None, None)
+        self.has_settings = (deadline, deps, on_error) != (DEADLINE, None, None)
         """Whether it is more than a list of tools."""
         self._deadline = deadline
         self._deps = deps
         self._on_error = on_error or _log_error
-        self._on_progress = on_progress or ignore_progress
         self._check_kinds()
 
     @property
@@ -334,13 +317,12 @@ class Toolbox:
         own = self._tools_in[name].definition.deadline_ms
         seconds = self._deadline if own is None else own / 1000
         deadline = None if seconds is None else time.monotonic() + seconds
-        current = CurrentCall(name, effect.call_id, effect.key, effect.turn)
-        context = RunContext(self._deps, current, deadline, self._on_progress)
+        context = RunContext.of_call(effect, self._deps, deadline)
         return Call(self._tools_in[name], effect, context, seconds, self._on_error)
 
 
 class Call:
-    """One call of a tool: :meth:`run` or :meth:`arun` it once, and always :meth:`end` it."""
+    """One call of a tool: :meth:`perform` it once, and always :meth:`end` it."""
 
     def __init__(
         self,
@@ -362,30 +344,21 @@ class Call:
 
     @property
     def is_async(self) -> bool:
-        """Whether it must be awaited with :meth:`arun`."""
+        """Whether :meth:`perform` waits for an event loop."""
         return self._tool.is_async
 
-    def run(self) -> ToolReturned:
-        """Call a sync tool in this thread."""
+    async def perform(self) -> ToolReturned:
+        """Call the tool; exceptions become results for the model."""
+        tool, effect = self._tool, self._effect
         try:
             with running(self._context):
                 if self._isolated is not None:
                     event = self._result_of_worker(self._isolated.run(self._worker_request()))
                 else:
-                    value = self._tool.function(**self._keyword_arguments())
-                    event = succeeded(self._effect, value, self._tool.ok_key)
-        except Exception as error:  # noqa: BLE001 - exceptions become results for the model
-            event = self.failed(error)
-        return self._with_cost(event)
-
-    async def arun(self) -> ToolReturned:
-        """Await an async tool."""
-        function = cast("Callable[..., Awaitable[object]]", self._tool.function)
-        try:
-            with running(self._context):
-                event = succeeded(
-                    self._effect, await function(**self._keyword_arguments()), self._tool.ok_key
-                )
+                    value: Any = tool.function(
+                        **tool.arguments.read(effect.name, keywords(effect), self._context)
+                    )
+                    event = succeeded(effect, await value if tool.is_async else value, tool.ok_key)
         except Exception as error:  # noqa: BLE001 - exceptions become results for the model
             event = self.failed(error)
         return self._with_cost(event)
@@ -408,9 +381,6 @@ class Call:
         """The event with what the tool has said that it took of models."""
         spent = self._context.spending.total
         return event if spent is None else replace(event, spent=spent)
-
-    def _keyword_arguments(self) -> dict[str, object]:
-        return self._tool.arguments.read(self._effect.name, keywords(self._effect), self._context)
 
     def _worker_request(self) -> Mapping[str, Json]:
         return {
@@ -449,7 +419,6 @@ class PythonTools(Toolbox):
     :param deps: dependencies of the tools: ``deps`` of their
         :class:`~toolreel.tools._call_context.RunContext`
     :param on_error: callback for exceptions of tools; by default they are logged (``toolreel.tools``)
-    :param on_progress: callback for progress that tools report
     """
 
     def _check_kinds(self) -> None:
@@ -461,9 +430,8 @@ class PythonTools(Toolbox):
         """Run the tool; failures become results for the model."""
         call = self._prepare_call(effect)
         try:
-            if call.seconds is None:
-                return call.run()
-            return in_thread(effect.name, call.run).result(call.seconds)
+            perform = partial(immediately, call.perform())
+            return perform() if call.seconds is None else in_thread(effect.name, perform).result(call.seconds)
         except TimeoutError:
             return call.timed_out()
         finally:
@@ -490,9 +458,7 @@ class AsyncPythonTools(Toolbox):
         """Run the tool; failures become results for the model."""
         call = self._prepare_call(effect)
         try:
-            if call.seconds is None:
-                return await _result_of(call, effect.name)
-            with self._move_on_after(call.seconds):
+            with self._move_on_after(math.inf if call.seconds is None else call.seconds):
                 return await _result_of(call, effect.name)
             return call.timed_out()
         finally:
@@ -503,7 +469,9 @@ async def _result_of(call: Call, name: str) -> ToolReturned:
     from asyncio import CancelledError, current_task  # not needed by sync tools
 
     try:
-        return await (call.arun() if call.is_async else awaited(in_thread(name, call.run)))
+        if call.is_async:
+            return await call.perform()
+        return await awaited(in_thread(name, partial(immediately, call.perform())))
     except CancelledError as error:
         # A tool let out the cancellation of a task of its own, if nobody cancelled the run. Trio's
         # cancellations are of another class, and never leave the scope that was cancelled.

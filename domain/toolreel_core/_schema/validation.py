@@ -7,8 +7,9 @@ imported for the first schema or arguments that are not seen to be fine without 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
+from graphlib import CycleError, TopologicalSorter
 from itertools import islice
 from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
@@ -372,29 +373,25 @@ def check_references(root: Tree) -> None:
 
     :raises BadReference: if one leads nowhere, or back to itself
     """
-    checked = set[int]()
+    schemas, applied = dict[int, Tree](), dict[int, list[int]]()  # by the id of the object
     pending: list[Json] = [root]
     while pending:
-        for schema in _applied_schemas(pending.pop(), root, (), checked):
-            if "$id" in schema and schema is not root:
-                raise BadReference("an $id below the root changes what references mean", schema, "$id")
-            pending += subschemas(schema)
-
-
-def _applied_schemas(schema: Json, root: Tree, above: tuple[Tree, ...], checked: set[int]) -> Iterator[Tree]:
-    """A schema and all schemas that it applies to the same value; a cycle would never end."""
-    if not isinstance(schema, Mapping) or id(schema) in checked:
-        return
-    if any(schema is each for each in above):
-        # Only a reference leads back to a schema that is being visited.
-        last, keyword = next((one, key) for one in reversed(above) for key in _REFERENCES if key in one)
-        raise BadReference("the schema refers to itself without end", last, keyword)
-    applied = [_reference_target(schema, keyword, root) for keyword in _REFERENCES if keyword in schema]
-    applied += subschemas({keyword: schema[keyword] for keyword in _SAME_VALUE if keyword in schema})
-    for other in applied:
-        yield from _applied_schemas(other, root, (*above, schema), checked)
-    checked.add(id(schema))
-    yield schema
+        schema = pending.pop()
+        if not isinstance(schema, Mapping) or id(schema) in schemas:
+            continue
+        if "$id" in schema and schema is not root:
+            raise BadReference("an $id below the root changes what references mean", schema, "$id")
+        targets = [_reference_target(schema, keyword, root) for keyword in _REFERENCES if keyword in schema]
+        same_value = subschemas({keyword: schema[keyword] for keyword in _SAME_VALUE if keyword in schema})
+        schemas[id(schema)] = schema
+        applied[id(schema)] = [id(other) for other in (*targets, *same_value)]
+        pending += [*targets, *subschemas(schema)]
+    try:
+        TopologicalSorter(applied).prepare()
+    except CycleError as error:  # only a reference leads back
+        circle = (schemas[each] for each in error.args[1])
+        holder, keyword = next((one, key) for one in circle for key in _REFERENCES if key in one)
+        raise BadReference("the schema refers to itself without end", holder, keyword) from None
 
 
 def _reference_target(schema: Tree, keyword: str, root: Tree) -> Json:

@@ -34,7 +34,6 @@ from toolreel_core._tools.results import (
 )
 from toolreel_core._tools.tool_surface import (
     SchemaLike,
-    SourceShare,
     ToolDefinition,
     ToolFlags,
     ToolSource,
@@ -42,7 +41,6 @@ from toolreel_core._tools.tool_surface import (
     check_name,
     check_surface,
     compose,
-    largest,
     masked,
     matches,
     opened,
@@ -51,7 +49,6 @@ from toolreel_core._tools.tool_surface import (
     schema_text,
     schema_tree,
     sendable,
-    shares,
     shown,
     with_digest,
 )

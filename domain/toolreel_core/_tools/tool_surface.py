@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias, TypedDict, Unpack
 
@@ -183,8 +183,7 @@ def _write_schema(write: Any, what: str) -> Mapping[str, Json]:  # noqa: ANN401 
         tree = write()
     except Exception as error:  # noqa: BLE001 - whatever it is, there is no schema
         why, _, _ = str(error).partition("\n")
-        hint = "; of a class, it has to be a class method" if isinstance(error, TypeError) else ""
-        raise ConfigError(f"{what} failed with {type(error).__name__}: {why}{hint}") from None
+        raise ConfigError(f"{what} failed with {type(error).__name__}: {why}") from None
     if not isinstance(tree, Mapping):
         raise ConfigError(f"{what} returned a {type(tree).__name__}; expected a JSON Schema as a mapping")
     return tree
@@ -404,16 +403,9 @@ class ToolSurface:
         return name if tool is None else tool.name
 
 
-def _clash_text(one: ToolDefinition, other: ToolDefinition) -> str:
-    if one.name != other.name:
-        both = " and ".join(f"{tool.name!r}{_origin_text(tool)}" for tool in (one, other))
-        return f"tools {both} are both {one.outward!r} to the model; rename one of the two"
-    if one.source == other.source:
-        return f"tool {one.name!r} is defined twice{_origin_text(one)}; rename one of the two"
-    return (
-        f"tool {one.name!r} comes from {one.source!r} and from {other.source!r}; "
-        "rename one of the two, or leave one source out"
-    )
+def _clash_text(*tools: ToolDefinition) -> str:
+    both = " and ".join(f"{tool.name!r}{_origin_text(tool)}" for tool in tools)
+    return f"tools {both} are both {tools[0].outward!r} to the model; rename one, or leave it out"
 
 
 def _origin_text(tool: ToolDefinition) -> str:
@@ -457,12 +449,9 @@ def _check_patterns(mask: str, given: Iterable[str], surface: ToolSurface) -> tu
         raise ConfigError(f"{mask}: expected a list of names, got {given!r}")
     patterns, names = tuple(given), (*(tool.name for tool in surface.definitions), *surface.masked)
     for pattern in patterns:
-        if any(matches(pattern, name) for name in names):
-            continue
-        if not names:
-            raise ConfigError(f"{mask}: there is no tool {pattern!r}; there are no tools at all")
-        forms = tuple(dict.fromkeys(form for name in names for form in (name, outward_name(name))))
-        raise ConfigError(f"{mask}: {unknown_name('tool', pattern, forms)}")
+        if not any(matches(pattern, name) for name in names):
+            forms = dict.fromkeys(form for name in names for form in (name, outward_name(name)))
+            raise ConfigError(f"{mask}: {unknown_name('tool', pattern, forms)}")
     return patterns
 
 
@@ -507,54 +496,17 @@ def compose(
     return masked(ToolSurface(tuple(tools)), allow=allow, deny=deny)
 
 
-# Limits of the number and size of the tools that are sent, and which sources take the most.
+# Limits of the number and size of the tools that are sent.
 
 
-_MAX_NAMED: Final = 3
-"""Maximum sources, and tools, that an error names."""
-_REMEDY: Final = "mask some (allow, deny, or exposed=False), or raise the limit"
-
-
-@dataclass(frozen=True, slots=True)
-class SourceShare:
-    """The share of one source in the tools that are sent."""
-
-    source: str
-    """Its name; empty for tools without a source."""
-    count: int
-    """Tools that are sent."""
-    size: int
-    """UTF-8 bytes of their entries."""
-
-    def __str__(self) -> str:
-        tools = "1 tool" if self.count == 1 else f"{self.count} tools"
-        return f"{self.source or '(no source)'} ({tools}, {self.size} bytes)"
-
-
-def shares(surface: ToolSurface) -> tuple[SourceShare, ...]:
-    """The share of each source, the largest first; sources of which nothing is sent are omitted.
-
-    >>> web = ToolDefinition(name="fetch", source="web")
-    >>> [str(share) for share in shares(ToolSurface((web,)))]
-    ['web (1 tool, 140 bytes)']
-    """
-    sizes: dict[str, list[int]] = {}
-    for tool in _sent_definitions(surface):
-        sizes.setdefault(tool.source, []).append(tool.size)
-    each = (SourceShare(source, len(found), sum(found)) for source, found in sizes.items())
-    return tuple(sorted(each, key=lambda share: -share.size))
-
-
-def largest(surface: ToolSurface) -> tuple[ToolDefinition, ...]:
-    """The tools that are sent, the largest first."""
-    sizes = {tool.name: tool.size for tool in _sent_definitions(surface)}
-    return tuple(sorted(_sent_definitions(surface), key=lambda tool: -sizes[tool.name]))
+_MAX_NAMED: Final = 5
+"""Maximum tools that an error names."""
 
 
 def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
     """Check the number and the size of the tools that are sent.
 
-    :raises ConfigError: if they exceed a limit, with the largest sources and tools
+    :raises ConfigError: if they exceed a limit, with the largest tools and their sources
     """
     if config.tool_use_mode == "disabled":
         return
@@ -564,19 +516,10 @@ def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
     ):
         limit = getattr(config, setting)
         if amount > limit:
-            sources = [str(share) for share in shares(surface)]
-            tools = [f"{tool.name} ({tool.size} bytes)" for tool in largest(surface)]
-            most = f"the most from: {_first_names(sources)}; " if len(sources) > 1 else ""
+            sent = [tool for tool in surface.definitions if tool.exposed]
+            largest = sorted(sent, key=lambda tool: -tool.size)[:_MAX_NAMED]
+            named = ", ".join(f"{tool.name}{_origin_text(tool)} ({tool.size} bytes)" for tool in largest)
             raise ConfigError(
-                f"{setting}: {amount} {what} would be sent, the limit is {limit}; "
-                f"{most}the largest: {_first_names(tools)}; {_REMEDY}"
+                f"{setting}: {amount} {what} would be sent, the limit is {limit}; the largest: {named}; "
+                "mask some (allow, deny, or exposed=False), or raise the limit"
             )
-
-
-def _first_names(items: Sequence[str]) -> str:
-    more = f" and {len(items) - _MAX_NAMED} more" if len(items) > _MAX_NAMED else ""
-    return ", ".join(items[:_MAX_NAMED]) + more
-
-
-def _sent_definitions(surface: ToolSurface) -> list[ToolDefinition]:
-    return [tool for tool in surface.definitions if tool.exposed]

@@ -270,4 +270,4 @@ def test_the_price_of_a_catalogue_is_that_of_the_model_and_its_seller() -> None:
     assert Agent("gpt-4.1", base_url="http://x").plan("hi").price is None
     wrong: Any = {"input": 1, "output": 2}
     said = complaint(ConfigError, lambda: Agent("m", base_url="http://x", price=wrong))
-    assert said == "price: expected a Price, got dict"
+    assert said == "price: expected Price, got dict"

@@ -220,9 +220,7 @@ def test_a_decision_whose_stream_is_not_read_to_its_end_is_recorded_and_cancelle
 def test_without_the_agent_a_decision_says_what_to_write_instead() -> None:
     resting = agent(ORDERS, tools=[order]).run("Order.")
     alone = pickle.loads(pickle.dumps(resting))  # noqa: S301 - made here
-    assert "write stream_on(run.state, ports) with an approver" in complaint(
-        ConfigError, alone.approve_stream
-    )
+    assert "go_on(run.state, ports) with an approver" in complaint(ConfigError, alone.approve_stream)
 
 
 def served(server: ChatServer, **settings: Any) -> Agent[str]:

@@ -59,8 +59,8 @@ def agent(**settings: object) -> Agent[Any]:
 MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: agent().run(""), "the prompt is empty; write what the user says"),
     (lambda: agent().run(["hi", UserMessage("")]), "the prompt is empty"),
-    (lambda: Agent(WRONG, endpoint=ENDPOINT), "model: expected a text, got None"),
-    (lambda: agent(seed="x"), "seed: expected a whole number, got str"),
+    (lambda: Agent(WRONG, endpoint=ENDPOINT), "model: expected str, got None"),
+    (lambda: agent(seed="x"), "seed: expected int, got str"),
     (lambda: agent(config={"max_turn": 3}), "'max_turn'.*max_turns"),
     (lambda: agent(fallbacks=[Fallback("b", config={"max_turn": 3})]), r"fallbacks\[0\]: .*'max_turn'"),
     (
@@ -85,10 +85,10 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     (lambda: astream(PLAN, AsyncPorts(a(Lazy())), journal=a(3)), "journal: .* got int"),
     (lambda: agent().run("hi", observe=a(3)), "observe: expected a function of a note, got int"),
     (lambda: agent().run("hi", inbox=a([])), r"got list; write inbox=Inbox\(\)"),
-    (lambda: agent().run("hi", record=a(3)), "record: expected a text or a path"),
-    (lambda: agent().run("hi", overwrite=a("no")), "overwrite: expected True or False"),
-    (lambda: agent().as_tool(a(3)), "name: expected a text, got int"),
-    (lambda: agent(preset=3), "preset: expected a text or a path or a list or a"),
+    (lambda: agent().run("hi", record=a(3)), "record: expected str or Path"),
+    (lambda: agent().run("hi", overwrite=a("no")), "overwrite: expected bool"),
+    (lambda: agent().as_tool(a(3)), "name: expected str, got int"),
+    (lambda: agent(preset=3), "preset: expected str or Path or Iterable or Preset"),
     (lambda: agent(options={"stop": [{1}]}), r"options.stop\[0\]: a set is not JSON"),
     (
         lambda: agent(fallbacks=[Fallback("b", options=a({"n": object()}))]),
@@ -119,9 +119,9 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: Agent("m", endpoint=a("http://h")), "got str; write base_url= for a"),
     (lambda: agent(base_url="http://h"), "base_url and endpoint are both given; give"),
-    (lambda: agent(config=3), "config: expected a LoopConfig or an object, got int"),
-    (lambda: agent(options=[1]), "options: expected an object, got list"),
-    (lambda: Agent("m", api_key=a(3)), "api_key: expected a text, got int"),
+    (lambda: agent(config=3), "config: expected LoopConfig or Mapping, got int"),
+    (lambda: agent(options=[1]), "options: expected Mapping, got list"),
+    (lambda: Agent("m", api_key=a(3)), "api_key: expected str or Secret, got int"),
     (
         lambda: agent().run("hi", record="x", journal=MemoryJournal(PLAN)),
         "record and journal are both given; a recording has",

@@ -78,10 +78,9 @@ def test_a_pickled_run_has_a_text_and_knows_no_agent() -> None:
     ended: AgentRun[Any] = pickle.loads(pickle.dumps(agent(saying("Four.")).run("How many?")))  # noqa: S301 - our own
     assert (type(ended), ended.output) == (AgentRun, "Four.")
     words = "the run was pickled and knows no agent; write speak(run, content, ports)"
-    assert complaint(ConfigError, lambda: ended.reply("Sure?")) == words
+    assert complaint(ConfigError, lambda: ended.reply("Sure?")).startswith(words)
     stored: AgentRun[Any] = pickle.loads(pickle.dumps(agent(FOUR, tools=[stock], output=Stock).run("?")))  # noqa: S301 - our own
-    words = "the run was pickled and knows no agent; write output_of(YourType).value(run)"
-    assert complaint(ConfigError, lambda: stored.output) == words
+    assert "output_of(YourType).value(run)" in complaint(ConfigError, lambda: stored.output)
     assert output_of(Stock).value(stored) == Stock("pin", 4)
 
 

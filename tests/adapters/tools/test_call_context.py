@@ -7,17 +7,17 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._internal import AdapterError
-from toolreel.tools import CurrentCall, RunContext, current_call, running, spend, spending
+from toolreel.tools import RunContext, current_call, running, spend, spending
 from toolreel_core._jsontext import canonical
 from toolreel_core._protocol import RunTool, Spent
 
 
-def effect(name: str) -> RunTool:
-    return RunTool(1, f"call_{name}", name, canonical({}), f"key of {name}")
+def context_of(name: str) -> RunContext[None]:
+    return RunContext.of_call(RunTool(1, f"call_{name}", name, canonical({}), f"key of {name}"), None)
 
 
 def test_outside_of_a_call_there_is_none() -> None:
-    with pytest.raises(ZeroDivisionError), running(effect("a")):
+    with pytest.raises(ZeroDivisionError), running(context_of("a")):
         raise ZeroDivisionError
     assert complaint(AdapterError, current_call).startswith("current_call: no tool call is running here;")
     assert complaint(AdapterError, lambda: spend(Spent(1))).startswith("spend: no tool call is running here;")
@@ -33,7 +33,7 @@ def test_a_thread_knows_it_with_the_context_of_the_tool_alone() -> None:
         except AdapterError:
             found.append("none")
 
-    with running(effect("a")):
+    with running(context_of("a")):
         context = contextvars.copy_context()
         for target in (look, lambda: context.run(look)):
             thread = threading.Thread(target=target)
@@ -44,7 +44,7 @@ def test_a_thread_knows_it_with_the_context_of_the_tool_alone() -> None:
 
 def test_listeners_hear_of_the_end_once_and_late_ones_at_once() -> None:
     heard: list[str] = []
-    context = RunContext(None, CurrentCall("a", "call_a", "key"))
+    context = context_of("a")
     context.on_end(lambda: heard.append("first"))
     assert heard == []
     context.end()
@@ -55,7 +55,7 @@ def test_listeners_hear_of_the_end_once_and_late_ones_at_once() -> None:
 
 def test_what_a_tool_spends_adds_up_and_what_is_underway_is_unknown() -> None:
     totals: list[Spent | None] = []
-    with running(effect("a")) as context:
+    with running(context := context_of("a")):
         spend(None)
         totals.append(context.spending.total)
         spend(Spent(10, cost=0.5))

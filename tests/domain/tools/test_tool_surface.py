@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -16,14 +17,12 @@ from toolreel_core._schema import check_schema
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import (
     SchemaLike,
-    SourceShare,
     ToolDefinition,
     ToolSource,
     ToolSurface,
     check_name,
     check_surface,
     compose,
-    largest,
     masked,
     matches,
     opened,
@@ -32,7 +31,6 @@ from toolreel_core._tools import (
     schema_text,
     schema_tree,
     sendable,
-    shares,
 )
 
 READ = ToolDefinition.of("files.read", "Read a file.", read_only=True)
@@ -73,21 +71,13 @@ def test_what_is_masked_is_known_and_not_found() -> None:
     ("definitions", "why"),
     [
         (
-            (READ, ToolDefinition("files_read")),
-            "tools 'files.read' and 'files_read' are both 'files_read' to the model; rename one of the two",
+            (replace(READ, source="disk"), ToolDefinition("files/read")),
+            "tools 'files.read' (source 'disk') and 'files/read' are both 'files_read' to the model; "
+            "rename one, or leave it out",
         ),
         (
-            (replace(READ, source="disk"), ToolDefinition("files/read", source="cloud")),
-            "tools 'files.read' (source 'disk') and 'files/read' (source 'cloud') "
-            "are both 'files_read' to the model; rename one of the two",
-        ),
-        (
-            (replace(ECHO, source="a"), replace(ECHO, source="b")),
-            "tool 'echo' comes from 'a' and from 'b'; rename one of the two, or leave one source out",
-        ),
-        (
-            (replace(ECHO, source="a"), replace(ECHO, source="a")),
-            "tool 'echo' is defined twice (source 'a'); rename one of the two",
+            (ECHO, replace(ECHO)),
+            "tools 'echo' and 'echo' are both 'echo' to the model; rename one, or leave it out",
         ),
     ],
 )
@@ -228,7 +218,6 @@ def test_patterns_may_come_from_anything_that_gives_them_once() -> None:
             "deny: there is no tool 'mcp_*'; there are: files.read, files_read, files.write, files_write, "
             "fetch",
         ),
-        (lambda: compose(allow=["fetch"]), "allow: there is no tool 'fetch'; there are no tools at all"),
     ],
 )
 def test_a_mask_that_means_no_tool_is_an_error_with_a_suggestion(act: Callable[[], Any], why: str) -> None:
@@ -249,7 +238,7 @@ def test_sources_become_one_surface_in_their_order() -> None:
 
 def test_a_clash_is_one_even_if_a_mask_would_take_it_away() -> None:
     cloud = ToolSource("cloud", (WRITE,))
-    assert "comes from 'files' and from 'cloud'" in (
+    assert "(source 'files') and 'files.write' (source 'cloud')" in (
         complaint(ConfigError, lambda: compose(FILES, cloud, deny=["files.write"]))
     )
 
@@ -280,64 +269,28 @@ def surface(*descriptions: str) -> ToolSurface:
     return ToolSurface((*tools, HIDDEN))
 
 
-def test_one_tool_more_is_refused_with_the_largest() -> None:
-    tools = surface("", "ccc", "bb", "a")
-    config = LoopConfig(max_tool_definitions_count=3)
-    size = tools.definitions[0].size
-    assert complaint(ConfigError, lambda: check_surface(tools, config)) == (
-        "max_tool_definitions_count: 4 tools would be sent, the limit is 3; "
-        f"the largest: t1 ({size + 3} bytes), t2 ({size + 2} bytes), t3 ({size + 1} bytes) and 1 more; "
-        "mask some (allow, deny, or exposed=False), or raise the limit"
+def test_tools_beyond_a_limit_are_refused_with_the_largest() -> None:
+    tools = compose(ToolSource("mail", surface("", "ccc", "bb", "a").definitions))
+    size, total = tools.definitions[0].size, tools.size
+    named = ", ".join(
+        f"t{number} (source 'mail') ({size + more} bytes)"
+        for number, more in ((1, 3), (2, 2), (3, 1), (0, 0))
     )
+    remedy = "mask some (allow, deny, or exposed=False), or raise the limit"
+    for few, what in (
+        (LoopConfig(max_tool_definitions_count=3), "count: 4 tools would be sent, the limit is 3"),
+        (
+            LoopConfig(max_tool_definitions_bytes=9),
+            f"bytes: {total} bytes of tools would be sent, the limit is 9",
+        ),
+    ):
+        told = complaint(ConfigError, partial(check_surface, tools, few))
+        assert told == f"max_tool_definitions_{what}; the largest: {named}; {remedy}"
 
 
 def test_a_run_that_sends_no_tools_has_no_limit() -> None:
     config = LoopConfig(tool_use_mode="disabled", max_tool_definitions_count=1, max_tool_definitions_bytes=1)
     check_surface(surface("a", "b"), config)
-
-
-def of_source(source: str, *descriptions: str) -> ToolSource:
-    tools = (ToolDefinition.of(f"{source}_{number}", words) for number, words in enumerate(descriptions))
-    return ToolSource(source, (*tools, ToolDefinition.of(f"{source}_hidden", exposed=False)))
-
-
-MANY = compose(
-    of_source("mail", "a", "b"),
-    of_source("web", "x" * 1_000),
-    of_source("disk", "a", "b", "c"),
-    of_source("logs", "a"),
-    ToolSource("quiet", (HIDDEN,)),
-)
-
-
-def test_each_source_has_its_share_of_what_is_sent() -> None:
-    one = ToolDefinition.of("mail_0", "a").size
-    assert shares(MANY) == (
-        SourceShare("web", 1, one + 998),
-        SourceShare("disk", 3, 3 * one),
-        SourceShare("mail", 2, 2 * one),
-        SourceShare("logs", 1, one),
-    )
-    assert [tool.name for tool in largest(MANY)][:3] == ["web_0", "mail_0", "mail_1"]
-    assert [str(share) for share in shares(surface("a", "b"))] == [
-        f"(no source) (2 tools, {2 * one - 8} bytes)"
-    ]
-
-
-def test_a_surface_of_several_sources_is_told_by_source() -> None:
-    one = ToolDefinition.of("mail_0", "a").size
-    most = (
-        f"the most from: web (1 tool, {one + 998} bytes), disk (3 tools, {3 * one} bytes), "
-        f"mail (2 tools, {2 * one} bytes) and 1 more; "
-        f"the largest: web_0 ({one + 998} bytes), mail_0 ({one} bytes), mail_1 ({one} bytes) and 4 more; "
-    )
-    for few, what in (
-        (LoopConfig(max_tool_definitions_count=5), "count: 7 tools would be sent, the limit is 5; "),
-        (LoopConfig(max_tool_definitions_bytes=9), f"bytes: {MANY.size} bytes of tools would be sent, "),
-    ):
-        told = complaint(ConfigError, lambda config=few: check_surface(MANY, config))  # type: ignore[misc]
-        assert told.startswith(f"max_tool_definitions_{what}")
-        assert most in told
 
 
 def test_without_a_schema_a_tool_takes_no_arguments() -> None:
@@ -561,13 +514,6 @@ def test_whatever_can_write_its_schema_does() -> None:
 )
 def test_what_gives_no_schema_is_told(given: object, why: str) -> None:
     assert complaint(ConfigError, lambda: schema_tree(cast("SchemaLike", given))) == why
-
-
-def test_a_class_whose_method_wants_an_instance_is_told_so() -> None:
-    wrong: Any = Adapted
-    assert complaint(ConfigError, lambda: schema_tree(wrong)).endswith(
-        "missing 1 required positional argument: 'self'; of a class, it has to be a class method"
-    )
 
 
 def test_a_root_that_refers_to_a_part_becomes_the_part() -> None:

@@ -56,8 +56,6 @@ class _McpHost:
         self._deadline = deadline
         self._pins = pins
         self._listen = listen
-        self.sources: tuple[ToolSource, ...] = ()
-        """The tools of each server, to combine with other sources."""
         self.surface = ToolSurface()
         """The tools of all servers."""
         self.left_out: tuple[SkippedTool, ...] = ()
@@ -167,7 +165,7 @@ class AsyncMcpTools(_McpHost):
             sources.append(ToolSource(f"mcp {server.config.name}", tuple(offered.values())))
         for skipped in left_out:
             log("tools", "warning", "tool_left_out", {"tool": skipped.name, "why": skipped.why})
-        self.sources, self.left_out = tuple(sources), tuple(left_out)
+        self.left_out = tuple(left_out)
         self.surface = compose(*sources)
 
 
@@ -189,7 +187,7 @@ class McpTools(_McpHost):
             host = AsyncMcpTools(self._configs, deadline=self._deadline, pins=self._pins, listen=self._listen)
             self._host = stack.enter_context(self._portal.wrap_async_context_manager(host))
             self._stack = stack.pop_all()
-        self.sources, self.surface, self.left_out = host.sources, host.surface, host.left_out
+        self.surface, self.left_out = host.surface, host.left_out
         return self
 
     def __exit__(

@@ -8,10 +8,9 @@ if TYPE_CHECKING:
     from toolreel.tools.skills._folders import (
         MANIFEST_LIMIT,
         Skill,
-        SkillFile,
         Skills,
         UnreadableFile,
-        manifest_of,
+        parse_skill,
         read_inside,
         read_skill,
         read_skills,

@@ -24,12 +24,12 @@ import stat
 import unicodedata
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from toolreel._internal import MissingExtra, SkillError, log
-from toolreel_core._jsontext import JsonText, canonical, sound
+from toolreel_core._jsontext import canonical, sound
 
 try:
     from toolreel._internal import Rules, YamlError, read_tree
@@ -47,13 +47,13 @@ _NAME_LIMIT: Final = 64
 _WORDS: Final = re.compile(r"[\W_]+")
 """What the name of a skill cannot have."""
 # A text that holds a colon, or begins with a sign that means something in YAML.
-_UNQUOTED: Final = re.compile(r"""([\w-]+:[ ]+)([^\s"'|>].*:(?:\s.*)?|[@`%&*!].*)""")
+_UNQUOTED: Final = re.compile(r"""(?m)^([\w-]+:[ ]+)([^\s"'|>].*:(?:\s.*)?|[@`%&*!].*)$""")
 _LIMITS: Final = {"description": 1024, "compatibility": 500}
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a ``SKILL.md`` says."""
+class Skill:
+    """A skill, as of the time it was read."""
 
     name: str
     """Letters, digits and hyphens; the name of its folder."""
@@ -63,16 +63,18 @@ class Manifest:
     """What it needs, such as programs or a network; often empty."""
     body: str
     """The instructions."""
-    front_matter: JsonText
-    """All fields, as a JSON object of texts; ``allowed-tools`` is among them and allows nothing here."""
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...]
     """What does not follow the specification, and was mended or ignored."""
+    folder: Path
+    files: Mapping[str, int] = field(default_factory=dict)
+    """The bytes of its regular files, by path from the folder, sorted; without ``SKILL.md``, links and hidden
+    files."""
 
 
-def manifest_of(text: str, folder: str, *, strict: bool = False) -> Manifest:
-    r"""What a ``SKILL.md`` says that is in a folder of this name.
+def parse_skill(text: str, folder: Path, *, strict: bool = False) -> Skill:
+    r"""The skill of a ``SKILL.md``, without its other files.
 
-    >>> manifest_of("---\nname: pdf\ndescription: Reads PDF files.\n---\nCall pdftotext.\n", "pdf").body
+    >>> parse_skill("---\nname: pdf\ndescription: Reads PDF files.\n---\nCall pdftotext.\n", Path("pdf")).body
     'Call pdftotext.'
 
     :param strict: whether what does not follow the specification is an error
@@ -87,34 +89,28 @@ def manifest_of(text: str, folder: str, *, strict: bool = False) -> Manifest:
         text = f"{_MARK}\n{_MARK}\n{text}"
     head, body = _split_front_matter(text)
     try:
-        fields = _parse_fields(head if head.strip() else "{}")
+        fields = _parse_fields(head)
     except SkillError as error:
         if (quoted := _quote_texts(head)) == head:
             raise
         fields = _parse_fields(quoted)
         problems.append(str(error))
     name = unicodedata.normalize("NFKC", _text_field(fields, "name"))
-    problems += _find_problems(fields, name, folder)
-    name = _WORDS.sub("-", (name or folder).lower()).strip("-")
+    problems += _find_problems(fields, name, folder.name)
+    name = _WORDS.sub("-", (name or folder.name).lower()).strip("-")
     # The first line that is no heading says what a skill is for, where nothing else does.
     lines = [line.strip() for line in body.split("\n") if not line.startswith("#")]
     description = _text_field(fields, "description") or next(filter(None, lines), "")
     if problems and (strict or not name or not description):
         raise SkillError("; ".join(problems))
-    front_matter = canonical(fields)
-    if sound(front_matter) != front_matter:
+    if sound(texts := canonical(fields)) != texts:
         raise SkillError("its front matter holds half a character (\\ud800 to \\udfff); write it whole")
-    compatibility = _text_field(fields, "compatibility")
-    return Manifest(name, description, compatibility, body, front_matter, tuple(problems))
+    return Skill(name, description, _text_field(fields, "compatibility"), body, tuple(problems), folder)
 
 
 def _quote_texts(head: str) -> str:
     """Front matter with quotes round each text that YAML would take for something else, and without tabs."""
-    lines = [line.replace("\t", "  ") for line in head.split("\n")]
-    return "\n".join(
-        f"{found[1]}{json.dumps(found[2])}" if (found := _UNQUOTED.fullmatch(line)) else line
-        for line in lines
-    )
+    return _UNQUOTED.sub(lambda found: found[1] + json.dumps(found[2]), head.replace("\t", "  "))
 
 
 def _split_front_matter(text: str) -> tuple[str, str]:
@@ -132,7 +128,7 @@ def _parse_fields(head: str) -> Mapping[str, Any]:
     if len(head) > _HEAD_LIMIT:
         raise SkillError(f"its front matter has {len(head)} characters; at most {_HEAD_LIMIT} are read")
     try:
-        tree = read_tree(head, _RULES)
+        tree = read_tree(head if head.strip() else "{}", _RULES)
     except YamlError as error:
         # The front matter begins below the mark, in the file's second line.
         raise SkillError(f"line {error.line + 1}, column {error.column}: {error.problem}") from None
@@ -153,19 +149,16 @@ def _find_problems(fields: Mapping[str, Any], name: str, folder: str) -> Iterato
             f"unknown field {', '.join(map(repr, unknown))}: there are {', '.join(_FIELDS)}; "
             "put what is your own under metadata"
         )
-    for field in ("name", "description"):
-        if not _text_field(fields, field):
-            yield f"{field}: expected a text" if field in fields else f"{field}: it is missing"
+    for field_name in ("name", "description", "compatibility"):
+        value = fields.get(field_name, "")
+        if not isinstance(value, str) or not (value.strip() or field_name == "compatibility"):
+            yield f"{field_name}: expected a text"
+        elif len(value) > (limit := _LIMITS.get(field_name, len(value))):
+            yield f"{field_name}: {len(value)} characters, at most {limit}"
     if name and not _is_name(name):
         yield f"name: {name!r} is not at most 64 lower-case letters and digits, with single hyphens inside"
     if name and unicodedata.normalize("NFKC", folder) != name:
         yield f"name: {name!r} is not the name of its folder, {folder!r}; rename one of the two"
-    if not isinstance(fields.get("compatibility", ""), str):
-        yield "compatibility: expected a text"
-    for field, limit in _LIMITS.items():
-        value = fields.get(field)
-        if isinstance(value, str) and len(value) > limit:
-            yield f"{field}: {len(value)} characters, at most {limit}"
 
 
 def _is_name(name: str) -> bool:
@@ -185,10 +178,8 @@ _FLAGS: Final = (
 class UnreadableFile(Exception):
     """A path that cannot be read; the text says why, and which paths are valid."""
 
-    def __init__(self, message: str, *, missing: bool = False, too_large: bool = False) -> None:
+    def __init__(self, message: str, *, too_large: bool = False) -> None:
         super().__init__(message)
-        self.missing = missing
-        """The file does not exist."""
         self.too_large = too_large
         """The file is larger than the limit."""
 
@@ -211,9 +202,9 @@ def read_inside(folder: Path, path: str, limit: int) -> bytes:
         if not real.is_relative_to(root):
             raise UnreadableFile(f"{path!r} is a link that leaves the skill's folder, and is not followed")
         with _open_beneath(root, real.relative_to(root).parts) as file:
-            return _read_content(file, path, limit)
+            return _file_content(file, path, limit)
     except FileNotFoundError:
-        raise UnreadableFile(f"there is no file {path!r}", missing=True) from None
+        raise UnreadableFile(f"there is no file {path!r}; skills_load lists its files") from None
     except OSError as error:
         why = "it is a link" if error.errno == errno.ELOOP else error.strerror
         raise UnreadableFile(f"{path!r} cannot be read: {why}") from None
@@ -229,9 +220,9 @@ def _open_beneath(root: Path, parts: tuple[str, ...]) -> Generator[int]:
     else:
         file = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
         for part in parts:
-            above, flags = file, _FLAGS
+            above = file
             try:
-                file = os.open(part, flags, dir_fd=above)
+                file = os.open(part, _FLAGS, dir_fd=above)
             finally:
                 os.close(above)
     try:
@@ -240,7 +231,7 @@ def _open_beneath(root: Path, parts: tuple[str, ...]) -> Generator[int]:
         os.close(file)
 
 
-def _read_content(file: int, path: str, limit: int) -> bytes:
+def _file_content(file: int, path: str, limit: int) -> bytes:
     found = os.fstat(file)
     if stat.S_ISDIR(found.st_mode):
         raise UnreadableFile(f"{path!r} is a folder; give the path of a file in it")
@@ -267,30 +258,6 @@ _MAX_FILES: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class SkillFile:
-    """A file that comes with a skill."""
-
-    path: str
-    """Relative to the skill's folder, with ``/`` between its parts."""
-    size: int
-
-
-@dataclass(frozen=True, slots=True)
-class Skill:
-    """A skill, as of the time it was read."""
-
-    manifest: Manifest
-    folder: Path
-    files: tuple[SkillFile, ...] = ()
-    """Its regular files, sorted by path, without ``SKILL.md``, links and hidden files."""
-
-    @property
-    def name(self) -> str:
-        """The name of the skill."""
-        return self.manifest.name
-
-
-@dataclass(frozen=True, slots=True)
 class Skills:
     """The skills of some folders, by name."""
 
@@ -299,7 +266,7 @@ class Skills:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What does not follow the specification, and was mended or ignored, with the folder of the skill."""
-        return tuple(f"{each.folder}: {told}" for each in self.skills for told in each.manifest.warnings)
+        return tuple(f"{each.folder}: {problem}" for each in self.skills for problem in each.warnings)
 
 
 def read_skills(*folders: Path | str, strict: bool = False) -> Skills:
@@ -311,10 +278,7 @@ def read_skills(*folders: Path | str, strict: bool = False) -> Skills:
     :raises SkillError: if a skill is invalid, two have the same name, or there is none
     """
     found: dict[str, Skill] = {}
-    named = [*map(Path, folders)]
-    for place in (each for folder in named for each in _skill_places(folder)):
-        if place.is_symlink() and place not in named:
-            raise SkillError(f"{place}: a link is not followed; name what it links to")
+    for place in (each for folder in folders for each in _skill_places(Path(folder))):
         skill = read_skill(place, strict=strict)
         other = found.setdefault(skill.name, skill)
         if other is not skill and not os.path.samefile(other.folder, skill.folder):
@@ -337,16 +301,15 @@ def read_skill(folder: Path | str, *, strict: bool = False) -> Skill:
     name = _manifest_name(folder)
     if name is None:
         raise SkillError(f"{folder}: there is no SKILL.md in it")
-    place = folder / name
     try:
         text = read_inside(folder, name, MANIFEST_LIMIT).decode()
-        return Skill(manifest_of(text, folder.name, strict=strict), folder, _skill_files(folder, name))
+        return replace(parse_skill(text, folder, strict=strict), files=_skill_files(folder, name))
     except UnreadableFile as error:
         raise SkillError(f"{folder}: {error}") from None
     except UnicodeDecodeError as error:
-        raise SkillError(f"{place}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
+        raise SkillError(f"{folder / name}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
     except SkillError as error:
-        raise SkillError(f"{place}: {error}") from None
+        raise SkillError(f"{folder / name}: {error}") from None
 
 
 def _manifest_name(folder: Path) -> str | None:
@@ -354,9 +317,9 @@ def _manifest_name(folder: Path) -> str | None:
 
 
 def _skill_places(folder: Path) -> list[Path]:
-    """The folders with a ``SKILL.md``, and the links to some, sorted by name.
+    """The folders with a ``SKILL.md``, sorted by name.
 
-    :raises SkillError: if there are none
+    :raises SkillError: if there are none, or one is a link
     """
     if not folder.is_dir():
         what = "it is not a folder" if folder.exists() else "there is no such folder"
@@ -368,24 +331,26 @@ def _skill_places(folder: Path) -> list[Path]:
         if _manifest_name(here) is not None:
             places.append(here)
             folders.clear()
-        elif len(here.relative_to(folder).parts) == _MAX_DEPTH:
+        for link in (here / name for name in folders):
+            if link.is_symlink() and _manifest_name(link):
+                raise SkillError(f"{link}: a link is not followed; name what it links to")
+        if len(here.relative_to(folder).parts) == _MAX_DEPTH:
             folders.clear()
-        places += [link for name in folders if (link := here / name).is_symlink() and _manifest_name(link)]
     if not places:
         raise SkillError(f"{folder}: neither a skill nor a folder of skills: there is no SKILL.md in it")
     return sorted(places)
 
 
-def _skill_files(folder: Path, manifest: str) -> tuple[SkillFile, ...]:
-    files: list[SkillFile] = []
+def _skill_files(folder: Path, manifest: str) -> Mapping[str, int]:
+    found: dict[str, int] = {}
     for count, (here, folders, names) in enumerate(_visible_entries(folder)):
-        if count + len(folders) + len(files) + len(names) > _MAX_FILES:
+        if count + len(folders) + len(found) + len(names) > _MAX_FILES:
             raise SkillError(f"its folder has more than {_MAX_FILES} files; a skill has a few dozen")
         for path in (here / name for name in names):
-            found = path.lstat()
-            if stat.S_ISREG(found.st_mode) and path != folder / manifest:
-                files.append(SkillFile(path.relative_to(folder).as_posix(), found.st_size))
-    return tuple(sorted(files, key=lambda file: file.path))
+            file = path.lstat()
+            if stat.S_ISREG(file.st_mode) and path != folder / manifest:
+                found[path.relative_to(folder).as_posix()] = file.st_size
+    return dict(sorted(found.items()))
 
 
 def _visible_entries(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
@@ -397,11 +362,11 @@ def _visible_entries(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]
     def refuse(error: OSError) -> None:
         raise SkillError(f"{error.filename}: cannot be read: {error.strerror}")
 
-    def visible(names: list[str]) -> list[str]:
-        return sorted(
-            name for name in names if name[0] != "." and name not in _SKIPPED_FOLDERS and sound(name) == name
-        )
-
-    for here, folders, names in os.walk(folder, onerror=refuse):
-        folders[:] = visible(folders)
-        yield Path(here), folders, visible(names)
+    for here, folders, files in os.walk(folder, onerror=refuse):
+        for names in (folders, files):
+            names[:] = sorted(
+                name
+                for name in names
+                if name[0] != "." and name not in _SKIPPED_FOLDERS and sound(name) == name
+            )
+        yield Path(here), folders, files

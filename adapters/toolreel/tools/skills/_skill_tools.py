@@ -20,9 +20,8 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from pathlib import PurePosixPath
-from typing import Any, Final
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from toolreel._internal import SkillError
 from toolreel.tools import (
@@ -54,51 +53,49 @@ _PYTHON: Final = ("python", "python3")
 """Interpreters that are replaced by the Python that runs toolreel."""
 
 
-@dataclass(frozen=True, slots=True)
-class SkillScript:
+class SkillScript(NamedTuple):
     """A script that is allowed to run."""
 
-    skill: Skill
-    path: str
-    """Relative to the skill's folder."""
     program: tuple[str, ...]
     """Interpreter and its arguments, from the ``#!`` line or by suffix."""
     digest: str
     """SHA-256 of its content when it was allowed."""
 
-    @property
-    def name(self) -> str:
-        """``SKILL/FILE``, which patterns are matched against."""
-        return f"{self.skill.name}/{self.path}"
+
+Scripts: TypeAlias = Mapping[tuple[str, str], SkillScript]
+"""Scripts by the name of the skill and the path in its folder."""
 
 
-def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> tuple[SkillScript, ...]:
+def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> Scripts:
     """The scripts that match patterns such as ``pdf-forms/scripts/*.py``; ``*`` matches any text.
 
     :raises SkillError: if a pattern matches no script
     """
-    files = [(skill, file.path) for skill in skills for file in skill.files]
-    allowed: dict[str, SkillScript] = {}
+    files = [(skill, path) for skill in skills for path in skill.files]
+    allowed: dict[tuple[str, str], SkillScript] = {}
     for pattern in patterns:
         matching = [(skill, path) for skill, path in files if fits(pattern, f"{skill.name}/{path}")]
-        scripts = [script for skill, path in matching if (script := _script_of(skill, path))]
+        scripts = {
+            (skill.name, path): script for skill, path in matching if (script := _script_of(skill, path))
+        }
         if not scripts:
             what = "none of its files says what runs it" if matching else "no skill has a file of that name"
             raise SkillError(
                 f"--skills-allow-script {pattern}: {what}; expected SKILL/FILE, "
                 "for example pdf-forms/scripts/*.py"
             )
-        allowed |= {script.name: script for script in scripts}
-    return tuple(allowed[name] for name in sorted(allowed))
+        allowed |= scripts
+    return dict(sorted(allowed.items()))
 
 
 def _script_of(skill: Skill, path: str) -> SkillScript | None:
+    """A script as it is now; ``None`` if it cannot be read, or nothing says what runs it."""
     try:
         content = read_inside(skill.folder, path, _SCRIPT_LIMIT)
     except UnreadableFile:
         return None
     program = _program_of(path, content)
-    return SkillScript(skill, path, program, hashlib.sha256(content).hexdigest()) if program else None
+    return SkillScript(program, hashlib.sha256(content).hexdigest()) if program else None
 
 
 def _program_of(path: str, content: bytes) -> tuple[str, ...]:
@@ -131,7 +128,7 @@ _ABOUT: Final = (
 
 def skills_message(skills: Skills) -> str:
     """Names and descriptions of skills, for the system message; empty without skills."""
-    lines = [f"- {skill.name}: {' '.join(skill.manifest.description.split())}" for skill in skills.skills]
+    lines = [f"- {skill.name}: {' '.join(skill.description.split())}" for skill in skills.skills]
     return "\n".join([_ABOUT, "", *lines]) if lines else ""
 
 
@@ -153,17 +150,17 @@ def skill_tools(
     scripts = allowed_scripts(skills.skills, allow_scripts)
     if not skills.skills:
         return []
-    known, by_name = {skill.name: skill for skill in skills.skills}, {each.name: each for each in scripts}
-    run_by = _SkillTools(known, by_name, deadline)
-    load, read = _skill_schema(known), _skill_schema(known, path=_PATH)
+    known = {skill.name: skill for skill in skills.skills}
+    run_by = _SkillTools(known, scripts, deadline)
     tools = [
         Tool.of(run_by.listed, name="skills_list", read_only=True),
-        Tool.of(run_by.loaded, name="skills_load", parameters=load, read_only=True),
-        Tool.of(run_by.read, name="skills_read_file", parameters=read, read_only=True),
+        Tool.of(run_by.loaded, name="skills_load", parameters=_skill_schema(known), read_only=True),
+        Tool.of(
+            run_by.read, name="skills_read_file", parameters=_skill_schema(known, path=_PATH), read_only=True
+        ),
     ]
     if scripts:
-        with_scripts = {script.skill.name: script.skill for script in scripts}
-        schema = _skill_schema(with_scripts, script=_PATH, args=_ARGS)
+        schema = _skill_schema(dict.fromkeys(name for name, _ in scripts), script=_PATH, args=_ARGS)
         limit = int((deadline + _MARGIN) * 1000)
         name = "skills_run_script"
         tools.append(Tool.of(run_by.ran, name=name, parameters=schema, needs_approval=ask, deadline_ms=limit))
@@ -182,9 +179,9 @@ _ARGS: Final[Mapping[str, Json]] = {
 }
 
 
-def _skill_schema(skills: Mapping[str, Skill], **further: Mapping[str, Json]) -> Mapping[str, Json]:
+def _skill_schema(names: Iterable[str], **further: Mapping[str, Json]) -> Mapping[str, Json]:
     """The schema of a tool with a skill's name and further parameters."""
-    name: Json = {"type": "string", "enum": list(skills), "description": "The skill's name."}
+    name: Json = {"type": "string", "enum": list(names), "description": "The skill's name."}
     return {
         "type": "object",
         "properties": {"name": name, **further},
@@ -198,36 +195,32 @@ class _SkillTools:
     """The tool functions; the docstrings of the public methods are the descriptions that the model sees."""
 
     skills: Mapping[str, Skill]
-    scripts: Mapping[str, SkillScript]
+    scripts: Scripts
     deadline: float
 
     def listed(self) -> Json:
         """List the skills there are: name and description of each."""
         skills = self.skills.values()
-        return {"skills": [{"name": each.name, "description": each.manifest.description} for each in skills]}
+        return {"skills": [{"name": each.name, "description": each.description} for each in skills]}
 
     def loaded(self, name: str) -> Json:
         """Load a skill before you begin a task that it is for: its instructions, and its files."""
         skill = self._find_skill(name)
-        files: list[Json] = [{"path": file.path, "bytes": file.size} for file in skill.files]
-        loaded: dict[str, Json] = {"name": name, "instructions": skill.manifest.body}
-        if skill.manifest.compatibility:
-            loaded["compatibility"] = skill.manifest.compatibility
-        if files:
-            loaded["files"] = files
-        if scripts := self._script_paths(name):
-            loaded["scripts_that_may_be_run"] = list(scripts)
-        return loaded
+        parts: dict[str, Json] = {
+            "compatibility": skill.compatibility,
+            "files": [{"path": path, "bytes": size} for path, size in skill.files.items()],
+            "scripts_that_may_be_run": self._script_paths(name),
+        }
+        given = {key: part for key, part in parts.items() if part}
+        return {"name": name, "instructions": skill.body, **given}
 
     def read(self, name: str, path: str) -> Json:
         """Read a file of a skill, when its instructions say so."""
-        skill = self._find_skill(name)
         try:
-            content = read_inside(skill.folder, path, _FILE_LIMIT)
+            content = read_inside(self._find_skill(name).folder, path, _FILE_LIMIT)
         except UnreadableFile as error:
-            hint = f"; {self._nearest_file(skill, path)}" if error.missing else ""
             code = "TOOL_OUTPUT_TOO_LARGE" if error.too_large else "ARGUMENT_ERROR"
-            raise ToolError(f"Skill {name}: {error}{hint}.", code) from None
+            raise ToolError(f"Skill {name}: {error}.", code) from None
         about: dict[str, Json] = {"name": name, "path": path, "bytes": len(content)}
         try:
             if b"\0" not in content:
@@ -238,40 +231,38 @@ class _SkillTools:
 
     def ran(self, run: RunContext[Any], name: str, script: str, args: Sequence[str] = ()) -> Json:
         """Run a script of a skill, when its instructions say so; it gets no input."""
-        known = self.scripts.get(f"{self._find_skill(name).name}/{script}")
+        skill, known = self._find_skill(name), self.scripts.get((name, script))
         if known is None:
             raise ToolError(
                 f"{script!r} of skill {name} was not run: it is not allowed. "
                 f"You may run: {', '.join(self._script_paths(name)) or 'none of its files'}.",
                 "TOOL_NOT_ALLOWED",
             )
-        try:
-            content = read_inside(known.skill.folder, known.path, _SCRIPT_LIMIT)
-        except UnreadableFile:
-            content = b""
-        if hashlib.sha256(content).hexdigest() != known.digest:
+        if _script_of(skill, script) != known:
             raise ToolError(
                 f"{script!r} of skill {name} was not run: it is no longer what it was when it was allowed. "
                 "Do not call it again.",
                 "TOOL_NOT_ALLOWED",
             )
         try:
-            ended = self._run_script(known, args, run)
+            ended = self._run_script(known.program, skill.folder, [script, *args], run)
         except (OSError, ValueError) as error:  # it cannot be started, or an argument holds NUL
             raise ToolError(f"{script!r} of skill {name} cannot be run: {error}.") from None
         return _script_result(ended, script, self.deadline)
 
-    def _run_script(self, script: SkillScript, args: Sequence[str], call: RunContext[Any]) -> ProcessResult:
+    def _run_script(
+        self, program: Sequence[str], folder: Path, arguments: Sequence[str], call: RunContext[Any]
+    ) -> ProcessResult:
         """Run a script until it exits, reaches its deadline, or the call ends; no shell reads its arguments.
 
         It has no input. Its environment has only ``PATH``, the key of the call, and a temporary folder as
         ``HOME`` and ``TMPDIR``, which is removed afterwards.
+
+        :param arguments: the path of the script in the folder, and its arguments
         """
-        program, *own = script.program
-        found = sys.executable if program in _PYTHON else shutil.which(program)
+        found = sys.executable if program[0] in _PYTHON else shutil.which(program[0])
         if not found:
-            raise FileNotFoundError(f"{program} is not installed here")
-        folder = script.skill.folder
+            raise FileNotFoundError(f"{program[0]} is not installed here")
         with tempfile.TemporaryDirectory(prefix="toolreel-", ignore_cleanup_errors=True) as scratch:
             environment = {
                 **inherited_environment(("PATH", "SYSTEMROOT")),
@@ -280,7 +271,7 @@ class _SkillTools:
                 "PYTHONDONTWRITEBYTECODE": "1",
                 "TOOLREEL_CALL_KEY": call.key,
             }
-            command = [found, *own, str(folder / script.path), *args]
+            command = [found, *program[1:], str(folder / arguments[0]), *arguments[1:]]
             process = BoundedProcess(command, environment, _OUTPUT_LIMIT, cwd=folder)
             call.on_end(process.kill)
             return process.run(deadline=self.deadline)
@@ -290,29 +281,13 @@ class _SkillTools:
             raise ToolError(f"There is no skill {name!r}. There are: {', '.join(self.skills)}.")
         return self.skills[name]
 
-    def _script_paths(self, name: str) -> tuple[str, ...]:
-        return tuple(script.path for script in self.scripts.values() if script.skill.name == name)
-
-    def _nearest_file(self, skill: Skill, path: str) -> str:
-        paths = [file.path for file in skill.files]
-        last = f"/{PurePosixPath(path).name}"
-        close = [each for each in paths if each.endswith(last)] or get_close_matches(path, paths, n=1)
-        return f"did you mean {close[0]!r}?" if close else "skills_load lists its files"
+    def _script_paths(self, name: str) -> list[str]:
+        return [path for skill, path in self.scripts if skill == name]
 
 
 def _script_result(ended: ProcessResult, script: str, deadline: float) -> Json:
     """The result of a script for the model; a non-zero exit code is a failure."""
-    data: dict[str, Json] = {
-        "exit_code": ended.exit_code,
-        "stdout": ended.stdout.text,
-        "stderr": ended.stderr.text,
-    }
-    sizes = {"stdout": ended.stdout.size, "stderr": ended.stderr.size}
-    warnings: list[Json] = [
-        f"{name} has {size} bytes; the first {_OUTPUT_LIMIT} are shown"
-        for name, size in sizes.items()
-        if size > _OUTPUT_LIMIT
-    ]
+    streams = {"stdout": ended.stdout, "stderr": ended.stderr}
     errors: list[Json] = []
     if ended.exit_code is None:
         message = f"{script} was ended after {deadline:g} s; it may have had effects."
@@ -320,4 +295,13 @@ def _script_result(ended: ProcessResult, script: str, deadline: float) -> Json:
     elif ended.exit_code:
         message = f"{script} ended with exit code {ended.exit_code}."
         errors = [{"code": "TOOL_ERROR", "message": message}]
-    return {"ok": not errors, "data": data, "warnings": warnings, "errors": errors}
+    return {
+        "ok": not errors,
+        "data": {"exit_code": ended.exit_code, **{name: each.text for name, each in streams.items()}},
+        "warnings": [
+            f"{name} has {each.size} bytes; the first {_OUTPUT_LIMIT} are shown"
+            for name, each in streams.items()
+            if each.size > _OUTPUT_LIMIT
+        ],
+        "errors": errors,
+    }

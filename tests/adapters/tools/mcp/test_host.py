@@ -70,8 +70,8 @@ def tools(words: Path, heard: Heard) -> Generator[McpTools]:
 def test_the_tools_of_several_servers_have_names_that_say_whose_they_are(tools: McpTools) -> None:
     assert tools.surface.names[:4] == ("mcp_good_echo", "mcp_good_fickle", "mcp_good_notice", "mcp_good_sum")
     assert tools.surface.names[-2:] == ("mcp_time_get_current_time", "mcp_time_convert_time")
-    assert [source.name for source in tools.sources] == ["mcp good", "mcp time"]
-    assert len(tools.sources[0].definitions) == 15, "listed page by page to the last"
+    sources = [tool.source for tool in tools.surface.definitions]
+    assert sources == ["mcp good"] * 15 + ["mcp time"] * 2, "listed page by page to the last"
 
 
 def test_what_is_left_out_of_a_schema_is_a_note_and_a_warning_in_the_log(

@@ -170,8 +170,12 @@ KIND = "expected a function, a Tool, a list of them or a PythonTools"
         *((name, FORM) for name in ("shed", "shed:", ":saw", "")),
         ("shet:saw", "cannot import shet: No module named 'shet'"),
         ("shet.py:saw", "there is no file shet.py"),
-        ("shed:TOOL", "shed has no 'TOOL'; did you mean 'TOOLS'?"),
-        ("shed:xyz", "shed has no 'xyz'"),
+        ("shed:TOOL", "there is no attribute 'TOOL'; did you mean 'TOOLS'?"),
+        (
+            "shed:xyz",
+            "there is no attribute 'xyz'; there are: LENGTH, MIXED, PAIR, TOOLS, Tool, ToolDefinition, "
+            "drill, saw",
+        ),
         ("shed:LENGTH", f"{KIND}, got int"),
         ("shed:MIXED", f"{KIND}, got str"),
     ],
@@ -186,7 +190,7 @@ def test_a_host_stands_for_its_tools(here: Path) -> None:
     (here / "hosts.py").write_text(hosts)
     assert Toolbox(load_tools(["hosts:HOST"])).surface.names == ("saw",)
     assert refusal("hosts:DEPS") == (
-        "--tools hosts:DEPS: a PythonTools with deps, a deadline or callbacks cannot be used here, "
+        "--tools hosts:DEPS: a PythonTools with deps, a deadline or on_error cannot be used here, "
         "since its calls need them; name a list of tools"
     )
 

@@ -17,7 +17,6 @@ from tests.samples import complaint
 from toolreel._internal import SkillError
 from toolreel.tools.skills import (
     MANIFEST_LIMIT,
-    SkillFile,
     UnreadableFile,
     read_inside,
     read_skill,
@@ -94,7 +93,7 @@ def test_links_that_leave_the_folder_are_refused_and_others_are_followed(folder:
             refused(folder, path) == f"{path!r} is a link that leaves the skill's folder, and is not followed"
         )
     assert refused(folder, "turn.txt") == "'turn.txt' cannot be read: it is a link"
-    assert refused(folder, "gone.txt") == "there is no file 'gone.txt'"
+    assert refused(folder, "gone.txt") == "there is no file 'gone.txt'; skills_load lists its files"
     assert read_inside(folder, "near.md", 100) == read_inside(folder, "refs/FORMS.md", 100) == b"forms"
     assert read_inside(folder.parent / "linked", "references/FORMS.md", 100) == b"forms"
 
@@ -179,7 +178,7 @@ def test_what_is_inside_of_a_skill_belongs_to_it(tmp_path: Path) -> None:
     skill(tmp_path / "zip")
     skill(tmp_path / "zip" / "assets" / "template")
     (found,) = read_skills(tmp_path).skills
-    assert [file.path for file in found.files] == ["assets/template/SKILL.md"]
+    assert [*found.files] == ["assets/template/SKILL.md"]
 
 
 def test_the_files_of_a_skill_are_listed_by_path_without_links_and_hidden_ones(tmp_path: Path) -> None:
@@ -197,11 +196,8 @@ def test_the_files_of_a_skill_are_listed_by_path_without_links_and_hidden_ones(t
     (folder / "link").symlink_to("LICENSE")
     (folder / "linked").symlink_to(tmp_path)
     os.mkfifo(folder / "pipe")
-    assert read_skill(folder).files == (
-        SkillFile("LICENSE", 0),
-        SkillFile("scripts/a.py", 1),
-        SkillFile("scripts/b.py", 2),
-    )
+    files = read_skill(folder).files
+    assert [*files.items()] == [("LICENSE", 0), ("scripts/a.py", 1), ("scripts/b.py", 2)]
 
 
 def test_a_skill_that_cannot_be_used_stops(tmp_path: Path) -> None:
@@ -257,7 +253,7 @@ def test_a_manifest_that_is_a_link_out_or_huge_or_no_file_is_refused(tmp_path: P
     assert refusal(tmp_path / "zip") == f"{manifest}: not UTF-8 at byte 10; save it as UTF-8"
     manifest.unlink()
     (tmp_path / "zip" / "skill.md").write_text(front(name="zip"))
-    assert read_skill(tmp_path / "zip").files == ()
+    assert read_skill(tmp_path / "zip").files == {}
     (tmp_path / "zip" / "skill.md").unlink()
     os.mkfifo(manifest)
     assert refusal(tmp_path / "zip") == f"{tmp_path / 'zip'}: 'SKILL.md' is no ordinary file"

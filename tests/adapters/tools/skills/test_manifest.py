@@ -12,7 +12,7 @@ import skills_ref
 from tests.adapters.tools.skills.skills_here import front, write_skill
 from tests.samples import complaint
 from toolreel._internal import SkillError
-from toolreel.tools.skills import manifest_of, read_skill
+from toolreel.tools.skills import parse_skill, read_skill
 
 VALID: Final[Mapping[str, str]] = {
     "the least": front(),
@@ -122,18 +122,14 @@ def test_names_in_any_script_are_as_the_reference_library_has_them(tmp_path: Pat
 @pytest.mark.parametrize("text", [front(), VALID["everything"], VALID["a folded description"]])
 def test_what_is_read_is_what_the_reference_library_reads(tmp_path: Path, text: str) -> None:
     folder = write_skill(tmp_path / "pdf-forms", text)
-    ours, theirs = read_skill(folder).manifest, skills_ref.read_properties(folder)
+    ours, theirs = read_skill(folder), skills_ref.read_properties(folder)
     assert (ours.name, ours.description) == (theirs.name, theirs.description)
     assert ours.compatibility == (theirs.compatibility or "")
     assert ours.body == "Do it."
 
 
 def test_every_value_is_a_text() -> None:
-    text = front(description="a --- b", metadata="\n  version: 1.0\n  on: yes\n  day: 2026-11-22\n  none: ~")
-    assert manifest_of(text, "pdf-forms").front_matter == (
-        '{"name":"pdf-forms","description":"a --- b",'
-        '"metadata":{"version":"1.0","on":"yes","day":"2026-11-22","none":"~"}}'
-    )
+    assert parse_skill(front(description="2026-11-22"), Path("pdf-forms")).description == "2026-11-22"
 
 
 @pytest.mark.parametrize(
@@ -141,8 +137,8 @@ def test_every_value_is_a_text() -> None:
     [
         (
             "# Forms",
-            "it has to begin with front matter, a line '---'; name: it is missing; "
-            "description: it is missing",
+            "it has to begin with front matter, a line '---'; name: expected a text; "
+            "description: expected a text",
         ),
         (
             "\ufeff" + front(),
@@ -169,18 +165,18 @@ def test_every_value_is_a_text() -> None:
             "---\nname: Pdf\nversion: 1\n---\n",
             "unknown field 'version': there are name, description, license, compatibility, metadata, "
             "allowed-tools; put what is your own under metadata; "
-            "description: it is missing; "
+            "description: expected a text; "
             "name: 'Pdf' is not at most 64 lower-case letters and digits, with single hyphens inside; "
             "name: 'Pdf' is not the name of its folder, 'pdf-forms'; rename one of the two",
         ),
         (
             front(description="x" * 1025, compatibility="\n  - a"),
-            "compatibility: expected a text; description: 1025 characters, at most 1024",
+            "description: 1025 characters, at most 1024; compatibility: expected a text",
         ),
     ],
 )
 def test_all_that_is_wrong_is_told_with_its_place_and_remedy(text: str, words: str) -> None:
-    assert complaint(SkillError, lambda: manifest_of(text, "pdf-forms", strict=True)) == words
+    assert complaint(SkillError, lambda: parse_skill(text, Path("pdf-forms"), strict=True)) == words
 
 
 @pytest.mark.parametrize(
@@ -201,14 +197,14 @@ def test_all_that_is_wrong_is_told_with_its_place_and_remedy(text: str, words: s
         ),
         (front(version="1.0"), "Fills PDF forms.", ["unknown field 'version'"]),
         (front(name="PDF_Forms"), "Fills PDF forms.", ["lower-case letters", "not the name of its folder"]),
-        ("---\ndescription: x\n---\n", "x", ["name: it is missing"]),
+        ("---\ndescription: x\n---\n", "x", ["name: expected a text"]),
         (
             "---\nname: pdf-forms\n---\n# Forms\n\nFill them.\nMore.",
             "Fill them.",
-            ["description: it is missing"],
+            ["description: expected a text"],
         ),
-        ("# Forms\n\nFill them.\n", "Fill them.", ["begin with", "name: it is", "description: it is"]),
-        ("---\n---\nFill them.\n", "Fill them.", ["name: it is missing", "description: it is missing"]),
+        ("# Forms\n\nFill them.\n", "Fill them.", ["begin with", "name: expected", "description: expected"]),
+        ("---\n---\nFill them.\n", "Fill them.", ["name: expected a text", "description: expected a text"]),
         (front(description="x" * 1025), "x" * 1025, ["description: 1025 characters"]),
         (front(compatibility="\n  - git"), "Fills PDF forms.", ["compatibility: expected a text"]),
         (front(compatibility="Needs: git"), "Fills PDF forms.", ["colon"]),
@@ -217,11 +213,11 @@ def test_all_that_is_wrong_is_told_with_its_place_and_remedy(text: str, words: s
 def test_a_skill_as_it_exists_is_read_with_a_warning(
     text: str, description: str, warnings: list[str]
 ) -> None:
-    found = manifest_of(text, "pdf-forms")
+    found = parse_skill(text, Path("pdf-forms"))
     assert (found.name, found.description) == ("pdf-forms", description)
     assert len(found.warnings) == len(warnings)
     assert all(part in told for part, told in zip(warnings, found.warnings, strict=True))
-    assert complaint(SkillError, lambda: manifest_of(text, "pdf-forms", strict=True))
+    assert complaint(SkillError, lambda: parse_skill(text, Path("pdf-forms"), strict=True))
 
 
 @pytest.mark.parametrize(
@@ -232,4 +228,4 @@ def test_a_skill_as_it_exists_is_read_with_a_warning(
     ],
 )
 def test_what_cannot_be_mended_stays_an_error(text: str) -> None:
-    assert complaint(SkillError, lambda: manifest_of(text, "pdf-forms"))
+    assert complaint(SkillError, lambda: parse_skill(text, Path("pdf-forms")))

@@ -128,7 +128,6 @@ def test_a_file_is_read_as_text_and_described_where_it_is_none(folder: Path, ski
     [
         ("zip", "/etc/passwd", "ARGUMENT_ERROR", "give a path inside the skill's folder"),
         ("zip", "../pdf-forms/SKILL.md", "ARGUMENT_ERROR", "give a path inside the skill's folder"),
-        ("pdf-forms", "FORMS.md", "ARGUMENT_ERROR", "did you mean 'references/FORMS.md'?"),
         ("pdf-forms", "other", "ARGUMENT_ERROR", "there is no file 'other'; skills_load lists its files."),
         ("zip", "large", "TOOL_OUTPUT_TOO_LARGE", "has 131073 bytes; at most 131072 are read."),
         ("tar", "x", "ARGUMENT_ERROR", "There is no skill 'tar'. There are: pdf-forms, zip."),
