@@ -172,7 +172,7 @@ def test_what_was_accepted_is_run_and_what_changed_is_left_out_until_accepted(tm
     assert names(changed) == ["mcp_s_do"]
     assert changed.stderr == (
         "left out    mcp_s_fickle: its definition is not the one that was accepted; "
-        "look at it, and accept it if it is right: toolreel tools --mcp mcp.json --accept\n"
+        "look at it, and accept it if it is right: toolreel tools --mcp FILE --accept\n"
     )
     assert "There is no tool 'mcp_s_fickle'" in said.stdout
     assert "keys" not in server.seen[0].body.decode()

@@ -29,8 +29,8 @@ class Heard:
     def __call__(self, news: McpNews, /) -> None:
         self.news.append(news)
 
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [news for news in self.news if isinstance(news, kind)]
+    def of(self, kind: str) -> list[str]:
+        return [news.text for news in self.news if news.kind == kind]
 
 
 def _settings(given: Mapping[str, Any]) -> ServerSettings:

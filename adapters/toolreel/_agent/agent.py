@@ -59,6 +59,7 @@ from toolreel_core._protocol import Completed
 from toolreel_core._settings import LoopConfig, Price
 from toolreel_core._tools import ToolFlags
 
+_OF_MODEL: Final = ("model", "preset", "options", "config", "price")
 _OF_SERVER: Final = ("base_url", "api_key", "api_key_env", "headers", "endpoint")
 
 
@@ -339,7 +340,7 @@ class Agent(Generic[Value_co]):
     @asynccontextmanager
     async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - see above
         """The async version of :meth:`ports`."""
-        host, approver = self._offered.async_host(), approver_of(self.approve, awaits=True)
+        host, approver = self._offered.host(awaits=True), approver_of(self.approve, awaits=True)
         async with AsyncExitStack() as opened:
             yield AsyncPorts(await self._open_endpoint(opened, transport, awaits=True), host, approver)
 
@@ -433,31 +434,18 @@ def _agents_of(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:
             raise ConfigError(f"fallbacks[{number}]: expected a Fallback, got {kind}; write Fallback(model)")
         if (name := there.name or there.model) in found:
             raise ConfigError(f"fallbacks[{number}]: there are two named {name!r}; write name= in one")
+        is_elsewhere = there.base_url is not None or there.endpoint is not None
+        settings: dict[str, Any] = {key: getattr(there, key) for key in _OF_MODEL}
+        settings |= {key: getattr(there if is_elsewhere else agent, key) for key in _OF_SERVER}
+        settings["provider"] = there.provider or ("" if is_elsewhere else agent.provider)
         try:
             check_kinds(name=there.name, on=there.on)
-            found[name] = _agent_at(agent, there)
+            found[name] = replace(agent, **settings, fallbacks=())
         except ConfigError as error:
             raise ConfigError(f"fallbacks[{number}]: {error}") from error
+        # The key of the environment is for the agent's own server.
+        object.__setattr__(found[name], "_keyless", is_elsewhere)
     return found
-
-
-def _agent_at(agent: Agent[Any], there: Fallback) -> Agent[Any]:
-    is_elsewhere = there.base_url is not None or there.endpoint is not None
-    server = {key: getattr(there if is_elsewhere else agent, key) for key in _OF_SERVER}
-    provider = there.provider or ("" if is_elsewhere else agent.provider)
-    made = replace(
-        agent,
-        model=there.model,
-        **server,
-        provider=provider,
-        preset=there.preset,
-        options=there.options,
-        config=there.config,
-        price=there.price,
-        fallbacks=(),
-    )
-    object.__setattr__(made, "_keyless", is_elsewhere)  # the key of the environment is for the agent's server
-    return made
 
 
 def _free_path(folder: Path | None) -> Path | None:

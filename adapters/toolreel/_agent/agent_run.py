@@ -139,25 +139,6 @@ class AgentRun(Run, Generic[Value_co]):
         """The async version of :meth:`deny`."""
         return await self._continued(partial(ago_on, self.state), self._decision(False, reason), awaits=True)
 
-    def approve_stream(self) -> Generator[AgentEvent[Value_co], None, None]:
-        """Like :meth:`approve`, and yield what there is to show, as :meth:`reply_stream` does.
-
-        :raises ConfigError: if the run rests at no call
-        """
-        return iterated(self._events(partial(stream_on, self.state), self._decision(True)))
-
-    def deny_stream(self, reason: str = "") -> Generator[AgentEvent[Value_co], None, None]:
-        """Like :meth:`deny`, and yield what there is to show."""
-        return iterated(self._events(partial(stream_on, self.state), self._decision(False, reason)))
-
-    def aapprove_stream(self) -> AsyncGenerator[AgentEvent[Value_co], None]:
-        """The async version of :meth:`approve_stream`."""
-        return self._events(partial(astream_on, self.state), self._decision(True), awaits=True)
-
-    def adeny_stream(self, reason: str = "") -> AsyncGenerator[AgentEvent[Value_co], None]:
-        """The async version of :meth:`deny_stream`."""
-        return self._events(partial(astream_on, self.state), self._decision(False, reason), awaits=True)
-
     def _decision(self, approved: bool, reason: str = "") -> ApprovalGiven:
         for effect in pending(self.state):
             if isinstance(effect, AskApproval):
@@ -171,10 +152,10 @@ class AgentRun(Run, Generic[Value_co]):
         return await runs.ended(runs.resumed(self), drive, self, decision, awaits=awaits)
 
     def _events(
-        self, drive: _StreamingDrive, decision: ApprovalGiven | None = None, *, awaits: bool = False
+        self, drive: _StreamingDrive, *, awaits: bool = False
     ) -> AsyncGenerator[AgentEvent[Value_co], None]:
         runs = self._own_runs()
-        return runs.events(runs.resumed(self), drive, self, decision, awaits=awaits)
+        return runs.events(runs.resumed(self), drive, self, awaits=awaits)
 
     def _recording(self) -> Path | None:
         return None if self.runs is None else self.runs.record
@@ -271,13 +252,12 @@ class AgentRuns:
         recording: _Recording,
         drive: _StreamingDrive,
         before: Run | None = None,
-        decision: ApprovalGiven | None = None,
         *,
         awaits: bool = False,
     ) -> AsyncGenerator[AgentEvent[Any], None]:
         """Perform it like :meth:`ended`, and yield what happens."""
         ended = list[Run]()
-        async with self._opened(recording, decision, awaits=awaits) as (ports, journal):
+        async with self._opened(recording, awaits=awaits) as (ports, journal):
             driving = drive(ports, journal=journal, inbox=self.inbox)
             async with aclosing(pulled(driving, nullcontext)) as events:
                 async for event in events:
@@ -290,7 +270,7 @@ class AgentRuns:
 
     @asynccontextmanager
     async def _opened(
-        self, recording: _Recording, decision: ApprovalGiven | None, *, awaits: bool
+        self, recording: _Recording, decision: ApprovalGiven | None = None, *, awaits: bool
     ) -> AsyncGenerator[tuple[Ports | AsyncPorts, Journal | None]]:
         """The ports and the journal of a run."""
         with recording as files:

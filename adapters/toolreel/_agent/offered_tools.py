@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from inspect import isawaitable, iscoroutinefunction, signature
 from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
 
-from toolreel._driver import Approver, AsyncApprover, AsyncLater, AsyncToolHost, Later, ToolHost, resolved
+from toolreel._driver import Approver, AsyncApprover, AsyncLater, Later, ToolHost, resolved
 from toolreel._internal import in_thread
 from toolreel.tools import (
     AsyncPythonTools,
@@ -115,38 +115,23 @@ class OfferedTools:
         """Whether only async runs can run all of them."""
         return any(tool.is_async for tool in self.functions) or any(map(_is_async, self.hosts))
 
-    def host(self) -> ToolHost:
-        """What runs them in a sync run.
+    def host(self, *, awaits: bool = False) -> Any:  # noqa: ANN401 - sync or async
+        """What runs them; in an async run, hosts that block run in threads.
 
-        :raises ConfigError: if one of them is async
+        :param awaits: whether the run is async
+        :raises ConfigError: if one of them is async and the run is not
         """
-        for tool in self.functions:
-            if tool.is_async:
-                raise ConfigError(f"tool {tool.definition.name!r} is async; write await agent.arun(...)")
-        for host in self.hosts:
-            if _is_async(host):
-                raise ConfigError(f"tools: {type(host).__name__} is async; write await agent.arun(...)")
-        own = PythonTools(self.functions)
-        if not self.hosts:
-            return own
-        return Router({name: cast("ToolHost", host) for name, host in self._routes()}, own)
-
-    def async_host(self) -> AsyncToolHost:
-        """What runs them in an async run; hosts that block run in threads."""
-        own = AsyncPythonTools(self.functions)
-        if not self.hosts:
-            return own
-        hosts = {
-            name: cast("AsyncToolHost", host) if _is_async(host) else ThreadedTools(cast("ToolHost", host))
-            for name, host in self._routes()
-        }
-        return AsyncRouter(hosts, own)
-
-    def _routes(self) -> Iterator[tuple[str, OfferingHost]]:
+        own = AsyncPythonTools(self.functions) if awaits else PythonTools(self.functions)
         # Whole names: the longest prefix that a router finds for a name is the name itself.
+        routes = dict[str, Any]()
         for host in self.hosts:
-            for definition in host.surface.definitions:
-                yield definition.name, host
+            if _is_async(host) and not awaits:
+                raise ConfigError(f"tools: {type(host).__name__} is async; write await agent.arun(...)")
+            runs = ThreadedTools(cast("ToolHost", host)) if awaits and not _is_async(host) else host
+            routes |= {definition.name: runs for definition in host.surface.definitions}
+        if not routes:
+            return own
+        return AsyncRouter(routes, own) if isinstance(own, AsyncPythonTools) else Router(routes, own)
 
 
 def _is_async(host: object) -> bool:

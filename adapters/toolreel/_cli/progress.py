@@ -163,14 +163,11 @@ class RunProgress:
 
     def show_mcp_event(self, news: McpNews, /) -> None:
         """Show an event of an MCP server."""
-        from toolreel.tools.mcp import CallProgressed, describe  # an extra, which is there if a server is
-
-        if isinstance(news, CallProgressed):
-            if self._drawn:
-                self._show_status(printable(describe(news)))
-        elif text := printable(describe(news)):
+        if news.kind != "progress":
             self._end_stream()
-            err.print(text, style="yellow")
+            err.print(printable(news.text), style="yellow")
+        elif self._drawn:
+            self._show_status(printable(news.text))
 
     def __enter__(self) -> Self:
         self._step = ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -121,9 +120,7 @@ class SourceChoice:
         pins = pins_beside(file)
         with McpTools(servers, pins=None if accept else read_pins(pins), listen=listen) as mcp:
             for each in mcp.left_out:
-                again = f"toolreel tools --mcp {shlex.quote(str(file))} --accept"
-                remedy = f"; {each.remedy}: {again}" if each.remedy else ""
-                err.print(printable(f"left out    {each.name}: {each.why}{remedy}"), style="yellow")
+                err.print(printable(f"left out    {each.name}: {each.why}"), style="yellow")
             definitions = mcp.surface.definitions
             for tool in definitions:
                 for part in tool.left_out:

@@ -283,7 +283,7 @@ class Types:
 
     def _union_type(self, choices: Sequence[JsonType]) -> JsonType:
         def read(value: Json) -> object:
-            complaint = InvalidValue.of(value, "another type")
+            complaint: InvalidValue | None = None
             results = list[object]()
             for choice in choices:
                 shared = {"$defs": self.shared} if self.shared else {}
@@ -294,7 +294,7 @@ class Types:
                 except InvalidValue as error:
                     complaint = error
             if not results:
-                raise complaint
+                raise complaint or InvalidValue.of(value, "another type")
             # A value that needs no conversion wins, so that "7" for `int | str` stays text.
             return next((result for result in results if type(result) is type(value)), results[0])
 

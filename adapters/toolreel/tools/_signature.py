@@ -17,11 +17,6 @@ from toolreel_core._jsontext import Json
 from toolreel_core._tools import ToolDefinition
 
 _MAX_COMPLAINTS = 3
-_UNSUPPORTED_KINDS = {
-    inspect.Parameter.VAR_POSITIONAL,
-    inspect.Parameter.VAR_KEYWORD,
-    inspect.Parameter.POSITIONAL_ONLY,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,26 +79,26 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
     hints, types = hints_of(annotated, place), Types(getattr(inspect.unwrap(annotated), "__globals__", {}))
     properties, required = dict[str, Json](), list[str]()
     kinds = dict[str, JsonType]()
-    parameters, context = _model_parameters(function, place), None
+    parameters, context = _parameters_of(function, place), None
     docstring = parse_docstring(_docstring_of(function), parameters)
     for key, parameter in parameters.items():
         at = f"{place}, parameter {key!r}"
+        if parameter.kind not in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}:
+            raise ConfigError(f"{at}: models pass arguments by name; make it a plain parameter")
         if key not in hints:
             raise ConfigError(f"{at}: has no type; annotate it, for example `{key}: str`")
-        hint = hints[key]
-        if _is_context(hint):
+        if _is_context(hints[key]):
             context = key
             continue
         try:
-            kinds[key] = types.of(hint, at)
+            kinds[key] = types.of(hints[key], at)
         except RecursionError:
             raise ConfigError(
                 f"{at}: its type is recursive in a way that a schema cannot express; use dict"
             ) from None
-        schema = dict(kinds[key].schema)
-        if key in docstring.parameters:
-            schema.setdefault("description", docstring.parameters[key])
-        properties[key] = {**schema, **default_keyword(parameter.default, at)}
+        words = {"description": docstring.parameters[key]} if key in docstring.parameters else {}
+        default = default_keyword(parameter.default, at)
+        properties[key] = {**kinds[key].schema, **words, **kinds[key].schema, **default}
         required += [key] if parameter.default is parameter.empty else []
     tree: dict[str, Json] = {"type": "object", "properties": properties}
     tree |= {"$defs": types.shared} if types.shared else {}
@@ -142,18 +137,13 @@ def _annotations_holder(function: Callable[..., object]) -> Any:  # noqa: ANN401
     return function if inspect.isroutine(function) else type(function).__call__
 
 
-def _model_parameters(function: Callable[..., object], place: str) -> Mapping[str, inspect.Parameter]:
+def _parameters_of(function: Callable[..., object], place: str) -> Mapping[str, inspect.Parameter]:
     """The parameters for the model, without those that a partial has bound."""
     try:
         parameters = inspect.signature(function).parameters
     except ValueError as error:
         raise ConfigError(f"{place}: {error}; wrap it in a function of your own") from None
     bound = function.keywords if isinstance(function, functools.partial) else {}
-    for name, parameter in parameters.items():
-        if parameter.kind in _UNSUPPORTED_KINDS:
-            raise ConfigError(
-                f"{place}, parameter {name!r}: models pass arguments by name; make it a plain parameter"
-            )
     return {name: parameter for name, parameter in parameters.items() if name not in bound}
 
 

@@ -27,7 +27,7 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._schema.patterns import python_pattern, with_python_patterns
+from toolreel_core._schema.patterns import with_python_patterns
 from toolreel_core._schema.walk import subschemas, target_of
 
 if TYPE_CHECKING:
@@ -127,11 +127,6 @@ def _rule_check(keyword: str, rule: Any) -> _Check | None:  # noqa: ANN401 - JSO
         case "enum":
             sound = isinstance(rule, list) and _SCALARS.issuperset(map(type, rule))
             check = partial(_is_among, rule)
-        case "const":
-            sound, check = type(rule) in _SCALARS, partial(_is_among, [rule])
-        case "pattern":
-            sound = isinstance(rule, str) and _is_pattern(rule)
-            check = lambda value: not isinstance(value, str) or bool(python_pattern(rule).search(value))  # noqa: E731
         case "required":
             sound = _are_names(rule)
             check = lambda value: not isinstance(value, dict) or value.keys() >= {*rule}  # noqa: E731
@@ -154,7 +149,7 @@ def _check_of_parts(keyword: str, rule: Any, schema: Mapping[str, Json]) -> _Che
             parts: list[Json] = [rule]
         case "properties" if isinstance(rule, dict):
             parts = [*rule.values()]
-        case "allOf" | "anyOf" if isinstance(rule, list) and rule:
+        case "anyOf" if isinstance(rule, list) and rule:
             parts = rule
         case _:
             return None
@@ -176,8 +171,6 @@ def _check_of_parts(keyword: str, rule: Any, schema: Mapping[str, Json]) -> _Che
                 not isinstance(value, dict)
                 or all(checks[0](each) for name, each in value.items() if name not in named)
             )
-        case "allOf":
-            return lambda value: all(check(value) for check in checks)
         case _:
             return lambda value: any(check(value) for check in checks)
 
@@ -196,13 +189,6 @@ def _has_type(kinds: Sequence[str], value: Json) -> bool:
 def _is_among(choices: Sequence[Json], value: Json) -> bool:
     boolean = type(value) is bool  # to Python, True is 1
     return any(choice == value and (type(choice) is bool) is boolean for choice in choices)
-
-
-def _is_pattern(pattern: str) -> bool:
-    try:
-        return bool(python_pattern(pattern))
-    except ConfigError:
-        return False
 
 
 def _is_number(value: Json) -> bool:

@@ -40,11 +40,11 @@ class Sync:
     def reply_stream(self, run: AgentRun[Any], content: str) -> Events:
         return list(run.reply_stream(content))
 
-    def approve_stream(self, run: AgentRun[Any]) -> Events:
-        return list(run.approve_stream())
+    def approve(self, run: AgentRun[Any]) -> AgentRun[Any]:
+        return run.approve()
 
-    def deny_stream(self, run: AgentRun[Any], reason: str) -> Events:
-        return list(run.deny_stream(reason))
+    def deny(self, run: AgentRun[Any], reason: str) -> AgentRun[Any]:
+        return run.deny(reason)
 
     def first_text(self, agent: Agent[Any], prompt: str, **settings: Any) -> str:
         events: Generator[AgentEvent[Any], None, None] = agent.stream(prompt, **settings)
@@ -72,11 +72,13 @@ class Async:
     def reply_stream(self, run: AgentRun[Any], content: str) -> Events:
         return self._listed(lambda: run.areply_stream(content))
 
-    def approve_stream(self, run: AgentRun[Any]) -> Events:
-        return self._listed(run.aapprove_stream)
+    def approve(self, run: AgentRun[Any]) -> AgentRun[Any]:
+        ended: AgentRun[Any] = self._begin(run.aapprove)
+        return ended
 
-    def deny_stream(self, run: AgentRun[Any], reason: str) -> Events:
-        return self._listed(lambda: run.adeny_stream(reason))
+    def deny(self, run: AgentRun[Any], reason: str) -> AgentRun[Any]:
+        ended: AgentRun[Any] = self._begin(lambda: run.adeny(reason))
+        return ended
 
     def first_text(self, agent: Agent[Any], prompt: str, **settings: Any) -> str:
         async def first() -> str:
@@ -172,55 +174,26 @@ def test_config_and_presets_say_whether_a_stream_streams() -> None:
 
 
 @ON
-def test_after_a_decision_a_run_streams_on_in_its_recording(way: Way, tmp_path: Path) -> None:
+def test_after_decisions_a_streamed_run_goes_on_in_its_recording(way: Way, tmp_path: Path) -> None:
     orders = replying(ORDERS)
     script = [orders, orders, chunks("Not ", "now."), chunks("Good ", "bye.")]
     with serving(*script) as server:
         buyer = Agent("m", base_url=server.url, tools=[order])
         first = run_of(way.stream(buyer, "Order.", record=tmp_path / "order"))
-        approved = way.approve_stream(first)
-        assert [type(event) for event in approved if isinstance(event, (ToolStarted, ToolResult))] == [
-            ToolStarted,
-            ToolResult,
-        ]
-        denied = way.deny_stream(run_of(approved), "not today")
-        assert texts(denied) == ["Not ", "now."]
-        last = run_of(denied)
+        last = way.deny(way.approve(first), "not today")
         assert (last.text, last.output) == ("Not now.", "Not now.")
         assert last.notes[: len(first.notes)] == first.notes
         with pytest.raises(ConfigError, match="the run rests at no call that needs approval"):
-            way.approve_stream(last)
+            way.approve(last)
         over = run_of(way.reply_stream(last, "Bye."))
     assert replay(tmp_path / "order").run.state == over.state
     assert "not today" in str(last.messages_as_dicts()[-2]["content"])
 
 
-@ON
-def test_a_decision_whose_stream_is_not_read_to_its_end_is_recorded_and_cancelled(
-    way: Way, tmp_path: Path
-) -> None:
-    with serving(replying(ORDERS), chunks("It is ", "done.")) as server:
-        buyer = Agent("m", base_url=server.url, tools=[order])
-        resting = run_of(way.stream(buyer, "Order.", record=tmp_path / "order"))
-
-        class Approving:
-            """Offers what follows the decision as a stream."""
-
-            def stream(self, _: str) -> Generator[AgentEvent[Any], None, None]:
-                return resting.approve_stream()
-
-            def astream(self, _: str) -> AsyncGenerator[AgentEvent[Any], None]:
-                return resting.aapprove_stream()
-
-        approving: Any = Approving()
-        assert way.first_text(approving, "") == "It is "
-    assert replay(tmp_path / "order").run.outcome.name == "cancelled"
-
-
 def test_without_the_agent_a_decision_says_what_to_write_instead() -> None:
     resting = agent(ORDERS, tools=[order]).run("Order.")
     alone = pickle.loads(pickle.dumps(resting))  # noqa: S301 - made here
-    assert "go_on(run.state, ports) with an approver" in complaint(ConfigError, alone.approve_stream)
+    assert "go_on(run.state, ports) with an approver" in complaint(ConfigError, alone.approve)
 
 
 def served(server: ChatServer, **settings: Any) -> Agent[str]:

@@ -101,7 +101,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
     ),
     (lambda: agent(tools=1), r"got int; write tools=\[function, ...\]"),
     (lambda: agent(tools=TOOLS.surface), "ToolSurface cannot run tools; give the"),
-    (lambda: agent(tools=[later]).run("hi"), "tool 'later' is async; write await agent.arun"),
+    (lambda: agent(tools=[later]).run("hi"), "tool 'later' is async; run it with arun"),
     (
         lambda: agent(tools=AsyncPythonTools([order])).run("hi"),
         "tools: AsyncPythonTools is async; write await",

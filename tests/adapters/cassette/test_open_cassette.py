@@ -78,9 +78,7 @@ def test_a_miss_is_compared_with_the_request_of_its_own_turn(tmp_path: Path) -> 
 def test_a_miss_with_nothing_left_or_asked_for_again_says_so(tmp_path: Path) -> None:
     tape = recorded(tmp_path / "a", ("POST", CHAT, b"{}"), ("GET", CHAT, b""))
     tape.play("POST", CHAT, b"{}")
-    with pytest.raises(
-        ReplayMismatch, match="was recorded, but is asked for more often than that; the next"
-    ):
+    with pytest.raises(ReplayMismatch, match="was recorded, but is asked for more often than that; the next"):
         tape.play("POST", CHAT, b"{}")
     tape.play("GET", CHAT, b"")
     with pytest.raises(ReplayMismatch, match="all 2 interactions have been played"):

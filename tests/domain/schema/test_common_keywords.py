@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from tests.samples import worked
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._schema import MAX_LEVELS, common_check
+from toolreel_core._schema import MAX_LEVELS, broken_places, common_check
 
 BIG = 2**53
 BOUNDS = [0, 1, -1, 2, 1.0, 0.5, -0.0, BIG, BIG + 1, 1e300, 10**40]
@@ -35,15 +35,13 @@ def keywords(inner: st.SearchStrategy[Json]) -> st.SearchStrategy[Json]:
         {},
         optional={
             "type": st.sampled_from(KINDS) | st.lists(st.sampled_from(KINDS), min_size=1, unique=True),
-            "const": leaves,
             "enum": st.lists(leaves, max_size=6),
             **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), bounds),
             **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), counts),
-            "pattern": st.sampled_from(["^a", "b$", "\\d", "^.$"]),
             "required": st.lists(NAMES, unique=True),
             "properties": st.dictionaries(NAMES, inner, max_size=3),
             **dict.fromkeys(("additionalProperties", "items"), inner),
-            **dict.fromkeys(("allOf", "anyOf"), some),
+            "anyOf": some,
             "format": st.sampled_from(["date", "email", "uri"]),
         },
     ).map(dict)
@@ -86,12 +84,11 @@ def test_a_common_schema_is_sound_and_accepts_only_what_fits(schema: Json, value
 
 
 def outcomes(schema: Json, *tried: Json) -> list[bool]:
-    """What the check of a schema says of values; it agrees with jsonschema, or this fails."""
-    fits = common_check(canonical(schema))
-    assert fits, "the schema is not known"
-    said = [fits(value) for value in tried]
-    assert said == [Draft202012Validator(cast("bool", schema)).is_valid(value) for value in tried]
-    return said
+    """Whether values fit a schema; the check of a common one agrees with jsonschema, or this fails."""
+    judged = [Draft202012Validator(cast("bool", schema)).is_valid(value) for value in tried]
+    if fits := common_check(canonical(schema)):
+        assert [fits(value) for value in tried] == judged
+    return [not broken_places(canonical(schema), value) for value in tried]
 
 
 @pytest.mark.parametrize(("schema", "fitting", "others"), worked("what fits is recognised"))
@@ -110,8 +107,9 @@ def nested(levels: int) -> Json:
         True,
         ["type"],
         "object",
-        {"pattern": "("},
-        {"pattern": 3},
+        {"pattern": "^a"},
+        {"const": "a"},
+        {"allOf": [{"type": "string"}]},
         {"minLength": -1},
         {"$schema": "http://json-schema.org/draft-07/schema#"},
         {"$id": "https://example.invalid/s"},
@@ -122,7 +120,6 @@ def nested(levels: int) -> Json:
         {"items": "string"},
         {"x-of-ours": 1},
         {"enum": [[1]]},
-        {"const": {"a": 1}},
         {"$ref": "#/$defs/a", "$defs": {"a": {}}},
         {"default": nested(MAX_LEVELS)},
     ],

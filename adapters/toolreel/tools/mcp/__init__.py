@@ -25,15 +25,7 @@ if TYPE_CHECKING:
     )
     from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
     from toolreel.tools.mcp._results import error_event, result_event
-    from toolreel.tools.mcp._server import (
-        CallProgressed,
-        DefinitionsChanged,
-        McpListener,
-        McpNews,
-        ServerEnded,
-        ServerStarted,
-        describe,
-    )
+    from toolreel.tools.mcp._server import McpListener, McpNews
     from toolreel.tools.mcp._transports import answered_request, running_processes, with_descendants
 else:
     from toolreel_core._lazy_names import face
@@ -43,15 +35,11 @@ else:
 # Public; the other names are for this project's own packages and tests.
 __all__ = [
     "AsyncMcpTools",
-    "CallProgressed",
-    "DefinitionsChanged",
     "HttpServer",
     "McpListener",
     "McpNews",
     "McpServer",
     "McpTools",
-    "ServerEnded",
-    "ServerStarted",
     "StdioServer",
     "mcp_servers",
     "pins_of",

@@ -175,8 +175,7 @@ def _read_server(name: str, entry: Mapping[str, Json], environment: Mapping[str,
     at = f"mcpServers.{name}"
     if not name.strip():
         raise McpConfigError("mcpServers: a server needs a name that is not empty")
-    ours = _read_as(dict[str, Any], entry.get("toolreel", {}), f"{at}.toolreel")
-    settings = _read_as(ServerSettings, ours, f"{at}.toolreel")
+    settings = _read_as(ServerSettings, entry.get("toolreel", {}), f"{at}.toolreel")
     transport = entry.get("type", entry.get("transport", "http" if "url" in entry else "stdio"))
     if transport != "stdio" and transport not in _HTTP:
         known = ["stdio", *_HTTP[:2]]

@@ -50,7 +50,6 @@ class SkippedTool:
     name: str
     """The inner name that it would have."""
     why: str
-    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +163,13 @@ def unaccepted(tools: Iterable[ToolDefinition], pins: Mapping[str, str] | None) 
     """The tools that do not match their pins."""
     if pins is None:
         return ()
+    remedy = "look at it, and accept it if it is right: toolreel tools --mcp FILE --accept"
     return tuple(
         SkippedTool(
             tool.name,
-            "its definition is not the one that was accepted"
-            if tool.name in pins
-            else "it was not accepted yet",
-            "look at it, and accept it if it is right",
+            f"it was not accepted yet; {remedy}"
+            if tool.name not in pins
+            else f"its definition is not the one that was accepted; {remedy}",
         )
         for tool in tools
         if pins.get(tool.name) != tool.fingerprint

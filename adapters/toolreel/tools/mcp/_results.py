@@ -24,6 +24,8 @@ _TAKEN: Final = frozenset({
 })  # fmt: skip
 """The media types that providers of chat completions document."""
 _TAKEN_SHOWN: Final = "PNG, JPEG, GIF, WebP, WAV, MP3 and PDF"
+_LONGEST: Final = 1_000
+"""Characters of an unknown block that are kept; more are most likely bytes."""
 _NO_MESSAGE: Final = "It says no more than that it failed."
 _CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND: "TOOL_NOT_IMPLEMENTED"}
 
@@ -53,7 +55,7 @@ def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
                 kind = block.get("type") if isinstance(block, Mapping) else None
                 what = f"a block of type {kind!r}" if isinstance(kind, str) else "a block without a type"
                 warnings.append(f"{what} is not one of the protocol, and is given as JSON")
-                texts.append(canonical(_shorten_texts(block)))
+                texts.append(canonical(block)[:_LONGEST])
     text, structured = "\n".join(texts), finite(result.get("structuredContent"))
     if structured is not None and not isinstance(structured, Mapping):
         structured = {"result": structured}
@@ -86,9 +88,10 @@ def error_event(effect: RunTool, error: types.ErrorData) -> ToolReturned:
     return failed_event(effect, _CODES.get(error.code, "TOOL_ERROR"), error.message.strip() or _NO_MESSAGE)
 
 
-Failure: TypeAlias = Literal["too_large", "unusable", "lost", "unavailable"]
+Failure: TypeAlias = Literal["too_large", "unusable", "lost", "unavailable", "forgotten"]
 """Why a call has no result: its response exceeds the limit, or violates the protocol; the server went away
-during the call, or was not there for it."""
+during the call, was not there for it, or does not know the session."""
+_NOT_DONE: Final = "{tool}: {why}. Nothing was done. Use another tool, or answer in text."
 _FAILURES: Final[Mapping[Failure, tuple[str, str]]] = {
     "too_large": ("TOOL_OUTPUT_TOO_LARGE", "{tool} ran, but its answer has {why}. Ask {tool} for less."),
     "unusable": ("TOOL_OUTPUT_NOT_JSON", "{tool} ran, but {why}. Go on without it."),
@@ -96,10 +99,8 @@ _FAILURES: Final[Mapping[Failure, tuple[str, str]]] = {
         "TOOL_UNAVAILABLE",
         "{tool}: {why}. It may have had effects. Check before you call it again.",
     ),
-    "unavailable": (
-        "TOOL_UNAVAILABLE",
-        "{tool}: {why}. Nothing was done. Use another tool, or answer in text.",
-    ),
+    "unavailable": ("TOOL_UNAVAILABLE", _NOT_DONE),
+    "forgotten": ("TOOL_UNAVAILABLE", _NOT_DONE),
 }
 
 
@@ -156,20 +157,3 @@ def _bytes_part(
         problem = f"models take {_TAKEN_SHOWN}"
     warnings.append(f"{kind} of {size} bytes ({mime or 'unknown type'}) left out: {problem}")
     return {**about, "bytes": size}
-
-
-_LONGEST: Final = 1_000
-"""Characters of a text in an unknown block that are kept; more are most likely bytes."""
-
-
-def _shorten_texts(value: Json) -> Json:
-    """The value, without most of its long texts."""
-    match value:
-        case str() if len(value) > _LONGEST:
-            return f"{value[:_LONGEST]}… ({len(value) - _LONGEST} characters left out)"
-        case dict():
-            return {key: _shorten_texts(item) for key, item in value.items()}
-        case list():
-            return [_shorten_texts(item) for item in value]
-        case _:
-            return value

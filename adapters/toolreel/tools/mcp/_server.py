@@ -8,11 +8,10 @@ the server announces a change, definitions are compared, and calls of a changed 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any, Final, TypeAlias, assert_never, cast
+from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._internal import AdapterError, McpServerError, MissingExtra, log
 from toolreel.tools import timeout_event
@@ -38,95 +37,25 @@ try:
     from mcp import Client, ClientSession, MCPError, types
     from mcp.client import IncomingMessage
     from mcp.client.subscriptions import SubscriptionLost
+    from mcp.shared.dispatcher import ProgressFnT
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS
     from pydantic import ValidationError
 except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
 
-# Events of MCP servers during a run, for a listener.
-
-
 @dataclass(frozen=True, slots=True)
-class ServerStarted:
-    """A server has started and listed its tools."""
+class McpNews:
+    """An event of a server during a run: a restart, an unexpected end, changed tools, or progress."""
 
+    kind: Literal["restarted", "ended", "changed", "progress"]
     server: str
-    restarts: int
-    """Number of earlier starts."""
-
-
-@dataclass(frozen=True, slots=True)
-class ServerEnded:
-    """A server exited or the connection was lost, unexpectedly."""
-
-    server: str
-    why: str
-    stderr: str = ""
-    """The end of its output to stderr."""
-
-
-@dataclass(frozen=True, slots=True)
-class DefinitionsChanged:
-    """The tools of a server changed; changed ones are rejected from now on, the others stay."""
-
-    server: str
-    changed: tuple[str, ...]
-    """Inner names of tools whose definition changed; their calls are rejected."""
-    gone: tuple[str, ...]
-    """Inner names of removed tools."""
-    added: tuple[str, ...]
-    """Inner names of new tools, which the current run does not see."""
-
-
-@dataclass(frozen=True, slots=True)
-class CallProgressed:
-    """A server reported progress of a call."""
-
-    name: str
-    """The tool's inner name."""
-    call_id: str
-    progress: float
-    total: float | None = None
-    message: str = ""
-
-
-McpNews: TypeAlias = ServerStarted | ServerEnded | DefinitionsChanged | CallProgressed
-"""What a host reports about its servers."""
+    text: str
+    """What happened, for people."""
 
 
 McpListener: TypeAlias = Callable[[McpNews], None]
 """A callback for events of servers; called from the event loop, so it must not block."""
-
-
-def describe(news: McpNews) -> str:
-    """A message about an event for people; empty for a first, normal start.
-
-    >>> describe(ServerEnded("git", "it was ended by SIGKILL"))
-    'MCP server git exited: it was ended by SIGKILL'
-    """
-    match news:
-        case ServerStarted():
-            return f"MCP server {news.server} was restarted" if news.restarts else ""
-        case ServerEnded():
-            last = news.stderr.strip()
-            tail = f"; end of its stderr:\n{last}" if last else ""
-            return f"MCP server {news.server} exited: {news.why}{tail}"
-        case DefinitionsChanged():
-            return "; ".join(
-                f"MCP server {news.server} {what} {', '.join(names)}"
-                for what, names in (
-                    ("changed the definitions, which are now rejected, of:", news.changed),
-                    ("no longer has", news.gone),
-                    ("has new tools, which this run does not see:", news.added),
-                )
-                if names
-            )
-        case CallProgressed():
-            of = "" if news.total is None else f" of {news.total:g}"
-            return f"{news.name}: {news.progress:g}{of} {news.message}".rstrip()
-        case _:
-            assert_never(news)
 
 
 _MAX_PAGES: Final = 1_000
@@ -144,41 +73,12 @@ _EVENT_TOO_LARGE: Final = "SSE stream failed: Server-sent event exceeded"
 _UNPARSED: Final = "Failed to parse"
 
 
-class _SessionForgotten(AdapterError):
-    """The server does not know the session any more; the request was not run."""
-
-
 class _NoResponse(AdapterError):
     """A request has no usable response; the text says why."""
 
     def __init__(self, failure: Failure, why: str) -> None:
         super().__init__(why)
         self.failure: Failure = failure
-
-
-@contextmanager
-def _own_errors() -> Generator[None]:
-    """Raise our own errors for a request that fails; an error of the server stays an ``MCPError``."""
-    try:
-        yield
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        what = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
-        raise _NoResponse("unusable", f"its answer is not what was asked for: {what}") from None
-    except MCPError as error:
-        code, text = error.code, error.message
-        if code == SESSION_FORGOTTEN:
-            raise _SessionForgotten(text) from None
-        if code == TOO_LARGE or text.startswith(_EVENT_TOO_LARGE):
-            raise _NoResponse("too_large", text) from None
-        if code == UNREADABLE:
-            raise _NoResponse("unusable", text) from None
-        if code == types.PARSE_ERROR and text.startswith(_UNPARSED):
-            first_line, _, _ = text.partition("\n")
-            raise _NoResponse("unusable", f"its answer cannot be read: {first_line}") from None
-        if code == types.CONNECTION_CLOSED:
-            raise _NoResponse("lost", text.replace(_CLOSED, "")) from None
-        raise
 
 
 @dataclass(slots=True)
@@ -209,6 +109,7 @@ class Server:
 
     def __init__(self, config: McpServer, group: TaskGroup, notify: Callable[[McpNews], None]) -> None:
         self.config = config
+        self._shown = f"the MCP server {config.name!r}"
         self.offer = ServerTools({})
         """Its tools at the first start."""
         self._group = group
@@ -244,12 +145,16 @@ class Server:
         """
         sent: list[_Connection] = []
         with anyio.move_on_after(math.inf if deadline is None else deadline):
-            for _ in range(2):  # the server rejects a session that it has forgotten before it runs the call
-                with suppress(_SessionForgotten):
-                    return await self._run_tool(effect, tool, sent)
-                sent.clear()
-            why = f"the MCP server {self.config.name!r} forgets each session at once"
-            return failure_event(effect, "unavailable", why)
+            try:
+                return await self._run_tool(effect, tool, sent)
+            except _NoResponse as error:
+                if error.failure != "forgotten":
+                    return failure_event(effect, error.failure, str(error))
+            sent.clear()  # the server rejects a session that it has forgotten before it runs the call
+            try:
+                return await self._run_tool(effect, tool, sent)
+            except _NoResponse as error:
+                return failure_event(effect, error.failure, str(error))
         if sent:
             how = f"did not return within {deadline or 0:g} s; it may still have effects"
         else:
@@ -260,18 +165,17 @@ class Server:
         """Run a tool on the current connection, or a new one.
 
         :param sent: takes the connection when the call is sent on it, so that it may have effects
-        :raises _SessionForgotten: if the call was not run, since the server does not know the session
+        :raises _NoResponse: if there is no result
         """
         try:
             link = await self._connect()
         except ServerUnreachable as error:
-            why = f"the MCP server {self.config.name!r} is not there: {error}"
-            return failure_event(effect, "unavailable", why)
+            raise _NoResponse("unavailable", f"{self._shown} is not there: {error}") from None
         link.calls += 1
         try:
             return await self._call_tool(effect, tool, link, sent)
-        except _SessionForgotten:
-            link.forgotten = True
+        except _NoResponse as error:
+            link.forgotten = link.forgotten or error.failure == "forgotten"
             raise
         finally:
             link.calls -= 1
@@ -282,19 +186,21 @@ class Server:
     async def _call_tool(
         self, effect: RunTool, tool: McpTool, link: _Connection, sent: list[_Connection]
     ) -> ToolReturned:
-        server = f"the MCP server {self.config.name!r}"
         try:
             await self._refresh_tools(link)
         except (_NoResponse, MCPError) as error:
-            why = f"{server} does not say what it offers: {error}"
-            return failure_event(effect, "unavailable", why)
+            if isinstance(error, _NoResponse) and error.failure == "forgotten":
+                raise
+            why = f"{self._shown} does not say what it offers: {error}"
+            raise _NoResponse("unavailable", why) from None
         now = self._current.tools.get(tool.definition.name) if self._current else None
         if now != tool:
             fault = tool_not_implemented(effect.name) if now is None else tool_changed(effect.name)
             return ToolReturned(effect.ref, failed(effect.name, fault).text())
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
-            self._notify(CallProgressed(effect.name, effect.call_id, progress, total, message or ""))
+            of = "" if total is None else f" of {total:g}"
+            self._tell("progress", f"{effect.name}: {progress:g}{of} {message or ''}".rstrip())
 
         # Servers that avoid duplicates look at the key.
         meta = cast("types.RequestParamsMeta", {"toolreel/idempotency-key": effect.key})
@@ -302,22 +208,44 @@ class Server:
         params = types.CallToolRequestParams(name=tool.name, arguments=arguments, _meta=meta)
         sent.append(link)
         try:
-            with _own_errors():
-                # Not session.call_tool, which fails if the result does not match the tool's output schema.
-                result = await link.session.send_request(
-                    types.CallToolRequest(params=params), types.CallToolResult, progress_callback=report
-                )
-            return result_event(effect, _raw(result))
+            return result_event(
+                effect, await self._result(link, types.CallToolRequest(params=params), report)
+            )
         except MCPError as error:
             return error_event(effect, error.error)
-        except _NoResponse as error:
-            why = str(error)
-            if error.failure == "too_large":
+
+    async def _result(
+        self, link: _Connection, request: types.ClientRequest, report: ProgressFnT | None = None
+    ) -> dict[str, Any]:
+        """The result of a request, as the server wrote it.
+
+        :raises _NoResponse: if there is none that can be used
+        :raises MCPError: if the server answers with an error
+        """
+        # Not session.call_tool, which fails if the result does not match the tool's output schema.
+        try:
+            result = await link.session.send_request(request, types.Result, progress_callback=report)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            what = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
+            raise _NoResponse("unusable", f"its answer is not what was asked for: {what}") from None
+        except MCPError as error:
+            code, text = error.code, error.message
+            if code == SESSION_FORGOTTEN:
+                raise _NoResponse("forgotten", f"{self._shown} has forgotten the session") from None
+            if code == TOO_LARGE or text.startswith(_EVENT_TOO_LARGE):
                 limit = self.config.settings.max_message_bytes
-                why = f"more than {limit} bytes, which is the limit"
-            if error.failure == "lost":
-                why = f"{server} went away: {await _reason_of_end(link.ending, why)}"
-            return failure_event(effect, error.failure, why)
+                raise _NoResponse("too_large", f"more than {limit} bytes, which is the limit") from None
+            if code == UNREADABLE:
+                raise _NoResponse("unusable", text) from None
+            if code == types.PARSE_ERROR and text.startswith(_UNPARSED):
+                first_line, _, _ = text.partition("\n")
+                raise _NoResponse("unusable", f"its answer cannot be read: {first_line}") from None
+            if code == types.CONNECTION_CLOSED:
+                why = await _reason_of_end(link.ending, text.replace(_CLOSED, ""))
+                raise _NoResponse("lost", f"{self._shown} went away: {why}") from None
+            raise
+        return cast("dict[str, Any]", result.meta and result.meta[RAW])
 
     async def _connect(self) -> _Connection:
         """The current connection, or a new one.
@@ -358,7 +286,8 @@ class Server:
                     await self._refresh_tools(link)
                     scope.deadline = math.inf
                     started = True
-                    self._notify(ServerStarted(self.config.name, self._starts - 1))
+                    if self._starts > 1:
+                        self._tell("restarted", f"MCP server {self.config.name} was restarted")
                     watching.start_soon(_subscribe_to_changes, client, link)
                     task_status.started(link)
                     await ending.over.wait()
@@ -371,7 +300,7 @@ class Server:
         if not started:
             raise ServerUnreachable(str(ending))
         if not requested:
-            self._notify(ServerEnded(self.config.name, ending.why, ending.stderr))
+            self._tell("ended", f"MCP server {self.config.name} exited: {ending}")
 
     async def _refresh_tools(self, link: _Connection) -> None:
         """List the tools, if they may have changed.
@@ -386,17 +315,36 @@ class Server:
             listed: list[dict[str, Any]] | None = None
             try:
                 with anyio.move_on_after(self.config.settings.start_ms / 1000):
-                    listed = await _list_tools(link.session)
-            except _NoResponse as error:
-                if error.failure != "lost":
-                    raise
-                why = await _reason_of_end(link.ending, str(error))
-                raise _NoResponse("lost", f"it went away: {why}") from None
+                    listed = await self._list_tools(link)
             finally:
                 link.stale = link.stale or listed is None
             if listed is None:
                 raise _NoResponse("unusable", f"no answer within {self.config.settings.start_ms} ms")
             self._store_tools(listed)
+
+    async def _list_tools(self, link: _Connection) -> list[dict[str, Any]]:
+        """All tools of the server, from all pages; none if it does not support tools."""
+        tools: list[dict[str, Any]] = []
+        cursor: str | None = None
+        seen: set[str] = set()
+        while len(seen) < _MAX_PAGES and len(tools) <= _MAX_TOOLS:
+            params = types.PaginatedRequestParams(cursor=cursor)
+            try:
+                page = await self._result(link, types.ListToolsRequest(params=params))
+            except MCPError as error:
+                if error.code == types.METHOD_NOT_FOUND:
+                    return tools
+                raise
+            tools += [tool for tool in page["tools"] or () if isinstance(tool, dict)]
+            cursor = page.get("nextCursor")
+            if not cursor:
+                return tools
+            if cursor in seen:
+                why = f"the server repeats its cursor {cursor!r}"
+                log("tools", "warning", "listing_ended", {"why": why})
+                return tools
+            seen.add(cursor)
+        raise _NoResponse("unusable", f"it goes on listing tools after {len(tools)} of them")
 
     def _store_tools(self, listed: list[dict[str, Any]]) -> None:
         """Store the current tools, and report how they differ from the previous ones."""
@@ -407,39 +355,23 @@ class Server:
         if before is None or before == now:
             return
         frozen, listed_now = self.offer.tools, now.tools
-        changed = tuple(name for name in frozen if name in listed_now and listed_now[name] != frozen[name])
-        gone = tuple(name for name in frozen if name not in listed_now)
-        added = tuple(name for name in listed_now if name not in frozen)
-        self._notify(DefinitionsChanged(self.config.name, changed, gone, added))
+        both = frozen.keys() & listed_now.keys()
+        for what, names in (
+            (
+                "changed the definitions, which are now rejected, of:",
+                [name for name in frozen if name in both and listed_now[name] != frozen[name]],
+            ),
+            ("no longer has", [name for name in frozen if name not in both]),
+            (
+                "has new tools, which this run does not see:",
+                [name for name in listed_now if name not in both],
+            ),
+        ):
+            if names:
+                self._tell("changed", f"MCP server {self.config.name} {what} {', '.join(names)}")
 
-
-async def _list_tools(session: ClientSession) -> list[dict[str, Any]]:
-    """All tools of a server, from all pages; none if it does not support tools."""
-    tools: list[dict[str, Any]] = []
-    cursor: str | None = None
-    seen: set[str] = set()
-    while len(seen) < _MAX_PAGES and len(tools) <= _MAX_TOOLS:
-        try:
-            with _own_errors():
-                page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
-        except MCPError as error:
-            if error.code == types.METHOD_NOT_FOUND:
-                return tools
-            raise
-        tools += [tool for tool in _raw(page)["tools"] or () if isinstance(tool, dict)]
-        cursor = page.next_cursor
-        if not cursor:
-            return tools
-        if cursor in seen:
-            log("tools", "warning", "listing_ended", {"why": f"the server repeats its cursor {cursor!r}"})
-            return tools
-        seen.add(cursor)
-    raise _NoResponse("unusable", f"it goes on listing tools after {len(tools)} of them")
-
-
-def _raw(result: types.Result) -> dict[str, Any]:
-    """A result as the server wrote it."""
-    return cast("dict[str, Any]", result.meta and result.meta[RAW])
+    def _tell(self, kind: Literal["restarted", "ended", "changed", "progress"], text: str) -> None:
+        self._notify(McpNews(kind, self.config.name, text))
 
 
 async def _subscribe_to_changes(client: Client, link: _Connection) -> None:

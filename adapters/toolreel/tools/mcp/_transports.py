@@ -14,11 +14,10 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from subprocess import PIPE
-from types import TracebackType
-from typing import Any, Final, Self, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from toolreel._internal import AdapterError, MissingExtra
 from toolreel.tools import exit_words
@@ -42,6 +41,7 @@ except ImportError:
 # Error codes of our own, outside the range that JSON-RPC reserves.
 TOO_LARGE: Final = -1_000_001
 """A response exceeds the limit."""
+_TOO_LARGE_WORDS: Final = "its answer exceeds the limit"
 SESSION_FORGOTTEN: Final = -1_000_002
 """The server does not know the session, and has not run the request."""
 UNREADABLE: Final = -1_000_003
@@ -87,19 +87,14 @@ async def open_transport(server: McpServer, ending: ConnectionEnd) -> AsyncGener
     :raises httpx2.HTTPError: in a group, if it cannot be reached
     """
     transport = _stdio(server, ending) if isinstance(server, StdioServer) else _http(server)
-    async with transport as (messages, outgoing):
-        yield UncheckedResults(messages), outgoing
+    async with transport as streams:
+        yield streams
 
 
 def replacing_error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
     """An error in place of a response that cannot be used, so that only its request fails."""
     error = types.ErrorData(code=code, message=message)
     return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
-
-
-def too_large_error(request_id: types.RequestId | None) -> types.JSONRPCError:
-    """The error for an oversized response."""
-    return replacing_error(request_id, TOO_LARGE, "its answer exceeds the limit")
 
 
 _PARENT, _STARTED = 1, 19
@@ -252,7 +247,7 @@ class _Conversation:
             with suppress(*_BROKEN):
                 while not self.flooded:
                     for message in await self._messages_in(lines):
-                        await to_client.send(SessionMessage(message))
+                        await to_client.send(_unchecked(SessionMessage(message)))
             # Explained before the stream closes, so that a call that fails with it finds the reason.
             await self._explain_the_end()
 
@@ -271,42 +266,41 @@ class _Conversation:
                 continue
             if size + len(line) <= self._limit:
                 return self._parse_line(line.strip().removeprefix(codecs.BOM_UTF8))
-            request_id = answered_request(head or line[:_EDGE_BYTES], tail + line[-_EDGE_BYTES:])
-            return [too_large_error(each) for each in self._lose(request_id)]
+            edges = head or line[:_EDGE_BYTES], tail + line[-_EDGE_BYTES:]
+            return self._lost_answers(*edges, TOO_LARGE, _TOO_LARGE_WORDS)
         return []
 
     def _parse_line(self, line: bytes) -> list[types.JSONRPCMessage]:
         """The message of a line; for a response that cannot be read, errors that replace it."""
-        if not _MESSAGE.match(line):
+        head, tail = line[:_EDGE_BYTES], line[-_EDGE_BYTES:]
+        message: types.JSONRPCMessage | None = None
+        is_message = _MESSAGE.match(line) is not None
+        if is_message:
+            tree = read_tolerant(line.decode("utf-8", "replace")).map(finite).value_or(None)
+            with suppress(TypeError, ValueError):
+                whole = {"jsonrpc": "2.0", **cast("Mapping[str, Json]", tree)}
+                message = types.jsonrpc_message_adapter.validate_python(whole, by_name=False)
+        if message is None and is_message and b'"method"' not in head:
+            why = f"its answer cannot be read: {line[:_SAMPLE].decode('utf-8', 'replace')!r}"
+            return self._lost_answers(head, tail, UNREADABLE, why)
+        if message is None:
             self._count_noise(len(line) + 1)
             return []
-        tree = read_tolerant(line.decode("utf-8", "replace")).map(finite).value_or(None)
-        try:
-            whole = {"jsonrpc": "2.0", **cast("Mapping[str, Json]", tree)}
-            message = types.jsonrpc_message_adapter.validate_python(whole, by_name=False)
-        except (TypeError, ValueError):
-            if b'"method"' in line[:_EDGE_BYTES]:
-                self._count_noise(len(line) + 1)
-                return []
-            request_id = tree.get("id") if isinstance(tree, Mapping) else None
-            if not isinstance(request_id, int | str):
-                request_id = answered_request(line[:_EDGE_BYTES], line[-_EDGE_BYTES:])
-            why = f"its answer cannot be read: {line[:_SAMPLE].decode('utf-8', 'replace')!r}"
-            return [replacing_error(each, UNREADABLE, why) for each in self._lose(request_id)]
         if isinstance(message, types.JSONRPCResponse):
             self._pending.discard(message.id)
         elif isinstance(message, types.JSONRPCError):
             # Without an id, the server could not read which request it was.
-            answered = self._lose(None) if message.id is None else {message.id}
+            answered = {*self._pending} if message.id is None else {message.id}
             self._pending -= answered
             return [message.model_copy(update={"id": request}) for request in answered]
         return [message]
 
-    def _lose(self, request_id: types.RequestId | None) -> set[types.RequestId]:
-        """The requests that a lost response answers: all pending ones, if its id is unknown."""
-        lost = {request_id} if request_id in self._pending else set(self._pending)
+    def _lost_answers(self, head: bytes, tail: bytes, code: int, why: str) -> list[types.JSONRPCMessage]:
+        """Errors for the request that a lost line answers; for all pending ones, if its id is unknown."""
+        request_id = answered_request(head, tail)
+        lost = {request_id} if request_id in self._pending else {*self._pending}
         self._pending -= lost
-        return lost
+        return [replacing_error(each, code, why) for each in lost]
 
     def _count_noise(self, size: int) -> None:
         self._noise += size
@@ -390,11 +384,24 @@ async def _http(server: HttpServer) -> AsyncGenerator[Any]:
     # Uncompressed, so that the limit applies to the bytes that are parsed.
     headers = {"accept-encoding": "identity", **server.headers}
     client = httpx2.AsyncClient(headers=headers, timeout=_TIMEOUT, event_hooks={"response": [bound]})
+    to_client, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+
+    async def pass_on(messages: AsyncIterable[SessionMessage | Exception]) -> None:
+        async with to_client:
+            with suppress(*_BROKEN):
+                async for received in messages:
+                    await to_client.send(_unchecked(received))
+
     async with (
         client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=limit) as streams,
+        anyio.create_task_group() as group,
+        incoming,
     ):
-        yield streams
+        messages, outgoing = streams
+        group.start_soon(pass_on, messages)
+        yield incoming, outgoing
+        group.cancel_scope.cancel()
 
 
 async def _limit_body(response: httpx2.Response, limit: int) -> None:
@@ -412,7 +419,7 @@ async def _limit_body(response: httpx2.Response, limit: int) -> None:
         async for chunk in stream:
             content += chunk
             if len(content) > limit:
-                content = _encode_message(too_large_error(request_id))
+                content = _encode_message(replacing_error(request_id, TOO_LARGE, _TOO_LARGE_WORDS))
                 break
         # The SDK itself reads a JSON-RPC error. Servers reject a session that they do not know with 404, as
         # the protocol says, or with 400, as the examples of the TypeScript SDK do.
@@ -442,41 +449,20 @@ RAW: Final = "toolreel/raw"
 """Key in ``_meta`` of a result: what the server wrote, where the SDK is shown an empty result."""
 
 
-class UncheckedResults:
-    """The stream of a server's messages, with tools and results put past the checks of the SDK.
+def _unchecked(received: SessionMessage | Exception) -> SessionMessage | Exception:
+    """A message of a server, with tools and results put past the checks of the SDK.
 
     Of a list of tools it accepts all or none, and so of the blocks of a result.
     """
-
-    def __init__(self, messages: Any) -> None:  # noqa: ANN401 - a private type of the SDK
-        self._messages = messages
-
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - the other attributes of a stream
-        return getattr(self._messages, name)
-
-    async def __aenter__(self) -> Self:
-        await self._messages.__aenter__()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
-        await self._messages.__aexit__(kind, error, at)
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> SessionMessage | Exception:
-        received: SessionMessage | Exception = await anext(self._messages)
-        if isinstance(received, SessionMessage) and isinstance(received.message, types.JSONRPCResponse):
-            result = received.message.result
-            raw = {**result}
-            # An empty list of Go is written as null.
-            if isinstance(result.get("tools", 0), list | None):
-                result |= {"tools": [], "_meta": {RAW: raw}}
-            elif isinstance(result.get("content"), list | None) and result.keys() & {
-                "content",
-                "structuredContent",
-            }:
-                result |= {"content": [], "structuredContent": None, "_meta": {RAW: raw}}
-        return received
+    if isinstance(received, SessionMessage) and isinstance(received.message, types.JSONRPCResponse):
+        result = received.message.result
+        raw = {**result}
+        # An empty list of Go is written as null.
+        if isinstance(result.get("tools", 0), list | None):
+            result |= {"tools": [], "_meta": {RAW: raw}}
+        elif isinstance(result.get("content"), list | None) and result.keys() & {
+            "content",
+            "structuredContent",
+        }:
+            result |= {"content": [], "structuredContent": None, "_meta": {RAW: raw}}
+    return received

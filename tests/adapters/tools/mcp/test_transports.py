@@ -17,9 +17,7 @@ from toolreel._internal import McpServerError
 from toolreel.tools.mcp import (
     HttpServer,
     McpTools,
-    ServerEnded,
     ServerSettings,
-    ServerStarted,
     answered_request,
 )
 
@@ -121,8 +119,8 @@ def test_a_session_that_the_server_forgot_is_renewed_and_the_call_made_again(
         for text in ("one", "two", "three"):
             assert data(tools.run(called("mcp_web_echo", text=text))) == {"value": text}
             forget(legacy, how)
-        soon(lambda: len(heard.of(ServerEnded)) == 2)
-    assert {news.why for news in heard.of(ServerEnded)} == {"it has forgotten the session"}
+        soon(lambda: len(heard.of("ended")) == 2)
+    assert {*heard.of("ended")} == {"MCP server web exited: it has forgotten the session"}
 
 
 def test_calls_at_once_share_the_new_session(legacy: Served) -> None:
@@ -132,7 +130,7 @@ def test_calls_at_once_share_the_new_session(legacy: Served) -> None:
         with ThreadPoolExecutor() as pool:
             said = pool.map(lambda text: data(tools.run(called("mcp_web_echo", text=text))), "abcdef")
             assert [each["value"] for each in said] == [*"abcdef"]
-    assert len(heard.of(ServerStarted)) == 2
+    assert len(heard.of("restarted")) == 1
 
 
 def test_a_server_that_forgets_each_session_at_once_is_told_to_have_done_nothing(legacy: Served) -> None:
@@ -142,7 +140,7 @@ def test_a_server_that_forgets_each_session_at_once_is_told_to_have_done_nothing
         forget(legacy, "empty")
     assert codes(failed) == ["TOOL_UNAVAILABLE"]
     assert message(failed) == (
-        "mcp_web_echo: the MCP server 'web' forgets each session at once. "
+        "mcp_web_echo: the MCP server 'web' has forgotten the session. "
         "Nothing was done. Use another tool, or answer in text."
     )
 
@@ -188,7 +186,7 @@ def test_a_server_that_goes_away_costs_a_call_and_the_next_one_finds_it_gone() -
         assert gone.endswith("Nothing was done. Use another tool, or answer in text.")
     finally:
         tools.__exit__(None, None, None)
-    assert len(heard.of(ServerEnded)) == 1
+    assert len(heard.of("ended")) == 1
 
 
 def test_a_server_that_refuses_or_is_not_there_is_an_error_that_keeps_the_address_to_itself() -> None:
