@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Final
 
 from tests.docs.snippets import ROOT
-from toolreel._driver import CONTENT, LEVELS, logged_as
+from toolreel._driver import CONTENT, LEVELS, logged_field_name
 from toolreel._internal import CONCERNS, RENAMED
 from toolreel_core._protocol import tag
 
@@ -47,7 +47,7 @@ def rows() -> list[tuple[str, str, str, tuple[str, ...]]]:
     """Each kind of record: its logger, its level, its event and its fields."""
     found: list[tuple[str, str, str, tuple[str, ...]]] = [*OTHERS]
     for kind, (concern, level) in LEVELS.items():
-        called = (logged_as(kind, each.name) for each in fields(kind) if each.name not in CONTENT)
+        called = (logged_field_name(kind, each.name) for each in fields(kind) if each.name not in CONTENT)
         found.append((concern, level, tag(kind), tuple(RENAMED.get(name, name) for name in called)))
     order: list[str] = [*CONCERNS]
     levels = ["error", "warning", "info", "debug"]

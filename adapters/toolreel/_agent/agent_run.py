@@ -41,8 +41,8 @@ from toolreel._driver import (
     iterated,
     message_of,
     pieces_of,
-    pulled,
     resolved,
+    scoped_items,
     secrets_of,
     speak,
     stream_on,
@@ -259,7 +259,7 @@ class AgentRuns:
         ended = list[Run]()
         async with self._opened(recording, awaits=awaits) as (ports, journal):
             driving = drive(ports, journal=journal, inbox=self.inbox)
-            async with aclosing(pulled(driving, nullcontext)) as events:
+            async with aclosing(scoped_items(driving, nullcontext)) as events:
                 async for event in events:
                     if isinstance(event, RunEnded):
                         ended.append(event.run)

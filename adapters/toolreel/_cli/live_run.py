@@ -20,11 +20,11 @@ from toolreel._driver import (
     Run,
     ToolHost,
     go_on,
+    notify,
     outcome_of,
     retold,
     run,
     speak,
-    tell,
 )
 from toolreel._internal import AdapterError
 from toolreel._replay import (
@@ -119,7 +119,7 @@ class LiveSession:
                 live.log.record(effect, event)
             if earlier:
                 at = fold(plan, live.log.events)
-                tell(self.progress, at.notes)
+                notify(self.progress, at.notes)
                 live.state, live.tape = at.state, None
             self.go(live)
             ended, over = live.reached, True

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     )
     from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints, server_of
     from toolreel._driver.first_checks import aperform, perform
-    from toolreel._driver.immediate import entered, immediately, iterated, pulled, resolved
+    from toolreel._driver.immediate import entered, immediately, iterated, resolved, scoped_items
     from toolreel._driver.inbox import Inbox, Incoming, attach, message_of
-    from toolreel._driver.log_watch import CONTENT, LEVELS, fields_of, logged_as, name_of
+    from toolreel._driver.log_watch import CONTENT, LEVELS, logged_field_name, name_of, note_fields
     from toolreel._driver.outcome_words import BUDGET_SETTINGS, Resting, ServerAddress, describe_outcome
     from toolreel._driver.ports import (
         Always,
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
         async_pieces_of,
         check_given,
         ending_at,
+        notify,
         pieces_of,
         secrets_of,
-        tell,
         time_left,
         withhold,
     )

@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iter
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from toolreel._driver.first_checks import performer_of
-from toolreel._driver.immediate import immediately, iterated, pulled, resolved
+from toolreel._driver.first_checks import performer_for_plan
+from toolreel._driver.immediate import immediately, iterated, resolved, scoped_items
 from toolreel._driver.inbox import Incoming
 from toolreel._driver.ports import (
     AsyncEndpoint,
@@ -66,7 +66,7 @@ def run(
     :raises ConfigError: before the first request, if the performer cannot run the plan's tools
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    able = performer_of(plan, performer, "run")
+    able = performer_for_plan(plan, performer, "run")
     return immediately(_run(start(plan), able, journal, observe, inbox))
 
 
@@ -83,7 +83,7 @@ async def arun(
     The async version of :func:`run`, with the same parameters; ``ago_on`` continues a
     run that has paused.
     """
-    able = performer_of(plan, performer, "arun")
+    able = performer_for_plan(plan, performer, "arun")
     return await _run(start(plan), able, journal, observe, inbox, in_tasks=True)
 
 
@@ -186,7 +186,7 @@ def stream(
     :returns: a generator of :data:`StreamEvent`; the last one has the ``Run``
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
-    able = performer_of(plan, performer, "run")
+    able = performer_for_plan(plan, performer, "run")
     check_given(journal=journal, inbox=inbox)
     return iterated(_stream(start(plan), able, journal, inbox))
 
@@ -203,7 +203,7 @@ def astream(
     The async version of :func:`stream`, with the same parameters. If you may stop
     before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
     """
-    able = performer_of(plan, performer, "arun")
+    able = performer_for_plan(plan, performer, "arun")
     check_given(journal=journal, inbox=inbox)
     return _stream(start(plan), able, journal, inbox, in_tasks=True)
 
@@ -276,11 +276,11 @@ async def _stream(
         progress = Progress(at, performer, watches, journal, inbox)
         shown = ShownRun(progress)
         try:
-            for event in shown.begin():
+            for event in shown.events_of_step():
                 yield event
             async with aclosing(_events(progress, performer, streams=True, in_tasks=in_tasks)) as events:
                 async for effect, answer in events:
-                    for event in shown.show(effect, answer):
+                    for event in shown.events_of_answer(effect, answer):
                         yield event
         except BaseException as stopped:
             progress.cancel(stopped, STOPPED)
@@ -302,26 +302,28 @@ async def _events(
     """
 
     async def perform(effect: Wanted) -> Answer:
-        with progress.begin(effect)():
+        with progress.begin_effect(effect)():
             answer: Event | None = await resolved(performer.perform(effect))
-        return effect, progress.end(effect, answer)
+        return effect, progress.end_effect(effect, answer)
 
-    while wanted := progress.wanted():
+    while wanted := progress.next_effects():
         asked = wanted[0]
         answers: Iterable[Answer] = ()
         if streams and is_shown(asked) and hasattr(performer, "stream"):
-            async with aclosing(pulled(performer.stream(asked), progress.begin(asked))) as pieces:
+            async with aclosing(
+                scoped_items(performer.stream(asked), progress.begin_effect(asked))
+            ) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Delta):
                         progress.began_to_arrive(asked)
                         yield asked, piece
                     else:
-                        answers = [(asked, progress.end(asked, piece))]
+                        answers = [(asked, progress.end_effect(asked, piece))]
         elif len(wanted) == 1:  # in the calling thread: a pool would cost more than most effects
             answers = [await perform(asked)]
         else:
             answers = await _in_tasks(perform, wanted) if in_tasks else _in_threads(perform, wanted)
-        for taken in progress.take(answers):
+        for taken in progress.take_answers(answers):
             yield taken
 
 

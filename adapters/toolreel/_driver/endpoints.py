@@ -71,7 +71,7 @@ class _SeveralEndpoints(Generic[_Endpoint]):
         """The credentials that all of them send, by name."""
         return secrets_of(self.first, *self.fallbacks.values())
 
-    def named(self, name: str) -> _Endpoint:
+    def endpoint_named(self, name: str) -> _Endpoint:
         """The endpoint of a fallback; the plan's own for an empty name."""
         return self.fallbacks[name] if name else self.first
 
@@ -90,11 +90,11 @@ class Endpoints(_SeveralEndpoints[Endpoint]):
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request to the endpoint that it names."""
-        return self.named(effect.endpoint).send(effect)
+        return self.endpoint_named(effect.endpoint).send(effect)
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
-        return pieces_of(self.named(effect.endpoint), effect)
+        return pieces_of(self.endpoint_named(effect.endpoint), effect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,11 +103,11 @@ class AsyncEndpoints(_SeveralEndpoints[AsyncEndpoint]):
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request to the endpoint that it names."""
-        return await self.named(effect.endpoint).send(effect)
+        return await self.endpoint_named(effect.endpoint).send(effect)
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
-        return async_pieces_of(self.named(effect.endpoint), effect)
+        return async_pieces_of(self.endpoint_named(effect.endpoint), effect)
 
 
 def server_of(performer: object, fallback: str) -> ServerAddress:
@@ -115,14 +115,14 @@ def server_of(performer: object, fallback: str) -> ServerAddress:
 
     :param fallback: the name of the plan's fallback that is asked; empty for the plan's own endpoint
     """
-    for layer in _layers(performer, fallback):
+    for layer in _wrapped_layers(performer, fallback):
         server = getattr(getattr(layer, "address", None), "server", None)
         if isinstance(server, ServerAddress):
             return server
     return NO_SERVER
 
 
-def _layers(outer: Any, fallback: str = "") -> Iterator[Any]:  # noqa: ANN401 - of any kind
+def _wrapped_layers(outer: Any, fallback: str = "") -> Iterator[Any]:  # noqa: ANN401 - of any kind
     """A performer or endpoint, and those inside, such as the one that an endpoint with limits wraps."""
     for _ in range(_DEPTH):
         yield outer
@@ -140,7 +140,7 @@ def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
     """
     wanted = [fallback.name for fallback in plan.fallbacks]
     # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
-    for layer in _layers(endpoint) if wanted else ():
+    for layer in _wrapped_layers(endpoint) if wanted else ():
         known = getattr(layer, "fallbacks", () if hasattr(layer, "address") else None)
         if known is not None:
             break

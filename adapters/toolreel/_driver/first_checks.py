@@ -35,7 +35,7 @@ _TWINS: Final = {
 """What to write instead of each function of the drivers, if the performer is for the other one."""
 
 
-def performer_of(plan: object, given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
+def performer_for_plan(plan: object, given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
     """The performer of a run: the given one, or ports over an endpoint.
 
     :param call: the function that was called
@@ -47,7 +47,7 @@ def performer_of(plan: object, given: object, call: str) -> Any:  # noqa: ANN401
         if callable(getattr(plan, call, None)):
             instead = f"an agent runs itself: {call.replace('run', 'agent.run')}(prompt)"
         raise ConfigError(f"{call}: expected a Plan, got {type(plan).__name__}; {instead}")
-    performer = checked_performer(given, call)
+    performer = performer_for_call(given, call)
     if isinstance(performer, Ports | AsyncPorts):
         _check_tools(plan, performer)
         kind = "Endpoints" if isinstance(performer, Ports) else "AsyncEndpoints"
@@ -55,7 +55,7 @@ def performer_of(plan: object, given: object, call: str) -> Any:  # noqa: ANN401
     return performer
 
 
-def checked_performer(given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
+def performer_for_call(given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
     """The given performer, or ports over an endpoint.
 
     :raises ConfigError: if it is neither, or async where the call is not; says what to write
@@ -133,7 +133,7 @@ def perform(effect: Effect, ports: Performer | Endpoint) -> Event | None:
     :raises ConfigError: if the ports cannot perform anything; says what to write
     :raises ProtocolError: if the effect is ``Finish``
     """
-    performer: Performer = checked_performer(ports, "perform")
+    performer: Performer = performer_for_call(ports, "perform")
     return performer.perform(_check_not_finished(effect))
 
 
@@ -142,7 +142,7 @@ async def aperform(effect: Effect, ports: AsyncPerformer | AsyncEndpoint) -> Eve
 
     The async version of :func:`perform`, with the same parameters.
     """
-    performer: AsyncPerformer = checked_performer(ports, "aperform")
+    performer: AsyncPerformer = performer_for_call(ports, "aperform")
     return await performer.perform(_check_not_finished(effect))
 
 

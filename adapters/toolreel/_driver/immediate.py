@@ -63,7 +63,7 @@ async def resolved(value: _Item | Awaitable[_Item]) -> _Item:
     return item
 
 
-async def pulled(
+async def scoped_items(
     items: Generator[_Item, None, None] | AsyncGenerator[_Item, None],
     scope: Callable[[], AbstractContextManager[object]],
 ) -> AsyncGenerator[_Item, None]:

@@ -46,11 +46,11 @@ def name_of(note: Note) -> str:
     return tag(type(note))
 
 
-def fields_of(note: Note) -> dict[str, Field]:
+def note_fields(note: Note) -> dict[str, Field]:
     """The fields of a note without content; those that are ``None`` are left out.
 
     >>> from toolreel_core._protocol.notes import CallRejected
-    >>> fields_of(CallRejected(1, "c1", "stock", "INVALID_ARGUMENTS", "part: expected a text, got 7"))
+    >>> note_fields(CallRejected(1, "c1", "stock", "INVALID_ARGUMENTS", "part: expected a text, got 7"))
     {'turn': 1, 'call_id': 'c1', 'name': 'stock', 'code': 'INVALID_ARGUMENTS'}
     """
     shown = [each.name for each in fields(note) if each.name not in CONTENT]
@@ -118,7 +118,7 @@ LEVELS: Final = {kind: place for place, kinds in _LOGGED.items() for kind in kin
 """The logger and the level of each kind of note."""
 
 
-def logged_as(kind: type[n.Note], field: str) -> str:
+def logged_field_name(kind: type[n.Note], field: str) -> str:
     """What a field of a note is called in its record: names are of tools, but here."""
     return "presets" if kind is n.PresetsApplied and field == "names" else field
 
@@ -151,14 +151,14 @@ class LogWatch(Watch):
             kind = type(note)
             concern, level = LEVELS[kind]
             words = ""
-            if isinstance(note, n.RunSettled) and (words := self._failure(step.state)):
+            if isinstance(note, n.RunSettled) and (words := self._failure_in_words(step.state)):
                 level = "warning"
             if is_heard(concern, level):
-                values = {logged_as(kind, name): value for name, value in fields_of(note).items()}
+                values = {logged_field_name(kind, name): value for name, value in note_fields(note).items()}
                 ref = _announced_ref(note, step.effects) or answered
                 log(concern, level, name_of(note), {**self._run, "ref": ref, **values}, words)
 
-    def _failure(self, state: State) -> str:
+    def _failure_in_words(self, state: State) -> str:
         """What is logged of a run that failed; empty if it completed or was cancelled."""
         outcome = state.phase.outcome if isinstance(state.phase, Settled) else None
         if outcome is None or isinstance(outcome, Completed | Cancelled):

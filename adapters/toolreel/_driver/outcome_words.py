@@ -133,7 +133,7 @@ def describe_outcome(
             if outcome.problem in _NO_CHAT:
                 words["advice"] = f"is {_base_url(server)} that of an OpenAI-compatible server?"
         case outcomes.TransportFailed():
-            words["advice"] = _transport(outcome, server)
+            words["advice"] = _transport_advice(outcome, server)
         case outcomes.Cancelled():
             words["reason"] = outcome.reason or "the run was cancelled"
         case _:
@@ -150,11 +150,11 @@ def failure_in_words(
     :param quoting: whether it may have what the model said; no log has that
     """
     words, hint = describe_outcome(outcome, server)
-    said = f": {words}" if quoting or not _quotes(outcome) else ""
+    said = f": {words}" if quoting or not _quotes_the_model(outcome) else ""
     return f"the run did not complete: {outcome.name}{said}" + (f"; {hint}" if hint else "")
 
 
-def _quotes(outcome: outcomes.Outcome | Resting) -> bool:
+def _quotes_the_model(outcome: outcomes.Outcome | Resting) -> bool:
     """Whether its words have what the model said."""
     match outcome:
         case outcomes.InvalidReply():
@@ -169,7 +169,7 @@ def _base_url(server: ServerAddress) -> str:
     return f"the base URL ({server.url})" if server.url else "the base URL"
 
 
-def _transport(outcome: outcomes.TransportFailed, server: ServerAddress) -> str:
+def _transport_advice(outcome: outcomes.TransportFailed, server: ServerAddress) -> str:
     there = f" at {server.url}" if server.url else ""
     match outcome.failure:
         case "connect":

@@ -194,7 +194,7 @@ def withhold(journal: Journal | None, secrets: Mapping[str, str]) -> None:
 _Item = TypeVar("_Item")
 
 
-def tell(observe: Callable[[_Item], None] | None, items: Iterable[_Item]) -> None:
+def notify(observe: Callable[[_Item], None] | None, items: Iterable[_Item]) -> None:
     """Call the observer with each note or delta; its exceptions become a ``RuntimeWarning``."""
     if observe is None:
         return
@@ -361,7 +361,7 @@ class _AnyPorts:
         """The credentials that endpoint and tools send, by name; journals do not write them."""
         return secrets_of(self.endpoint, self.tools)
 
-    def _answer(self, effect: Wanted) -> Any:  # noqa: ANN401 - of async ports, something to await
+    def _call_port(self, effect: Wanted) -> Any:  # noqa: ANN401 - of async ports, something to await
         match effect:
             case SendRequest():
                 return self.endpoint.send(effect)
@@ -393,7 +393,7 @@ class Ports(_AnyPorts):
 
     def perform(self, effect: Wanted) -> Event | None:
         """The event that answers the effect; ``None`` if the approver has not decided yet."""
-        answer: Event | None = self._answer(effect)
+        answer: Event | None = self._call_port(effect)
         return answer
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
@@ -412,7 +412,7 @@ class AsyncPorts(_AnyPorts):
 
     async def perform(self, effect: Wanted) -> Event | None:
         """The event that answers the effect; ``None`` if the approver has not decided yet."""
-        answer: Event | None = await resolved(self._answer(effect))
+        answer: Event | None = await resolved(self._call_port(effect))
         return answer
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:

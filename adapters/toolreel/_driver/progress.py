@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.inbox import Incoming, message_of
-from toolreel._driver.ports import Journal, Observer, Wanted, ending_at, secrets_of, tell, withhold
+from toolreel._driver.ports import Journal, Observer, Wanted, ending_at, notify, secrets_of, withhold
 from toolreel._driver.run_result import Run
 from toolreel._driver.timing import EffectTime, Lap, Timing
 from toolreel._driver.watch import WATCHERS, Begun, Watch, Watches
@@ -82,7 +82,7 @@ class LapTimes:
         """Note that an effect begins."""
         self._times[effect.ref] = [self._now()]
 
-    def arrive(self, effect: Wanted) -> bool:
+    def note_piece(self, effect: Wanted) -> bool:
         """Note that a piece of a reply has come; whether it is the first."""
         times = self._times[effect.ref]
         if is_first := len(times) == 1:
@@ -93,7 +93,7 @@ class LapTimes:
         """Note that an effect has ended."""
         self._times[effect.ref].append(self._now())
 
-    def take(self, effect: Wanted, event: Event, turn: int) -> Lap:
+    def pop_lap(self, effect: Wanted, event: Event, turn: int) -> Lap:
         """The times of an effect that has ended, of the event that came of it, in this turn."""
         started, *first, ended = self._times.pop(effect.ref)
         lap = None if self._recorded is None else self._recorded(effect)
@@ -105,7 +105,7 @@ class LapTimes:
         self._took.append((effect, event, lap, turn))
         return lap
 
-    def rest(self) -> Lap:
+    def lap_since_last(self) -> Lap:
         """The time since the last effect that ended: that of what is cancelled now."""
         passed = self._count_elapsed(self._now())
         return Lap(passed, passed)
@@ -145,20 +145,20 @@ class EffectScopes:
     def __init__(self, state: State, watches: Watches) -> None:
         self._watches = watches
         self._began = time.monotonic() - state.tally.at_ms / 1000
-        self.renew(state)
+        self.renew_limit(state)
 
-    def renew(self, state: State) -> None:
+    def renew_limit(self, state: State) -> None:
         """Take the limit of the present exchange, which may have begun since the last effect."""
         limit = state.plan.config.max_wall_ms
         self._ends_at = inf if limit is None else self._began + (state.exchange_began.at_ms + limit) / 1000
 
     @contextmanager
-    def around(self, effect: Wanted) -> Generator[None]:
+    def scope_of(self, effect: Wanted) -> Generator[None]:
         """The scope in which an effect is performed, or the next piece of a reply is read."""
         with ending_at(self._ends_at), self._watches.performing(effect):
             yield
 
-    def answered(self, effect: Wanted, event: Event | None) -> Event | None:
+    def with_time(self, effect: Wanted, event: Event | None) -> Event | None:
         """The event that came of an effect, with the milliseconds since the run began."""
         self._watches.performed(effect)
         if (
@@ -192,7 +192,7 @@ class Progress:
         self._scopes = EffectScopes(at.state, watches)
         withhold(journal, secrets_of(performer))
         if observe is not None:
-            tell(observe, at.notes)
+            notify(observe, at.notes)
 
     @property
     def run(self) -> Run:
@@ -201,28 +201,28 @@ class Progress:
         server = server_of(self._performer, state.endpoint_name)
         return Run(state, tuple(self._notes), timing=self._laps.timing, server=server)
 
-    def wanted(self) -> Sequence[Wanted]:
+    def next_effects(self) -> Sequence[Wanted]:
         """The effects to perform next; none at the end of the run."""
-        self._scopes.renew(self.at.state)
+        self._scopes.renew_limit(self.at.state)
         return [effect for effect in self.at.effects if not isinstance(effect, Finish)]
 
-    def begin(self, effect: Wanted) -> Callable[[], AbstractContextManager[None]]:
+    def begin_effect(self, effect: Wanted) -> Callable[[], AbstractContextManager[None]]:
         """Start the time of an effect; returns the scope in which it is performed, as often as needed."""
         self._laps.start(effect)
-        return lambda: self._scopes.around(effect)
+        return lambda: self._scopes.scope_of(effect)
 
     def began_to_arrive(self, effect: Wanted) -> None:
         """A piece of a streamed reply is there."""
-        if self._laps.arrive(effect):
+        if self._laps.note_piece(effect):
             self._watches.began_to_arrive(effect)
 
-    def end(self, effect: Wanted, event: Event | None) -> Event | None:
+    def end_effect(self, effect: Wanted, event: Event | None) -> Event | None:
         """Stop the time of an effect; returns its event with the time of the run."""
-        answer = self._scopes.answered(effect, event)
+        answer = self._scopes.with_time(effect, event)
         self._laps.stop(effect)
         return answer
 
-    def take(self, answers: Iterable[Answer]) -> Iterator[Taken]:
+    def take_answers(self, answers: Iterable[Answer]) -> Iterator[Taken]:
         """Record the answers to effects, with what the user says meanwhile, and step; yields each event.
 
         An answer that is ``None`` leaves the run at rest, and then no more effects are wanted.
@@ -232,7 +232,7 @@ class Progress:
             if answer is None:
                 self.at = Step(self.at.state, (), ())
                 return
-            lap = self._laps.take(effect, answer, self.at.state.tally.turns)
+            lap = self._laps.pop_lap(effect, answer, self.at.state.tally.turns)
             yield self._step(effect, record(self._journal, effect, answer, lap))
         # After any end but a complete answer nothing is heard: the caller shall see that end first.
         phase = self.at.state.phase
@@ -251,7 +251,7 @@ class Progress:
         self.at = step(self.at.state, event)
         self._notes += self.at.notes
         if self._observe is not None:
-            tell(self._observe, self.at.notes)
+            notify(self._observe, self.at.notes)
         self._watches.stepped(effect, event, self.at)
         return effect, event
 
@@ -263,7 +263,7 @@ class Progress:
         if isinstance(stopped, Exception) or isinstance(self.at.state.phase, Settled):
             return
         try:
-            record(self._journal, None, CancelRequested(reason), self._laps.rest())
+            record(self._journal, None, CancelRequested(reason), self._laps.lap_since_last())
         except Exception as error:  # noqa: BLE001 - it must not take the place of what stopped the run
             warnings.warn(f"the cancellation was not recorded: {error!r}", RuntimeWarning, stacklevel=2)
 

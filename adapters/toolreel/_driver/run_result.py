@@ -172,9 +172,9 @@ class Run:
         line = " ".join((self.text or describe_outcome(self.outcome, self.server)[0]).split())
         turns = counted(self.state.tally.turns, "turn")
         said = repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")
-        return f"<Run {self.outcome.name}: {self._shown(said)}; {turns}, {self._calls()}>"
+        return f"<Run {self.outcome.name}: {self._shown(said)}; {turns}, {self._calls_in_words()}>"
 
-    def _calls(self, failed: str = "") -> str:
+    def _calls_in_words(self, failed: str = "") -> str:
         tally = self.state.tally
         ignored = f", {tally.ignored_calls} ignored" if tally.ignored_calls else ""
         return f"{counted(tally.tool_calls, 'tool call')}{failed}{ignored}"
@@ -188,7 +188,7 @@ class Run:
         rows = {
             outcome.name: self.text or "; ".join(filter(None, words)),
             "model": self.state.present.model,
-            "turns": f"{tally.turns}, {self._calls(f', {tally.failed_calls} failed')}",
+            "turns": f"{tally.turns}, {self._calls_in_words(f', {tally.failed_calls} failed')}",
             "tokens": f"{tally.prompt_tokens} + {tally.completion_tokens}",
             "cost": cost_in_words(self),
             "time": str(self.timing),

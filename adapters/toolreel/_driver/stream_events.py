@@ -162,7 +162,7 @@ class PartialAnswer:
         """The length at which a text is read again."""
         self._last_value: Json = None
 
-    def after(self, piece: TextDelta | ToolCallDelta) -> tuple[PartialOutput, ...]:
+    def add_piece(self, piece: TextDelta | ToolCallDelta) -> tuple[PartialOutput, ...]:
         """The value after another piece, if it is another one than before."""
         place, text = None, ""
         if isinstance(piece, TextDelta):
@@ -197,7 +197,7 @@ class _ShownReply:
         """The latest call under each index that the server has given."""
         self._is_empty = True
 
-    def pieces(self, delta: Delta, turn: int) -> Sequence[ShownPiece]:
+    def events_of_delta(self, delta: Delta, turn: int) -> Sequence[ShownPiece]:
         """The events for the next piece."""
         self._is_empty = False
         match delta.kind:
@@ -206,16 +206,16 @@ class _ShownReply:
                     return ()
                 self._text += delta.text
                 text = TextDelta(turn, delta.text)
-                return (text, *self._answer.after(text)) if self._answer else (text,)
+                return (text, *self._answer.add_piece(text)) if self._answer else (text,)
             case "reasoning":
                 return (ReasoningDelta(turn, delta.text),)
             case "tool_call":
-                call = ToolCallDelta(turn, *self._call(delta), "" if delta.name else delta.text)
-                return (call, *self._answer.after(call)) if self._answer else (call,)
+                call = ToolCallDelta(turn, *self._call_of_delta(delta), "" if delta.name else delta.text)
+                return (call, *self._answer.add_piece(call)) if self._answer else (call,)
             case _:
                 assert_never(delta.kind)
 
-    def _call(self, delta: Delta) -> tuple[int, str, str]:
+    def _call_of_delta(self, delta: Delta) -> tuple[int, str, str]:
         """Place, id and name of the call of a piece.
 
         Some servers give every call the index 0, so another id or another name begins another call.
@@ -233,12 +233,14 @@ class _ShownReply:
         self._calls[place] = known = id_ or delta.call_id, name or delta.name
         return place, *known
 
-    def end(self, event: ReplyReceived | RequestFailed, before: State, after: State) -> list[ShownEvent]:
+    def closing_events(
+        self, event: ReplyReceived | RequestFailed, before: State, after: State
+    ) -> list[ShownEvent]:
         """The rest of the reply: all of one of which nothing came on the way, and what of it is withdrawn."""
         turn, more = before.tally.turns, list[ShownEvent]()
         if self._is_empty and isinstance(event, ReplyReceived):
             for delta in deltas_in(event.body, before.present.provider.wire_form, whole=True):
-                more += self.pieces(delta, turn)
+                more += self.events_of_delta(delta, turn)
         if self._is_empty or not (self._text.strip() or self._is_constrained):
             return more
         text = ""
@@ -259,7 +261,7 @@ class ShownRun:
         self._state = progress.at.state
         self._reply = _ShownReply(self._state.present)
 
-    def begin(self) -> list[ShownEvent]:
+    def events_of_step(self) -> list[ShownEvent]:
         """What to show of the step that the run has reached."""
         turn, at = self._state.tally.turns, self._progress.at
         tools = [effect for effect in at.effects if isinstance(effect, RunTool)]
@@ -268,16 +270,16 @@ class ShownRun:
             *(ToolStarted(turn, tool.call_id, tool.name, tool.arguments) for tool in tools),
         ]
 
-    def show(self, effect: Wanted | None, answer: Event | Delta) -> list[ShownEvent]:
+    def events_of_answer(self, effect: Wanted | None, answer: Event | Delta) -> list[ShownEvent]:
         """What to show for a delta, or for an event that the run has taken."""
         before = self._state
         if isinstance(answer, Delta):
-            return [*self._reply.pieces(answer, before.tally.turns)]
+            return [*self._reply.events_of_delta(answer, before.tally.turns)]
         self._state, shown = self._progress.at.state, list[ShownEvent]()
         if isinstance(answer, ReplyReceived | RequestFailed) and (effect is None or is_shown(effect)):
-            shown = self._reply.end(answer, before, self._state)
+            shown = self._reply.closing_events(answer, before, self._state)
             self._reply = _ShownReply(self._state.present)
         elif isinstance(answer, ToolReturned) and isinstance(effect, RunTool):
             result = effect.call_id, effect.name, answer.output, answer.parts
             shown = [ToolResult(before.tally.turns, *result)]
-        return [*shown, *self.begin()]
+        return [*shown, *self.events_of_step()]

@@ -142,24 +142,24 @@ class Watches:
 
     def began_to_arrive(self, effect: Wanted) -> None:
         """Tell of the first piece of a reply."""
-        self._tell("began_to_arrive", effect)
+        self._call_watches("began_to_arrive", effect)
 
     def performed(self, effect: Wanted) -> None:
         """Tell of an answer."""
         recorded = self._lap_of is not None and self._lap_of(effect) is not None
         replayed = recorded or (self._replays and isinstance(effect, SendRequest))
-        self._tell("performed", effect, replayed=replayed)
+        self._call_watches("performed", effect, replayed=replayed)
 
     def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
         """Tell of a step."""
         self._state = after.state
-        self._tell("stepped", effect, event, after)
+        self._call_watches("stepped", effect, event, after)
 
     def ended(self, error: BaseException | None) -> None:
         """Tell of the end."""
-        self._tell("ended", self._state, error)
+        self._call_watches("ended", self._state, error)
 
-    def _tell(self, method: str, *values: object, **named: Any) -> None:  # noqa: ANN401 - passed on
+    def _call_watches(self, method: str, *values: object, **named: Any) -> None:  # noqa: ANN401 - passed on
         for watch in self._watches:
             try:
                 getattr(watch, method)(*values, **named)

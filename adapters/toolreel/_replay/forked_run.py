@@ -29,10 +29,10 @@ from toolreel._driver import (
     Run,
     Wanted,
     go_on,
+    notify,
     outcome_of,
     record,
     retold,
-    tell,
     withhold,
 )
 from toolreel._internal import ForkError
@@ -303,7 +303,7 @@ def fork(
         collected.record(effect, event)
     if performer is not None:
         reached = fold(plan, collected.events)  # not the run under way: a result may be withheld
-        tell(observe, reached.notes)
+        notify(observe, reached.notes)
         go_on(reached.state, performer, journal=collected, observe=observe)
         run = retold(plan, collected.events, collected.laps)
         return Forked(trace.recorded, kept, tuple(collected.answered), run)

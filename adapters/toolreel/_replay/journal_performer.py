@@ -33,9 +33,9 @@ from toolreel._driver import (
     aspeak,
     immediately,
     iterated,
-    pulled,
     resolved,
     run,
+    scoped_items,
     secrets_of,
     speak,
 )
@@ -259,7 +259,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
     async def _stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
         live: Any = self._live_now()
         if hasattr(live, "stream"):
-            async with aclosing(pulled(live.stream(effect), nullcontext)) as pieces:
+            async with aclosing(scoped_items(live.stream(effect), nullcontext)) as pieces:
                 async for piece in pieces:
                     yield piece
             return

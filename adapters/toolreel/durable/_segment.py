@@ -290,7 +290,7 @@ class _Segment:
         return None if decision.approved else (ToolReturned(effect.ref, unknown), None)
 
     def _timed_event(self, effect: Wanted) -> tuple[Event | None, Lap]:
-        self._scopes.renew(self._book.state)
+        self._scopes.renew_limit(self._book.state)
         began, performed = time.monotonic(), effect
         event: Event | None = None
         if isinstance(effect, RunTool):  # with a key of this run's own: two runs of one plan are two tasks
@@ -299,9 +299,9 @@ class _Segment:
             left = int(self._remaining_ms(effect))
             performed, event = replace(effect, ms=left), None if left else self._end_wait(effect)
         if event is None:
-            with self._scopes.around(performed):
+            with self._scopes.scope_of(performed):
                 event = self._policy.performer.perform(performed)
-            event = self._scopes.answered(performed, event)
+            event = self._scopes.with_time(performed, event)
         ms = round((time.monotonic() - began) * 1000)
         return event, Lap(ms, ms)
 

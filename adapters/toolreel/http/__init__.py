@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         checked_chat_url,
         header_values,
         request_headers,
-        url_in,
+        url_for_form,
     )
     from toolreel.http._response_reader import (
         ACCEPT_ENCODING,

@@ -19,7 +19,7 @@ from functools import cache, lru_cache, partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Final, Generic, Self, TypeVar, cast
 
-from toolreel._driver import Listener, ReplyPiece, immediately, iterated, pulled, resolved
+from toolreel._driver import Listener, ReplyPiece, immediately, iterated, resolved, scoped_items
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel._secrets import Secret, scrubbed, scrubbed_body, searched_for, secrets_sent, shown_url
 from toolreel.http._request import (
@@ -29,7 +29,7 @@ from toolreel.http._request import (
     NO_HEADERS,
     STALL_TIMEOUT,
     Address,
-    address_in,
+    address_for_form,
 )
 from toolreel.http._response_reader import (
     DEADLINE,
@@ -89,7 +89,7 @@ async def hang_up(response: httpx.Response, chunks: AsyncIterator[bytes]) -> Non
 
 
 @asynccontextmanager
-async def async_reading(
+async def async_response_chunks(
     response: httpx.Response,
 ) -> AsyncGenerator[tuple[httpx.Response, AsyncIterator[bytes]]]:
     """The response and its chunks; it is closed at the end of the block."""
@@ -101,7 +101,9 @@ async def async_reading(
 
 
 @asynccontextmanager
-async def reading(response: httpx.Response) -> AsyncGenerator[tuple[httpx.Response, AsyncIterator[bytes]]]:
+async def response_chunks(
+    response: httpx.Response,
+) -> AsyncGenerator[tuple[httpx.Response, AsyncIterator[bytes]]]:
     """The same for a sync response."""
 
     async def chunks() -> AsyncGenerator[bytes, None]:
@@ -124,7 +126,9 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
     """What httpcore calls with the steps of a request, for an exchange."""
     _scope: Callable[[Exchange], AbstractContextManager[object]]
     """Limits what happens inside to the time of an exchange."""
-    _reading: Callable[[Any], AbstractAsyncContextManager[tuple[httpx.Response, AsyncIterator[bytes]]]]
+    _response_chunks: Callable[
+        [Any], AbstractAsyncContextManager[tuple[httpx.Response, AsyncIterator[bytes]]]
+    ]
     """The response and its chunks; it is closed at the end of the block."""
 
     def __init__(  # noqa: PLR0913 - settings are keyword arguments
@@ -168,31 +172,33 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
             client = cast("Any", self._client_type)(transport=over, cookies=no_cookies)
         self._client: _Client = client
-        self._target = cache(lambda form: _target(address_in(form, self.address)))
+        self._parsed_target = cache(lambda form: _parsed_target(address_for_form(form, self.address)))
         # Hooks and auth of a client may add credentials to a request; mostly each has the same.
         self._secrets_in = lru_cache(maxsize=8)(
             lambda url, headers: secrets_sent(url, httpx.Headers(headers), self.address.credentials)
         )
-        self._target("chat_completions")  # what is wrong with it is told now
+        self._parsed_target("chat_completions")  # what is wrong with it is told now
         if shown_url(self.address.url) != self.address.url:
             logging.getLogger("httpx").addFilter(_SHOWN_URLS)
 
     @property
     def secrets(self) -> Mapping[str, str]:
         """The credentials in each request, also those of a client that the endpoint was given."""
-        url, headers = self._target("chat_completions")
-        return self._sent_by(self._client.build_request("POST", url, headers=headers))
+        url, headers = self._parsed_target("chat_completions")
+        return self._secrets_sent_by(self._client.build_request("POST", url, headers=headers))
 
-    def _sent_by(self, request: httpx.Request) -> dict[str, str]:
+    def _secrets_sent_by(self, request: httpx.Request) -> dict[str, str]:
         headers = tuple(pair for pair in request.headers.raw if pair[0] != b"Content-Length")
         return self._secrets_in(str(request.url), headers)
 
-    def _incoming(self, exchange: Exchange, effect: SendRequest, response: httpx.Response) -> Incoming:
+    def _reader_of_response(
+        self, exchange: Exchange, effect: SendRequest, response: httpx.Response
+    ) -> Incoming:
         """What reads a response, without what its request has sent."""
-        secrets = searched_for(self._sent_by(response.request))
+        secrets = searched_for(self._secrets_sent_by(response.request))
         return Incoming(self._intake, exchange, effect, response.status_code, headers_of(response), secrets)
 
-    def _failed(self, ref: int, error: httpx.HTTPError | httpx.InvalidURL) -> RequestFailed:
+    def _failure_event(self, ref: int, error: httpx.HTTPError | httpx.InvalidURL) -> RequestFailed:
         """The event for an exception, whose text may quote a URL with its key."""
         event, secrets = failure_event(ref, error), searched_for(self.secrets)
         return replace(
@@ -201,7 +207,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
 
     def _request(self, request: Request, exchange: Exchange) -> httpx.Request:
         """The httpx request for a request of the core, with the headers and parameters of the client."""
-        url, headers = self._target(request.form)
+        url, headers = self._parsed_target(request.form)
         body = b"".join(request.pieces())
         # No timeout is longer than what is left, and in a stream, none for reading than that for a stall.
         left = exchange.left
@@ -222,21 +228,21 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         built.stream = _Body(body)
         return built
 
-    async def _reply(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+    async def _send_request(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """The event for a request: ``send`` of both endpoints."""
-        exchange = self._intake.begin()
+        exchange = self._intake.begin_exchange()
         # Connections of httpcore observe the deadline themselves, so that a recording has the failure.
         # The scope is for all else: slow name servers, HTTP/2, transports that ignore `trace`.
         event: ReplyPiece = RequestFailed(effect.ref, "timeout", exchange.message)
         with type(self)._scope(exchange):
-            *_, event = [piece async for piece in self._pieces(effect, exchange)]
+            *_, event = [piece async for piece in self._reply_pieces(effect, exchange)]
         return cast("ReplyReceived | RequestFailed", event)
 
-    async def _shown_reply(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+    async def _stream_reply(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of a reply, and last the event: ``stream`` of both endpoints."""
-        exchange = self._intake.begin()
+        exchange = self._intake.begin_exchange()
         answered = False
-        pulling = pulled(self._pieces(effect, exchange), lambda: type(self)._scope(exchange))
+        pulling = scoped_items(self._reply_pieces(effect, exchange), lambda: type(self)._scope(exchange))
         async with aclosing(pulling) as pieces:
             async for piece in pieces:
                 answered = not isinstance(piece, Delta)
@@ -246,23 +252,25 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         if not answered:
             yield RequestFailed(effect.ref, "timeout", exchange.message)
 
-    async def _pieces(self, effect: SendRequest, exchange: Exchange) -> AsyncGenerator[ReplyPiece, None]:
+    async def _reply_pieces(
+        self, effect: SendRequest, exchange: Exchange
+    ) -> AsyncGenerator[ReplyPiece, None]:
         status, rest = None, tuple[Delta, ...]()
         event: ReplyReceived | RequestFailed
         try:
             request = self._request(effect.request, exchange)
             sent: Any = self._client.send(request, stream=True)
-            async with type(self)._reading(await resolved(sent)) as (response, chunks):
+            async with type(self)._response_chunks(await resolved(sent)) as (response, chunks):
                 status = response.status_code
-                incoming = self._incoming(exchange, effect, response)
+                incoming = self._reader_of_response(exchange, effect, response)
                 async for chunk in chunks:
-                    for delta in incoming.take(chunk):
+                    for delta in incoming.read_chunk(chunk):
                         yield delta
                     if incoming.over:  # some servers keep the connection open after [DONE]
                         break
-                rest, event = incoming.answered()
+                rest, event = incoming.finish_reply()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            event = self._failed(effect.ref, error)
+            event = self._failure_event(effect.ref, error)
         except BodyError as error:  # without a status, from a recording transport, which reads the body
             event = error.event(effect.ref, status)
         for delta in rest:
@@ -310,18 +318,18 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport]):
     _own_transport = staticmethod(sync_transport)
     _trace = staticmethod(trace)
     _scope = staticmethod(limited)
-    _reading = staticmethod(reading)
+    _response_chunks = staticmethod(response_chunks)
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
-        return immediately(self._reply(effect))
+        return immediately(self._send_request(effect))
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply as it arrives, and last the event that :meth:`send` returns.
 
         Nothing is read while you use a piece. Closing the generator closes the response.
         """
-        return iterated(self._shown_reply(effect))
+        return iterated(self._stream_reply(effect))
 
     def close(self) -> None:
         """Close the connections; a client that you passed stays open."""
@@ -345,18 +353,18 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
     _own_transport = staticmethod(async_transport)
     _trace = staticmethod(async_trace)
     _scope = staticmethod(within)
-    _reading = staticmethod(async_reading)
+    _response_chunks = staticmethod(async_response_chunks)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
-        return await self._reply(effect)
+        return await self._send_request(effect)
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply as it arrives, and last the event that :meth:`send` returns.
 
         Nothing is read while you use a piece. Closing the generator closes the response.
         """
-        return self._shown_reply(effect)
+        return self._stream_reply(effect)
 
     async def aclose(self) -> None:
         """Close the connections; a client that you passed stays open."""
@@ -411,7 +419,7 @@ class _Once:
         return piece
 
 
-def _target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
+def _parsed_target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
     """The URL and the headers of an address, as httpx parses them.
 
     :raises EndpointConfigError: if httpx cannot use the URL

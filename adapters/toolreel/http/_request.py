@@ -104,19 +104,19 @@ class Address:
         )
 
 
-def url_in(form: WireForm, url: str) -> str:
+def url_for_form(form: WireForm, url: str) -> str:
     """The URL of a form, from that of chat completions.
 
-    >>> url_in("messages", "http://127.0.0.1:8080/v1/chat/completions?a=1")
+    >>> url_for_form("messages", "http://127.0.0.1:8080/v1/chat/completions?a=1")
     'http://127.0.0.1:8080/v1/messages?a=1'
     """
     base, question, query = url.partition("?")
     return f"{base.removesuffix(PATHS['chat_completions'])}{PATHS[form]}{question}{query}"
 
 
-def address_in(form: WireForm, address: Address) -> Address:
+def address_for_form(form: WireForm, address: Address) -> Address:
     """The address for requests of this form, from that for chat completions."""
-    there = replace(address, url=url_in(form, address.url)) if form != "chat_completions" else address
+    there = replace(address, url=url_for_form(form, address.url)) if form != "chat_completions" else address
     if form != "messages":
         return there
     headers = {"anthropic-version": ANTHROPIC_VERSION, **address.headers}
@@ -187,7 +187,7 @@ def request_headers(
         lower = _checked_header_name(name)
         if lower in further:
             raise EndpointConfigError(f"the header {name} is given twice")
-        further[lower] = _checked_value(value, f"the value of the header {name}")
+        further[lower] = _checked_header_value(value, f"the value of the header {name}")
     sent = {
         "content-type": "application/json",
         "accept": "application/json",
@@ -203,11 +203,11 @@ def request_headers(
             f"the header {api_key_header} is given twice: it carries the API key; leave out one of them"
         )
     if api_key is None:
-        key = value_of(api_key_env or "", environ, "the API key")
+        key = header_value_from(api_key_env or "", environ, "the API key")
     elif api_key_env is not None:
         raise EndpointConfigError("api_key and api_key_env are both given; leave out one of them")
     else:
-        key = _checked_value(api_key.reveal(), "api_key")
+        key = _checked_header_value(api_key.reveal(), "api_key")
     return {**sent, key_header: f"{_BEARER}{key}" if key_header == AUTHORIZATION.lower() else key}
 
 
@@ -221,12 +221,12 @@ def header_values(variables: Mapping[str, str], environ: Mapping[str, str]) -> d
     :raises EndpointConfigError: if one is not set
     """
     return {
-        name: value_of(variable, environ, f"the value of the header {name}")
+        name: header_value_from(variable, environ, f"the value of the header {name}")
         for name, variable in variables.items()
     }
 
 
-def value_of(variable: str, environ: Mapping[str, str], what: str) -> str:
+def header_value_from(variable: str, environ: Mapping[str, str], what: str) -> str:
     """What a variable holds, if a header can carry it.
 
     :param what: what belongs into it, for errors
@@ -235,7 +235,7 @@ def value_of(variable: str, environ: Mapping[str, str], what: str) -> str:
     value = environ.get(variable, "").strip()
     if not value:
         raise EndpointConfigError(f"the environment variable {variable} is not set; put {what} into it")
-    return _checked_value(value, f"the environment variable {variable}")
+    return _checked_header_value(value, f"the environment variable {variable}")
 
 
 def _checked_header_name(name: str) -> str:
@@ -247,7 +247,7 @@ def _checked_header_name(name: str) -> str:
     return name.lower()
 
 
-def _checked_value(value: str, what: str) -> str:
+def _checked_header_value(value: str, what: str) -> str:
     """The value without blanks around it, if a header can carry it; never quoted, since it may be a key."""
     sent = value.strip()
     if not (sent and sent.isascii() and sent.isprintable()):

@@ -20,7 +20,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar, Final
 
-from toolreel._driver import Listener, tell, time_left
+from toolreel._driver import Listener, notify, time_left
 from toolreel._internal import AdapterError
 from toolreel._secrets import RunningBodyScrub, scrubbed_body
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed, SendRequest, response_event
@@ -98,7 +98,7 @@ class BoundedDecoder:
         self._body = bytearray()
         self._raw_size = 0
         try:
-            self._stream = _inflater(self._encoding)
+            self._stream = _inflater_for(self._encoding)
         except _Unfit as error:
             raise UndecodableBody(
                 f"content-encoding {content_encoding!r} {error}; "
@@ -118,16 +118,16 @@ class BoundedDecoder:
         """
         self._raw_size += len(raw)
         if self._stream is None:
-            self._keep(raw)
+            self._add_decoded(raw)
             return raw
         if self._raw_size > self._limit + _PACKING:
             raise TooLarge(f"the response body is larger than {self._limit} bytes, though it is compressed")
         try:
-            # One byte more than allowed, so that _keep sees a body that is too large.
+            # One byte more than allowed, so that _add_decoded sees a body that is too large.
             piece = self._stream.inflate(raw, self._limit - len(self._body) + 1)
         except _Unfit as error:
             raise UndecodableBody(f"the {self._encoding} body {error}") from error
-        self._keep(piece)
+        self._add_decoded(piece)
         return piece
 
     def finish(self) -> bytes:
@@ -143,7 +143,7 @@ class BoundedDecoder:
             )
         return self.body
 
-    def _keep(self, piece: bytes) -> None:
+    def _add_decoded(self, piece: bytes) -> None:
         if len(self._body) + len(piece) > self._limit:
             raise TooLarge(f"the response body is larger than {self._limit} bytes when decoded")
         self._body += piece
@@ -155,7 +155,7 @@ class _Unfit(Exception):
 
 # Each has `whole`, whether the end of the compressed data was reached, and `inflate(raw, max_length)`, which
 # stops at about `max_length` decoded bytes.
-def _inflater(encoding: str) -> _Zlib | _Brotli | _Zstd | None:
+def _inflater_for(encoding: str) -> _Zlib | _Brotli | _Zstd | None:
     match encoding:
         case "" | "identity":
             return None
@@ -215,7 +215,7 @@ class _Zstd:
 
     def __init__(self, zstandard: ModuleType) -> None:
         self._zstandard = zstandard
-        self._stream = self._frame()
+        self._stream = self._new_decompressor()
 
     @property
     def whole(self) -> bool:
@@ -227,7 +227,7 @@ class _Zstd:
             remaining = raw[start : start + _ZSTD_SLICE]
             while remaining and len(piece) < max_length:
                 if self._stream.eof:
-                    self._stream = self._frame()
+                    self._stream = self._new_decompressor()
                 try:
                     piece += self._stream.decompress(remaining)
                 except self._zstandard.ZstdError as error:
@@ -235,7 +235,7 @@ class _Zstd:
                 remaining = self._stream.unused_data
         return bytes(piece)
 
-    def _frame(self) -> Any:  # noqa: ANN401 - the package has no public name for it
+    def _new_decompressor(self) -> Any:  # noqa: ANN401 - the package has no public name for it
         return self._zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
 
 
@@ -313,12 +313,12 @@ class Exchange:
         """Whether the time has been over for a while, so that the connection itself does not look at it."""
         return time.monotonic() >= self._ends_at + GRACE
 
-    def within(self, timeout: float | None) -> float:
+    def cap_timeout(self, timeout: float | None) -> float:
         """A timeout in seconds, at most until the deadline."""
         return self.left if timeout is None else min(timeout, self.left)
 
     @property
-    def unheard(self) -> bool:
+    def can_be_resent(self) -> bool:
         """Whether a request has gone out on a connection that was used before, and no byte has come back."""
         return self._is_sent and not self._is_new and not self._received
 
@@ -334,7 +334,7 @@ class Exchange:
         """From now on, the server may send the body."""
         self._received, self._allowed = 0, 2 * self._limit + _FRAMING
 
-    def excess(self, size: int) -> str:
+    def count_received(self, size: int) -> str:
         """Count bytes that have arrived; why they are too many, or nothing."""
         self._received += size
         if self._received <= self._allowed:
@@ -348,7 +348,7 @@ _CURRENT: Final[ContextVar[Exchange | None]] = ContextVar("toolreel_exchange", d
 """The exchange of this thread or task: a connection outlives it, and serves others."""
 
 
-def current() -> Exchange | None:
+def current_exchange() -> Exchange | None:
     """The current exchange of this thread or task."""
     return _CURRENT.get()
 
@@ -377,7 +377,7 @@ class Intake:
     deadline: float = DEADLINE
     """Maximum seconds for the whole exchange."""
 
-    def begin(self) -> Exchange:
+    def begin_exchange(self) -> Exchange:
         """The limits of an exchange that begins now."""
         return Exchange(self.deadline, self.limit)
 
@@ -421,7 +421,7 @@ class Incoming:
         """Whether the stream is complete, though the server may keep the connection open."""
         return self._stream.done
 
-    def take(self, raw: bytes) -> tuple[Delta, ...]:
+    def read_chunk(self, raw: bytes) -> tuple[Delta, ...]:
         """Read the next raw chunk, and return its deltas.
 
         :raises Stalled: after the deadline, or if the model has sent nothing for too long
@@ -449,7 +449,7 @@ class Incoming:
             )
         return deltas
 
-    def answered(self) -> tuple[tuple[Delta, ...], ReplyReceived | RequestFailed]:
+    def finish_reply(self) -> tuple[tuple[Delta, ...], ReplyReceived | RequestFailed]:
         """The last deltas, and the event for the response, after its last chunk or once it is :attr:`over`.
 
         :raises UndecodableBody: if a compressed body is truncated
@@ -469,14 +469,14 @@ class Incoming:
         elif self._effect.request.streamed and isinstance(event, ReplyReceived) and not self.over:
             rest = deltas_in(text, self._effect.request.form, whole=True)
         if self._listener is not None:
-            tell(self._listener, rest)
+            notify(self._listener, rest)
         return (*held, *rest), event
 
     def _feed(self, text: str) -> tuple[Delta, ...]:
         self._passed.append(text)
         self._stream, deltas = self._stream.feed(text)
         if self._listener is not None:
-            tell(self._listener, deltas)
+            notify(self._listener, deltas)
         return deltas
 
 
@@ -519,11 +519,11 @@ def failure_event(ref: int, error: BaseException) -> RequestFailed:
     """
     given: Any = error
     reason = getattr(given, "reason", None)  # urllib.error.URLError wraps what says more
-    inside = reason if isinstance(reason, BaseException) and _kind_of(reason) else error
-    if (kind := _kind_of(inside)) is None:
+    inside = reason if isinstance(reason, BaseException) and _failure_kind(reason) else error
+    if (kind := _failure_kind(inside)) is None:
         raise error
     response, body = getattr(given, "response", None), b""
-    if response is None and _package(type(error)) == "urllib":
+    if response is None and _package_name(type(error)) == "urllib":
         response = given if hasattr(given, "read") else None
     if response is not None:
         with suppress(Exception):  # it was streamed, or is closed
@@ -536,13 +536,13 @@ def failure_event(ref: int, error: BaseException) -> RequestFailed:
     return RequestFailed(ref, kind, f"{name}: {inside}" if str(inside) else name)
 
 
-def _kind_of(error: BaseException) -> FailureKind | None:
+def _failure_kind(error: BaseException) -> FailureKind | None:
     """The kind of a failure; ``None`` if it is none."""
     for base in type(error).__mro__:
-        if kind := _BY_PACKAGE.get(_package(base), {}).get(base.__name__):
+        if kind := _BY_PACKAGE.get(_package_name(base), {}).get(base.__name__):
             return kind
     return None
 
 
-def _package(kind: type) -> str:
+def _package_name(kind: type) -> str:
     return kind.__module__.partition(".")[0]

@@ -18,7 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 from toolreel._driver import immediately, resolved
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel.http._request import host_fault
-from toolreel.http._response_reader import Exchange, current
+from toolreel.http._response_reader import Exchange, current_exchange
 
 try:
     import anyio
@@ -50,7 +50,7 @@ _Item = TypeVar("_Item")
 _AnyTransport: TypeAlias = "httpx.BaseTransport | httpx.AsyncBaseTransport"
 
 
-class _Idle:
+class _IdleTransports:
     """Idle transports. The one used last is taken first, so that the others can expire."""
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     Servers close connections that rest, and one may do so just as a request is on its way. So a request that
     meets a closed connection is sent again, on a new one: only if the connection had been used before,
-    and not a byte of a response has come (see :attr:`Exchange.unheard`).
+    and not a byte of a response has come (see :attr:`Exchange.can_be_resent`).
 
     :param make: makes a transport for one connection, sync or async; it connects at its first request
     :param connections: maximum number of concurrent requests; further requests wait
@@ -132,7 +132,7 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
     def __init__(self, make: Callable[[], _AnyTransport], connections: int) -> None:
         self._make = make
         self._connections = connections
-        self._idle = _Idle()
+        self._idle = _IdleTransports()
 
     @cached_property
     def _slots(self) -> Semaphore:
@@ -144,14 +144,14 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request; its transport is in use until the response is closed."""
-        exchange = current()
+        exchange = current_exchange()
         if not self._slots.acquire(timeout=None if exchange is None else exchange.left):
             raise httpx.PoolTimeout(_NONE_FREE)
         return immediately(self._respond(request, "handle_request", self._slots))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request; its transport is in use until the response is closed."""
-        exchange = current()
+        exchange = current_exchange()
         with anyio.move_on_after(math.inf if exchange is None else exchange.left) as waiting:
             await self._async_slots.acquire()
         if waiting.cancelled_caught:
@@ -161,26 +161,26 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
     async def _respond(
         self, request: httpx.Request, handle: str, slots: Semaphore | anyio.Semaphore
     ) -> httpx.Response:
-        exchange, transport = current(), self._idle.take() or self._make()
+        exchange, transport = current_exchange(), self._idle.take() or self._make()
         try:
             try:
                 response: httpx.Response = await resolved(getattr(transport, handle)(request))
             except _HUNG_UP:
-                if exchange is None or not exchange.unheard:
+                if exchange is None or not exchange.can_be_resent:
                     raise
-                await _shut(transport)
+                await _close_transport(transport)
                 transport = self._make()  # not another idle one, which may be closed as well
                 response = await resolved(getattr(transport, handle)(request))
         except BaseException:  # the connection may be half-used, so it is not kept
             slots.release()
-            await _shut(transport)
+            await _close_transport(transport)
             raise
 
         async def give_back() -> None:
             spent = self._idle.keep(transport)
             slots.release()
             for each in spent:
-                await _shut(each)
+                await _close_transport(each)
 
         stream = _PooledStream(response.stream, give_back)
         if response.is_closed:  # from a mock that has read the body; it is not closed again
@@ -195,10 +195,10 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
     async def aclose(self) -> None:
         """The async version of :meth:`close`."""
         for each in self._idle.close():
-            await _shut(each)
+            await _close_transport(each)
 
 
-async def _shut(transport: _AnyTransport) -> None:
+async def _close_transport(transport: _AnyTransport) -> None:
     if isinstance(transport, httpx.BaseTransport):
         transport.close()
         return
@@ -250,7 +250,7 @@ def _settings(url: str, proxy: AnyProxy | None, connections: int, *, http2: bool
     if http2 and find_spec("h2") is None:
         raise MissingExtra.of("http2", "h2")
     return {
-        "verify": _environment_tls(http2=http2),
+        "verify": _environment_ssl_context(http2=http2),
         "proxy": _checked_proxy(proxy, "invalid proxy") if proxy is not None else _proxy_of_environment(url),
         "http2": http2,
         "limits": httpx.Limits(
@@ -268,11 +268,11 @@ class _ByProxy(Generic[_Transport]):
         self._make = make
         self.made: dict[str, _Transport] = {}
 
-    def of(self, request: httpx.Request) -> _Transport:
+    def transport_for(self, request: httpx.Request) -> _Transport:
         proxy = _proxy_of_environment(str(request.url))
         key = str(proxy.url) if proxy else ""
         if key not in self.made:
-            self.made[key] = self._make(verify=_environment_tls(), proxy=proxy)
+            self.made[key] = self._make(verify=_environment_ssl_context(), proxy=proxy)
         return self.made[key]
 
 
@@ -290,7 +290,7 @@ class PlainTransport(httpx.BaseTransport):
 
         :raises EndpointConfigError: if the environment names a proxy that cannot be used
         """
-        return self._transports.of(request).handle_request(request)
+        return self._transports.transport_for(request).handle_request(request)
 
     def close(self) -> None:
         """Close the connections."""
@@ -306,7 +306,7 @@ class AsyncPlainTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request."""
-        return await self._transports.of(request).handle_async_request(request)
+        return await self._transports.transport_for(request).handle_async_request(request)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -314,12 +314,12 @@ class AsyncPlainTransport(httpx.AsyncBaseTransport):
             await each.aclose()
 
 
-def _environment_tls(*, http2: bool = False) -> ssl.SSLContext:
-    return _tls(http2, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+def _environment_ssl_context(*, http2: bool = False) -> ssl.SSLContext:
+    return _ssl_context(http2, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
 
 
 @cache
-def _tls(_http2: bool, _file: str | None, _folder: str | None) -> ssl.SSLContext:
+def _ssl_context(_http2: bool, _file: str | None, _folder: str | None) -> ssl.SSLContext:
     """A shared SSL context: making one takes 20 ms.
 
     The parameters are only cache keys. There is one context for each version of HTTP, since httpcore sets the
@@ -384,9 +384,9 @@ _WRITTEN: Final = 65_536
 def trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
     """The callback of httpcore for a sync request of this exchange."""
     if event in _OPENED:
-        _bind(details["return_value"], sync=True)
+        _limit_stream(details["return_value"], sync=True)
     elif event in _FOLLOWED:
-        _follow(exchange, event)
+        _note_step(exchange, event)
 
 
 async def async_trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
@@ -395,12 +395,12 @@ async def async_trace(exchange: Exchange, event: str, details: dict[str, Any]) -
         stream = details["return_value"]
         # A task that reads from an HTTP/2 connection reads for all others too; they would share its failure.
         if not _is_http2(stream):
-            _bind(stream, sync=False)
+            _limit_stream(stream, sync=False)
     elif event in _FOLLOWED:
-        _follow(exchange, event)
+        _note_step(exchange, event)
 
 
-def _follow(exchange: Exchange, event: str) -> None:
+def _note_step(exchange: Exchange, event: str) -> None:
     if event in _CONNECTS:
         exchange.connect()
     elif event == _HEAD_SENT:
@@ -414,7 +414,7 @@ def _is_http2(stream: httpcore.NetworkStream | httpcore.AsyncNetworkStream) -> b
     return tls is not None and tls.selected_alpn_protocol() == "h2"
 
 
-async def _in_time(
+async def _before_deadline(
     exchange: Exchange,
     attempt: Callable[[float], _Item | Awaitable[_Item]],
     timeout: float | None,
@@ -426,33 +426,35 @@ async def _in_time(
     """
     try:
         if not exchange.over:
-            return await resolved(attempt(exchange.within(timeout)))
+            return await resolved(attempt(exchange.cap_timeout(timeout)))
     except failure:
         if not exchange.over:
             raise
     raise failure(exchange.message) from None
 
 
-def _bind(stream: Any, *, sync: bool) -> None:  # noqa: ANN401 - a network stream of httpcore, of either kind
+def _limit_stream(stream: Any, *, sync: bool) -> None:  # noqa: ANN401 - a network stream of httpcore, of either kind
     read, write = stream.read, stream.write
     counts = not _is_http2(stream)
 
     async def bounded_read(max_bytes: int, timeout: float | None = None) -> bytes:
-        if (exchange := current()) is None:
+        if (exchange := current_exchange()) is None:
             return bytes(await resolved(read(max_bytes, timeout)))
-        data: bytes = await _in_time(exchange, partial(read, max_bytes), timeout, httpcore.ReadTimeout)
-        if counts and (why := exchange.excess(len(data))):
+        data: bytes = await _before_deadline(
+            exchange, partial(read, max_bytes), timeout, httpcore.ReadTimeout
+        )
+        if counts and (why := exchange.count_received(len(data))):
             raise httpcore.RemoteProtocolError(why)
         return data
 
     async def bounded_write(buffer: bytes, timeout: float | None = None) -> None:
-        if (exchange := current()) is None:
+        if (exchange := current_exchange()) is None:
             await resolved(write(buffer, timeout))
             return
         # An async timeout is for all of the buffer.
         for start in range(0, len(buffer), _WRITTEN if sync else max(1, len(buffer))):
             piece = buffer[start : start + _WRITTEN] if sync else buffer
-            await _in_time(exchange, partial(write, piece), timeout, httpcore.WriteTimeout)
+            await _before_deadline(exchange, partial(write, piece), timeout, httpcore.WriteTimeout)
 
     # On this one stream: httpx has no setting for the network backend, which could wrap it.
     if sync:

@@ -22,7 +22,7 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from toolreel._driver import CONTEXTS, WATCHERS, Begun, Wanted, Watch, Watcher, fields_of, name_of
+from toolreel._driver import CONTEXTS, WATCHERS, Begun, Wanted, Watch, Watcher, name_of, note_fields
 from toolreel.otel._attributes import (
     LABELS,
     Attributes,
@@ -275,7 +275,7 @@ class RunWatch(Watch):
     def _add_events(self, span: Span, notes: tuple[Note, ...]) -> None:
         for note in notes:
             if not isinstance(note, _SHOWN_BY_SPANS):
-                facts: Attributes = {f"toolreel.{name}": value for name, value in fields_of(note).items()}
+                facts: Attributes = {f"toolreel.{name}": value for name, value in note_fields(note).items()}
                 span.add_event(f"toolreel.{name_of(note)}", facts)
 
 

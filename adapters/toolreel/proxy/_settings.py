@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from toolreel._internal import ProxyConfigError, read_file, read_toml
-from toolreel.http import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url, url_in
+from toolreel.http import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url, url_for_form
 from toolreel_core._config_checks import Table
 from toolreel_core._plan import Preset
 from toolreel_core._proxy import Extras, Profile
@@ -56,7 +56,7 @@ class Route:
 
     def url(self, form: WireForm) -> str:
         """The URL for requests of a form."""
-        return url_in(form, checked_chat_url(self.upstream, self.api_prefix))
+        return url_for_form(form, checked_chat_url(self.upstream, self.api_prefix))
 
     def takes(self, model: str) -> bool:
         """Whether requests for this model go here."""

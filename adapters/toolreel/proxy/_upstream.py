@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final
 
 import httpx
@@ -135,8 +136,8 @@ class Pieces:
             headers=dict(sent.headers),
             content=sent.body or None,
             extensions={
-                "timeout": {name: self._exchange.within(timeout) for name, timeout in timeouts.items()},
-                "trace": async_trace,
+                "timeout": {name: self._exchange.cap_timeout(timeout) for name, timeout in timeouts.items()},
+                "trace": partial(async_trace, self._exchange),
             },
         )
         request.read()

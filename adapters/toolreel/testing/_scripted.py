@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from toolreel._driver import Listener, ReplyPiece, tell
+from toolreel._driver import Listener, ReplyPiece, notify
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._protocol import (
@@ -151,7 +151,7 @@ class ScriptedEndpoint:
 
     def _reply_event(self, effect: SendRequest, body: str) -> ReplyReceived:
         listener = self._on_delta if effect.purpose == "turn" else None
-        tell(listener, deltas_in(body, effect.request.form, whole=effect.request.streamed))
+        notify(listener, deltas_in(body, effect.request.form, whole=effect.request.streamed))
         return ReplyReceived(effect.ref, 200, body)
 
     def finish(self) -> None:

@@ -78,7 +78,7 @@ def test_the_last_value_is_the_whole_one_however_it_is_cut(
     pieces = [
         ToolCallDelta(1, 0, "a", "final_answer", piece) if called else TextDelta(1, piece) for piece in cut
     ]
-    shown = [event.value for piece in pieces for event in answer.after(piece)]
+    shown = [event.value for piece in pieces for event in answer.add_piece(piece)]
     assert all(one != other for one, other in pairwise(shown))
     if len(text) < 64:
         assert shown[-1] == value
@@ -100,7 +100,7 @@ def test_a_long_answer_is_not_read_again_at_each_piece() -> None:
     answer, whole = PartialAnswer(spec), 0
     for piece in ('{"words": [', *['"word", '] * 8_000):
         whole += len(piece)
-        answer.after(TextDelta(1, piece))
+        answer.add_piece(TextDelta(1, piece))
     assert whole < sum(read) < 80 * whole  # at each piece: 4,000 times
     assert whole - read[-1] <= whole / 64
 

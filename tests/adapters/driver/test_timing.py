@@ -186,7 +186,7 @@ def test_tools_that_ran_together_count_once_in_the_whole() -> None:
     clock.seconds += 1
     laps.stop(first)
     for effect in (first, second):
-        laps.take(effect, ToolReturned(effect.ref, "1"), 1)
+        laps.pop_lap(effect, ToolReturned(effect.ref, "1"), 1)
     assert [took.ms for took in laps.timing.took] == [3000, 2000]
     assert (laps.timing.total_ms, laps.timing.tools_ms) == (3000, 5000)
 

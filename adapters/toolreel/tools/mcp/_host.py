@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
-from toolreel._driver import tell
+from toolreel._driver import notify as notify_listener
 from toolreel._internal import McpServerError, MissingExtra, log
 from toolreel.tools import DEADLINE
 from toolreel.tools.mcp._config_file import McpServer, credentials
@@ -97,7 +97,7 @@ class AsyncMcpTools(_McpHost):
         self._tools: dict[str, tuple[Server, McpTool]] = {}
 
         def notify(news: McpNews) -> None:
-            tell(self._listen, [news])
+            notify_listener(self._listen, [news])
 
         self._servers = [Server(config, self._group, notify) for config in self._configs]
         try:
