@@ -12,8 +12,11 @@ Flaw(at=6, unfinished=False)
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from math import inf, isinf, nan
@@ -88,8 +91,6 @@ BLANK: Final = "\\s\ufeff\u200b\u200c\u200d\u2060ĠĊ"
 """White space for a character class: models put zero-width characters around JSON, and byte-level
 tokenizers leak their signs for a blank (``Ġ``) and a line break (``Ċ``)."""
 
-_ENDS: Final = frozenset(" \t\n\r,]}")
-"""What stands behind a whole number or word of JSON."""
 _SIGNS: Final = frozenset("{}[]:,<\"'")
 """Signs of JSON, or of a tag: where one stands, as in most places, nothing has to be skipped."""
 # All of these are possessive: text from outside must not make them backtrack.
@@ -109,10 +110,6 @@ _ESCAPE: Final = lazy_pattern(
     r"|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)",
     re.DOTALL,
 )
-_CUT_ESCAPE: Final = lazy_pattern(
-    r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}(?:\\(?:u[0-9a-fA-F]{0,3})?)?|u[0-9a-fA-F]{0,3}|)\Z"
-)
-"""An escape that is not whole, or the first half of a pair of escapes, at the end of a text."""
 _JSON_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 # A backslash before a line break continues the line in Python and JavaScript.
 _LOOSE_ESCAPES: Final = {"'": "'", "`": "`", "\n": ""}
@@ -131,9 +128,6 @@ _WORD: Final = lazy_pattern(r"-?[^\W\d]\w*+")
 """A word such as ``True``, ``None``, ``NaN`` or ``-Infinity``."""
 _PREFIX: Final = lazy_pattern("[rRuU](?=[\"'])")
 """The prefix of a Python string."""
-_LARGEST: Final = 0x10FFFF
-
-
 _literal: Final = lru_cache(maxsize=64)(lambda needle: re.compile(re.escape(needle)))
 
 
@@ -205,8 +199,6 @@ class Style:
     repairs: frozenset[Repair] = _IN_TEXT
     max_depth: int = _MAX_DEPTH
     """Maximum levels of nesting."""
-    growing: bool = False
-    """Whether the text is still being written, so that a string at its end may go on, and a number."""
 
 
 _TEXT_CALL: Final = Style()
@@ -225,38 +217,59 @@ class Bare(str):
 
 
 class _NoValueError(Exception):
-    def __init__(self, at: int, *, unfinished: bool = False) -> None:
+    """There is no value: the text is wrong at a place, or ends there."""
+
+    def __init__(self, at: int, *, unfinished: bool) -> None:
         super().__init__(at)
         self.flaw = Flaw(at, unfinished)
-        self.part: Json = None
-        """The value so far; null if nothing of it is certain."""
 
 
 def value_at(source: SearchedText, start: int, style: Style = _TEXT_CALL) -> Value | Flaw:
     """The value that begins here, after blanks and comments."""
-    return _read_leniently(source, style, lambda reader: reader.value(reader.skip(start), style.max_depth))
+    found: list[Json] = []
+    reader = _Reader(source, start, style)
+    try:
+        reader.skip()
+        reader.value(found.append, style.max_depth)
+    except _NoValueError as error:
+        return error.flaw
+    return Value(found[0], reader.at, frozenset(reader.repairs))
 
 
 def members_at(source: SearchedText, start: int, closer: str, style: Style) -> Value | Flaw:
     """The members of an object whose opener precedes this place, up to a closer of its own."""
-    return _read_leniently(source, style, lambda reader: reader.members(start, closer, style.max_depth))
-
-
-def _read_leniently(
-    source: SearchedText, style: Style, read: Callable[[_Reader], tuple[Json, int]]
-) -> Value | Flaw:
-    reader = _Reader(source, style)
+    members: dict[str, Json] = {}
+    reader = _Reader(source, start, style)
     try:
-        tree, end = read(reader)
+        reader.members(members, closer, style.max_depth)
     except _NoValueError as error:
         return error.flaw
-    return Value(tree, end, frozenset(reader.repairs))
+    return Value(members, reader.at, frozenset(reader.repairs))
+
+
+def skip(source: SearchedText, at: int, style: Style = _TEXT_CALL) -> int:
+    """Where the blanks and comments that stand here end.
+
+    An unclosed comment lasts to the end of the text.
+    """
+    reader = _Reader(source, at, style)
+    reader.skip()
+    return reader.at
 
 
 _FENCE: Final = lazy_pattern(r"\s*+(?:`{3,}+|~{3,}+)[\w+-]*+[ \t]*+\n")
 """The opening line of a code block around the JSON."""
 # JSON begins here, or, behind words, with the first brace.
 _START: Final = lazy_pattern(r'\s*+(?=[\[{"\d-])|[^{]*+(?=\{)')
+# Half of a character that is escaped as two is not sound, and so is left out with the escape that is cut.
+_STRING: Final = lazy_pattern(
+    r'"(?P<sound>(?:[^"\\]++|\\[^u]|\\u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}'
+    r'|(?![dD][89abAB])[0-9a-fA-F]{4}))*+)(?:[^"\\]++|\\.)*+\\?(?P<closer>"?)',
+    re.DOTALL,
+)
+"""A string, up to its end or that of the text, and what of it is whole."""
+_OPEN_WORD: Final = lazy_pattern(r"(?<![-+.\w])[-+.\w]++\Z")
+"""A number or word that may go on; without the look-behind, a search would try each of its letters."""
 
 
 def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
@@ -276,239 +289,204 @@ def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
     start = _START.match(body)
     if whole is not None or start is None:
         return whole[0] if whole else None
-    style = Style(repairs=frozenset({"repeated_keys"}), max_depth=max_depth, growing=True)
-    reader = _Reader(SearchedText(body), style)
-    try:
-        return finite(reader.value(start.end(), max_depth)[0])
-    except _NoValueError as error:
-        return finite(error.part)
+    *_, last = (None, *_STRING.finditer(body, start.end()))
+    end = last.end("sound") if last and not last["closer"] else -1
+    body = f'{body[:end]}"' if end >= 0 else _OPEN_WORD.sub("", body)
+    found: list[Json] = []
+    style = Style(repairs=frozenset({"repeated_keys"}), max_depth=max_depth)
+    with suppress(_NoValueError):
+        _Reader(SearchedText(body), start.end(), style).value(found.append, max_depth)
+    return finite(found[0]) if found else None
 
 
-def skip(source: SearchedText, at: int, style: Style = _TEXT_CALL) -> int:
-    """Where the blanks and comments that stand here end.
-
-    An unclosed comment lasts to the end of the text.
-    """
-    return _Reader(source, style).skip(at)
+_BRACKETS: Final = {"{": "}", "[": "]", "(": ")"}
 
 
-@dataclass(frozen=True, slots=True)
 class _Reader:
-    """A recursive-descent parser; each method reads what begins at a place, and returns where it ends."""
+    """A recursive-descent parser: each method reads what begins at the cursor, and leaves it behind that.
 
-    source: SearchedText
-    style: Style
-    repairs: set[Repair] = field(default_factory=set["Repair"])
-    """Those that were needed so far."""
+    An object or list is put in its place before it is filled, so that an error leaves what was read.
+    """
 
-    def need(self, repair: Repair, at: int) -> None:
+    def __init__(self, source: SearchedText, at: int, style: Style) -> None:
+        self.source, self.text, self.style = source, source.text, style
+        self.at = at
+        """The cursor."""
+        self.repairs: set[Repair] = set()
+        """Those that were needed so far."""
+
+    def need(self, repair: Repair, at: int | None = None) -> None:
         """Record a repair, or fail if it is not allowed."""
         if repair not in self.style.repairs:
-            raise _NoValueError(at)
+            raise _NoValueError(self.at if at is None else at, unfinished=False)
         self.repairs.add(repair)
 
-    def skip(self, at: int) -> int:
-        text, allowed = self.source.text, self.style.repairs
-        while text[at : at + 1] not in _SIGNS:
-            end = end_of(_JSON_BLANKS, text, at)
-            if "blanks" in allowed and (wide := end_of(_BLANKS, text, end)) > end:
+    def skip(self) -> None:
+        text, begin = self.text, -1
+        while self.at > begin and text[self.at : self.at + 1] not in _SIGNS:
+            begin = self.at
+            self.at = end_of(_JSON_BLANKS, text, begin)
+            if "blanks" in self.style.repairs and (wide := end_of(_BLANKS, text, self.at)) > self.at:
                 self.repairs.add("blanks")
-                end = wide
-            at = self.comment(end)
-            if at == end:
-                break
-        return at
+                self.at = wide
+            if text[self.at : self.at + 1] in {"/", "#"}:
+                self.comment()
 
-    def comment(self, at: int) -> int:
-        """Where the comment ends that begins here, if one does."""
-        text, allowed = self.source.text, self.style.repairs
-        if text[at : at + 1] not in {"/", "#"}:
-            return at
+    def comment(self) -> None:
         for opener, (closer, repair) in _COMMENTS.items():
-            if text.startswith(opener, at) and repair in allowed:
-                end = self.source.find(closer, at + len(opener))
+            if self.text.startswith(opener, self.at) and repair in self.style.repairs:
+                end = self.source.find(closer, self.at + len(opener))
                 if end < 0 and closer != "\n":
-                    if "unclosed_comments" not in allowed:
-                        return at
+                    if "unclosed_comments" not in self.style.repairs:
+                        return
                     self.repairs.add("unclosed_comments")
                 self.repairs.add(repair)
-                return len(text) if end < 0 else end + len(closer)
-        return at
+                self.at = len(self.text) if end < 0 else end + len(closer)
 
-    def value(self, at: int, levels: int) -> tuple[Json, int]:
-        text = self.source.text
-        if self.style.quote and text.startswith(self.style.quote, at):
-            return self.quoted(at + len(self.style.quote))
-        first = text[at : at + 1]
-        if first in {"{", "[", "("} and not levels:
-            raise _NoValueError(at)
-        match first:
-            case "":
-                raise self.no_value(at)
-            case "{":
-                return self.members(at + 1, "}", levels)
-            case "[":
-                return self.array(at + 1, "]", levels)
-            case "(":
-                self.need("tuples", at)
-                return self.array(at + 1, ")", levels)
-            case '"' | "'":
-                return self.string(at)
-            case _:
-                scalar, end = self.scalar(at)
-                if self.style.growing and text[end : end + 1] not in _ENDS:  # `1` may become `12`
-                    raise self.no_value(end)
-                return scalar, end
+    def value(self, put: Callable[[Json], object], levels: int) -> None:
+        """Read a value, and put it where it belongs."""
+        first = self.text[self.at : self.at + 1]
+        if self.style.quote and self.text.startswith(self.style.quote, self.at):
+            put(self.text_between(self.style.quote))
+        elif first in _BRACKETS:
+            if not levels:
+                raise _NoValueError(self.at, unfinished=False)
+            if first == "(":
+                self.need("tuples")
+            self.at += 1
+            if first == "{":
+                members: dict[str, Json] = {}
+                put(members)
+                self.members(members, "}", levels)
+            else:
+                items: list[Json] = []
+                put(items)
+                for _ in self.items(_BRACKETS[first]):
+                    self.value(items.append, levels - 1)
+        else:
+            put(self.string() if first in _STRINGS else self.scalar())
 
-    def members(self, at: int, closer: str, levels: int) -> tuple[dict[str, Json], int]:
-        members: dict[str, Json] = {}
-        comma = -1
+    def members(self, members: dict[str, Json], closer: str, levels: int) -> None:
         loose = closer == ")" or self.style.words
         colons = self.style.colons if loose else ":"
-        try:
-            while not self.closes(at := self.skip(at), closer):
-                begin = at
-                key, at = self.key(at, loose=loose)
-                at = self.skip(at)
-                if (self.source.text[at : at + 1] or " ") not in colons:
-                    raise self.no_value(at)
-                if key in members:
-                    self.need("repeated_keys", begin)
-                try:
-                    members[key], at = self.value(self.skip(at + 1), levels - 1)
-                except _NoValueError as error:
-                    members |= {} if error.part is None else {key: error.part}
-                    raise
-                comma, at = self.separated(at, closer)
-            return members, self.end_container(at, closer, comma)
-        except _NoValueError as error:
-            error.part = members
-            raise
+        for begin in self.items(closer):
+            key = self.key(loose=loose)
+            self.skip()
+            if (self.text[self.at : self.at + 1] or " ") not in colons:
+                raise self.no_value(self.at)
+            self.at += 1
+            if key in members:
+                self.need("repeated_keys", begin)
+            self.skip()
+            self.value(partial(members.__setitem__, key), levels - 1)
 
-    def array(self, at: int, closer: str, levels: int) -> tuple[list[Json], int]:
-        items: list[Json] = []
+    def items(self, closer: str) -> Iterator[int]:
+        """The place of each item up to the closer, or up to the closing tag in its stead."""
         comma = -1
-        try:
-            while not self.closes(at := self.skip(at), closer):
-                item, at = self.value(at, levels - 1)
-                items.append(item)
-                comma, at = self.separated(at, closer)
-            return items, self.end_container(at, closer, comma)
-        except _NoValueError as error:
-            error.part = items if error.part is None else [*items, error.part]
-            raise
-
-    def closes(self, at: int, closer: str) -> bool:
-        """Whether the closer stands here, or the closing tag in its stead."""
-        closing = self.style.closing
-        return self.source.text.startswith(closer, at) or bool(
-            closing and closing.match(self.source.text, at)
-        )
-
-    def separated(self, at: int, closer: str) -> tuple[int, int]:
-        """Where a comma stands, or -1, and where the next item or the closer begins."""
-        at = self.skip(at)
-        if self.source.text.startswith(",", at):
-            return at, at + 1
-        if not self.closes(at, closer):
-            raise self.no_value(at)
-        return -1, at
-
-    def end_container(self, at: int, closer: str, comma: int) -> int:
+        self.skip()
+        while not self.closes(closer):
+            yield self.at
+            comma = -1
+            self.skip()
+            if self.text.startswith(",", self.at):
+                comma = self.at
+                self.at += 1
+                self.skip()
+            elif not self.closes(closer):
+                raise self.no_value(self.at)
         if comma >= 0:
             self.need("trailing_commas", comma)
-        if self.source.text.startswith(closer, at):
-            return at + 1
-        self.need("missing_closers", at)
-        return at
+        if self.text.startswith(closer, self.at):
+            self.at += 1
+        else:
+            self.need("missing_closers")
 
-    def key(self, at: int, *, loose: bool) -> tuple[str, int]:
-        text = self.source.text
-        if self.style.quote and text.startswith(self.style.quote, at):
-            return self.quoted(at + len(self.style.quote))
-        if text[at : at + 1] in {'"', "'"}:
-            return self.string(at)
-        word = _KEY.match(text, at)
+    def closes(self, closer: str) -> bool:
+        closing = self.style.closing
+        return self.text.startswith(closer, self.at) or bool(closing and closing.match(self.text, self.at))
+
+    def key(self, *, loose: bool) -> str:
+        if self.style.quote and self.text.startswith(self.style.quote, self.at):
+            return self.text_between(self.style.quote)
+        if self.text[self.at : self.at + 1] in _STRINGS:
+            return self.string()
+        word = _KEY.match(self.text, self.at)
         if word is None or not (loose or "bare_keys" in self.style.repairs):
-            raise self.no_value(at)
+            raise self.no_value(self.at)
         if not loose:
             self.repairs.add("bare_keys")
-        return word[0], word.end()
+        self.at = word.end()
+        return word[0]
 
-    def quoted(self, at: int) -> tuple[str, int]:
-        """A string up to the dialect's own quote, verbatim."""
-        end = self.source.find(self.style.quote, at)
+    def text_between(self, token: str) -> str:
+        """The text up to the next of the token that stands here."""
+        begin = self.at + len(token)
+        end = self.source.find(token, begin)
         if end < 0:
-            raise self.no_value(len(self.source.text))
-        return self.source.text[at:end], end + len(self.style.quote)
+            raise self.no_value(len(self.text))
+        self.at = end + len(token)
+        return self.text[begin:end]
 
-    def string(self, at: int) -> tuple[str, int]:
-        text = self.source.text
-        mark = text[at]
+    def string(self) -> str:
+        begin, mark = self.at, self.text[self.at]
         if mark == "'":
-            self.need("single_quotes", at)
-        if text.startswith(mark * 3, at) and "python_strings" in self.style.repairs:
+            self.need("single_quotes")
+        if self.text.startswith(mark * 3, begin) and "python_strings" in self.style.repairs:
             self.repairs.add("python_strings")
-            end = self.source.find(mark * 3, at + 3)
-            if end < 0:
-                raise self.no_value(len(text))
-            return self.unescaped(text[at + 3 : end], at, mark), end + 3
-        found = _STRINGS[mark].match(text, at + 1)
-        if found is None:
-            error = self.no_value(len(text))
-            if self.style.growing:
-                error.part = self.unescaped(_CUT_ESCAPE.sub("", text[at + 1 :]), at, mark)
-            raise error
-        return self.unescaped(found[0][:-1], at, mark), found.end()
-
-    def unescaped(self, content: str, at: int, mark: str) -> str:
+            content = self.text_between(mark * 3)
+        elif whole := _STRINGS[mark].match(self.text, begin + 1):
+            content, self.at = whole[0][:-1], whole.end()
+        else:
+            raise self.no_value(len(self.text))
         if _CONTROL.search(content):
-            self.need("control_characters", at)
+            self.need("control_characters", begin)
         if "\\" not in content:
             return content
         # Half of a character that was escaped alone could not be encoded later.
-        return sound(_ESCAPE.sub(partial(self.meaning, at, mark), content))
+        return sound(_ESCAPE.sub(partial(self.unescaped, begin, mark), content))
 
-    def meaning(self, at: int, mark: str, escape: re.Match[str]) -> str:
+    def unescaped(self, begin: int, mark: str, escape: re.Match[str]) -> str:
+        """What an escape in a string means; one that JSON does not have needs a repair."""
         code = escape[1]
         if code in _JSON_ESCAPES:
             return _JSON_ESCAPES[code]
-        if len(code) == 11:
-            pair = chr(int(code[1:5], 16)) + chr(int(code[7:], 16))
-            return pair.encode("utf-16", "surrogatepass").decode("utf-16")
-        point = int(code[1:], 16) if len(code) > 1 else -1
-        if code[0] == "u" and point >= 0:
-            return chr(point)
-        known = 0 <= point <= _LARGEST
+        if code[0] == "u" and len(code) > 1:
+            return str(json.loads(f'"{escape[0]}"'))
+        point = int(code[1:], 16) if len(code) > 1 else sys.maxunicode + 1
+        known = point <= sys.maxunicode
         if mark == '"' or not (known or code == "'"):
-            self.need("escapes", at)
+            self.need("escapes", begin)
         return chr(point) if known else _LOOSE_ESCAPES.get(code, escape[0])
 
-    def scalar(self, at: int) -> tuple[Json, int]:
-        text = self.source.text
+    def scalar(self) -> Json:
+        begin = self.at
         if self.style.words:
-            bare = _BARE.match(text, at)
-            if bare is None:
-                raise self.no_value(at)
-            return Bare(bare[0].strip()), bare.end()
-        if number := _NUMBER.match(text, at):
-            return self.number(number[0], at), number.end()
-        if prefix := _PREFIX.match(text, at):
-            self.need("python_strings", at)
-            return self.string(prefix.end())
-        word = _WORD.match(text, at)
-        if word and word[0] in WORDS:
-            value, repair = WORDS[word[0]]
-            if repair:
-                self.need(repair, at)
-            return value, word.end()
-        raise self.no_value(end_of(_UNFINISHED, text, at))
+            if bare := _BARE.match(self.text, begin):
+                self.at = bare.end()
+                return Bare(bare[0].strip())
+            raise self.no_value(begin)
+        if number := _NUMBER.match(self.text, begin):
+            value = self.number(number[0])
+            self.at = number.end()
+            return value
+        if _PREFIX.match(self.text, begin):
+            self.need("python_strings")
+            self.at += 1
+            return self.string()
+        word = _WORD.match(self.text, begin)
+        if word is None or word[0] not in WORDS:
+            raise self.no_value(end_of(_UNFINISHED, self.text, begin))
+        value, repair = WORDS[word[0]]
+        if repair:
+            self.need(repair)
+        self.at = word.end()
+        return value
 
-    def number(self, digits: str, at: int) -> Json:
+    def number(self, digits: str) -> Json:
         if not _JSON_NUMBER.fullmatch(digits):
-            self.need("numbers", at)
+            self.need("numbers")
             digits = digits.replace("_", "")
-        if set(digits) & set(".eE"):
+        if not set(".eE").isdisjoint(digits):
             number = float(digits)
             if isinf(number):
                 # It is kept, so that its siblings are read; what cannot be written is refused later.
@@ -517,7 +495,7 @@ class _Reader:
         try:
             return integer(digits)
         except ValueError:
-            raise _NoValueError(at) from None
+            raise _NoValueError(self.at, unfinished=False) from None
 
     def no_value(self, at: int) -> _NoValueError:
-        return _NoValueError(at, unfinished=at >= len(self.source.text))
+        return _NoValueError(at, unfinished=at >= len(self.text))
