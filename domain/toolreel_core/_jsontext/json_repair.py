@@ -289,9 +289,10 @@ def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
     start = _START.match(body)
     if whole is not None or start is None:
         return whole[0] if whole else None
-    *_, last = (None, *_STRING.finditer(body, start.end()))
-    end = last.end("sound") if last and not last["closer"] else -1
-    body = f'{body[:end]}"' if end >= 0 else _OPEN_WORD.sub("", body)
+    open_string = next(
+        (string for string in _STRING.finditer(body, start.end()) if not string["closer"]), None
+    )
+    body = f'{body[: open_string.end("sound")]}"' if open_string else _OPEN_WORD.sub("", body)
     found: list[Json] = []
     style = Style(repairs=frozenset({"repeated_keys"}), max_depth=max_depth)
     with suppress(_NoValueError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
@@ -20,7 +20,7 @@ def joined(deltas: Iterable[Mapping[str, Json]], whole: Mapping[str, Json] = _NO
     >>> joined([{"role": "assistant", "content": "Hel"}, {"content": "lo"}])
     {'role': 'assistant', 'content': 'Hello'}
 
-    Texts and arguments are concatenated, lists are extended; of anything else the last value counts.
+    Texts and arguments are concatenated, parts are listed; of anything else the last value counts.
 
     :param whole: the message again, as some servers send it at the end: it is not said twice
     """
@@ -29,12 +29,12 @@ def joined(deltas: Iterable[Mapping[str, Json]], whole: Mapping[str, Json] = _NO
         for key, value in delta.items():
             if value is not None:
                 given.setdefault(key, []).append(value)
-    fields = {key: _JOINING.get(key, _joined_or_last)(values) for key, values in given.items()}
+    fields = {key: _JOINING.get(key, _last)(values) for key, values in given.items()}
     for key, value in whole.items():
         if key == "tool_calls":
             fields[key] = joined_calls(given.get(key, []), whole=value)
         elif key == "function_call":
-            fields[key] = joined_function(given.get(key, []), whole=value)
+            fields[key] = joined_function([*given.get(key, []), value])
         # What the deltas spelled may hold more, such as the tags of a thought; if it holds less, apart from
         # spaces, the message is the server's last word. Parts and details of the deltas have been shown.
         elif not (spelled := fields.get(key)) or (
@@ -58,9 +58,8 @@ def _joined_text(values: Sequence[Json]) -> Json:
     return "".join(value if isinstance(value, str) else canonical(value) for value in values)
 
 
-def _joined_or_last(values: Sequence[Json]) -> Json:
-    listed = all(isinstance(value, Sequence) and not isinstance(value, str) for value in values)
-    return _flat_parts(values) if listed else values[-1]
+def _last(values: Sequence[Json]) -> Json:
+    return values[-1]
 
 
 def _flat_parts(values: Sequence[Json]) -> list[Json]:
@@ -73,26 +72,28 @@ def _flat_parts(values: Sequence[Json]) -> list[Json]:
 def _joined_reasoning_details(values: Sequence[Json]) -> Json:
     """Reasoning details in the order of their first chunks; chunks of one share its type and index."""
     groups: list[list[_Detail]] = []
-    begun: dict[str, list[_Detail]] = {}
+    latest: dict[str, list[_Detail]] = {}
     for entry in _flat_parts(values):
         if isinstance(entry, Mapping):
             name = f"{entry.get('type')}:{entry.get('index')}"
+            group = latest.get(name)
             # One with ``data`` is encrypted and never split.
-            first = begun[name][0] if name in begun else None
-            if first is None or "data" in entry or entry.get("id") not in (None, first.get("id")):
-                begun[name] = []
-                groups.append(begun[name])
-            begun[name].append(entry)
-    details: list[Json] = []
-    for group in groups:
-        whole = {**group[0]}
-        for entry in group[1:]:
-            whole |= {key: value for key, value in entry.items() if value is not None}
-        for key in ("text", "summary"):
-            texts = [text for entry in group if isinstance(text := entry.get(key), str)]
-            whole |= {key: "".join(texts)} if texts else {}
-        details.append(whole)
-    return details
+            if group is None or "data" in entry or entry.get("id") not in (None, group[0].get("id")):
+                group = latest[name] = []
+                groups.append(group)
+            group.append(entry)
+    return [_joined_detail(group) for group in groups]
+
+
+def _joined_detail(chunks: Sequence[_Detail]) -> _Detail:
+    first, *others = chunks
+    detail = {**first}
+    for chunk in others:
+        detail |= {key: value for key, value in chunk.items() if value is not None}
+    for key in ("text", "summary"):
+        texts = [text for chunk in chunks if isinstance(text := chunk.get(key), str)]
+        detail |= {key: "".join(texts)} if texts else {}
+    return detail
 
 
 def _joined_thinking_blocks(values: Sequence[Json]) -> Json:
@@ -128,22 +129,18 @@ def joined_calls(values: Sequence[Json], *, whole: Json = None) -> list[Json]:
     """
     calls = _Calls()
     for value in values:
-        calls.take(value)
-    calls.take_whole(whole)
-    return [entry.tree() if isinstance(entry, _Call) else entry for entry in calls.in_order()]
+        calls.add_delta(value)
+    calls.add_whole([] if whole is None else _call_entries(whole))
+    return calls.in_order()
 
 
-def joined_function(values: Sequence[Json], *, whole: Json = None) -> Json:
-    """The joined legacy ``function_call``, of which a reply has at most one.
-
-    :param whole: the call again, as a whole message at the end has it
-    """
+def joined_function(values: Sequence[Json]) -> Json:
+    """The joined legacy ``function_call``, of which a reply has at most one; it may come again as a whole."""
     call = _Call()
     for value in values:
-        call.take(_fragment({"function": value}))
-    again = _fragment({"function": whole})
-    if not call.equals(again):
-        call.take(again)
+        fragment = _fragment({"function": value})
+        if not call.equals(fragment):
+            call.add(fragment)
     return call.function()
 
 
@@ -170,86 +167,82 @@ def _fragment(entry: Mapping[str, Json]) -> _Fragment:
 
 
 class _Calls:
-    """The calls so far, with the keys by which a fragment finds its call."""
+    """The calls so far, with the ids and indexes by which a fragment finds its call."""
 
     def __init__(self) -> None:
-        self.begun: list[_Call | Json] = []
-        """Calls in order; an entry that is not a fragment stays unchanged for the later reader."""
-        self._by_id: dict[str | None, _Call] = {}
-        self._by_index: dict[int, _Call] = {}
+        self._begun: list[_Call] = []
+        self._others: list[tuple[int, Json]] = []
+        """Entries that are no fragments stay as they are, each with the number of calls before it."""
+        self._named: dict[str | int | None, _Call] = {}
         self._latest: _Call | None = None
 
-    def take(self, value: Json) -> None:
+    def add_delta(self, value: Json) -> None:
         """Add the ``tool_calls`` of one delta."""
-        for place, entry in enumerate(_call_entries(value)):
-            if not (isinstance(entry, Mapping) and _is_fragment(entry)):
-                self.begun.append(entry)
-                continue
+        for place, fragment in enumerate(self._fragments(_call_entries(value))):
             # A call may be sent a second time under its own id, whatever index it has now.
-            fragment = _fragment(entry)
-            known = self._by_id.get(fragment.id)
-            if known is None or not known.equals(fragment):
-                self._call_of(fragment, place).take(fragment)
+            again = self._named.get(fragment.id)
+            if again is None or not again.equals(fragment):
+                self._call_of(fragment, place).add(fragment)
 
-    def take_whole(self, value: Json) -> None:
+    def add_whole(self, entries: Sequence[Json]) -> None:
         """Add the calls of a whole message: each is one of those so far, or one that no fragment began."""
-        left = [call for call in self.begun if isinstance(call, _Call)]
-        differing: list[_Fragment] = []
-        for entry in () if value is None else _call_entries(value):
-            if not (isinstance(entry, Mapping) and _is_fragment(entry)):
-                self.begun += [] if entry in self.begun else [entry]
-                continue
-            fragment = _fragment(entry)
-            if equal := [call for call in left if call.equals(fragment)]:
-                left.remove(next((call for call in equal if call.id and call.id == fragment.id), equal[0]))
+        left, differing = [*self._begun], list[_Fragment]()
+        for fragment in self._fragments(entries):
+            equal = sorted(
+                (one for one in left if one.equals(fragment)), key=lambda one: one.id != fragment.id
+            )
+            if equal:
+                left.remove(equal[0])
             else:
                 differing.append(fragment)
         for fragment in differing:
-            known = self._by_id.get(fragment.id)
-            call = known if known in left else next(iter(left), None)
-            if call is None:
-                call = _Call()
-                self.begun.append(call)
-            else:
-                left.remove(call)
+            same = [call for call in left if call.id == fragment.id] or left
             # Two that differ make arguments that are no JSON, so the model is told; what was cut goes on.
-            call.take(fragment)
+            call = left.pop(left.index(same[0])) if same else self._begin()
+            call.add(fragment)
+
+    def in_order(self) -> list[Json]:
+        """The calls by index if each has its own (fragments may interleave), else in order of appearance."""
+        indexes = {call.index for call in self._begun if call.index is not None}
+        if len(indexes) == len(self._begun) and not self._others:
+            self._begun.sort(key=lambda call: call.index or 0)
+        calls: list[Json] = [call.tree() for call in self._begun]
+        for place, entry in reversed(self._others):
+            calls.insert(place, entry)
+        return calls
+
+    def _fragments(self, entries: Sequence[Json]) -> Iterator[_Fragment]:
+        for entry in entries:
+            if isinstance(entry, Mapping) and (
+                isinstance(entry.get("function"), Mapping) or "name" not in entry
+            ):
+                yield _fragment(entry)
+            elif entry not in (other for _, other in self._others):
+                self._others.append((len(self._begun), entry))
+
+    def _begin(self, name: str = "") -> _Call:
+        self._begun.append(_Call(name))
+        return self._begun[-1]
 
     def _call_of(self, fragment: _Fragment, place: int) -> _Call:
-        call = self._find_call(fragment)
+        """The call of a fragment: by its id, by its index, or else the latest; or one that it begins."""
+        call = self._named.get(fragment.id)
+        if call is None and fragment.number is None:
+            call = self._latest
+        elif call is None:
+            # The first index of a call may come after its name; but a name begins a call.
+            latest = self._latest if self._latest and self._latest.index is None else None
+            call = self._named.get(fragment.number, None if fragment.name else latest)
         # Several named entries in one delta without id and index are different calls.
-        separate = place > 0 and fragment.name != "" and fragment.id is None and fragment.number is None
+        separate = place > 0 and fragment.name and fragment.id is None and fragment.number is None
         if call is None or separate or call.ended_before(fragment):
-            call = _Call(fragment.name or (call.name if call else ""))
-            self.begun.append(call)
-        self._latest = call
+            call = self._begin(fragment.name or (call.name if call else ""))
         if fragment.id is not None:
-            self._by_id[fragment.id] = call
+            self._named[fragment.id] = call
         if fragment.number is not None:
-            self._by_index[fragment.number] = call
-            call.index = fragment.number if call.index is None else call.index
-        return call
-
-    def in_order(self) -> list[_Call | Json]:
-        """The calls by index if each has its own (fragments may interleave), else in order of appearance."""
-        calls = [call for call in self.begun if isinstance(call, _Call)]
-        indices = [call.index for call in calls if call.index is not None]
-        if len({*indices}) < len(self.begun):
-            return self.begun
-        return [call for _, call in sorted(zip(indices, calls, strict=True), key=lambda pair: pair[0])]
-
-    def _find_call(self, fragment: _Fragment) -> _Call | None:
-        """The call of a fragment by id, index, or else the latest; a new id may join a call without one."""
-        if fragment.id in self._by_id:
-            return self._by_id[fragment.id]
-        # A fragment with an unknown index continues the latest call only if that has no index and no name
-        # is given: a name begins a call.
-        call = self._latest
-        if fragment.number is not None:
-            begins = call is None or call.index is not None or fragment.name
-            call = self._by_index.get(fragment.number, None if begins else call)
-        if call and call.id and fragment.id is not None and not call.goes_on_with(fragment):
-            return None
+            self._named[fragment.number] = call
+            call.index = fragment.number
+        self._latest = call
         return call
 
 
@@ -257,13 +250,12 @@ class _Call:
     """One call, joined from its fragments so far."""
 
     def __init__(self, name: str = "") -> None:
-        self.index: int | None = None
-        """The index of its first fragment that had one."""
         self.name = name
+        self.index: int | None = None
+        """The index of the last fragment that had one."""
         self._named_again = False
         """Whether its name came again after its arguments: the next arguments are those of another call."""
-        self._pieces: list[Json] = []
-        """Of its arguments."""
+        self._arguments: list[Json] = []
         self._braces = _Braces()
         self._rest: dict[str, Json] = {}
         self._in_function: dict[str, Json] = {}
@@ -276,39 +268,29 @@ class _Call:
     def ended_before(self, fragment: _Fragment) -> bool:
         """Whether the fragment begins another call: a name after complete arguments (ollama#15457).
 
-        Under the same id it is the same call, sent with other arguments: they are joined, which is no
+        Some servers make a new id for every chunk, so that alone says nothing, unless another name comes with
+        it. Under the same id it is the same call, sent with other arguments: they are joined, which is no
         JSON, so the model is told. Which of them it meant is not on the wire.
         """
         name, more = fragment.name, bool(fragment.arguments.strip())
-        # Where the name comes after the arguments, it is theirs.
-        if not self._braces.closed or not self.name:
-            return False
+        renamed = name not in {"", self.name}
+        if not self.name or not self._braces.closed:
+            return bool(self.name) and renamed and self.id is not None and fragment.id not in {None, self.id}
         if not name:
             return self._named_again and more
         same_id = self.id is not None and self.id == fragment.id
-        if same_id and name == self.name and fragment.number in {None, self.index}:
+        if same_id and not renamed and fragment.number in {None, self.index}:
             return False
-        return more or name != self.name
-
-    def goes_on_with(self, fragment: _Fragment) -> bool:
-        """Whether a fragment with a new id belongs to this call: some servers make a new id for every chunk.
-
-        It does if it continues arguments that are open, or repeats the name of the index that it has.
-        """
-        if not self.name or self._braces.closed:
-            return not self.name
-        begins = self._pieces and fragment.arguments.lstrip().startswith("{")
-        repeats_head = fragment.name == self.name and fragment.number is not None
-        return not fragment.name or (repeats_head and not begins)
+        return more or renamed
 
     def equals(self, fragment: _Fragment) -> bool:
         """Whether a fragment is this complete call again: equal arguments as values, however written."""
         if not self._braces.closed or fragment.name not in {"", self.name}:
             return False
         mine = read(_argument_text(self._joined_arguments())).value_or(None)
-        return isinstance(mine, Mapping) and mine == read(fragment.arguments).value_or(None)
+        return mine == read(fragment.arguments).value_or(False)
 
-    def take(self, fragment: _Fragment) -> None:
+    def add(self, fragment: _Fragment) -> None:
         """Add a fragment."""
         name = fragment.name
         self._named_again = self._named_again or (self._braces.closed and name == self.name != "")
@@ -318,8 +300,8 @@ class _Call:
                 self._rest[key] = self._rest[key] if key == "id" and self.id else value
         for key, value in tree_at(fragment.entry, "function").items():
             if key == "arguments" and value is not None and value != "":
-                self._pieces.append(value)
-                self._braces.take(fragment.arguments)
+                self._arguments.append(value)
+                self._braces.count(fragment.arguments)
             elif key not in {"name", "arguments"}:
                 self._in_function[key] = value
         # A server may repeat the whole name in every chunk (hermes#12230); joining would double it.
@@ -340,9 +322,9 @@ class _Call:
         Some servers send all arguments again in every chunk (hermes-agent#35592). Chunks that only share a
         prefix look the same, so what decides is which of the two results is JSON.
         """
-        if len(self._pieces) == 1:
-            return self._pieces[0]
-        pieces = [*map(_argument_text, self._pieces)]
+        if len(self._arguments) == 1:
+            return self._arguments[0]
+        pieces = [*map(_argument_text, self._arguments)]
         whole, last = "".join(pieces), pieces[-1] if pieces else ""
         grew = all(piece.startswith(before) for before, piece in pairwise(pieces))
         return last if grew and _is_json(last) and not _is_json(whole) else whole
@@ -356,7 +338,7 @@ class _Braces:
         self._depth = 0
         self._quoted = self._escaped = False
 
-    def take(self, piece: str) -> None:
+    def count(self, piece: str) -> None:
         """Scan the next chunk, which is not empty."""
         mark = ""
         for mark in _MARK.findall(piece[1:] if self._escaped else piece):
@@ -380,10 +362,6 @@ def _call_entries(value: Json) -> Sequence[Json]:
 
 def _is_json(text: str) -> bool:
     return read(text).map(lambda _: True).value_or(False)
-
-
-def _is_fragment(entry: Mapping[str, Json]) -> bool:
-    return isinstance(entry.get("function"), Mapping) or "name" not in entry
 
 
 def identity_of(given: Json) -> str | None:
