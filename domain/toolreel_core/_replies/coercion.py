@@ -7,11 +7,20 @@ what was approved is exactly what runs (coder#28044).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
 
-from toolreel_core._jsontext import MAX_DEPTH, Json, JsonText, canonical, nesting, parse, pointed, read
+from toolreel_core._jsontext import (
+    MAX_DEPTH,
+    Json,
+    JsonText,
+    canonical,
+    items_of,
+    nesting,
+    parse,
+    pointed,
+    read,
+)
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.tool_calls import meant_name
 from toolreel_core._schema import broken_places, refused_nulls
@@ -21,8 +30,6 @@ Coercion: TypeAlias = Literal["ARGUMENTS_DECODED", "ARGUMENTS_UNWRAPPED", "NULL_
 
 _Place: TypeAlias = "tuple[str | int, ...]"
 _Schema: TypeAlias = Mapping[str, Json]
-_Whole: TypeAlias = Callable[[Json], Json]
-"""Returns all arguments with the given value put in one place."""
 
 # A string literal in canonical JSON whose text begins an array or object, after blanks. Most arguments have
 # none, and are returned without parsing.
@@ -97,14 +104,14 @@ def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH
     strings = len(_STRINGIFIED.findall(arguments))
     if not strings:
         return Intended(arguments)
-    tree = parse(arguments)
-    found = _Walk(schema, cast("_Schema", parse(schema)), may_try=strings <= _LIMIT).coerced(tree)
-    text = canonical(found)
-    if found == tree or nesting(text, enough=max_depth + 1) > max_depth:
+    before, whole = parse(arguments), [parse(arguments)]
+    _Walk(schema, cast("_Schema", parse(schema)), whole, may_try=strings <= _LIMIT).coerce()
+    text = canonical(whole[0])
+    if whole[0] == before or nesting(text, enough=max_depth + 1) > max_depth:
         return Intended(arguments)
     # Arguments that stay invalid must at least improve; otherwise the model gets its own text back.
-    broken = len(broken_places(schema, found))
-    if broken and broken >= len(broken_places(schema, tree)):
+    broken = len(broken_places(schema, whole[0]))
+    if broken and broken >= len(broken_places(schema, before)):
         return Intended(arguments)
     return Intended(text, ("ARGUMENTS_DECODED",))
 
@@ -123,7 +130,7 @@ def _open_envelope(
     is valid and it is not, or if what it holds is declared and it is not.
     """
     root = cast("_Schema", parse(schema))
-    applied = [*_Walk(schema, root, may_try=False).applied([root])]
+    applied = [*_applied_schemas(root, [root])]
     listed = [properties for each in applied if isinstance(properties := each.get("properties"), Mapping)]
     declared = frozenset[str]().union(*listed)
     # It means other parameters too if it says so, or if it declares none.
@@ -147,98 +154,85 @@ def _open_envelope(
 
 
 class _Walk(NamedTuple):
-    """Walks arguments together with their schema."""
+    """Walks arguments together with their schema, and decodes strings where they stand."""
 
     text: JsonText
     root: _Schema
+    whole: list[Json]
+    """A list of nothing but the arguments."""
     may_try: bool
     """Whether to try strings that the schema also allows as strings, at two validations each."""
 
-    def coerced(self, tree: Json) -> Json:
-        return self._coerce_place(tree, [self.root], (), lambda value: value)
+    def coerce(self) -> None:
+        self._coerce_place(self.whole, 0, [self.root], ())
 
-    def _coerce_place(self, value: Json, schemas: Sequence[Json], place: _Place, whole: _Whole) -> Json:
-        """The coerced value of one place.
+    def _coerce_place(self, holder: Any, key: str | int, schemas: Sequence[Json], place: _Place) -> None:  # noqa: ANN401 - a list or an object
+        """Decode what one key or index holds, and what is in it.
 
         :param schemas: the schemas that apply there
-        :param whole: returns all arguments with a value put there
         """
-        applied = [*self.applied(schemas)]
-        if not isinstance(value, str):
-            return self._coerce_members(value, applied, place, whole)
-        candidate = _decoded_text(value, applied)
-        if candidate is None:
-            return value
-        candidate = self._coerce_members(candidate, applied, place, whole)
+        value, applied = holder[key], [*_applied_schemas(self.root, schemas)]
+        if isinstance(value, str):
+            candidate = _decoded_text(value, applied)
+            if candidate is None:
+                return
+            holder[key] = candidate
+        if isinstance(holder[key], dict | list):
+            inside = holder[key]
+            for inner in inside if isinstance(inside, dict) else range(len(inside)):
+                members = [_member_schema(inner, each) for each in applied]
+                self._coerce_place(inside, inner, members, (*place, inner))
         # Unless the schemas may accept the string itself, decoding can only help.
-        if not any("string" in _allowed_types(each) or "enum" in each or "const" in each for each in applied):
-            return candidate
-        if not self.may_try:
-            return value
-        return candidate if self._is_improvement(whole(candidate), whole(value), place) else value
-
-    def _coerce_members(self, value: Json, applied: Sequence[_Schema], place: _Place, whole: _Whole) -> Json:
-        if isinstance(value, str) or not isinstance(value, Mapping | Sequence):
-            return value
-        inside: Any = dict(value) if isinstance(value, Mapping) else [*value]
-        for key, item in inside.items() if isinstance(inside, dict) else enumerate(value):
-
-            def put(new: Json, key: str | int = key) -> Json:
-                changed = inside.copy()
-                changed[key] = new
-                return whole(changed)
-
-            inside[key] = self._coerce_place(
-                item, [_member_schema(key, each) for each in applied], (*place, key), put
-            )
-        return cast("Json", inside)
-
-    def _is_improvement(self, new: Json, old: Json, place: _Place) -> bool:
-        """Whether a place is valid now, and the places above it have no more violations than before."""
-        broken = broken_places(self.text, new)
-        if any(each[: len(place)] == place for each in broken):
-            return False
-        before = broken_places(self.text, old)
-        return sum(map(partial(_is_parent, place), broken)) <= sum(map(partial(_is_parent, place), before))
-
-    def applied(self, schemas: Sequence[Json]) -> Iterator[_Schema]:
-        """The given schemas, and those that they refer to or combine."""
-        pending, met = [*schemas], 0
-        while pending and met < _LIMIT:
-            schema, met = pending.pop(), met + 1
-            if not isinstance(schema, Mapping):
-                continue
-            yield schema
-            if "$ref" in schema:
-                reference = schema["$ref"]
-                # A JSON pointer into the schema; anchors and other documents are not followed.
-                local = isinstance(reference, str) and reference.startswith("#/")
-                pending.append(pointed(self.root, str(reference)) if local else None)
-            for key in _BRANCHES:
-                branches = schema.get(key)
-                pending += branches if isinstance(branches, Sequence) else ()
+        if not isinstance(value, str) or not any(map(_may_accept_text, applied)):
+            return
+        candidate, holder[key] = holder[key], value
+        if self.may_try:
+            before = broken_places(self.text, self.whole[0])
+            holder[key] = candidate
+            after = broken_places(self.text, self.whole[0])
+            # The place has to be valid now, and those above it may not have more violations than before.
+            valid = not any(each[: len(place)] == place for each in after)
+            fewer = _count_above(place, after) <= _count_above(place, before)
+            holder[key] = candidate if valid and fewer else value
 
 
-def _is_parent(place: _Place, broken: _Place) -> bool:
-    return len(broken) < len(place) and place[: len(broken)] == broken
+def _count_above(place: _Place, broken: Sequence[_Place]) -> int:
+    return sum(len(each) < len(place) and place[: len(each)] == each for each in broken)
+
+
+def _may_accept_text(schema: _Schema) -> bool:
+    return "string" in _allowed_types(schema) or "enum" in schema or "const" in schema
+
+
+def _applied_schemas(root: _Schema, schemas: Sequence[Json]) -> Iterator[_Schema]:
+    """The given schemas, and those that they refer to or combine."""
+    pending, met = [*schemas], 0
+    while pending and met < _LIMIT:
+        schema, met = pending.pop(), met + 1
+        if not isinstance(schema, Mapping):
+            continue
+        yield schema
+        if "$ref" in schema:
+            reference = schema["$ref"]
+            # A JSON pointer into the schema; anchors and other documents are not followed.
+            local = isinstance(reference, str) and reference.startswith("#/")
+            pending.append(pointed(root, str(reference)) if local else None)
+        for key in _BRANCHES:
+            pending += items_of(schema, key)
 
 
 def _decoded_text(text: str, applied: Sequence[_Schema]) -> Json:
     """The decoded value of a text, if it is an array or object that the schemas name; else ``None``."""
     named = {kind for schema in applied for kind in _allowed_types(schema)}
-    allowed = {"array", "object"} & named
-    if not allowed:
-        return None
-    tree = read(text, unique_keys=True).value_or("")
-    if isinstance(tree, Mapping):
-        return tree if "object" in allowed else None
-    return tree if isinstance(tree, Sequence) and not isinstance(tree, str) and "array" in allowed else None
+    tree = read(text, unique_keys=True).value_or("") if named & {"array", "object"} else ""
+    kind = "object" if isinstance(tree, dict) else "array" if isinstance(tree, list) else ""
+    return tree if kind in named else None
 
 
 def _allowed_types(schema: _Schema) -> list[str]:
     named = schema.get("type")
-    kinds = [named] if isinstance(named, str) else named
-    return [kind for kind in kinds if isinstance(kind, str)] if isinstance(kinds, Sequence) else []
+    kinds = [named] if isinstance(named, str) else items_of(schema, "type")
+    return [kind for kind in kinds if isinstance(kind, str)]
 
 
 def _member_schema(key: str | int, schema: _Schema) -> Json:
