@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Json, as_tree, canonical, finite, read, tree_at
 from toolreel_core._replies.arguments import ArgumentError, is_cut
-from toolreel_core._replies.tool_calls import Oddity, ToolCall
+from toolreel_core._replies.tool_calls import ToolCall
 from toolreel_core._replies.warning_codes import WarningCode
 
 # Provider errors: error objects in every known shape, read into one :class:`Problem`.
@@ -253,11 +253,11 @@ def judged(
     calls: tuple[ToolCall, ...] = (),
     content: str = "",
     refusal: str = "",
-    oddities: tuple[Oddity, ...] = (),
+    warnings: Collection[WarningCode] = (),
 ) -> Verdict:
     """Classify what the model said by the finish reason of its choice.
 
-    :param oddities: why entries that were intended as calls are not calls
+    :param warnings: what was noticed while its calls were read
     """
     # The order matters: an error or a filter wins over calls, because what came before it may be incomplete.
     word = choice.get("finish_reason")
@@ -285,11 +285,11 @@ def judged(
         # A server that saw only text is right to say stop: no warning for calls that we read from text.
         mismatch = finish != "tool_calls" and not calls[0].from_text
         return Verdict("tool_calls", None, calls, (*codes, "FINISH_MISMATCH") if mismatch else codes)
-    if oddities and (finish == "tool_calls" or not content):
-        custom = set(oddities) == {"UNSUPPORTED_CALL_TYPE"}
-        return Verdict(
-            finish, Problem("UNSUPPORTED_CALL_TYPE" if custom else "CALL_WITHOUT_NAME"), codes=codes
-        )
+    if finish == "tool_calls" or not content:
+        unusable: Sequence[ProblemCode] = ("CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE")
+        for code in unusable:
+            if code in warnings:
+                return Verdict(finish, Problem(code), codes=codes)
     # "tool_calls" without a call is an empty turn (vllm#53255, mastra#14187): no results will come.
     if finish == "tool_calls":
         codes = (*codes, "FINISH_MISMATCH")

@@ -164,7 +164,7 @@ def _reply_of_message(found: FoundMessage, codes: tuple[WarningCode, ...], readi
     refusal = message.get("refusal")
     refusal = refusal if isinstance(refusal, str) and refusal.strip() else content.refusal
     verdict = judged(
-        choice, calls=said.calls, content=said.content, refusal=refusal, oddities=structured.oddities
+        choice, calls=said.calls, content=said.content, refusal=refusal, warnings=structured.warnings
     )
     odd = (*codes, *found.codes, *content.warnings, *structured.warnings, *said.codes)
     if said.content and has_think_tags(said.content):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from toolreel_core._jsontext import (
     NOTHING,
@@ -171,9 +171,6 @@ def native_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
     return str(given) if usable else "", ("CALL_ID_NOT_STRING",)
 
 
-Oddity: TypeAlias = Literal["CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE"]
-"""Why an entry that was intended as a call is not one."""
-
 _NO_ENTRY: Final[Mapping[str, Json]] = {}
 _WRAPPERS: Final = ("function", "functionCall", "function_call")
 _ARGUMENTS: Final = ("arguments", "input", "parameters", "args")
@@ -194,68 +191,46 @@ class CallEntry(NamedTuple):
     """Warnings about its shape and place."""
 
 
-class EntriesFound(NamedTuple):
-    """The entries of a message, in order."""
-
-    entries: tuple[CallEntry, ...] = ()
-    codes: tuple[WarningCode, ...] = ()
-    """Warnings about their place, and about entries that were skipped."""
-    oddities: tuple[Oddity, ...] = ()
-    """Why entries that were intended as calls were skipped."""
-
-
 def entries_in(
     message: Mapping[str, Json], *, outside: Iterable[Json] = (), parts: Sequence[Json] = ()
-) -> EntriesFound:
-    """The calls of a message from the first place that has any; other places repeat them."""
-    found = _entries_of_tool_calls(message.get("tool_calls"))
-    for misplaced in outside:
-        if not found.entries and misplaced:
-            found = _join_entries(found, _entries_of_tool_calls(misplaced), "TOOL_CALLS_MISPLACED")
-    if parts:
-        # Parts of a content need no ``function`` wrapper (Anthropic's shape).
-        inside = _read_entries(parts)
-        bare = inside._replace(
-            entries=tuple(entry._replace(codes=()) for entry in inside.entries),
-            codes=tuple(code for code in inside.codes if code != "MISSING_FUNCTION_WRAPPER"),
-        )
-        found = _join_entries(found, bare, "CALLS_IN_CONTENT_PARTS")
+) -> tuple[list[CallEntry], list[WarningCode]]:
+    """The calls of a message from the first place that has any; other places repeat them.
+
+    With them the warnings about their places, and about entries that were skipped.
+    """
     legacy = message.get("function_call")
-    if isinstance(legacy, dict) and any(legacy.values()):
-        only = _read_entries([{"function": legacy, "provenance": "legacy"}])
-        found = _join_entries(found, only, "LEGACY_FUNCTION_CALL")
-    return found
+    said = isinstance(legacy, dict) and any(legacy.values())
+    entries, codes = _read_entries(message.get("tool_calls"))
+    places: list[tuple[WarningCode, Json]] = [
+        *(("TOOL_CALLS_MISPLACED", value) for value in outside if not entries),
+        ("CALLS_IN_CONTENT_PARTS", [*parts]),
+        ("LEGACY_FUNCTION_CALL", [{"function": legacy, "provenance": "legacy"}] if said else None),
+    ]
+    for code, value in places:
+        if value and not (entries and code == "TOOL_CALLS_MISPLACED"):
+            others, found = _read_entries(value, code)
+            entries = entries or others
+            codes += found
+    return entries, codes
 
 
-def _join_entries(first: EntriesFound, second: EntriesFound, code: WarningCode) -> EntriesFound:
-    """The first; if it has no entries, the second with the warnings of both and one more."""
-    second = _with_warning(second, code)
-    codes = (*first.codes, *second.codes)
-    if first.entries:
-        return first._replace(codes=codes)
-    return EntriesFound(second.entries, codes, (*first.oddities, *second.oddities))
-
-
-def _with_warning(found: EntriesFound, code: WarningCode) -> EntriesFound:
-    entries = tuple(entry._replace(codes=(code, *entry.codes)) for entry in found.entries)
-    return EntriesFound(entries, (code, *found.codes), found.oddities)
-
-
-def _entries_of_tool_calls(value: Json) -> EntriesFound:
+def _read_entries(value: Json, *place: WarningCode) -> tuple[list[CallEntry], list[WarningCode]]:
     """The entries of ``tool_calls``: a list, or an object or JSON text that some servers send."""
     if is_blank(value):
-        return EntriesFound()
+        return [], [*place]
     tree = read(value).value_or("") if isinstance(value, str) else value
-    if isinstance(tree, dict) and tree.keys().isdisjoint(_MARKS):
-        tree = [*(in_order(tree) or tree).values()]  # entries by number or name
-    elif isinstance(tree, dict):
-        tree = [tree]
-    if not isinstance(tree, list):
-        invalid: tuple[WarningCode, ...] = ("CALL_ENTRY_INVALID",) if isinstance(value, str) else ()
-        return EntriesFound(codes=("TOOL_CALLS_NOT_LIST", *invalid))
-    flat = isinstance(value, list) and not any(isinstance(item, list) for item in tree)
-    found = _read_entries(_flat_lists(tree))
-    return found if flat else _with_warning(found, "TOOL_CALLS_NOT_LIST")
+    if isinstance(tree, dict):
+        # Entries by number or name, or a single one.
+        tree = [*(in_order(tree) or tree).values()] if tree.keys().isdisjoint(_MARKS) else [tree]
+    items = [*_flat_lists(tree)] if isinstance(tree, list) else [value] if isinstance(value, str) else []
+    where: tuple[WarningCode, ...] = place if items == value else (*place, "TOOL_CALLS_NOT_LIST")
+    read_items = [
+        _read_entry(item, where) if isinstance(item, dict) else "CALL_ENTRY_INVALID" for item in items
+    ]
+    entries = [entry for entry in read_items if isinstance(entry, CallEntry)]
+    skipped = [code for code in read_items if not isinstance(code, CallEntry)]
+    skipped.sort(key=lambda code: code != "CALL_ENTRY_INVALID")
+    return entries, [*where, *skipped, *(code for entry in entries for code in entry.codes)]
 
 
 def _flat_lists(value: Json) -> Iterable[Json]:
@@ -266,24 +241,7 @@ def _flat_lists(value: Json) -> Iterable[Json]:
         yield value
 
 
-def _read_entries(values: Iterable[Json]) -> EntriesFound:
-    entries: list[CallEntry] = []
-    codes: list[WarningCode] = []
-    oddities: list[Oddity] = []
-    for value in values:
-        entry = _read_entry(value) if isinstance(value, dict) else None
-        if entry is None:
-            codes.append("CALL_ENTRY_INVALID")
-        elif isinstance(entry, CallEntry):
-            entries.append(entry)
-        else:
-            oddities.append(entry)
-    codes.extend(oddities)
-    codes.extend(code for entry in entries for code in entry.codes)
-    return EntriesFound(tuple(entries), tuple(codes), tuple(oddities))
-
-
-def _read_entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
+def _read_entry(value: Mapping[str, Json], where: tuple[WarningCode, ...]) -> CallEntry | WarningCode:
     function = next((one for key in _WRAPPERS if isinstance(one := value.get(key), dict)), _NO_ENTRY)
     kind = value.get("type")
     custom = isinstance(value.get("custom"), dict) or (isinstance(kind, str) and kind.lower() == "custom")
@@ -297,6 +255,8 @@ def _read_entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
     arguments = next((each for each in places if each is not None), None)
     in_function = value.get("function") is function and _called_name(function)
     documented = in_function and (given is not None or arguments is None)
+    # Parts of a content need no ``function`` wrapper (Anthropic's shape).
+    wrapped = documented or "CALLS_IN_CONTENT_PARTS" in where
     # Response transforms that read calls from text set the provenance, as we do for a legacy call.
     given_provenance = value.get("provenance")
     known = isinstance(given_provenance, str) and given_provenance.startswith(("text:", "legacy"))
@@ -307,7 +267,7 @@ def _read_entry(value: Mapping[str, Json]) -> CallEntry | Oddity:
         given if documented else arguments,
         str(given_provenance) if known else "structured",
         of_call(value, function),
-        () if documented else ("MISSING_FUNCTION_WRAPPER",),
+        where if wrapped else (*where, "MISSING_FUNCTION_WRAPPER"),
     )
 
 
@@ -379,8 +339,6 @@ class CallsRead(NamedTuple):
     calls: tuple[ToolCall, ...] = ()
     warnings: tuple[WarningCode, ...] = ()
     """Codes of repairs and of skipped entries."""
-    oddities: tuple[Oddity, ...] = ()
-    """Why entries that were intended as calls are not calls."""
 
 
 def calls_in(
@@ -399,15 +357,15 @@ def calls_in(
     :param turn: the turn of the run, part of the ids generated for calls without one
     :param repairs: with ``strict``, only calls in the documented place and with exact names count
     """
-    found = entries_in(message, outside=outside, parts=parts)
+    entries, codes = entries_in(message, outside=outside, parts=parts)
     strict = repairs == "strict"
     if strict:
-        entries = [entry for entry in found.entries if not entry.codes]
+        entries = [entry for entry in entries if not entry.codes]
     else:
-        bundles = (unbundled(entry, known, max_depth=max_depth, repairs=repairs) for entry in found.entries)
+        bundles = (unbundled(entry, known, max_depth=max_depth, repairs=repairs) for entry in entries)
         entries = [single for bundle in bundles for single in bundle]
     ids = identified((entry.id for entry in entries), turn=turn)
-    codes: list[WarningCode] = [*found.codes, *(code for entry in entries for code in entry.codes)]
+    codes += [code for entry in entries for code in entry.codes]
     calls: list[ToolCall] = []
     for entry, (identity, id_codes) in zip(entries, ids, strict=True):
         name, name_codes = meant_name(entry.name, known, exact=strict)
@@ -416,4 +374,4 @@ def calls_in(
             ToolCall(identity, name, arguments.value, arguments.original, entry.provenance, entry.carry)
         )
         codes += (*id_codes, *name_codes, *arguments.warnings)
-    return CallsRead(tuple(calls), tuple(dict.fromkeys(codes)), found.oddities)
+    return CallsRead(tuple(calls), tuple(dict.fromkeys(codes)))
