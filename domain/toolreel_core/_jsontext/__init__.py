@@ -37,8 +37,10 @@ from toolreel_core._jsontext.tree_access import (
     is_blank,
     items_of,
     json_text,
+    listed,
     merged,
     pointed,
+    text_at,
     tree_at,
 )
 

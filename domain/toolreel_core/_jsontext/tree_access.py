@@ -20,6 +20,17 @@ def items_of(tree: Tree, key: str) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
+def listed(value: Json) -> Sequence[Json]:
+    """The value if it is a list, else a list of nothing but the value."""
+    return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+
+
+def text_at(tree: Tree, key: str) -> str:
+    """The text under a key; empty if there is none."""
+    value = tree.get(key)
+    return value if isinstance(value, str) else ""
+
+
 def tree_at(tree: Tree, *path: str) -> Tree:
     """The object at the end of a path of keys; empty if there is none."""
     for key in path:

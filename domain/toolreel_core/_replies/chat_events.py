@@ -12,10 +12,10 @@ from typing import Final
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._jsontext import Json, Tree, sound, tree_at
+from toolreel_core._jsontext import Json, Tree, listed, sound, tree_at
 from toolreel_core._replies.classification import bare_error
-from toolreel_core._replies.deltas import identity_of, index_of, joined
-from toolreel_core._replies.event_assembly import Delta, Events
+from toolreel_core._replies.deltas import identity_of, joined
+from toolreel_core._replies.event_assembly import Delta, Events, number_in
 
 _HEAD: Final = (
     "id",
@@ -131,13 +131,13 @@ def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
     reasoning = _texts_of_content(delta.get("reasoning_content")) or _texts_of_content(delta.get("reasoning"))
     said = [Delta("reasoning", text) for text in reasoning]
     said += [Delta("content", text) for text in _texts_of_content(delta.get("content"))]
-    calls = delta.get("tool_calls")
-    listed = calls if isinstance(calls, Sequence) else [calls]
-    for place, call in enumerate((*listed, {"function": delta.get("function_call"), "index": 0})):
+    for place, call in enumerate(
+        (*listed(delta.get("tool_calls")), {"function": delta.get("function_call"), "index": 0})
+    ):
         function = call.get("function") if isinstance(call, Mapping) else None
         if not isinstance(call, Mapping) or not isinstance(function, Mapping):
             continue
-        number = index_of(call.get("index"))
+        number = number_in(call, "index")
         at, id_ = place if number is None else number, identity_of(call.get("id")) or ""
         said += [Delta("tool_call", text, at, id_, text) for text in _texts_of_content(function.get("name"))]
         said += [Delta("tool_call", text, at, id_) for text in _texts_of_content(function.get("arguments"))]
@@ -146,9 +146,7 @@ def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
 
 def choices_of(chunk: Tree) -> list[Tree]:
     """The choices of a chunk or a body."""
-    choices = chunk.get("choices")
-    listed = choices if isinstance(choices, Sequence) else [choices]
-    return [choice for choice in listed if isinstance(choice, Mapping)]
+    return [choice for choice in listed(chunk.get("choices")) if isinstance(choice, Mapping)]
 
 
 def delta_of(choice: Mapping[str, Json]) -> Mapping[str, Json]:

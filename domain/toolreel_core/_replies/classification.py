@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import Json, as_tree, canonical, finite, read, tree_at
+from toolreel_core._jsontext import Json, as_tree, canonical, finite, listed, read, tree_at
 from toolreel_core._replies.arguments import ArgumentError, is_cut
 from toolreel_core._replies.tool_calls import ToolCall
 from toolreel_core._replies.warning_codes import WarningCode
@@ -178,11 +178,10 @@ def _error_text(error: Json, holder: Mapping[str, Json]) -> str:
 
 def _nested_errors(error: Json) -> Iterator[Mapping[str, Json]]:
     """An error object, then the errors nested in it, the first of each list."""
-    if isinstance(error, Sequence) and not isinstance(error, str):
-        yield from (layer for item in error[:1] for layer in _nested_errors(item))
-    if isinstance(error, Mapping):
-        yield error
-        yield from (layer for key in _INSIDE for layer in _nested_errors(error.get(key)))
+    (first, *_) = listed(error) or (None,)
+    if isinstance(first, Mapping):
+        yield first
+        yield from (layer for key in _INSIDE for layer in _nested_errors(first.get(key)))
 
 
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import Json, canonical, in_order, read, tree_at
+from toolreel_core._jsontext import Json, canonical, in_order, listed, read, text_at, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
+from toolreel_core._replies.event_assembly import number_in
 
 _NOTHING: Final[Mapping[str, Json]] = {}
 _Detail: TypeAlias = Mapping[str, Json]
@@ -65,7 +66,7 @@ def _last(values: Sequence[Json]) -> Json:
 def _flat_parts(values: Sequence[Json]) -> list[Json]:
     flat: list[Json] = []
     for value in values:
-        flat += value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+        flat += listed(value)
     return flat
 
 
@@ -114,8 +115,6 @@ def _joined_thinking_blocks(values: Sequence[Json]) -> Json:
 _MARK: Final = lazy_pattern(r'\\.?|["{}\[\]]', re.DOTALL)
 _LONGEST_NAME: Final = 1_000
 """Maximum length of a name: a server that repeats it in every chunk would grow it without bound."""
-_LONGEST_INDEX: Final = 10
-"""Digits from which an index sent as text is ignored."""
 
 
 def joined_calls(values: Sequence[Json], *, whole: Json = None) -> list[Json]:
@@ -156,12 +155,12 @@ class _Fragment(NamedTuple):
 
 def _fragment(entry: Mapping[str, Json]) -> _Fragment:
     function = tree_at(entry, "function")
-    name, arguments = function.get("name"), function.get("arguments")
+    arguments = function.get("arguments")
     return _Fragment(
         entry,
         identity_of(entry.get("id")),
-        index_of(entry.get("index")),
-        name if isinstance(name, str) else "",
+        number_in(entry, "index"),
+        text_at(function, "name"),
         "" if arguments is None else _argument_text(arguments),
     )
 
@@ -178,7 +177,7 @@ class _Calls:
 
     def add_delta(self, value: Json) -> None:
         """Add the ``tool_calls`` of one delta."""
-        for place, fragment in enumerate(self._fragments(_call_entries(value))):
+        for place, fragment in enumerate(self._fragments(_call_entries(value), known=[])):
             # A call may be sent a second time under its own id, whatever index it has now.
             again = self._named.get(fragment.id)
             if again is None or not again.equals(fragment):
@@ -187,7 +186,7 @@ class _Calls:
     def add_whole(self, entries: Sequence[Json]) -> None:
         """Add the calls of a whole message: each is one of those so far, or one that no fragment began."""
         left, differing = [*self._begun], list[_Fragment]()
-        for fragment in self._fragments(entries):
+        for fragment in self._fragments(entries, known=[entry for _, entry in self._others]):
             equal = sorted(
                 (one for one in left if one.equals(fragment)), key=lambda one: one.id != fragment.id
             )
@@ -211,13 +210,13 @@ class _Calls:
             calls.insert(place, entry)
         return calls
 
-    def _fragments(self, entries: Sequence[Json]) -> Iterator[_Fragment]:
+    def _fragments(self, entries: Sequence[Json], known: Sequence[Json]) -> Iterator[_Fragment]:
         for entry in entries:
             if isinstance(entry, Mapping) and (
                 isinstance(entry.get("function"), Mapping) or "name" not in entry
             ):
                 yield _fragment(entry)
-            elif entry not in (other for _, other in self._others):
+            elif entry not in known:
                 self._others.append((len(self._begun), entry))
 
     def _begin(self, name: str = "") -> _Call:
@@ -357,7 +356,7 @@ def _call_entries(value: Json) -> Sequence[Json]:
             {"index": number, **entry} if isinstance(entry, Mapping) else entry
             for number, entry in numbered.items()
         ]
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    return listed(value)
 
 
 def _is_json(text: str) -> bool:
@@ -369,15 +368,6 @@ def identity_of(given: Json) -> str | None:
     if isinstance(given, bool) or not isinstance(given, str | int):
         return None
     return str(given).strip() or None
-
-
-def index_of(given: Json) -> int | None:
-    """The number of a call; some servers send it as text."""
-    if isinstance(given, str):
-        return int(given) if given.isascii() and given.isdecimal() and len(given) < _LONGEST_INDEX else None
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        return None
-    return int(given) if given == given // 1 else None
 
 
 def _argument_text(arguments: Json) -> str:

@@ -13,7 +13,7 @@ from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, sound
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, listed, sound, text_at
 from toolreel_core._replies.warning_codes import WarningCode
 
 _SAME: Final = ("type", "id")
@@ -150,17 +150,14 @@ class Assembly:
             value = dict(self.begun[place])
             texts = self.texts.get(place, _NO_PIECES)
             for (key, _), pieces in sorted(texts.items(), key=lambda text: text[0][1]):
-                before = value.get(key)
-                value[key] = "".join([before if isinstance(before, str) else "", *pieces])
+                value[key] = "".join([text_at(value, key), *pieces])
             yield value
 
 
 def _has_text_under(value: Tree, key: str) -> bool:
     """Whether a whole value has a text under a key, by itself or in its parts: gateways send empty parts."""
-    home = value.get(key)
-    if not isinstance(home, Sequence) or isinstance(home, str):
-        return bool(home)
-    return any(not isinstance(part, Mapping) or part.get("text") or part.get("refusal") for part in home)
+    parts = listed(value.get(key) or [])
+    return any(not isinstance(part, Mapping) or part.get("text") or part.get("refusal") for part in parts)
 
 
 def _has_text(value: Json) -> bool:
@@ -170,9 +167,11 @@ def _has_text(value: Json) -> bool:
 def number_in(event: Mapping[str, Json], key: str) -> int | None:
     """A number that an event says; servers leave it out, or send it as text."""
     given = event.get(key)
-    if isinstance(given, int) and not isinstance(given, bool):
-        return given
-    return int(given) if isinstance(given, str) and given.isdecimal() and len(given) < _LONGEST else None
+    if isinstance(given, str):
+        return int(given) if given.isascii() and given.isdecimal() and len(given) < _LONGEST else None
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return int(given) if given == given // 1 else None
 
 
 _Events = TypeVar("_Events", bound="Events")
@@ -230,8 +229,7 @@ class BlockEvents(Events):
 
 def type_of(value: Tree) -> str:
     """The type of an event, an item or a block; empty where it says none, or no text."""
-    given = value.get("type")
-    return given if isinstance(given, str) else ""
+    return text_at(value, "type")
 
 
 class ReadAsChat(NamedTuple):

@@ -19,6 +19,7 @@ from toolreel_core._jsontext import (
     canonical,
     finite,
     items_of,
+    listed,
     read,
     tree_at,
 )
@@ -108,10 +109,9 @@ def whole_blocks(body: Tree) -> list[Tree]:
 
 def _content_blocks(content: Json) -> list[Tree]:
     """The blocks of a content; a text in the place of a block is one of text."""
-    listed = content if isinstance(content, Sequence) and not isinstance(content, str) else [content]
     return [
         block if isinstance(block, Mapping) else {"type": "text", "text": block}
-        for block in listed
+        for block in listed(content)
         if block is not None
     ]
 

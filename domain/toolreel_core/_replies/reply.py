@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, as_tree, canonical, finite, in_order, tree_at
+from toolreel_core._jsontext import (
+    NOTHING,
+    Json,
+    JsonText,
+    as_tree,
+    canonical,
+    finite,
+    in_order,
+    text_at,
+    tree_at,
+)
 from toolreel_core._replies.classification import (
     Finish,
     Problem,
@@ -22,19 +32,15 @@ from toolreel_core._replies.warning_codes import WarningCode
 _MAX_COST: Final = 1e9
 _MAX_TOKENS: Final = 2**53 - 1
 
-_PROMPT: Final = ("prompt_tokens", "input_tokens", "prompt_eval_count")
-_COMPLETION: Final = ("completion_tokens", "output_tokens", "eval_count")
-"""Names of each count: OpenAI's first, then those of Anthropic and Ollama."""
-_REASONING_COUNTS: Final = ("reasoning_tokens",)
-_AUDIO: Final = ("audio_tokens",)
 # OpenAI API reference, usage of a chat completion: cached_tokens and audio_tokens in the details of the
 # prompt, reasoning_tokens and audio_tokens in those of the completion. DeepSeek API docs, Context Caching:
 # prompt_cache_hit_tokens in the usage itself. Anthropic API docs, Prompt caching: cache_read_input_tokens.
+_PROMPT: Final = ("prompt_tokens", "input_tokens", "prompt_eval_count")
+_COMPLETION: Final = ("completion_tokens", "output_tokens", "eval_count")
+"""Names of each count: OpenAI's first, then those of Anthropic and Ollama."""
 _CACHED: Final = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
-_SERVED: Final = ("model", "provider", "system_fingerprint", "id")
-_COMPLETION_DETAILS: Final = ("completion_tokens_details", "output_tokens_details")
-_PROMPT_DETAILS: Final = ("prompt_tokens_details", "input_tokens_details")
-"""Objects inside the usage that hold the finer counts."""
+_REASONING: Final = ("reasoning_tokens",)
+_AUDIO: Final = ("audio_tokens",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,46 +77,34 @@ def usage_in(body: Mapping[str, Json]) -> Usage:
     # Ollama's own API has the counts at the top level of the body.
     usage = body.get("usage")
     counts = usage if isinstance(usage, dict) else body
+    prompt = as_tree(counts.get("prompt_tokens_details") or counts.get("input_tokens_details"))
+    completion = as_tree(counts.get("completion_tokens_details") or counts.get("output_tokens_details"))
     return Usage(
         _first_count(counts, _PROMPT),
         _first_count(counts, _COMPLETION),
         _valid_cost(counts.get("cost")),
-        _count_in_details(counts, _COMPLETION_DETAILS, _REASONING_COUNTS)
-        or _first_count(counts, _REASONING_COUNTS),
-        _count_in_details(counts, _PROMPT_DETAILS, _CACHED) or _first_count(counts, _CACHED),
-        _count_in_details(counts, _PROMPT_DETAILS, _AUDIO),
-        _count_in_details(counts, _COMPLETION_DETAILS, _AUDIO),
+        _first_count(completion, _REASONING) or _first_count(counts, _REASONING),
+        _first_count(prompt, _CACHED) or _first_count(counts, _CACHED),
+        _first_count(prompt, _AUDIO),
+        _first_count(completion, _AUDIO),
     )
 
 
 def served_in(body: Mapping[str, Json]) -> Served:
     """Model, provider and ids of a reply; a failed router names its upstream in the error."""
-    model, provider, fingerprint, name = map(body.get, _SERVED)
-    failed = _text_field(tree_at(body, "error", "metadata"), "provider_name")
     return Served(
-        model if isinstance(model, str) else "",
-        provider if provider and isinstance(provider, str) else failed,
-        fingerprint if isinstance(fingerprint, str) else "",
-        name if name and isinstance(name, str) else _text_field(body, "request_id"),
+        text_at(body, "model"),
+        text_at(body, "provider") or text_at(tree_at(body, "error", "metadata"), "provider_name"),
+        text_at(body, "system_fingerprint"),
+        text_at(body, "id") or text_at(body, "request_id"),
     )
-
-
-def _count_in_details(counts: Mapping[str, Json], places: tuple[str, ...], names: tuple[str, ...]) -> int:
-    """A count from the details of the usage."""
-    for place in places:
-        details = counts.get(place)
-        if isinstance(details, dict):
-            return _first_count(details, names)
-    return 0
 
 
 def _first_count(counts: Mapping[str, Json], names: tuple[str, ...]) -> int:
     """The first of these counts that is positive; some servers write counts as ``12.0``."""
     for name in names:
         raw = counts.get(name)
-        if type(raw) is int and 0 < raw <= _MAX_TOKENS:
-            return raw
-        if isinstance(raw, float) and 0 < raw <= _MAX_TOKENS and raw.is_integer():
+        if isinstance(raw, int | float) and 0 < raw <= _MAX_TOKENS and raw is not True and raw % 1 == 0:
             return int(raw)
     return 0
 
@@ -119,11 +113,6 @@ def _valid_cost(raw: Json) -> float | None:
     if raw is None or isinstance(raw, bool) or not isinstance(raw, int | float):
         return None
     return float(raw) if 0 <= raw <= _MAX_COST else None
-
-
-def _text_field(fields: Mapping[str, Json], key: str) -> str:
-    raw = fields.get(key)
-    return raw if isinstance(raw, str) else ""
 
 
 _NO_USAGE: Final = Usage()

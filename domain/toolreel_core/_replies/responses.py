@@ -19,6 +19,8 @@ from toolreel_core._jsontext import (
     canonical,
     finite,
     items_of,
+    listed,
+    text_at,
     tree_at,
 )
 from toolreel_core._replies.event_assembly import (
@@ -78,8 +80,7 @@ def whole_items(body: Tree) -> list[Tree]:
 
 def _output_items(output: Json) -> Iterator[Tree]:
     """The items of an output; a text in its place is a message."""
-    listed = output if isinstance(output, Sequence) and not isinstance(output, str) else [output]
-    for item in listed:
+    for item in listed(output):
         if isinstance(item, Mapping):
             yield item
         elif isinstance(item, str):
@@ -229,8 +230,7 @@ class ResponseEvents(BlockEvents):
         if not key or not isinstance(text, str) or not text or ending not in {"delta", "done"}:
             return self, ()
         part = next((number for name in _PARTS if (number := number_in(event, name)) is not None), 0)
-        item_id = event.get("item_id")
-        place = self._place_of_delta(_output_index(event), item_id if isinstance(item_id, str) else "", kind)
+        place = self._place_of_delta(_output_index(event), text_at(event, "item_id"), kind)
         known = self.assembly.has(place, key, part)
         added = self.assembly.add(place, key, text, of=kind, part=part, whole=ending == "done")
         at = replace(self, assembly=added)

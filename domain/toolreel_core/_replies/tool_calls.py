@@ -25,8 +25,10 @@ from toolreel_core._jsontext import (
     finite,
     in_order,
     is_blank,
+    items_of,
     parse,
     read,
+    text_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.arguments import Arguments, read_arguments
@@ -247,13 +249,14 @@ def _read_entry(value: Mapping[str, Json], where: tuple[WarningCode, ...]) -> Ca
     custom = isinstance(value.get("custom"), dict) or (isinstance(kind, str) and kind.lower() == "custom")
     if not function and custom:
         return "UNSUPPORTED_CALL_TYPE"
-    name = _called_name(function) or _called_name(value)
+    called = _called_name(function)
+    name = called or _called_name(value)
     if not name:
         return "CALL_WITHOUT_NAME"
     given = function.get("arguments")
     places = (place.get(key) for place in (function, value) for key in _ARGUMENTS)
     arguments = next((each for each in places if each is not None), None)
-    in_function = value.get("function") is function and _called_name(function)
+    in_function = called and value.get("function") is function
     documented = in_function and (given is not None or arguments is None)
     # Parts of a content need no ``function`` wrapper (Anthropic's shape).
     wrapped = documented or "CALLS_IN_CONTENT_PARTS" in where
@@ -288,27 +291,22 @@ def unbundled(
         return (entry,)
     bundled = read_arguments(entry.arguments, max_depth=max_depth, repairs=repairs)
     tree = parse(bundled.value) if isinstance(bundled.value, JsonText) else None
-    uses = tree.get("tool_uses") if isinstance(tree, Mapping) else None
-    if not isinstance(uses, Sequence) or isinstance(uses, str):
-        return (entry,)
     identity, codes = native_id(entry.id)
     codes = ("MULTI_TOOL_USE_EXPANDED", *entry.codes, *codes, *bundled.warnings)
     bundle = entry._replace(codes=codes)
     calls: list[CallEntry] = []
-    for place, use in enumerate(uses):
-        match use:
-            case {"recipient_name": str() as name} if name.strip():
-                parameters = as_tree(use).get("parameters")
-                call = bundle._replace(
-                    id=f"{identity}_{place}" if identity else None,
-                    name=name,
-                    arguments=canonical(parameters) if isinstance(parameters, Mapping) else parameters,
-                    # Opaque fields belong to the entry; sent twice, a signature would be rejected.
-                    carry=NOTHING if place else entry.carry,
-                )
-                calls.append(call)
-            case _:  # all or nothing: then none runs, and the model gets an error for the bundle
-                return (entry,)
+    for place, use in enumerate(map(as_tree, items_of(as_tree(tree), "tool_uses"))):
+        name, parameters = text_at(use, "recipient_name"), use.get("parameters")
+        if not name.strip():  # all or nothing: then none runs, and the model gets an error for the bundle
+            return (entry,)
+        call = bundle._replace(
+            id=f"{identity}_{place}" if identity else None,
+            name=name,
+            arguments=canonical(parameters) if isinstance(parameters, Mapping) else parameters,
+            # Opaque fields belong to the entry; sent twice, a signature would be rejected.
+            carry=NOTHING if place else entry.carry,
+        )
+        calls.append(call)
     return tuple(calls) or (entry,)
 
 

@@ -25,6 +25,7 @@ from toolreel_core._jsontext import (
     Value,
     end_of,
     items_of,
+    listed,
     skip,
     value_at,
 )
@@ -75,7 +76,7 @@ def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCal
 def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[TextCall, ...] | None:
     """The calls of a whole message: ``None`` unless all are strict envelopes of known tools."""
     calls: list[TextCall] = []
-    for item in tree if isinstance(tree, Sequence) and not isinstance(tree, str) else (tree,):
+    for item in listed(tree):
         inner = wrapped_calls(item) if isinstance(item, Mapping) else None
         if inner is not None and isinstance(item, Mapping):
             if not item.keys() <= {*_WRAPPERS, *_IDS, "type", "index"}:
@@ -227,9 +228,7 @@ def enveloped(block: Block, source: Source, _start: int, end: int) -> Reading:
     if calls:
         return Calls(tuple(calls), tail(source, begin, block), tuple(broken))
     # A list of plain values was not intended as a call.
-    tree = value.tree
-    items = tree if isinstance(tree, Sequence) and not isinstance(tree, str) else [tree]
-    tried = any(isinstance(item, Mapping) for item in items)
+    tried = any(isinstance(item, Mapping) for item in listed(value.tree))
     return Broken("malformed", debris(source, begin, begin, block)) if tried else None
 
 

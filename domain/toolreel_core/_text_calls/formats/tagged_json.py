@@ -9,11 +9,11 @@ whether a backslash escapes is not. Other models name the tool in an attribute o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext import BLANK, Flaw, Json, parse
+from toolreel_core._jsontext import BLANK, Flaw, Json, listed, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
@@ -117,8 +117,7 @@ def named_tag(source: Source, start: int, end: int) -> Reading:
 
 def calls_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCall | None]:
     """Apertus: calls with the tool's name as key: ``[{"ping": {}}]``."""
-    items = tree if isinstance(tree, Sequence) and not isinstance(tree, str) else (tree,)
-    for item in items:
+    for item in listed(tree):
         for name, raw in item.items() if isinstance(item, Mapping) else ():
             given = arguments_of(raw)
             yield None if given is None else found(offered.named(name), given, dialect)
