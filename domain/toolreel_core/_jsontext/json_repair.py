@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from math import inf, isinf, nan
@@ -128,6 +126,8 @@ _WORD: Final = lazy_pattern(r"-?[^\W\d]\w*+")
 """A word such as ``True``, ``None``, ``NaN`` or ``-Infinity``."""
 _PREFIX: Final = lazy_pattern("[rRuU](?=[\"'])")
 """The prefix of a Python string."""
+_LARGEST: Final = 0x10FFFF
+"""The last character of Unicode."""
 _literal: Final = lru_cache(maxsize=64)(lambda needle: re.compile(re.escape(needle)))
 
 
@@ -295,9 +295,11 @@ def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
     body = f'{body[: open_string.end("sound")]}"' if open_string else _OPEN_WORD.sub("", body)
     found: list[Json] = []
     style = Style(repairs=frozenset({"repeated_keys"}), max_depth=max_depth)
-    with suppress(_NoValueError):
+    try:
         _Reader(SearchedText(body), start.end(), style).value(found.append, max_depth)
-    return finite(found[0]) if found else None
+    except _NoValueError:
+        found += [None]
+    return finite(found[0])
 
 
 _BRACKETS: Final = {"{": "}", "[": "]", "(": ")"}
@@ -453,8 +455,8 @@ class _Reader:
             return _JSON_ESCAPES[code]
         if code[0] == "u" and len(code) > 1:
             return str(json.loads(f'"{escape[0]}"'))
-        point = int(code[1:], 16) if len(code) > 1 else sys.maxunicode + 1
-        known = point <= sys.maxunicode
+        point = int(code[1:], 16) if len(code) > 1 else -1
+        known = 0 <= point <= _LARGEST
         if mark == '"' or not (known or code == "'"):
             self.need("escapes", begin)
         return chr(point) if known else _LOOSE_ESCAPES.get(code, escape[0])
