@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
+from io import FileIO
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
@@ -80,127 +81,6 @@ _CAN_RENAME_OPEN_FILES: Final = os.name == "posix"
 """Windows cannot rename an open file."""
 
 
-class PartFile:
-    """An open and locked ``<path>.part``.
-
-    :param path: the journal, without ``.part``
-    :param durable: whether each line is synced to disk
-    :param create: whether to create the file if it is missing
-    :raises JournalError: if another process is writing it, or if it cannot be opened
-    """
-
-    def __init__(self, path: Path, *, durable: bool, create: bool = False) -> None:
-        self.path = path
-        self.part = unfinished(path)
-        self._durable = durable
-        self.end = 0
-        """Where the next line is written."""
-        self._process = os.getpid()
-        with writing(path):
-            flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
-            # Unbuffered: a buffer keeps what could not be written, and tries again when it is closed.
-            self._file = os.fdopen(os.open(self.part, flags, 0o666), "r+b", buffering=0)
-        if not taken(self._file) or not self._has_its_name():
-            self._file.close()
-            raise JournalError(
-                f"{self.part}: another process is writing it; wait until it has ended, or stop it"
-            )
-
-    @property
-    def closed(self) -> bool:
-        """Whether it was closed."""
-        return self._file.closed
-
-    @property
-    def is_inherited(self) -> bool:
-        """Whether another process opened it, of which this one is a fork."""
-        return os.getpid() != self._process
-
-    def is_also(self, path: Path) -> bool:
-        """Whether the open file has this name, too."""
-        try:
-            return os.path.samestat(os.fstat(self._file.fileno()), path.stat())
-        except FileNotFoundError:
-            return False
-
-    def check_name(self) -> None:
-        """Check that what is written can be found.
-
-        :raises JournalError: if the file or its folder was deleted, moved or replaced
-        """
-        if not self._has_its_name():
-            raise JournalError(f"{self.part}: it was deleted or replaced while the run was recorded in it")
-
-    def _has_its_name(self) -> bool:
-        """Whether the open file still has this name; its last writer may rename it before we get the lock."""
-        return self.is_also(self.part)
-
-    def read(self) -> bytes:
-        """The content."""
-        self._file.seek(0)
-        return self._file.read()
-
-    def cut(self, end: int) -> None:
-        """Delete everything from here on; the next line is written here."""
-        self.end = end
-        # What cannot be truncated, such as a device, has no size either.
-        if os.fstat(self._file.fileno()).st_size > end:
-            self._file.truncate(end)
-
-    def append(self, line: bytes, room: bytes = ROOM) -> None:
-        """Write a line, and room after it.
-
-        :param room: none for a short line that is written in the room of another one
-        :raises OSError: if there is no place for both; :attr:`end` says whether the line is there
-        """
-        data, written = memoryview(line + room), 0
-        self._file.seek(self.end)
-        try:
-            while written < len(data):
-                written += self._file.write(data[written:]) or 0
-            if self._durable:
-                os.fsync(self._file.fileno())
-        finally:
-            if written >= len(line):
-                self.end += len(line)
-
-    def close(self) -> None:
-        """Delete the room, and rename the file to ``<path>``.
-
-        :raises OSError: if the file cannot be written
-        """
-        with self._file:
-            self.cut(self.end)
-            os.fsync(self._file.fileno())
-            if _CAN_RENAME_OPEN_FILES:
-                self._rename()  # while it is locked, so that no other process can take it
-        if not _CAN_RENAME_OPEN_FILES:
-            self._rename()
-        if self._durable:
-            sync_folders(self.path.parent, self.path.parent)
-
-    def leave(self) -> None:
-        """Close the file and keep its name."""
-        with self._file, suppress(OSError):
-            self.cut(self.end)
-
-    def forget(self) -> None:
-        """Close the file of another process, which goes on writing it."""
-        self._file.close()
-
-    def discard(self) -> None:
-        """Delete the file."""
-        with self._file:
-            self.part.unlink()
-
-    def _rename(self) -> None:
-        self.part.replace(self.path)
-        # A rename between two names of one file does nothing; they are left by a claim that was interrupted.
-        with suppress(FileNotFoundError):
-            if self.part.samefile(self.path):
-                self.part.unlink()
-
-
 def claim(path: Path) -> None:
     """Give a finished journal its name as a ``.part``; one that another process has made is not replaced."""
     part = unfinished(path)
@@ -249,17 +129,21 @@ _BLOB_LINE: Final = lazy_pattern(r'^{"blob":"([^"]+)"', re.MULTILINE)
 """A line begins with a brace nowhere else: a line break in a text is escaped."""
 
 
-class _Lines:
-    """The lines of a journal, and the file that they go to."""
+class _OpenJournal:
+    """A journal that is being written: its lines, and the open and locked ``<path>.part`` that they go to."""
 
-    _file: PartFile
     keeps_times: Final = True
 
-    def __init__(self, path: Path, secrets: Mapping[str, str] | None) -> None:
+    def __init__(self, path: Path, secrets: Mapping[str, str] | None, *, durable: bool) -> None:
         self.path = path
         self.withheld: list[str] = []
         """For each result that was not written because it holds a secret: the place and the kind of it."""
         self._part = unfinished(path)
+        self._file: FileIO
+        self._end = 0
+        """Where the next line is written."""
+        self._durable = durable
+        self._process = os.getpid()
         self._secrets = known_secrets_of(os.environ) if secrets is None else dict(secrets)
         self._events = 0
         self._blobs: set[str] = set()
@@ -316,64 +200,41 @@ class _Lines:
         """
         if self._file.closed:
             return
-        if self._file.is_inherited:
-            self._file.forget()
-        elif self._failure is not None:
-            self._file.leave()
-        else:
-            with writing(self.path):
-                try:
-                    self._file.check_name()
-                    self._file.append(self._seal.line, room=b"")
-                except (OSError, JournalError):
-                    self._file.leave()
-                    raise
-                self._file.close()
+        if self._is_inherited:
+            self._file.close()  # the other process goes on writing it
+            return
+        if self._failure is not None:
+            self.leave()
+            return
+        with writing(self.path):
+            try:
+                self._check_name()
+                self._append(self._seal.line, room=b"")
+            except (OSError, JournalError):
+                self.leave()
+                raise
+            with self._file:
+                self._cut(self._end)
+                os.fsync(self._file.fileno())
+                if _CAN_RENAME_OPEN_FILES:
+                    self._rename()  # while it is locked, so that no other process can take it
+            if not _CAN_RENAME_OPEN_FILES:
+                self._rename()
+            if self._durable:
+                sync_folders(self.path.parent, self.path.parent)
 
     def leave(self) -> Path | None:
         """Close the file without renaming it; returns its path if it is still there."""
         if not self._file.closed:
-            self._file.leave()
+            with self._file, suppress(OSError):
+                self._cut(self._end)
         return self._part if self._part.exists() else None
 
     def discard(self) -> None:
         """Delete what was recorded; an older journal at ``path`` stays."""
-        if self._file.closed:
-            return
-        with writing(self.path):
-            self._file.discard()
-
-    def _check_file(self) -> None:
-        if self._file.closed:
-            raise JournalError(
-                f"{self.path}: it was closed; go on with resume(path, performer, say=...) or "
-                "ReopenedJournal(path)"
-            )
-        if self._file.is_inherited:
-            raise JournalError(
-                f"{self._part}: the process that forked this one records there; open a journal of its own"
-            )
-        self._file.check_name()
-
-    def _check_line(self, line: str, value: Plan | Event) -> None:
-        where = f"{self.path}, line {self._events + (not isinstance(value, Plan)) + 1}"
-        refuse_secrets_in_line(line, self._secrets, where)
-        refuse_secrets_in_blobs(blobs_in(value), self._secrets, where)
-
-    def _write_lines(self, lines: Iterable[str], effect: Wanted | None, event: Event | None) -> None:
-        before, data = self._file.end, "".join(f"{line}\n" for line in lines).encode()
-        with writing(self.path):
-            try:
-                self._file.append(data)
-            except OSError:
-                with suppress(OSError):
-                    if self._file.end == before and isinstance(event, ToolReturned):
-                        short = event_line(self._events + 1, effect, withheld(event, "unwritten"))
-                        self._file.append(f"{short}\n".encode(), room=b"")
-                raise
-            finally:
-                self._holds_results |= isinstance(event, ToolReturned) and self._file.end > before
-        self._seal.take(data)
+        if not self._file.closed:
+            with writing(self.path), self._file:
+                self._part.unlink()
 
     def __enter__(self) -> Self:
         return self
@@ -383,8 +244,103 @@ class _Lines:
     ) -> None:
         self.close()
 
+    def _open(self, *, create: bool = False) -> None:
+        """Open and lock ``<path>.part``.
 
-class FileJournal(_Lines):
+        :raises JournalError: if another process is writing it, or if it cannot be opened
+        """
+        with writing(self.path):
+            flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
+            # Unbuffered: a buffer keeps what could not be written, and tries again when it is closed.
+            self._file = FileIO(os.open(self._part, flags, 0o666), "r+")
+        # Its last writer may rename it before we get the lock.
+        if not taken(self._file) or not self._has_name(self._part):
+            self._file.close()
+            raise JournalError(
+                f"{self._part}: another process is writing it; wait until it has ended, or stop it"
+            )
+
+    @property
+    def _is_inherited(self) -> bool:
+        """Whether another process opened the file, of which this one is a fork."""
+        return os.getpid() != self._process
+
+    def _has_name(self, path: Path) -> bool:
+        """Whether the open file has this name."""
+        try:
+            return os.path.samestat(os.fstat(self._file.fileno()), path.stat())
+        except FileNotFoundError:
+            return False
+
+    def _check_name(self) -> None:
+        if not self._has_name(self._part):
+            raise JournalError(f"{self._part}: it was deleted or replaced while the run was recorded in it")
+
+    def _check_file(self) -> None:
+        if self._file.closed:
+            raise JournalError(
+                f"{self.path}: it was closed; go on with resume(path, performer, say=...) or "
+                "ReopenedJournal(path)"
+            )
+        if self._is_inherited:
+            raise JournalError(
+                f"{self._part}: the process that forked this one records there; open a journal of its own"
+            )
+        self._check_name()
+
+    def _check_line(self, line: str, value: Plan | Event) -> None:
+        where = f"{self.path}, line {self._events + (not isinstance(value, Plan)) + 1}"
+        refuse_secrets_in_line(line, self._secrets, where)
+        refuse_secrets_in_blobs(blobs_in(value), self._secrets, where)
+
+    def _write_lines(self, lines: Iterable[str], effect: Wanted | None, event: Event | None) -> None:
+        before, data = self._end, "".join(f"{line}\n" for line in lines).encode()
+        with writing(self.path):
+            try:
+                self._append(data)
+            except OSError:
+                with suppress(OSError):
+                    if self._end == before and isinstance(event, ToolReturned):
+                        short = event_line(self._events + 1, effect, withheld(event, "unwritten"))
+                        self._append(f"{short}\n".encode(), room=b"")
+                raise
+            finally:
+                self._holds_results |= isinstance(event, ToolReturned) and self._end > before
+        self._seal.take(data)
+
+    def _append(self, line: bytes, room: bytes = ROOM) -> None:
+        """Write a line, and room after it.
+
+        :param room: none for a short line that is written in the room of another one
+        :raises OSError: if there is no place for both; ``_end`` says whether the line is there
+        """
+        data, written = memoryview(line + room), 0
+        self._file.seek(self._end)
+        try:
+            while written < len(data):
+                written += self._file.write(data[written:]) or 0
+            if self._durable:
+                os.fsync(self._file.fileno())
+        finally:
+            if written >= len(line):
+                self._end += len(line)
+
+    def _cut(self, end: int) -> None:
+        """Delete everything from here on; the next line is written here."""
+        self._end = end
+        # What cannot be truncated, such as a device, has no size either.
+        if os.fstat(self._file.fileno()).st_size > end:
+            self._file.truncate(end)
+
+    def _rename(self) -> None:
+        self._part.replace(self.path)
+        # A rename between two names of one file does nothing; they are left by a claim that was interrupted.
+        with suppress(FileNotFoundError):
+            if self._part.samefile(self.path):
+                self._part.unlink()
+
+
+class FileJournal(_OpenJournal):
     """A journal file for a new run; use it in a ``with`` block, and pass it to ``run``.
 
     :param path: the file, conventionally ``<name>.journal.jsonl``; during the run it is ``<path>.part``
@@ -408,7 +364,7 @@ class FileJournal(_Lines):
         durable: bool = False,
     ) -> None:
         path = Path(path)
-        super().__init__(path, known_secrets)
+        super().__init__(path, known_secrets, durable=durable)
         self._plan, self._header = plan, header_line(plan)
         self._check_line(self._header, plan)
         if path.exists() and not overwrite:
@@ -420,13 +376,13 @@ class FileJournal(_Lines):
             )
         with writing(path):
             first = made_folders(path.parent)
-        self._file = PartFile(path, durable=durable, create=True)
-        if self._file.is_also(path):  # somebody was about to resume that run: leave it its file
-            self._file.discard()
-            self._file = PartFile(path, durable=durable, create=True)
+        self._open(create=True)
+        if self._has_name(path):  # somebody was about to resume that run: leave it its file
+            self.discard()
+            self._open(create=True)
         try:
             with writing(path):
-                self._file.cut(0)
+                self._cut(0)
             blobs = blob_lines(plan)
             self._write_lines((self._header, *blobs.values()), None, None)
             self._blobs |= blobs.keys()
@@ -450,7 +406,7 @@ class FileJournal(_Lines):
             raise
 
 
-class ReopenedJournal(_Lines):
+class ReopenedJournal(_OpenJournal):
     """A journal, reopened to append to it: of a killed or paused run, or of a conversation that goes on.
 
     A closed journal loses its seal and becomes a ``.part`` again, and gets a new seal at its end.
@@ -471,7 +427,7 @@ class ReopenedJournal(_Lines):
         self, path: Path | str, *, known_secrets: Mapping[str, str] | None = None, durable: bool = False
     ) -> None:
         path = Path(path)
-        super().__init__(path, known_secrets)
+        super().__init__(path, known_secrets, durable=durable)
         if not self._part.exists():
             try:
                 _whole_lines(path.read_bytes(), path)  # raises a clear error before anything is changed
@@ -479,42 +435,38 @@ class ReopenedJournal(_Lines):
                 read_journal(path)  # says what is wrong
                 raise
             claim(path)
-        self._file = PartFile(path, durable=durable)
+        self._open()
         try:
             with writing(path):
-                self.recorded = self._read_recorded()
+                self.recorded = self._take_over()
         except JournalError:
-            self._file.forget()
+            self._file.close()
             raise
         self._events = len(self.recorded.records)
         # Also those whose event was not written any more.
         self._blobs |= {*_BLOB_LINE.findall(self.recorded.text)}
         self._holds_results = any(isinstance(event, ToolReturned) for event in self.recorded.events)
 
-    def _read_recorded(self) -> Recorded:
-        recorded, lines, torn = _whole_lines(self._file.read(), self._part)
+    def _take_over(self) -> Recorded:
+        """Read what is there, and prepare the file for further lines."""
+        recorded, lines, torn = _whole_lines(self._file.readall(), self._part)
         end = b"" if lines.endswith(b"\n") else b"\n"  # the line end that the last line lacks
         self._seal.take(lines + end)
-        if torn:
-            self.cut = self._set_aside(torn)
-        if self._file.is_also(self.path):
+        if torn:  # kept, since it may show that a tool has run
+            self.cut = self.path.with_name(f"{self.path.name}.cut")
+            with self.cut.open("ab") as file:
+                file.write(torn + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+        if self._has_name(self.path):
             self.path.unlink()  # as a rename would have done
-        self._file.cut(len(lines))
+        self._cut(len(lines))
         try:
-            self._file.append(end)  # and room, so that a full disk is noticed before an effect
+            self._append(end)  # and room, so that a full disk is noticed before an effect
         except OSError:
-            self._file.cut(self._file.end)
+            self._cut(self._end)
             raise
         return recorded
-
-    def _set_aside(self, torn: bytes) -> Path:
-        """Keep the truncated line, since it may show that a tool has run."""
-        path = self.path.with_name(f"{self.path.name}.cut")
-        with path.open("ab") as file:
-            file.write(torn + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        return path
 
 
 def _whole_lines(data: bytes, source: Path) -> tuple[Recorded, bytes, bytes]:
