@@ -17,12 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 from toolreel._driver import NOT_MEASURED, Lap, Listener, Run, ToolHost, Wanted, run
 from toolreel._internal import JournalError, SecretFound
 from toolreel._journal import MemoryJournal, Recorded, parse_journal, sealed
-from toolreel._replay.recordings import (
-    chat_tree,
-    output_in,
-    plain_message,
-    plan_in,
-)
 from toolreel._secrets import known_secrets, leaks
 from toolreel.cassette import (
     CANCELLED,
@@ -35,14 +29,25 @@ from toolreel.cassette import (
     canonical_body,
     drift,
     endpoint,
+    replace_file,
     replayed,
 )
 from toolreel.http import HttpEndpoint
-from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._jsontext import Json, Tree, canonical, items_of
+from toolreel_core._client_requests import ClientRequest, Refusal, client_request
+from toolreel_core._conversation import (
+    AssistantMessage,
+    Message,
+    ToolMessage,
+    message_in,
+    shown_content,
+    wire_tree,
+)
+from toolreel_core._errors import ConfigError, ReplayMismatch, ToolreelError
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read
 from toolreel_core._plan import Plan, Preset
 from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Wait, events
-from toolreel_core._settings import PATHS, form_of
+from toolreel_core._settings import PATHS, WireForm, form_of
+from toolreel_core._tools import ToolDefinition
 
 if TYPE_CHECKING:
     import httpx
@@ -105,13 +110,7 @@ def save_journals(runs: Sequence[RecoveredRun], paths: Sequence[Path]) -> None:
         if found := leaks(one.recorded.text, secrets):
             raise SecretFound(f"{path}: not written, it would hold what looks like a secret: {found[0].kind}")
     for path, one in zip(paths, runs, strict=True):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        draft = path.with_name(f".{path.name}.{os.getpid()}")
-        try:
-            draft.write_bytes(sealed(one.recorded.text))
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
+        replace_file(path, sealed(one.recorded.text))
 
 
 def recover_runs(
@@ -147,7 +146,7 @@ def recover_runs(
             plan = plans[len(runs)]
         else:
             form = form_of(request.url)
-            plan = plan_in(request.body, request.name, form=form, preset=preset, settings=inferred)
+            plan = _plan_in(request.body, request.name, form=form, preset=preset, settings=inferred)
         journal = MemoryJournal(plan)
         tapes.began = began
         done = run(plan, tapes, journal=journal)
@@ -182,7 +181,7 @@ class _Tape:
         self.began = 0
         """Index of the first exchange of this run."""
         self._results = 0
-        self._requests: Final[dict[int, tuple[Tree, list[Tree]]]] = {}
+        self._requests: Final[dict[int, tuple[Tree, Sequence[Message]]]] = {}
 
     @property
     def has_next(self) -> bool:
@@ -212,7 +211,7 @@ class _Tape:
         if self._exact or not self._has_next_exchange():
             return
         exchange = self.exchanges[self.at]
-        if any(map(_is_result, self._new_messages())):
+        if self._new_results():
             raise ReplayMismatch(
                 f"{self._path}: {exchange.name} has results of tools, but the reducer's run has ended before "
                 "it; if the calls were written as text, name the preset or the text_dialects that read them"
@@ -239,15 +238,16 @@ class _Tape:
         before, now = (self._recorded_request(at)[0]["messages"] for at in (self.at - 1, self.at))
         return isinstance(before, Sequence) and isinstance(now, Sequence) and now[: len(before)] == before
 
-    def _recorded_request(self, at: int) -> tuple[Tree, list[Tree]]:
+    def _recorded_request(self, at: int) -> tuple[Tree, Sequence[Message]]:
         """The content of a recorded request and its messages; it is compared three times, and read once."""
         if at not in self._requests:
             self._requests[at] = _request_content(self.exchanges[at])
         return self._requests[at]
 
-    def _new_messages(self) -> list[Tree]:
-        """The messages that the previous request did not have."""
-        return self._recorded_request(self.at)[1][len(self._recorded_request(self.at - 1)[1]) :]
+    def _new_results(self) -> list[ToolMessage]:
+        """The results of tools that the previous request did not have."""
+        before, now = (self._recorded_request(at)[1] for at in (self.at - 1, self.at))
+        return [message for message in now[len(before) :] if isinstance(message, ToolMessage)]
 
     def _check_request(self, exchange: Exchange, body: bytes) -> None:
         was, now = canonical_body(exchange.body), body
@@ -264,13 +264,12 @@ class _Tape:
         if not self._has_next_exchange():
             return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
-        results = [entry for entry in self._new_messages() if _is_result(entry)]
-        own = [entry for entry in results if entry.get("tool_call_id") == effect.call_id]
+        results = self._new_results()
+        own = [message for message in results if message.call_id == effect.call_id]
         in_order = results[self._results : self._results + 1]
         self._results += 1
-        for entry in own or in_order:
-            content = plain_message({**entry, "role": "user"}, exchange.name)["content"]
-            return events.ToolReturned(effect.ref, output_in(str(content)))
+        for message in own or in_order:
+            return events.ToolReturned(effect.ref, _output_in(message.content))
         raise JournalError(
             f"{self._path}: {exchange.name} holds no result of {effect.name}({effect.arguments}); "
             "run the tools for real (--tools MODULE:ATTR)"
@@ -295,20 +294,137 @@ def _is_completion(exchange: Exchange) -> bool:
     return path in PATHS.values() or path.startswith(PATHS["chat_completions"])
 
 
-def _is_result(entry: Tree) -> bool:
-    return entry.get("role") in {"tool", "function"}
+# Requests of other clients, as a plan or in a plain form.
+#
+# Clients write the same conversation in many ways: different key orders, ``null`` or an empty text next to
+# calls, texts as lists of parts, tool results with or without an envelope. The plain form is the same for all
+# of them, so conversations are compared in it.
 
 
-def _request_content(exchange: Exchange) -> tuple[Tree, list[Tree]]:
-    """The content of a request, whatever its notation, and its messages as they were sent."""
-    tree = chat_tree(exchange.body, exchange.name, form_of(exchange.url))
-    entries = [entry for entry in items_of(tree, "messages") if isinstance(entry, Mapping)]
-    messages: list[Json] = []
-    for n, entry in enumerate(entries):
+_MESSAGE: Final = ("role", "content", "tool_calls", "tool_call_id")
+"""What is read of a message: clients send further keys, which have no meaning for a run."""
+
+
+def _messages_in(tree: Tree, place: str) -> list[Message]:
+    """The messages of a request.
+
+    :raises JournalError: if one cannot be read
+    """
+    messages = []
+    for n, entry in enumerate(items_of(tree, "messages")):
+        kept: dict[str, Json] = {key: value for key, value in as_tree(entry).items() if key in _MESSAGE}
+        if kept.get("role") == "function":
+            kept |= {"role": "tool", "tool_call_id": ""}
         try:
-            message = plain_message(entry, f"{exchange.name}: messages[{n}]")
+            messages.append(message_in(kept, f"messages[{n}]"))
         except ConfigError as error:
-            raise JournalError(str(error)) from None
-        # Text next to calls is noted by a run, and not written back.
-        messages.append({**message, "content": ""} if message.get("calls") else message)
-    return {"model": tree.get("model"), "messages": messages}, entries
+            raise JournalError(f"{place}: {error}") from None
+    return messages
+
+
+def _request_content(exchange: Exchange) -> tuple[Tree, Sequence[Message]]:
+    """The content of a request, whatever its notation, and its messages."""
+    tree = _chat_tree(exchange.body, exchange.name, form_of(exchange.url))
+    messages = _messages_in(tree, exchange.name)
+    return {"model": tree.get("model"), "messages": [*map(_plain_message, messages)]}, messages
+
+
+def _plain_message(message: Message) -> Json:
+    """A message in plain form: role, text, and calls or the result of one, without ids."""
+    match message:
+        case ToolMessage():
+            return {"role": "tool", "content": _parse_value(_output_in(message.content))}
+        case AssistantMessage(calls=[_, *_]):  # text next to calls is noted by a run, and not written back
+            calls: list[Json] = [
+                {"name": call.name, "arguments": _parse_value(call.arguments)} for call in message.calls
+            ]
+            return {"role": "assistant", "content": "", "calls": calls}
+        case _:
+            return {"role": wire_tree(message)["role"], "content": shown_content(message)}
+
+
+def _output_in(content: str) -> str:
+    """The output of a tool in the content of its message; our envelope is removed.
+
+    >>> _output_in('{"ok":true,"tool_name":"add","data":{"value":3},"warnings":[],"errors":[]}')
+    '3'
+    >>> _output_in("It is sunny.")
+    '"It is sunny."'
+    """
+    tree = _parse_value(content)
+    match tree:
+        case {"ok": True, "tool_name": _, "data": {"value": value, **further}, "errors": []} if not further:
+            return canonical(value)
+        case {"ok": True, "tool_name": _, "data": data, "errors": []}:
+            return canonical(data)
+        case {"ok": False, "tool_name": _, "data": data, "errors": errors}:
+            return canonical({"ok": False, "data": data, "errors": errors})
+        case _:
+            return canonical(tree)
+
+
+def _parse_value(text: str) -> Json:
+    return read(text).value_or(text)
+
+
+_OWNED: Final = ("model", "messages", "tools", "stream", "stream_options")
+
+
+def _plan_in(
+    body: bytes,
+    place: str,
+    *,
+    form: WireForm,
+    preset: Preset,
+    settings: Mapping[str, Any],
+) -> Plan:
+    """The plan of a run that begins with this request: its model, messages, tools and options.
+
+    :param form: in which the request is
+    :param settings: loop and provider settings, which a request does not contain
+    :raises JournalError: if no run can begin with it; names the place
+    """
+    tree = _chat_tree(body, place, form)
+    spoken = {} if form == "chat_completions" else {"wire_form": form}
+    options = {key: value for key, value in tree.items() if key not in _OWNED}
+    messages = _messages_in(tree, place)
+    try:
+        return preset.plan(
+            model=str(tree.get("model") or "unknown"),
+            messages=messages,
+            tools=tuple([_tool_definition(entry) for entry in items_of(tree, "tools")]),
+            options=options,
+            settings={**spoken, **settings},
+        )
+    except ToolreelError as error:
+        raise JournalError(f"{place}: {error}") from error
+
+
+def _chat_tree(body: bytes, place: str, form: WireForm) -> Tree:
+    """The body of a request, as chat completions have it.
+
+    :raises JournalError: if it is not one
+    """
+    found = read(body.decode(errors="replace")).value_or(None)
+    tree = found if isinstance(found, Mapping) else {}
+    if form != "chat_completions":
+        asked = client_request(body, form)
+        tree = {} if isinstance(asked, Refusal) else asked.tree
+        if isinstance(asked, ClientRequest) and any(loss.code == "stored_response" for loss in asked.losses):
+            raise JournalError(
+                f"{place}: goes on with a response that the server has stored, so the tape lacks the "
+                "conversation; record with the whole input instead of previous_response_id"
+            )
+    if items_of(tree, "messages"):
+        return tree
+    raise JournalError(f"{place}: not the body of a {form.replace('_', '-')} request")
+
+
+def _tool_definition(entry: Json) -> ToolDefinition:
+    match entry:
+        case {"function": {"name": str() as name, **further}}:
+            words, parameters = further.get("description"), further.get("parameters")
+            about = words if isinstance(words, str) else ""
+            return ToolDefinition.of(name, about, parameters if isinstance(parameters, Mapping) else None)
+        case _:
+            raise ConfigError(f"not a function that a model may call: {canonical(entry)[:100]}")

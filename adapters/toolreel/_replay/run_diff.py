@@ -6,9 +6,9 @@ and call ids by their position; ``replay`` is what proves that bytes are identic
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from functools import lru_cache
 from itertools import zip_longest
 from typing import Any, Final, Literal, TypeAlias, cast
 
@@ -18,7 +18,8 @@ from toolreel._replay.run_stories import story
 from toolreel._replay.trace import Trace, Traced, retrace
 from toolreel.cassette import Change, changes
 from toolreel_core._conversation import Transcript, shown_parts, wire_tree, with_digests
-from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, items_of, parse, read
+from toolreel_core._jsontext import Json, JsonText, Tree, parse, read
+from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._loop import received
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import AskApproval, Completed, RunTool, SendRequest, Wait, events, tag
@@ -82,8 +83,6 @@ def _effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
         for traced, sent in zip((old, new), texts, strict=True):
             plan = traced.before.plan
             del sent[: len(Transcript.of(plan.opening, plan.form).complete().texts)]
-    if texts[0] == texts[1]:
-        return tuple(rest)
     # Any two live sessions differ in call ids, so that the ids are numbered in their order.
     renamed = [_with_numbered_ids(sent) for sent in texts]
     if renamed[0] == renamed[1]:
@@ -92,25 +91,17 @@ def _effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
     return (*changes(then, later), *rest)
 
 
-def _with_numbered_ids(texts: Iterable[JsonText]) -> list[str]:
-    order: dict[str, str] = {}
-    renamed: list[str] = []
-    for text in texts:
-        changed: str = text
-        for given in _call_ids(text):
-            number = order.setdefault(given, str(len(order) + 1))
-            changed = changed.replace(canonical(given), canonical(number))
-        renamed.append(changed)
-    return renamed
+_CALL_ID: Final = lazy_pattern(r'"((?:\w+_)?id)":"([^"]*)"')
+"""The id of a call; JSON within a text has other quotes."""
 
 
-@lru_cache(4096)  # every later request repeats the messages
-def _call_ids(text: JsonText) -> tuple[str, ...]:
-    """The ids of the calls in a message, or the id of the call that it answers."""
-    message = as_tree(parse(text))
-    calls = (call.get("id") for call in map(as_tree, items_of(message, "tool_calls")))
-    answered = (message["tool_call_id"],) if "tool_call_id" in message else ()
-    return tuple(map(str, (*calls, *answered)))
+def _with_numbered_ids(texts: Iterable[str]) -> list[str]:
+    order: dict[str, int] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        return f'"{found[1]}":"{order.setdefault(found[2], len(order))}"'
+
+    return [_CALL_ID.sub(numbered, text) for text in texts]
 
 
 def _effect_as_tree(effect: Wanted | None) -> Json:
@@ -120,26 +111,29 @@ def _effect_as_tree(effect: Wanted | None) -> Json:
     return {**tree, "ms": effect.ms} if isinstance(effect, Wait) else tree
 
 
+_IGNORED: Final = frozenset({"ref", "at_ms", "spent"})
+
+
 def _event_as_tree(traced: Traced) -> Json:
     """What the loop acts on in an event: neither its time nor the effect that it answers."""
     event = traced.record.event
-    match event:
-        case events.ReplyReceived():
-            reply = received(event.body, traced.before).reply
-            content: Tree = {
-                "text": reply.content,
-                "reasoning": reply.reasoning,
-                "calls": [_call_as_tree(call) for call in reply.calls],
-                "finish": reply.finish,
-                "problem": reply.problem.code if reply.problem else None,
-            }
-        case events.ToolReturned():
-            content = {"output": read(event.output).value_or(event.output)}
-            content |= {"parts": [part.label for part in event.parts]} if event.parts else {}
-        case events.UserSpoke():
-            content = {"content": shown_parts(event.parts) or event.content}
-        case _:
-            content = {key: value for key, value in asdict(event).items() if key not in {"ref", "at_ms"}}
+    if isinstance(event, events.ReplyReceived):
+        reply = received(event.body, traced.before).reply
+        content: Tree = {
+            "text": reply.content,
+            "reasoning": reply.reasoning,
+            "calls": [_call_as_tree(call) for call in reply.calls],
+            "finish": reply.finish,
+            "problem": reply.problem.code if reply.problem else None,
+        }
+    else:
+        content = {
+            each.name: getattr(event, each.name) for each in fields(event) if each.name not in _IGNORED
+        }
+        if isinstance(event, events.ToolReturned | events.UserSpoke):
+            content |= {"parts": shown_parts(event.parts)}
+        if isinstance(event, events.ToolReturned):
+            content |= {"output": read(event.output).value_or(event.output)}
     return {"event": type(event).__name__, **content}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from itertools import takewhile
-from typing import Final, assert_never
+from typing import Final
 
 from toolreel._driver import BUDGET_SETTINGS, Resting, Run
 from toolreel._replay.trace import Trace, Traced, cut
@@ -207,8 +207,6 @@ class Rule:
     """Names of the settings of the loop that it reads."""
     setting_advice: str = ""
     """What to do about it with one of these settings."""
-    takes_hint: bool = True
-    """Whether what can be said without the settings helps as well."""
 
     def values(self, config: LoopConfig) -> dict[str, str]:
         """These settings in a run, as Python writes them."""
@@ -219,7 +217,7 @@ class Rule:
 
         :param hint: what can be said without the settings
         """
-        return "; ".join(filter(None, (self.setting_advice, hint if self.takes_hint else "")))
+        return "; ".join(filter(None, (self.setting_advice, hint)))
 
 
 def setting_shown(value: object) -> str:
@@ -235,11 +233,84 @@ def deciding_event(trace: Trace) -> Traced | None:
     return next(settled, None)
 
 
-_MODE: Final = "tool_use_mode"
-_READ_TEXT: Final = 'read calls in text with --set text_dialects=["marked"]'
+_NO_ANSWER: Final = "a reply that the provider marks as refused or filtered is no answer"
+_RULES: Final[Mapping[type[outcomes.Outcome | Resting], tuple[str, *tuple[str, ...]]]] = {
+    Resting: ("a run rests until the decision that it asked for is given",),
+    outcomes.Completed: (
+        "a text without calls is the answer; of an enforced run, once tools were called and did not fail",
+        "tool_use_mode",
+        "tool_failure_policy",
+    ),
+    outcomes.InvalidOutput: (
+        "an answer that does not fit the output is asked for again so often",
+        "output_retries",
+    ),
+    outcomes.EmptyFinal: ("a reply with neither text nor a call is not an answer", "fix_empty_final"),
+    outcomes.MaxTurns: ("a run has no more turns than that, and the last reply still had calls", "max_turns"),
+    outcomes.NoToolCalls: (
+        "an enforced run has to call a tool, and no reply had a call that could be read",
+        "tool_use_mode",
+        "nudge_no_tool_calls",
+        "text_dialects",
+    ),
+    outcomes.ToolFailed: (
+        "an enforced run needs every tool that it called to have worked the last time; "
+        "where failures are tolerated, one call",
+        "tool_use_mode",
+        "tool_failure_policy",
+    ),
+    outcomes.RepeatedCall: (
+        "the same call with the same result ends the run after this many times",
+        "repetition_stop",
+    ),
+    outcomes.BudgetSpent: ("a budget that is used up allows nothing more",),
+    outcomes.ConversationSpent: ("a budget of the whole conversation that is used up allows nothing more",),
+    outcomes.CostUnknown: (
+        "where a cost is limited, a reply of unknown cost allows no further request",
+        "max_cost",
+        "max_conversation_cost",
+        "unknown_cost",
+    ),
+    outcomes.ContextOverflow: (
+        "a request that does not fit the window, and cannot be shortened, is not sent",
+        "context_window_tokens",
+        "reserved_response_tokens",
+        "history_policies",
+    ),
+    outcomes.CapabilityRefused: (
+        "a server that takes no tools is not asked again with them",
+        "fallback_without_tools",
+    ),
+    outcomes.Truncated: (
+        "a reply that was cut at the limit of its tokens is no answer, and its calls are not run",
+    ),
+    outcomes.Refused: (_NO_ANSWER,),
+    outcomes.ContentFiltered: (_NO_ANSWER,),
+    outcomes.InvalidReply: (
+        "a reply that cannot be used, or looks like a call that nobody could read, is no answer",
+        "accept_suspected_calls",
+        "text_dialects",
+    ),
+    outcomes.TransportFailed: (
+        "a request that failed is sent again only so often, and only if that can help",
+        "max_tries",
+    ),
+    outcomes.TransformFailed: ("a transform that raises ends the run, since what it changes is not known",),
+    outcomes.Cancelled: (
+        "a run that is cancelled ends at once, and its open calls get a result that says so",
+    ),
+}
+"""The words of each rule, and the names of the settings that it reads."""
+
+_UNSET: Final = {
+    "fix_empty_final": "ask again for an empty answer with --set fix_empty_final=true",
+    "text_dialects": 'read calls in text with --set text_dialects=["marked"]',
+    "history_policies": 'shorten the history with --set history_policies=["shorten_old_tool_results"]',
+}
+"""What to do about a rule by a setting that it reads, and that is off."""
 
 
-def rule_of(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:  # noqa: PLR0912 - a rule an outcome
+def rule_of(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:
     """The rule that leads to an outcome, with what to do about it under these settings.
 
     >>> rule_of(outcomes.MaxTurns(3), LoopConfig(max_turns=3)).settings
@@ -247,76 +318,13 @@ def rule_of(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:  #
     >>> rule_of(outcomes.EmptyFinal(), LoopConfig(fix_empty_final=False)).advice("try another model")
     'ask again for an empty answer with --set fix_empty_final=true; try another model'
     """
-    reading = "" if config.text_dialects else _READ_TEXT
-    match outcome:
-        case Resting():
-            return Rule("a run rests until the decision that it asked for is given")
-        case outcomes.Completed():
-            if config.tool_use_mode == "enforced":
-                words = "a text without calls is the answer once tools were called and did not fail"
-                return Rule(words, (_MODE, "tool_failure_policy"))
-            return Rule("a text without calls is the answer", (_MODE,))
-        case outcomes.InvalidOutput():
-            again = f"ask again more often with --set output_retries={2 * config.output_retries or 1}"
-            words = "an answer that does not fit the output is asked for again so often"
-            return Rule(words, ("output_retries",), again, takes_hint=False)
-        case outcomes.EmptyFinal():
-            again = "ask again for an empty answer with --set fix_empty_final=true"
-            words = "a reply with neither text nor a call is not an answer"
-            return Rule(words, ("fix_empty_final",), "" if config.fix_empty_final else again)
-        case outcomes.MaxTurns():
-            words = "a run has no more turns than that, and the last reply still had calls"
-            return Rule(words, ("max_turns",))
-        case outcomes.NoToolCalls():
-            words = "an enforced run has to call a tool, and no reply had a call that could be read"
-            nudge = f"ask for a call with --set nudge_no_tool_calls={config.nudge_no_tool_calls + 1}"
-            advice = "; ".join(filter(None, (reading, nudge)))
-            return Rule(words, (_MODE, "nudge_no_tool_calls", "text_dialects"), advice, takes_hint=False)
-        case outcomes.ToolFailed():
-            reads = (_MODE, "tool_failure_policy")
-            if config.tool_failure_policy == "fatal":
-                words = "an enforced run needs every tool that it called to have worked the last time"
-                return Rule(words, reads)
-            see = "see in its turn why each call failed"
-            return Rule("an enforced run needs one call that worked", reads, see, takes_hint=False)
-        case outcomes.RepeatedCall():
-            words = "the same call with the same result ends the run after this many times"
-            return Rule(words, ("repetition_stop",))
-        case outcomes.BudgetSpent():
-            return Rule("a budget that is used up allows nothing more", (BUDGET_SETTINGS[outcome.kind],))
-        case outcomes.ConversationSpent():
-            words = "a budget of the whole conversation that is used up allows nothing more"
-            return Rule(words, (f"max_conversation_{outcome.kind}",))
-        case outcomes.CostUnknown():
-            words = "where a cost is limited, a reply of unknown cost allows no further request"
-            return Rule(words, ("max_cost", "max_conversation_cost", "unknown_cost"))
-        case outcomes.ContextOverflow():
-            shorten = 'shorten the history with --set history_policies=["shorten_old_tool_results"]'
-            words = "a request that does not fit the window, and cannot be shortened, is not sent"
-            settings = ("context_window_tokens", "reserved_response_tokens", "history_policies")
-            return Rule(words, settings, "" if config.history_policies else shorten)
-        case outcomes.CapabilityRefused():
-            words = "a server that takes no tools is not asked again with them"
-            return Rule(words, ("fallback_without_tools",), takes_hint=not config.fallback_without_tools)
-        case outcomes.Truncated():
-            words = "a reply that was cut at the limit of its tokens is no answer, and its calls are not run"
-            return Rule(words)
-        case outcomes.Refused() | outcomes.ContentFiltered():
-            return Rule("a reply that the provider marks as refused or filtered is no answer")
-        case outcomes.InvalidReply():
-            words = "a reply that cannot be used, or looks like a call that nobody could read, is no answer"
-            return Rule(words, ("accept_suspected_calls", "text_dialects"), reading)
-        case outcomes.TransportFailed():
-            passes = outcome.failure in {"timeout", "broken"} or outcome.status in {429, *range(500, 600)}
-            again = f"try more often with --set max_tries={2 * config.max_tries}"
-            words = "a request that failed is sent again only so often, and only if that can help"
-            return Rule(words, ("max_tries",), again if passes else "")
-        case outcomes.TransformFailed():
-            return Rule("a transform that raises ends the run, since what it changes is not known")
-        case outcomes.Cancelled():
-            return Rule("a run that is cancelled ends at once, and its open calls get a result that says so")
-        case _:
-            assert_never(outcome)
+    words, *settings = _RULES[type(outcome)]
+    if isinstance(outcome, outcomes.BudgetSpent):
+        settings = [BUDGET_SETTINGS[outcome.kind]]
+    elif isinstance(outcome, outcomes.ConversationSpent):
+        settings = [f"max_conversation_{outcome.kind}"]
+    off = (_UNSET[name] for name in settings if name in _UNSET and not getattr(config, name))
+    return Rule(words, tuple(settings), next(off, ""))
 
 
 # The notes of a run as lines: for `explain`, for the page, and as warnings above the turns.
