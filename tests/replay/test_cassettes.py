@@ -227,12 +227,6 @@ each_file = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.parametrize("path", [*OURS, *ADOPTED], ids=lambda path: path.parent.name)
-def test_a_name_is_scenario_provider_and_model(path: Path) -> None:
-    name = path.relative_to(FOLDER).as_posix()
-    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*/[a-z0-9.]+--[a-z0-9.-]+\.yaml", name)
-
-
 def test_the_readme_lists_the_scenarios_that_there_are() -> None:
     listed = re.findall(r"^\| `([a-z0-9-]+)` \|", (FOLDER / "README.md").read_text(), re.MULTILINE)
     assert sorted(listed) == sorted(path.parent.name for path in [*OURS, *ADOPTED])

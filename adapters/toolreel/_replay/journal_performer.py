@@ -199,11 +199,15 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         )
 
     def _asks_endpoint(self, effect: Wanted, record: Record) -> _Endpoint | None:
-        """The endpoint, if it has the answer; what the client itself gave up is in the journal alone."""
-        if not isinstance(effect, SendRequest) or isinstance(record.event, CancelRequested):
+        """The endpoint, if there was a complete response; why there was none is in the journal."""
+        if not isinstance(effect, SendRequest):
             return None
-        whole = came_whole(record.event)
-        return self._endpoint if whole or (self._tape and self._tape.breaks(*exchange_of(effect))) else None
+        cancelled = isinstance(record.event, CancelRequested)
+        if not cancelled and came_whole(record.event):
+            return self._endpoint
+        if self._tape:  # of a cancelled request, all of the reply may have come, and was not read any more
+            self._tape.pass_over(*exchange_of(effect), whole=cancelled)
+        return None
 
     def _answer(
         self,
@@ -214,9 +218,6 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
     ) -> Event:
         """The new reply or the recorded event, if the line answers this very effect."""
         if isinstance(record.event, CancelRequested):
-            if self._tape and isinstance(effect, SendRequest):
-                # All of the reply may have come, and was not read any more.
-                self._tape.pass_over(*exchange_of(effect))
             return record.event
         if not answers or record.kind != tag(type(effect)):
             raise ReplayMismatch(

@@ -13,7 +13,6 @@ import os
 import secrets
 import time
 from collections.abc import Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from stat import S_ISREG
@@ -109,32 +108,25 @@ def found_in(root: Path) -> Iterator[Found]:
     Folders that begin with a dot, links to folders and evaluations are skipped: an evaluation has its report.
     """
     for folder, folders, files in os.walk(root):
-        beside = {*files}
-        if {"header.json", "journal.jsonl"} <= beside:
+        if {"header.json", "journal.jsonl"} <= {*files}:
             folders.clear()
             continue
         folders[:] = [each for each in folders if not each.startswith(".") and each not in _SKIPPED]
         inside = Path(folder).relative_to(root).as_posix()
         prefix = "" if inside == "." else f"{inside}/"
-        for file in files:
-            stem, where = _recording_name(file, beside), os.path.join(folder, file)
+        named: dict[str, str] = {}
+        for ending in (_CASSETTE, _PART, _JOURNAL):  # a journal stands for the others of its name
+            named |= {file.removesuffix(ending): file for file in files if file.endswith(ending)}
+        for stem, file in named.items():
+            where = os.path.join(folder, file)
             try:
-                there = os.stat(where) if stem else None
+                there = os.stat(where)
             except OSError:  # it was removed meanwhile, or is not ours to read
                 continue
-            if there and S_ISREG(there.st_mode):
+            if stem and S_ISREG(there.st_mode):
                 # A file name that is not UTF-8 could not be sent.
                 name = os.fsencode(prefix + stem).decode("utf-8", "backslashreplace")
                 yield Found(name, where, there.st_mtime_ns, there.st_size)
-
-
-def _recording_name(file: str, beside: AbstractSet[str]) -> str:
-    """The name of a journal, of one that is being written, or of a cassette without one; of others empty."""
-    for suffix, preferred in ((_JOURNAL, ()), (_PART, (_JOURNAL,)), (_CASSETTE, (_JOURNAL, _PART))):
-        if file.endswith(suffix):
-            stem = file.removesuffix(suffix)
-            return "" if any(stem + other in beside for other in preferred) else stem
-    return ""
 
 
 def facts_of(found: Found) -> Facts | None:

@@ -21,7 +21,6 @@ from toolreel._secrets import known_secrets, leaks
 from toolreel.cassette import (
     CANCELLED,
     CLOSED,
-    Break,
     CassetteTransport,
     Exchange,
     Recording,
@@ -279,11 +278,11 @@ class _Tape:
 class _StoredAnswer(CassetteTransport):
     """Gives one stored answer, whatever is asked; what the client closed ends there."""
 
-    stored: StoredResponse | Break
+    stored: StoredResponse
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         stored = self.stored
-        if isinstance(stored, StoredResponse) and stored.broke and stored.broke.kind == CLOSED:
+        if stored.broke and stored.broke.kind == CLOSED:
             stored = replace(stored, broke=None)
         return replayed(stored, self._recording.path, request)
 

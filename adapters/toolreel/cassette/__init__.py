@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         ABSENT,
         RERECORD,
         Change,
-        Unplayed,
         canonical_body,
         changes,
         clipped,
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
         drift,
         endpoint,
         first_change,
-        request_key,
     )
     from toolreel.cassette._open_cassette import Recording
     from toolreel.cassette._serializer import (

@@ -244,35 +244,6 @@ def request_key(name: str, pieces: Iterable[bytes]) -> RequestKey:
     return name, digest.digest()
 
 
-class Unplayed:
-    """The requests of a recording, each of which is played once."""
-
-    def __init__(self, keys: Iterable[RequestKey]) -> None:
-        self._places: dict[RequestKey, list[int]] = {}
-        """Where each request was recorded."""
-        self._left: dict[int, None] = {}
-        for place, key in enumerate(keys):
-            self._places.setdefault(key, []).append(place)
-            self._left[place] = None
-
-    def find(self, key: RequestKey) -> int | None:
-        """The first unplayed place of a request; ``None`` if there is none."""
-        return next((place for place in self._places.get(key, ()) if place in self._left), None)
-
-    def play(self, place: int) -> None:
-        """Mark a request as played."""
-        del self._left[place]
-
-    def holds(self, key: RequestKey) -> bool:
-        """Whether a request was recorded, played or not."""
-        return key in self._places
-
-    @property
-    def left(self) -> tuple[int, ...]:
-        """The unplayed places, counted from 0."""
-        return tuple(self._left)
-
-
 RERECORD: Final = "If the change is meant, record the session again"
 
 

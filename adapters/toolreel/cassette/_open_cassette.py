@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from threading import Event, RLock
 from typing import Final, Self
@@ -21,7 +22,6 @@ from toolreel._secrets import scrubbed, scrubbed_body, searched_for, secrets_sen
 from toolreel.cassette._lookup import (
     RERECORD,
     RequestKey,
-    Unplayed,
     canonical_body,
     mismatch_text,
     request_key,
@@ -29,9 +29,6 @@ from toolreel.cassette._lookup import (
 )
 from toolreel.cassette._serializer import Header, cassette_text, read_cassette, replace_file
 from toolreel.cassette._stored_exchange import (
-    CANCELLED,
-    CLOSED,
-    Break,
     Exchange,
     StoredResponse,
     stored_exchange,
@@ -64,7 +61,10 @@ class Recording:
         self._lock: Final = RLock()
         self.rules: Final = RulesInUse(distinct(header.vary, vary), shared)
         """What may vary in requests."""
-        self._unplayed: Final = Unplayed(map(self._recorded_key, exchanges))
+        self._left: Final[dict[RequestKey, deque[int]]] = {}
+        """The places of the exchanges that have not been played, by request."""
+        for place, exchange in enumerate(exchanges):
+            self._left.setdefault(self._recorded_key(exchange), deque()).append(place)
         self.header = header
         """What the file says, with the time and the seed that this session has drawn."""
         self._ids: Final[Counter[str]] = Counter()
@@ -155,9 +155,9 @@ class Recording:
     def unplayed(self) -> tuple[int, ...]:
         """The places of the exchanges that have not been played, counted from 0."""
         with self._lock:
-            return self._unplayed.left
+            return tuple(sorted(chain.from_iterable(self._left.values())))
 
-    def play(self, method: str, url: str, *body: bytes) -> StoredResponse | Break:
+    def play(self, method: str, url: str, *body: bytes) -> StoredResponse:
         """The recorded answer to a request; each exchange answers once.
 
         Of several exchanges with the same request, the first unplayed one answers.
@@ -170,33 +170,24 @@ class Recording:
             raise self._mismatch_error(method, url, *body)
         return stored
 
-    def play_on(self, method: str, url: str, *body: bytes) -> StoredResponse | Break | None:
+    def play_on(self, method: str, url: str, *body: bytes) -> StoredResponse | None:
         """The same as :meth:`play`; ``None`` if the request is to be sent, since all exchanges were played.
 
         :raises ReplayMismatch: if exchanges are left, or nothing is to be recorded
         """
-        place = self._find_place(method, url, *body, take=True)
+        place = self._take_place(method, url, *body)
         if place is not None:
             return self._exchanges[place].answer
         if self.replays or self.unplayed:
             raise self._mismatch_error(method, url, *body)
         return None
 
-    def breaks(self, method: str, url: str, *body: bytes) -> bool:
-        """Whether the answer to a request would be a failed exchange; it does not count as played.
+    def pass_over(self, method: str, url: str, *body: bytes, whole: bool = True) -> None:
+        """Count the next exchange for a request as played, if there is one.
 
-        One that the client gave up is passed over: why it did so stands in its journal alone.
+        :param whole: whether it may be complete; else only one that broke off counts
         """
-        place = self._find_place(method, url, *body, take=False)
-        broke = None if place is None else self._exchanges[place].broke
-        if broke and broke.kind in {CLOSED, CANCELLED}:
-            self.pass_over(method, url, *body)
-            return False
-        return broke is not None
-
-    def pass_over(self, method: str, url: str, *body: bytes) -> None:
-        """Count the next exchange for a request as played, if there is one."""
-        self._find_place(method, url, *body, take=True)
+        self._take_place(method, url, *body, whole=whole)
 
     def append(
         self,
@@ -204,9 +195,9 @@ class Recording:
         url: str,
         headers: Mapping[str, str],
         body: bytes,
-        answer: StoredResponse | Break,
+        answer: StoredResponse,
         credentials: Collection[str] = (),
-    ) -> StoredResponse | Break:
+    ) -> StoredResponse:
         """Add an exchange; headers that a cassette does not store are removed.
 
         :param credentials: names of further headers whose values are secrets, in lower case
@@ -288,22 +279,21 @@ class Recording:
             pieces = (self._compared_body(exchange.body),)
         return request_key(request_name(exchange.method, exchange.url), pieces)
 
-    def _find_place(self, method: str, url: str, *body: bytes, take: bool) -> int | None:
-        """The place of the exchange for a request; ``take`` marks it as played in the same locked step."""
-        name = request_name(method, url)
+    def _take_place(self, method: str, url: str, *body: bytes, whole: bool = True) -> int | None:
+        """The place of the exchange for a request, which counts as played from now on."""
+        name, compared = request_name(method, url), None
         with self._lock:
             if self.rules.all:
                 compared = self.rules.compared(b"".join(body))
-                place = self._unplayed.find(request_key(name, [compared.body]))
-                if place is not None and take:
-                    self.rules.count(compared)
-            else:
-                place = self._unplayed.find(request_key(name, body))
-                if place is None:  # most bodies are canonical already, so parsing is the fallback
-                    place = self._unplayed.find(request_key(name, [canonical_body(b"".join(body))]))
-            if place is not None and take:
-                self._unplayed.play(place)
-            return place
+                left = self._left.get(request_key(name, [compared.body]))
+            else:  # most bodies are canonical already, so parsing is the fallback
+                left = self._left.get(request_key(name, body))
+                left = left or self._left.get(request_key(name, [canonical_body(b"".join(body))]))
+            if not left or not (whole or self._exchanges[left[0]].broke):
+                return None
+            if compared:
+                self.rules.count(compared)
+            return left.popleft()
 
     def _mismatch_error(self, method: str, url: str, *body: bytes) -> ReplayMismatch:
         name, asked = request_name(method, url), self._compared_body(b"".join(body))
@@ -312,7 +302,7 @@ class Recording:
             asked,
             self._exchanges,
             self.unplayed,
-            repeated=self._unplayed.holds(request_key(name, [asked])),
+            repeated=request_key(name, [asked]) in self._left,
             compared=self._compared_body,
         )
         mismatch = ReplayMismatch(f"{self.path}: {why}")
@@ -324,15 +314,13 @@ class Recording:
         return self.rules.compared(body).body if self.rules.all else canonical_body(body)
 
 
-def _without_secrets(secrets: Mapping[str, str], answer: StoredResponse | Break) -> StoredResponse | Break:
+def _without_secrets(secrets: Mapping[str, str], answer: StoredResponse) -> StoredResponse:
     """The answer without what its request has sent.
 
     A body in an encoding, or one that is not UTF-8, stays as it is: it is searched before it is written.
     """
     if not secrets:
         return answer
-    if isinstance(answer, Break):
-        return replace(answer, message=scrubbed(answer.message, secrets))
     body, broke = answer.body, answer.broke
     with suppress(UnicodeDecodeError):
         body = scrubbed_body(body.decode(), secrets).encode()

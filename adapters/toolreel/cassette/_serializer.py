@@ -175,7 +175,8 @@ def _written(exchange: Exchange, writer: BodyWriter, index: int) -> dict[str, An
     if exchange.body:
         request["body"] = writer.request(index)
     parts = {"request": request}
-    if isinstance(answer := exchange.answer, StoredResponse):
+    answer = exchange.answer
+    if answer.status:
         status = {"code": answer.status, "message": answer.reason}
         parts["response"] = {"status": status, "headers": by_name(answer.headers)}
         if answer.body:
@@ -212,11 +213,10 @@ def _read_exchange(entry: Mapping[str, Any], reader: BodyReader, number: int) ->
             f"{place}: error.kind: expected the name of an httpx.TransportError, found {broke.kind!r}: "
             f"{_RERECORD}"
         )
+    answer = StoredResponse(broke=broke)
     if "response" in entry:
-        answer: StoredResponse | Break = _read_response(entry["response"], broke, f"{place}: response.body")
-    elif broke:
-        answer = broke
-    else:
+        answer = _read_response(entry["response"], broke, f"{place}: response.body")
+    elif not broke:
         raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
     pieces = reader.request(request["body"], f"{place}: request.body") if "body" in request else ()
     return Exchange(number, request["method"], request["uri"], request["headers"], pieces, answer)
@@ -286,10 +286,8 @@ def leaks_in_exchanges(
     seen: set[str] = set()
     bodies = ConversationBodies()
     for exchange in exchanges:
-        answer = exchange.answer
         texts = [*exchange.texts(), *_request_texts(exchange.body, bodies)]
-        if isinstance(answer, StoredResponse):
-            texts += body_texts("response.body", answer.body)
+        texts += body_texts("response.body", exchange.answer.body)
         for place, leak in leaks_at(texts, known, seen=seen):
             yield exchange, place, leak
 
@@ -310,10 +308,8 @@ def _with_masked_headers(exchanges: Sequence[Exchange], known: Mapping[str, str]
     """Mask secrets in headers of responses, which no program needs to find its next step."""
     masked = []
     for one in exchanges:
-        if isinstance(answer := one.answer, StoredResponse):
-            headers = tuple((name, _without_secrets(name, value, known)) for name, value in answer.headers)
-            one = replace(one, answer=replace(answer, headers=headers))  # noqa: PLW2901
-        masked.append(one)
+        headers = tuple((name, _without_secrets(name, value, known)) for name, value in one.answer.headers)
+        masked.append(replace(one, answer=replace(one.answer, headers=headers)))
     return masked
 
 

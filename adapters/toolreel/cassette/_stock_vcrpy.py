@@ -163,8 +163,7 @@ def _dropped_headers(exchanges: Iterable[Exchange]) -> tuple[str, ...]:
     dropped: set[str] = set()
     for one in exchanges:
         dropped |= {f"request header {name}" for name in one.headers if name not in REQUEST_HEADERS}
-        if isinstance(one.answer, StoredResponse):
-            dropped |= {f"response header {name}" for name, _ in one.answer.headers if not is_stored(name)}
+        dropped |= {f"response header {name}" for name, _ in one.answer.headers if not is_stored(name)}
     return tuple(sorted(dropped))
 
 
@@ -207,12 +206,11 @@ def _stock_text(_header: Header, exchanges: Sequence[Exchange]) -> str:
     ]
     responses = [
         {
-            "status": {"code": answer.status, "message": answer.reason},
-            "headers": by_name(answer.headers),
-            "body": {"string": answer.body},
+            "status": {"code": one.answer.status, "message": one.answer.reason},
+            "headers": by_name(one.answer.headers),
+            "body": {"string": one.answer.body},
         }
         for one in exchanges
-        if isinstance(answer := one.answer, StoredResponse)  # what broke off was left out
     ]
     text: str = serialize({"requests": requests, "responses": responses}, yamlserializer)
     return text

@@ -116,13 +116,14 @@ def _stored_value(name: str, value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """A response as it is stored in a cassette."""
+    """A response as it is stored in a cassette, or what came instead of one."""
 
-    status: int
-    reason: str
-    headers: tuple[tuple[str, str], ...]
+    status: int = 0
+    """0 if the exchange broke off before there was a response."""
+    reason: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
     """Names in lower case; only those that :func:`is_stored` allows, once it is in a cassette."""
-    body: bytes
+    body: bytes = b""
     """Decoded, unless ``headers`` name a ``content-encoding``."""
     broke: Break | None = None
     """What ended a streamed body after this part; ``None`` if it is complete."""
@@ -140,7 +141,7 @@ class Exchange:
     """Those of the request that a cassette stores, by name."""
     pieces: tuple[bytes, ...]
     """The body of the request; those of a conversation share the pieces of their common messages."""
-    answer: StoredResponse | Break
+    answer: StoredResponse
 
     @property
     def body(self) -> bytes:
@@ -155,18 +156,15 @@ class Exchange:
     @property
     def broke(self) -> Break | None:
         """What ended it before its response was complete."""
-        return self.answer if isinstance(self.answer, Break) else self.answer.broke
+        return self.answer.broke
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """The texts besides the bodies, each with its place."""
-        heads = [("request", self.headers)]
         yield "request.uri", self.url
         if self.broke:
             yield "error.message", self.broke.message
-        if isinstance(self.answer, StoredResponse):
-            yield "response.status.message", self.answer.reason
-            heads.append(("response", by_name(self.answer.headers)))
-        for part, headers in heads:
+        yield "response.status.message", self.answer.reason
+        for part, headers in (("request", self.headers), ("response", by_name(self.answer.headers))):
             for name, values in headers.items():
                 yield f"{part}.headers.{name}", "\n".join(f"{name}: {value}" for value in values)
 
@@ -177,17 +175,15 @@ def stored_exchange(
     url: str,
     headers: Mapping[str, str],
     body: bytes,
-    answer: StoredResponse | Break,
+    answer: StoredResponse,
 ) -> Exchange:
     """An exchange as a cassette stores it."""
     kept = {name.lower(): [value] for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
     return Exchange(number, method, scrubbed_url(url), kept, (body,), stored_answer(answer))
 
 
-def stored_answer(answer: StoredResponse | Break) -> StoredResponse | Break:
+def stored_answer(answer: StoredResponse) -> StoredResponse:
     """An answer with the headers that a cassette stores: cookies without values, URLs without secrets."""
-    if isinstance(answer, Break):
-        return answer
     found = by_name(answer.headers)
     with_date = not _NEEDS_DATE.isdisjoint(found)
     kept = (

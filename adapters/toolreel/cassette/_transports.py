@@ -4,9 +4,10 @@ A recording client gets the response as it came, with all of its headers. A repl
 body and the headers that a cassette stores. Bodies are read completely before the client sees them, except
 for event streams, which are passed on as they arrive; a replay delivers them event by event.
 
-An exchange is recorded when it ends: at the end of the body, or at ``[DONE]``, since some servers keep the
-connection open. An exchange that fails with an ``httpx.TransportError`` is recorded with the part of a stream
-that had arrived, and fails the same way in a replay; other exceptions are not.
+An exchange is recorded when it ends: at the end of the body, or when the client closes it. A stream is
+complete from its last event on, such as ``[DONE]``, since some servers keep the connection open. An exchange
+that fails with an ``httpx.TransportError`` is recorded with the part of a stream that had arrived, and fails
+the same way in a replay; other exceptions are not.
 
 A client may leave before the end. What it read is recorded, and a replay gives that and no more: the stream
 ends where the client closed it. If the client was cancelled while it waited, as by a timeout around it, a
@@ -15,7 +16,6 @@ replay lets it wait again.
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 import time
@@ -59,7 +59,7 @@ _LONGEST_WAIT: Final = 600.0
 
 
 def replayed(
-    stored: StoredResponse | Break,
+    stored: StoredResponse,
     cassette: Path,
     request: httpx.Request,
     wait: Callable[[float], object] = time.sleep,
@@ -73,17 +73,17 @@ def replayed(
     return immediately(_replay(stored, cassette, request, wait))
 
 
-async def areplayed(stored: StoredResponse | Break, cassette: Path, request: httpx.Request) -> httpx.Response:
+async def areplayed(stored: StoredResponse, cassette: Path, request: httpx.Request) -> httpx.Response:
     """The same as :func:`replayed`, for an async client."""
     return await _replay(stored, cassette, request, anyio.sleep)
 
 
 async def _replay(
-    stored: StoredResponse | Break, cassette: Path, request: httpx.Request, wait: Callable[[float], object]
+    stored: StoredResponse, cassette: Path, request: httpx.Request, wait: Callable[[float], object]
 ) -> httpx.Response:
     async def end() -> None:
         """End the exchange as the recorded one ended: wait, raise, or do nothing."""
-        broke = stored if isinstance(stored, Break) else stored.broke
+        broke = stored.broke
         if broke is None:
             return
         if broke.kind == CLOSED:
@@ -102,9 +102,8 @@ async def _replay(
         error.add_note(f"The exchange broke off when it was recorded: this is from {cassette}.")
         raise error
 
-    if isinstance(stored, Break):
+    if not stored.status:
         await end()
-    assert isinstance(stored, StoredResponse)  # noqa: S101 - a break has raised
     return httpx.Response(
         stored.status,
         headers=[(name.encode(), value.encode()) for name, value in stored.headers],
@@ -151,24 +150,19 @@ class Taping:
         self._request = request
         self._limit = limit
         self._raw = BoundedDecoder("identity", limit)
-        self._response: StoredResponse | None = None
-        self._watch: _StreamEnd | None = None
+        self._response = StoredResponse()
+        self.streamed = False
+        """Whether the body is an event stream."""
         self.waits = True
         """Whether the client waits for the head or for the next chunk."""
         recording.under_way[self] = self.leave
-
-    @property
-    def streamed(self) -> bool:
-        """Whether the body is an event stream."""
-        return self._watch is not None
 
     def answered(self, response: httpx.Response) -> None:
         """Take the head of the response."""
         headers = tuple(response.headers.multi_items())
         self._response = StoredResponse(response.status_code, response.reason_phrase, headers, b"")
-        if is_stream(self._response):
-            self._watch = _StreamEnd(self._response, str(self._request.url), self._limit)
-            self.waits = False
+        self.streamed = is_stream(self._response)
+        self.waits = self.waits and not self.streamed
 
     def take(self, raw: bytes) -> None:
         """Take the next chunk of the body.
@@ -177,8 +171,6 @@ class Taping:
         """
         self.waits = False
         self._raw.feed(raw)
-        if self._watch is not None and self._watch.is_reached(raw):
-            self._record_exchange(whole=False)
 
     def complete(self) -> None:
         """Record the response; call it at the end of the body.
@@ -215,51 +207,28 @@ class Taping:
             return
         request = self._request
         credentials: frozenset[str] = request.extensions.get(CREDENTIALS, frozenset())
-        answer = broke if broke is not None and not self.streamed else self._stored_answer(broke, whole=whole)
+        answer = StoredResponse(broke=broke)
+        if self.streamed or broke is None:
+            answer = self._stored_answer(broke, whole=whole)
         self._recording.append(
             request.method, str(request.url), request.headers, request.content, answer, credentials
         )
 
     def _stored_answer(self, broke: Break | None, *, whole: bool) -> StoredResponse:
         """The response with its body as far as it has come."""
-        assert self._response is not None  # noqa: S101 - a body belongs to a response
-        response, body = replace(self._response, broke=broke), self._raw.body
+        response, body = self._response, self._raw.body
         # What cannot be decoded is stored as sent, with its content-encoding, so that the client decides.
         with suppress(UndecodableBody):
-            decoder = BoundedDecoder(_text_encoding(response), self._limit)
+            encodings = [value for name, value in response.headers if name == "content-encoding"]
+            decoder = BoundedDecoder(", ".join(encodings), self._limit)
             decoder.feed(body)
             body = decoder.finish() if whole else decoder.body
-            headers = (pair for pair in response.headers if pair[0].lower() != "content-encoding")
+            headers = (pair for pair in response.headers if pair[0] != "content-encoding")
             response = replace(response, headers=tuple(headers))
-        return replace(response, body=body)
-
-
-class _StreamEnd:
-    """Looks for the end of an event stream, such as ``[DONE]``."""
-
-    def __init__(self, response: StoredResponse, url: str, limit: int) -> None:
-        self._text = codecs.getincrementaldecoder("utf-8")("replace")
-        self._stream = stream_in(form_of(url))
-        self._decoder: BoundedDecoder | None = None
-        with suppress(UndecodableBody):
-            self._decoder = BoundedDecoder(_text_encoding(response), limit)
-
-    def is_reached(self, raw: bytes) -> bool:
-        """Whether the stream ends in this chunk.
-
-        :raises TooLarge: if the decoded body exceeds the limit
-        """
-        if self._decoder is None:
-            return False
-        try:
-            self._stream, _ = self._stream.feed(self._text.decode(self._decoder.feed(raw)))
-        except UndecodableBody:
-            self._decoder = None
-        return self._stream.done
-
-
-def _text_encoding(response: StoredResponse) -> str:
-    return ", ".join(value for name, value in response.headers if name == "content-encoding")
+        if broke:
+            stream, _ = stream_in(form_of(str(self._request.url))).feed(body.decode("utf-8", "replace"))
+            broke = None if stream.done else broke
+        return replace(response, body=body, broke=broke)
 
 
 class TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):

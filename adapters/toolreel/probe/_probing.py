@@ -17,7 +17,7 @@ import httpx
 from toolreel._internal import CassetteError, toml_text
 from toolreel._secrets import Secret, scrubbed_url
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.cassette import Break, CassetteTransport, Exchange, Recording, StoredResponse, replayed
+from toolreel.cassette import CassetteTransport, Exchange, Recording, StoredResponse, replayed
 from toolreel.http import (
     AUTHORIZATION,
     CONNECTIONS,
@@ -139,7 +139,7 @@ class Answers:
     """The answers of a recording, by request; each is given once."""
 
     def __init__(self, exchanges: tuple[Exchange, ...] = ()) -> None:
-        self._left: dict[tuple[WireForm, bytes], deque[tuple[int, StoredResponse | Break]]] = {}
+        self._left: dict[tuple[WireForm, bytes], deque[tuple[int, StoredResponse]]] = {}
         for number, each in enumerate(exchanges, start=1):
             self._left.setdefault((form_of(each.url), each.body), deque()).append((number, each.answer))
         self.most = max(map(len, self._left.values()), default=0)
@@ -155,7 +155,7 @@ class Answers:
         found = self._left.get((form, body))
         return found[0][0] if found else None
 
-    def take(self, url: str, body: bytes) -> StoredResponse | Break | None:
+    def take(self, url: str, body: bytes) -> StoredResponse | None:
         """The next answer to a request."""
         found = self._left.get((form_of(url), body))
         return found.popleft()[1] if found else None
@@ -192,7 +192,7 @@ def _base(url: str) -> str:
 
 def _says_something(exchange: Exchange) -> bool:
     answer = exchange.answer
-    return isinstance(answer, StoredResponse) and answer.broke is None and answer.status not in _PASSING
+    return answer.broke is None and answer.status not in _PASSING
 
 
 class ProbeTransport(CassetteTransport):

@@ -17,7 +17,6 @@ from toolreel._internal import AdapterError, CassetteError, SecretFound
 from toolreel._replay import BEHIND_PROXY, recover_runs, save_journals
 from toolreel.cassette import (
     RERECORD,
-    Break,
     CassetteTransport,
     Exchange,
     Recording,
@@ -66,7 +65,6 @@ def make_journals(cassette: Path, profile: Profile, settings: Mapping[str, Any])
 
 Tell: TypeAlias = Callable[[Mapping[str, Json]], None]
 """Takes one entry of the log."""
-Answer: TypeAlias = StoredResponse | Break
 
 _COMPARED: Final = 2_000
 """Recorded requests among which the nearest is searched."""
@@ -81,7 +79,9 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self._folder: Final = folder
-        self._answers: Final[dict[tuple[Vary, ...], dict[tuple[str, bytes], list[tuple[Path, Answer]]]]] = {}
+        self._answers: Final[
+            dict[tuple[Vary, ...], dict[tuple[str, bytes], list[tuple[Path, StoredResponse]]]]
+        ] = {}
         """By the rules of their recording."""
         self._turn: Final[dict[tuple[str, bytes], int]] = {}
         self._asked: Final[list[tuple[Path, Exchange]]] = []
@@ -103,7 +103,7 @@ class Shelf:
         self._answers.setdefault(rules, {}).setdefault(key, []).append((path, exchange.answer))
         self._asked.append((path, exchange))
 
-    def find(self, url: str, body: bytes) -> tuple[Path, Answer] | None:
+    def find(self, url: str, body: bytes) -> tuple[Path, StoredResponse] | None:
         """The next recorded answer to a request, and the cassette that it is from."""
         for rules, answers in sorted(self._answers.items(), key=lambda each: bool(each[0])):
             key = _key(url, body, rules)

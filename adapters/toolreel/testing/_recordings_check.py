@@ -17,7 +17,7 @@ from toolreel._internal import CassetteError, VaryError
 from toolreel._journal import Recorded, read_journal
 from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, check_recovered
 from toolreel._secrets import leaks, leaks_at, line_texts
-from toolreel.cassette import Exchange, Recording, StoredResponse, leaks_in_exchanges
+from toolreel.cassette import Exchange, Recording, leaks_in_exchanges
 from toolreel.cassette import _serializer as cassette_format
 from toolreel.testing._reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
@@ -296,7 +296,7 @@ def _raw_text(path: Path) -> str:
 
 def _oldest_reply(exchanges: Iterable[Exchange]) -> datetime | None:
     """The time of the oldest reply, in UTC; a cassette has no other date."""
-    bodies = (one.answer.body for one in exchanges if isinstance(one.answer, StoredResponse))
+    bodies = (one.answer.body for one in exchanges)
     times = [int(found[1]) for body in bodies if (found := _CREATED.search(body))]
     return datetime.fromtimestamp(min(times), UTC) if times else None
 

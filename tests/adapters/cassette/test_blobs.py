@@ -13,7 +13,7 @@ from tests import strategies
 from tests.adapters.cassette.test_serializer import cassette, exchange, stored
 from tests.adapters.secrets.planted import KINDS
 from tests.samples import complaint
-from toolreel import Audio, File, Image
+from toolreel import Image
 from toolreel._internal import CassetteError
 from toolreel._secrets import body_texts, leaks, leaks_at
 from toolreel.cassette import (
@@ -59,21 +59,6 @@ def test_any_mix_of_parts_comes_back(said: list[list[Part]]) -> None:
     text = cassette(*map(exchange, bodies))
     assert [request.decode() for request, _ in stored(text)] == bodies
     assert serialize(*document(text)) == text
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        [Image.from_bytes(CAT)],
-        [Audio.from_bytes(CAT, "audio/wav")],
-        [File.from_bytes(CAT, name="cat")],
-        [Image.from_bytes(CAT), File.from_bytes(CAT), Audio.from_bytes(CAT, "audio/wav")],
-    ],
-)
-def test_the_same_bytes_stand_once_whatever_they_are(parts: list[Part]) -> None:
-    text = cassette(exchange(body(user_message(parts))))
-    assert "".join(text.split()).count(BASE64) == 1
-    assert text.count("!blob ") == len(parts)
 
 
 @pytest.mark.parametrize(

@@ -34,12 +34,7 @@ def cassette(*exchanges: Exchange) -> str:
 def stored(text: str) -> list[tuple[bytes, bytes]]:
     """The bodies in a file."""
     exchanges = document(text)[1]
-    answers = [one.answer for one in exchanges]
-    return [
-        (one.body, answer.body)
-        for one, answer in zip(exchanges, answers, strict=True)
-        if isinstance(answer, StoredResponse)
-    ]
+    return [(one.body, one.answer.body) for one in exchanges]
 
 
 def conversation(turns: int, *, reminder: bool = False) -> list[Exchange]:
@@ -154,13 +149,11 @@ GOOD = cassette(exchange('{"a":1}', "plain"))
             "toolreel: 2",
             "toolreel: a cassette of version 2; this toolreel reads version 1: record the session again",
         ),
-        ("version: 1", "version: 3", "version: a cassette of version 3; this toolreel reads version 1"),
         (
             "version: 1\n",
             "version: 1\nextra: 1\n",
             "the top of the file: the key 'extra' is not known here: remove it",
         ),
-        ("interactions:\n-", "interactions:\n ", "interactions: expected a list, found dict"),
         ("- request:", "- asked:", "interaction 1: the key 'request' is missing"),
         (
             "method: POST",
@@ -173,7 +166,6 @@ GOOD = cassette(exchange('{"a":1}', "plain"))
             "interaction 1: response.status.code: expected a whole number, found bool",
         ),
         ("      text: plain", "      text: 1", "interaction 1: response.body: expected one of"),
-        ("      text: plain", "      {}", "interaction 1: response.body: expected one of"),
         ("      json:", "      text: x\n      json:", "interaction 1: request.body: expected one of"),
         ("a: 1", "a: .nan", "interaction 1: request.body.json: not JSON: Out of range float"),
         (

@@ -88,18 +88,14 @@ def test_what_is_no_plain_value_is_not_written() -> None:
 DEEP = 100_000
 HOSTILE = {
     "": "the file is empty: delete it and record again",
-    " \n": "the file is empty",
     "a: 1\n": "closing line '...' is missing, so the file was cut off",
     "a: !!python/object/apply:os.system [x]\n...\n": "the tag '!!python/object/apply:os.system' is not",
     "a: !!python/name:os.system\n...\n": "the tag '!!python/name:os.system' is not allowed",
     "a: !!set {b}\n...\n": "the tag '!!set' is not allowed",
-    "a: !!pairs [b: c]\n...\n": "the tag '!!pairs' is not allowed",
     "a: 2024-01-01\n...\n": "line 1, column 4: the value '2024-01-01' is a date in YAML",
     "a: !!int b\n...\n": "line 1, column 4: the value 'b' does not fit its type; put texts in quotes",
-    "a: !!bool b\n...\n": "the value 'b' does not fit its type",
     "a: !!binary 'ä'\n...\n": "not a YAML that can be trusted",
     "a: &a [*a]\n...\n": "the alias *a stands inside what it stands for",
-    "a: &a {b: {c: *a}}\n...\n": "the alias *a stands inside what it stands for",
     "a: &a {b: 1}\nc: {<<: *a}\n...\n": "a merge key",
     "a: 1\na: 2\n...\n": "line 2, column 1: the key 'a' stands twice",
     "a: =\n...\n": "the value '=' is a default value in YAML, which no cassette holds",
@@ -107,12 +103,10 @@ HOSTILE = {
     "1: a\n...\n": "line 1, column 1: the key 1 is not a text: put it in quotes",
     "[a]: b\n...\n": "a list or a mapping cannot be a key",
     "a: \x00\n...\n": "not a YAML that can be trusted",
-    "a: [\n...\n": "not a YAML that can be trusted",
     "a\n---\nb\n...\n": "line 2, column 1: a second document begins here",
     "*a\n...\n": "the alias *a has no anchor before it",
     "[" * DEEP + "\n...\n": "nested deeper than 160 levels",
     "- " * DEEP + "\n...\n": "nested deeper than 160 levels",
-    "{a: " * 161 + "}" * 161 + "\n...\n": "nested deeper than 160 levels",
 }
 
 

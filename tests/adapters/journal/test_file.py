@@ -16,7 +16,7 @@ from tests.samples import complaint
 from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, Run, run
 from toolreel._internal import JournalError
 from toolreel._journal import FileJournal, MemoryJournal, ReopenedJournal, read_journal, sealed, unfinished
-from toolreel._replay import aresume, replay, resume
+from toolreel._replay import aresume, resume
 from toolreel.testing import ScriptedEndpoint
 from toolreel.tools import PythonTools, Tool
 from toolreel_core._protocol import Completed
@@ -165,18 +165,3 @@ def test_one_process_at_a_time_writes_a_journal(tmp_path: Path) -> None:
         other.kill()
     with ReopenedJournal(path) as journal:
         assert len(journal.recorded.records) == 1
-
-
-def test_a_durable_journal_is_the_same_journal(tmp_path: Path) -> None:
-    path = tmp_path / "deep" / "sum.journal.jsonl"
-    with FileJournal(path, PLAN, durable=True) as journal:
-        run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
-    assert sealed_text(path) == whole()
-
-
-def test_a_replay_of_a_killed_run_sends_you_to_resume(tmp_path: Path) -> None:
-    path = killed(tmp_path, 3)
-    assert complaint(JournalError, lambda: replay(tmp_path / "sum")) == (
-        f"{path}: there is no such journal; but there is {path.name}.part, of a run that did not end: "
-        "go on with `toolreel resume`"
-    )

@@ -165,7 +165,6 @@ UNDER: Final = "stands under the kind"
 
 DAMAGED: Final[dict[str, tuple[str, str]]] = {
     "empty": ("", "j: the journal is empty; record it again"),
-    "blank": (" \n\n", "j: the journal is empty; record it again"),
     **{f"cut by {cut}": (WHOLE[:-cut], CUT) for cut in (1, 2, 40)},
     "without a line": (
         edited(lambda lines: [lines[0], *lines[2:]]),
@@ -212,10 +211,3 @@ DAMAGED: Final[dict[str, tuple[str, str]]] = {
 @pytest.mark.parametrize(("text", "told"), DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_journal_is_refused_with_its_place(text: str, told: str) -> None:
     assert told_about(text) == told
-
-
-def test_a_missing_file_is_named_with_the_command_that_makes_one(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    assert complaint(JournalError, lambda: read_journal(path)) == (
-        f"{path}: there is no such journal; record one with `toolreel run --record`"
-    )

@@ -10,7 +10,7 @@ import yaml
 from tests.adapters.secrets.planted import KINDS
 from tests.cli.commands import assert_mistake, said_by_each
 from tests.replay.sessions import FOLDER
-from toolreel.cassette import Break, Recording
+from toolreel.cassette import Break, Recording, StoredResponse
 
 KEY = KINDS["an OpenAI key"].secret
 NAME = "local--qwen2.5-coder-1.5b"
@@ -105,7 +105,13 @@ def test_export_makes_a_cassette_of_stock_vcrpy(tmp_path: Path) -> None:
     shutil.copy(FOLDER / "workspace" / f"{NAME}.yaml", tmp_path / "a.yaml")
     (tmp_path / "folder").mkdir()
     tape = Recording.blank(tmp_path / "broken.yaml")
-    tape.append("POST", "http://a/v1/chat/completions", {}, b"{}", Break("ReadTimeout", "too late"))
+    tape.append(
+        "POST",
+        "http://a/v1/chat/completions",
+        {},
+        b"{}",
+        StoredResponse(broke=Break("ReadTimeout", "too late")),
+    )
     tape.save({})
     base = ("cassettes", "export")
     one, again, folder, broken, missing, usage, help_, back = said_by_each(

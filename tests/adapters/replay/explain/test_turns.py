@@ -18,21 +18,14 @@ from toolreel_core._protocol import (
     BudgetSpent,
     Cancelled,
     CancelRequested,
-    CapabilityRefused,
-    Completed,
     ContentFiltered,
     ConversationSpent,
-    EmptyFinal,
     FailureKind,
     InvalidReply,
-    MaxTurns,
     Outcome,
     Refused,
-    RepeatedCall,
     RequestSent,
-    TransformFailed,
     TransportFailed,
-    Truncated,
 )
 from toolreel_core._settings import LoopConfig
 
@@ -144,22 +137,6 @@ THERE = ServerAddress(URL)
 @pytest.mark.parametrize(
     ("outcome", "words", "hint"),
     [
-        (Completed("It is 42."), "the model gave a final answer", ""),
-        (
-            EmptyFinal(),
-            "the model ended with neither text nor a call",
-            "ask again, or try another model",
-        ),
-        (
-            MaxTurns(12),
-            "the model still called tools after 12 turns",
-            "raise the limit: set max_turns=24",
-        ),
-        (
-            Truncated("It is"),
-            "the answer was cut at the output token limit",
-            "raise it: set max_tokens=…",
-        ),
         (Refused("I will not."), "the model refused: I will not.", ""),
         (ContentFiltered("violence"), "the provider's filter suppressed the reply: violence", ""),
         (
@@ -168,29 +145,9 @@ THERE = ServerAddress(URL)
             f"is the base URL ({URL}) that of an OpenAI-compatible server?",
         ),
         (
-            InvalidReply("PROVIDER_ERROR", "overloaded"),
-            "the reply could not be used (PROVIDER_ERROR): overloaded",
-            "",
-        ),
-        (
-            TransformFailed("the transform 'x' failed"),
-            "the transform 'x' failed",
-            "correct it; `toolreel resume` continues a recorded run",
-        ),
-        (
             Resting((AskApproval(2, "call_a", "wipe", canonical({})),)),
             "wipe({}) needs approval",
             "go on with `toolreel resume`, run.approve() or run.deny(reason)",
-        ),
-        (
-            Resting(()),
-            "the run has not ended: it waits for what it asked for",
-            "go on with `toolreel resume`",
-        ),
-        (
-            RepeatedCall("add", 6),
-            "the model called add 6 times in a row, with the same result",
-            "allow more repetitions: set repetition_stop=12",
         ),
         (
             BudgetSpent("tokens", 2e6, 1e6),
@@ -198,16 +155,10 @@ THERE = ServerAddress(URL)
             "raise the limit: set max_total_tokens=2000000",
         ),
         (
-            BudgetSpent("cost", 0.06, 0.05),
-            "the budget of cost is used up: 0.06 of 0.05",
-            "raise the limit: set max_cost=0.1",
-        ),
-        (
             ConversationSpent("turns", 10, 9),
             "the conversation has used up its turns: 10 of 9",
             "raise the limit: set max_conversation_turns=18; or begin a new conversation",
         ),
-        (Cancelled("interrupted"), "interrupted", ""),
         (Cancelled(""), "the run was cancelled", ""),
     ],
 )
@@ -215,22 +166,6 @@ def test_an_outcome_is_told_with_what_to_do_about_it(
     outcome: Outcome | Resting, words: str, hint: str
 ) -> None:
     assert describe_outcome(outcome, THERE) == (words, hint)
-
-
-@pytest.mark.parametrize(
-    ("failure", "hint"),
-    [
-        ("connect", f"no server answers at {URL}: start it, or correct the base URL"),
-        ("timeout", f"the server at {URL} is too slow: raise the timeout"),
-        (
-            "broken",
-            f"the connection to {URL} broke before the reply was whole: try again, or correct the base URL",
-        ),
-        ("too_large", f"the server sent more than any chat completion has; is the base URL ({URL}) right?"),
-    ],
-)
-def test_a_failed_transport_has_a_remedy(failure: FailureKind, hint: str) -> None:
-    assert describe_outcome(TransportFailed(failure, None, "ReadError"), THERE) == ("ReadError", hint)
 
 
 UNKNOWN_MODEL = (
@@ -251,23 +186,17 @@ REFUSED = f"the server at {URL} refused the request: see what it says, then corr
         (403, "Not in your country.", f"the server at {URL} refused access: see what it says"),
         (404, "The model `m` does not exist", UNKNOWN_MODEL),
         (400, "Unknown model: m", UNKNOWN_MODEL),
-        (422, "Model m not found", UNKNOWN_MODEL),
         (404, "model_not_found", UNKNOWN_MODEL),
-        (404, "model: claude", UNKNOWN_MODEL),
         (400, "qwen2.5 is not a valid model ID", UNKNOWN_MODEL),
         (400, "This model's context is 4096 tokens", REFUSED),
-        (400, "temperature is invalid for this model", REFUSED),
         (404, "No route /models/chat", f"nothing is at {URL}: correct the base URL"),
         (
             429,
             "You exceeded your current quota.",
             "the quota is used up: wait, or raise it with the provider",
         ),
-        (400, "temperature is out of range", REFUSED),
-        (404, "Not Found", f"nothing is at {URL}: correct the base URL"),
         (429, "Slow down.", "too many requests: wait, then try again"),
         (308, "no text", f"the server at {URL} sends requests elsewhere: correct the base URL"),
-        (500, "Oops", f"the server at {URL} failed: try again"),
         (503, "The model is loading", f"the server at {URL} failed: try again"),
     ],
 )
@@ -286,19 +215,6 @@ def test_an_http_status_has_a_remedy(status: int, message: str, hint: str) -> No
 def test_a_key_that_was_not_accepted_is_named_by_its_variable(status: int, hint: str) -> None:
     outcome = TransportFailed("status", status, "No.")
     assert describe_outcome(outcome, ServerAddress(URL, "API_KEY"))[1] == hint
-
-
-@pytest.mark.parametrize(
-    ("outcome", "words"),
-    [
-        (Refused(""), "the model refused"),
-        (ContentFiltered(" "), "the provider's filter suppressed the reply"),
-        (CapabilityRefused(""), "the server takes no tools"),
-        (InvalidReply("NO_CHOICES", ""), "the reply could not be used (NO_CHOICES)"),
-    ],
-)
-def test_a_reason_that_the_server_did_not_give_is_left_out(outcome: Outcome, words: str) -> None:
-    assert describe_outcome(outcome)[0] == words
 
 
 @pytest.mark.parametrize("kind", get_args(Outcome), ids=lambda kind: kind.name)
