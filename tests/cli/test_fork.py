@@ -170,7 +170,7 @@ MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "no place": (("--recorded",), ("Missing option '--at'",)),
     "a place that is not there": (
         ("--at", "9", "--recorded"),
-        ("no event 9", "0 (before all) to 5", "  5  "),
+        ("no event 9", "0 (before all) to 5", "toolreel explain"),
     ),
     "no result to change": (
         ("--at", "1", "--recorded", "--tool-result", "x"),

@@ -189,13 +189,6 @@ def test_it_fits_a_narrow_window_and_axe_finds_nothing_serious(
         assert serious_findings(page, "color-contrast") == []
 
 
-def test_without_scripts_there_are_outcome_and_command(browser: Browser, pages: Path) -> None:
-    with opened(browser, pages / "rich.html", scripts=False) as page:
-        shown = page.locator("noscript p")
-        expect(shown.first).to_have_text("completed: the model gave a final answer")
-        expect(shown.last).to_contain_text("toolreel explain rich")
-
-
 @pytest.mark.slow
 def test_two_thousand_turns_open_at_once(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "long.html"

@@ -391,9 +391,10 @@ def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
 @click.argument("file")
 @click.option(
     "--at",
+    type=int,
     required=True,
     metavar="N",
-    help="Number of events to keep, 0 for none; or a tool call's id, to keep all up to its result.",
+    help="Number of events to keep, 0 for none; `toolreel explain` shows them.",
 )
 @click.option("--model", metavar="NAME", help="Use another model.")
 @click.option("--prompt", metavar="TEXT", help="Replace the last user message of the plan.")
@@ -426,7 +427,7 @@ def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
 @json_option
 def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     file: str,
-    at: str,
+    at: int,
     model: str | None,
     prompt: str | None,
     wanted: PlanChoice,
@@ -490,9 +491,8 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             tool_result=None if tool_result is None else _tool_output(tool_result),
             said=said,
         )
-        place = int(at) if at.removeprefix("-").isdecimal() else at
         if session:
-            forked = beginning(source, place, changes)
+            forked = beginning(source, at, changes)
             if (
                 forked.plan.sends_tools
                 and forked.plan.tools.definitions
@@ -504,7 +504,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
                 )
             live = session.run(forked.plan, path, "overwrite" if overwrite else "new", forked.answered)
         else:
-            forked = fork(source, place, changes, answers=other)
+            forked = fork(source, at, changes, answers=other)
             live = _save_fork(forked, path, overwrite=overwrite)
     _show_fork(forked, live, as_machine=as_machine)
     if outcome_of(live.run) is None and not live.refused:

@@ -125,6 +125,14 @@ def writing(path: Path) -> Generator[None]:
         raise JournalError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
+def _has_name(file: FileIO, path: Path) -> bool:
+    """Whether an open file has this name."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
 _BLOB_LINE: Final = lazy_pattern(r'^{"blob":"([^"]+)"', re.MULTILINE)
 """A line begins with a brace nowhere else: a line break in a text is escaped."""
 
@@ -254,7 +262,7 @@ class _OpenJournal:
             # Unbuffered: a buffer keeps what could not be written, and tries again when it is closed.
             self._file = FileIO(os.open(self._part, flags, 0o666), "r+")
         # Its last writer may rename it before we get the lock.
-        if not taken(self._file) or not self._has_name(self._part):
+        if not taken(self._file) or not _has_name(self._file, self._part):
             self._file.close()
             raise JournalError(
                 f"{self._part}: another process is writing it; wait until it has ended, or stop it"
@@ -265,15 +273,8 @@ class _OpenJournal:
         """Whether another process opened the file, of which this one is a fork."""
         return os.getpid() != self._process
 
-    def _has_name(self, path: Path) -> bool:
-        """Whether the open file has this name."""
-        try:
-            return os.path.samestat(os.fstat(self._file.fileno()), path.stat())
-        except FileNotFoundError:
-            return False
-
     def _check_name(self) -> None:
-        if not self._has_name(self._part):
+        if not _has_name(self._file, self._part):
             raise JournalError(f"{self._part}: it was deleted or replaced while the run was recorded in it")
 
     def _check_file(self) -> None:
@@ -377,7 +378,7 @@ class FileJournal(_OpenJournal):
         with writing(path):
             first = made_folders(path.parent)
         self._open(create=True)
-        if self._has_name(path):  # somebody was about to resume that run: leave it its file
+        if _has_name(self._file, path):  # somebody was about to resume that run: leave it its file
             self.discard()
             self._open(create=True)
         try:
@@ -458,7 +459,7 @@ class ReopenedJournal(_OpenJournal):
                 file.write(torn + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-        if self._has_name(self.path):
+        if _has_name(self._file, self.path):
             self.path.unlink()  # as a rename would have done
         self._cut(len(lines))
         try:

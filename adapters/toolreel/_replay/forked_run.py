@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, assert_never, cast
+from typing import Any, Final, cast
 
 from toolreel._driver import (
     NOT_MEASURED,
@@ -229,10 +229,10 @@ class Forked:
         return parse_journal(journal.text, f"fork of {self.source.source} at {self.kept}")
 
 
-def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED) -> Forked:
+def beginning(source: Source, at: int, changes: Changes = NOTHING_CHANGED) -> Forked:
     """Keep the first events of a recorded run under a changed plan.
 
-    :raises ForkError: if there is no such event, or no tool result to change; lists the events
+    :raises ForkError: if there is no such event, or no tool result to change
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan; names the
         event and the phase
     """
@@ -240,7 +240,7 @@ def beginning(source: Source, at: int | str, changes: Changes = NOTHING_CHANGED)
     return Forked(trace.recorded, len(run.answered), tuple(run.answered), run.run)
 
 
-def _begun(source: Source, at: int | str, changes: Changes) -> tuple[Trace, Underway]:
+def _begun(source: Source, at: int, changes: Changes) -> tuple[Trace, Underway]:
     """A recorded run, and its first events under a changed plan."""
     trace = retrace(opened(source))
     kept = [*_kept_events(trace, at)]
@@ -267,7 +267,7 @@ def _begun(source: Source, at: int | str, changes: Changes) -> tuple[Trace, Unde
 
 def fork(
     source: Source,
-    at: int | str,
+    at: int,
     changes: Changes = NOTHING_CHANGED,
     *,
     performer: Performer | None = None,
@@ -283,7 +283,7 @@ def fork(
     (4, MaxTurns(limit=2))
 
     :param source: a record, or the path of its journal or cassette
-    :param at: number of events to keep, from 0 to all; or the id of a tool call, whose result is the last one
+    :param at: number of events to keep, from 0 to all
     :param performer: performs the effects after the kept events, such as
         :class:`~toolreel._driver.ports.Ports`
     :param answers: another record, whose events after the kept ones answer as far as they fit; by default and
@@ -292,7 +292,7 @@ def fork(
     :param observe: called with the notes after the last kept event, if there is a performer
     :returns: the fork with all its events; ``outcome`` is ``None`` if the answering record did not fit to the
         end
-    :raises ForkError: if there is no such event, or nothing there to change; lists the events
+    :raises ForkError: if there is no such event, or nothing there to change
     :raises AdapterError: if a record cannot be read
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan
     """
@@ -357,26 +357,10 @@ class EventLog:
         return kept
 
 
-def _kept_events(trace: Trace, at: int | str) -> tuple[Traced, ...]:
-    match at:
-        case int():
-            if 0 <= at <= len(trace.events):
-                return trace.events[:at]
-            why = f"there is no event {at} to fork at"
-        case str():
-            found = [
-                traced
-                for traced in trace.events
-                if isinstance(traced.effect, RunTool) and traced.effect.call_id == at
-            ]
-            if len(found) == 1:
-                return trace.events[: found[0].record.n]
-            several = ", ".join(str(traced.record.n) for traced in found)
-            why = f"the call id {at!r} was used several times, in events {several}; name one by its number"
-            why = why if found else f"there is no result of a call {at!r} to fork at"
-        case _:
-            assert_never(at)
-    raise _fork_error(trace, why)
+def _kept_events(trace: Trace, at: int) -> tuple[Traced, ...]:
+    if 0 <= at <= len(trace.events):
+        return trace.events[:at]
+    raise _fork_error(trace, f"there is no event {at} to fork at")
 
 
 def _changed_event(
@@ -394,8 +378,8 @@ def _changed_event(
 
 
 def _fork_error(trace: Trace, why: str) -> ForkError:
-    count = len(trace.events)
+    last = len(trace.events)
     return ForkError(
-        f"{trace.recorded.source}: {why}; the run can be forked at 0 (before all) to {count}, after one of:\n"
-        f"{trace.listing}"
+        f"{trace.recorded.source}: {why}; the run can be forked at 0 (before all) to {last}, and "
+        "`toolreel explain` lists its events"
     )

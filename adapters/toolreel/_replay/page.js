@@ -242,7 +242,6 @@ const turns = (() => {
         return named("user", place);
       }
       case "cancelled": return named("cancelled", el("p", { class: "bad" }, whole(one.reason) || "by the caller"));
-      case "remark": return named("note");
       default: return named(one.kind);
     }
   };
@@ -395,7 +394,6 @@ const comparison = (() => {
   const card = (run, title) => el("section", { class: "card", "data-state": run.head.state, "aria-label": "Outcome" },
     title ? el("h2", {}, title) : null,
     el("p", { class: "outcome" }, el("span", { class: "badge" }, run.head.outcome), " ", run.head.words),
-    run.head.verdict ? el("p", {}, "Judged: ", el("strong", {}, run.head.verdict[0]), run.head.verdict[1] ? `, ${values.whole(run.head.verdict[1])}` : "") : null,
     why(run));
   const figures = (head) => el("dl", { class: "figures" }, head.figures.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", { class: /^(unknown|none|not measured)$/.test(value) ? "unknown" : null }, value))));
 
@@ -523,7 +521,7 @@ const comparison = (() => {
         el("div", {}, card(run), values.whole(run.head.answer) && run.head.state !== "resting"
           ? el("section", { class: "answer", "aria-label": "Answer" }, el("h2", {}, run.head.state === "good" ? "Answer" : "Last text"), values.prose(run.head.answer)) : null),
         el("section", { class: "side", "aria-label": "Figures" }, figures(run.head), shares(run.head.shares), warnings(run.head))),
-      run.head.recorded ? command(run.head.command ?? `toolreel explain ${run.quoted}`) : el("p", { class: "quiet" }, "This run was not recorded: here is its conversation. A recording has each turn, with requests and replies."),
+      run.head.recorded ? command(`toolreel explain ${run.quoted}`) : el("p", { class: "quiet" }, "This run was not recorded: here is its conversation. A recording has each turn, with requests and replies."),
     ]));
     grown(header);
   };

@@ -65,7 +65,8 @@ def page_of_runs(runs: Sequence[RunTree], comparison: Json = None, limit: int = 
     return framed(
         f"{first['outcome']}: {first['title']}" if comparison is None else "Two runs, side by side",
         '<a class="skip" href="#turns">To the turns</a>\n<header id="head"></header>\n'
-        f"<noscript>{''.join(map(_plain_summary, runs[: 1 if comparison is None else 2]))}</noscript>\n"
+        "<noscript><p>The turns are shown by a script, which your browser does not run: "
+        "<code>toolreel explain</code> says the same.</p></noscript>\n"
         '<main id="turns"></main>',
         styles=(asset("toolreel._replay", "page.css"),),
         scripts=(asset("toolreel._replay", "page.js"),),
@@ -98,16 +99,6 @@ def message_page(title: str, text: str) -> str:
     """A page that says why there is nothing to see, with the way back to the list."""
     shown = f"<h1>{escape(title)}</h1>\n<p>{escape(printable(text))}</p>"
     return framed(title, f'{shown}\n<p><a href="/">To the list</a></p>')
-
-
-def _plain_summary(run: RunTree) -> str:
-    """A run for a browser that runs no scripts."""
-    title, outcome, words = (escape(printable(str(run.head[each]))) for each in ("title", "outcome", "words"))
-    name = escape(printable(shlex.quote(str(run.head["name"]))))
-    return (
-        f"<h1>{title}</h1><p>{outcome}: {words}</p><p>The turns are shown by a script, which your browser "
-        f"does not run: <code>toolreel explain {name}</code></p>"
-    )
 
 
 def _script_elements(runs: Iterable[RunTree]) -> Iterator[str]:
@@ -170,8 +161,7 @@ def page_of(source: Source, other: Source | None = None) -> str:
         folder = None if not isinstance(source, Path | str) else Path(source).parent
         return page_of_runs(with_inner_runs(_traces_of(source), folder))
     difference = diff(source, other)
-    named = zip((source, other), _names_of_two(source, other), strict=True)
-    runs = [traced_tree(retrace(opened(each)), name) for each, name in named]
+    runs = [traced_tree(retrace(opened(each)), name_of(each)) for each in (source, other)]
     return page_of_runs(runs, difference.tree())
 
 
@@ -231,22 +221,9 @@ def write_page(path: Path, page: str) -> None:
         raise AdapterError(f"{path}: the page cannot be written there: {error.strerror}") from None
 
 
-def _names_of_two(source: Source, other: Source) -> tuple[str, str]:
-    """The names of two recordings, with their folders where they would be the same."""
-    names = name_of(source), name_of(other)
-    if names[0] != names[1]:
-        return names
-    first, second = (f"{_path_of(each).parent.name}/{name_of(each)}" for each in (source, other))
-    return first, second
-
-
-def _path_of(source: Source) -> Path:
-    return Path(source.source if not isinstance(source, Path | str) else source)
-
-
 def name_of(source: Source) -> str:
     """What a page calls a recording: a relative path as it is, of another the name; pages are passed on."""
-    path = _path_of(source)
+    path = Path(source.source if not isinstance(source, Path | str) else source)
     shown = path.name if path.is_absolute() else path.as_posix()
     return shown.removesuffix(".journal.jsonl").removesuffix(".yaml")
 

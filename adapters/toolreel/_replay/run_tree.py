@@ -9,7 +9,6 @@ from typing import Final, TypeAlias, assert_never
 from toolreel._driver import Resting, Run, cost_in_words, describe_outcome, duration
 from toolreel._replay.run_stories import (
     deciding_event,
-    note_line,
     notes_for_page,
     rule_of,
     setting_shown,
@@ -70,7 +69,6 @@ def traced_tree(trace: Trace, name: str) -> RunTree:
             "event": decided.record.n,
             "turn": max(1, decided.before.tally.turns),
             "words": decided.summary,
-            "notes": [note_line(note) for note in decided.notes],
         }
     return _run_tree(head, trace.run, steps, items)
 
@@ -251,7 +249,7 @@ def _time_shares(run: Run) -> Json:
 
 
 def _turn_line(number: int, steps: _Steps, begins: bool) -> Json:
-    """A turn as a line of the list: number, label, level, times, whether an exchange begins, retries.
+    """A turn as a line of the list: number, label, level, times, whether an exchange begins.
 
     The label is the calls of the turn, or else the beginning of its text.
     """
@@ -280,5 +278,4 @@ def _turn_line(number: int, steps: _Steps, begins: bool) -> Json:
         next((each for each in _LEVELS if each in levels), ""),
         [ms("reply", "failed"), ms("tool"), ms("wait", "approval")],
         begins,
-        sum(step["kind"] == "failed" for step in steps),
     ]

@@ -103,13 +103,6 @@ class Trace:
     run: Run
     """The state after all events, and all notes."""
 
-    @property
-    def listing(self) -> str:
-        """All events with their numbers, one line each."""
-        return (
-            "\n".join(f"{traced.record.n:>3}  {traced.summary}" for traced in self.events) or "  (no events)"
-        )
-
 
 def retrace(recorded: Recorded) -> Trace:
     """Fold a record event by event, and check that every event answers the recorded effect.

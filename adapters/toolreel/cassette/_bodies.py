@@ -41,11 +41,11 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import takewhile
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from toolreel._internal import CassetteError
 from toolreel_core._conversation import Rope
@@ -260,64 +260,64 @@ _WORTH_AN_ALIAS: Final = 60
 """Minimum characters of a repeated value that is written as an alias."""
 
 
-class BodyWriter:
-    """Converts the bodies of the requests in one file for writing; announce all of them first."""
+class WrittenBodies(NamedTuple):
+    """The bodies of the requests in one file, as they are written."""
 
-    def __init__(self) -> None:
-        self.blobs: dict[str, bytes] = {}
-        """The images, audio and files of all requests, by digest."""
-        self._tree: Final = _MessageNode(None, None, "", 0)
-        self._bodies: Final = ConversationBodies()
-        self._last = self._tree
-        self._ends: dict[int, _MessageNode] = {}
-        self._requests: list[dict[str, Any]] = []
-        self._values: dict[str, tuple[str, Json]] = {}
-        self._shared: list[tuple[str, Json, str]] = []
+    forms: list[dict[str, Any]]
+    """The value of ``body`` for each request."""
+    blobs: dict[str, bytes]
+    """The images, audio and files of all requests, by digest."""
+    anchors: dict[int, str]
+    """The anchor of each value that may be repeated, by its ``id``."""
 
-    def announce(self, body: bytes) -> None:
-        """Add the next body."""
-        found = self._bodies.read(body)
+
+def written_bodies(bodies: Iterable[bytes]) -> WrittenBodies:
+    """The bodies of all requests in one file, in order, for writing."""
+    blobs: dict[str, bytes] = {}
+    conversations, last = ConversationBodies(), _MessageNode(None, None, "", 0)
+    read_bodies: list[tuple[dict[str, Any], _MessageNode | None]] = []
+    for body in bodies:
+        found = conversations.read(body)
         if found is None:
-            self._requests.append(_form_alone(body))
-            return
+            read_bodies.append((_form_alone(body), None))
+            continue
         tree, same = found
-        short = [_without_blobs(message, self.blobs) for message in items_of(tree, "messages")]
-        self._last = self._last.first(same).add(short)
-        self._ends[len(self._requests)] = self._last
+        last = last.first(same).add([_without_blobs(each, blobs) for each in items_of(tree, "messages")])
         # The tree of lists keeps each message once; this copy would be one of many.
-        self._requests.append({"json": {**tree, "messages": None}})
+        read_bodies.append(({"json": {**tree, "messages": None}}, last))
+    # Once all lists are in the tree, it is known which of them are repeated.
+    forms: list[dict[str, Any]] = []
+    shared: list[tuple[str, Json, str]] = []
+    values: dict[str, tuple[str, Json]] = {}
+    for form, node in read_bodies:
+        json_tree = form.get("json")
+        if isinstance(json_tree, dict):
+            form = {"json": {key: _first_equal(key, value, values) for key, value in json_tree.items()}}  # noqa: PLW2901
+        if node:
+            form["json"]["messages"] = node.fold(shared)
+        forms.append(form)
+    shared += ((key, value, digest(text)) for text, (key, value) in values.items())
+    return WrittenBodies(forms, blobs, _anchors(shared))
 
-    def request(self, index: int) -> dict[str, Any]:
-        """The value of ``body`` for the request with this index."""
-        form = self._requests[index]
-        tree = form.get("json")
-        if not isinstance(tree, dict):
-            return form
-        written = {key: self._first_equal(key, value) for key, value in tree.items()}
-        if index in self._ends:
-            written["messages"] = self._ends[index].fold(self._shared)
-        return {"json": written}
 
-    def anchors(self) -> dict[int, str]:
-        """The anchor of each value that may be repeated: its key and a digest of its content."""
-        names: dict[int, str] = {}
-        used: set[str] = set()
-        values = ((key, value, digest(text)) for text, (key, value) in self._values.items())
-        for key, value, content in (*self._shared, *values):
-            stem = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "value"
-            tried = (f"{stem}-{content[:length]}" for length in range(6, 65))
-            names[id(value)] = next(name for name in tried if name not in used)
-            used.add(names[id(value)])
-        return names
+def _first_equal(key: str, value: Json, values: dict[str, tuple[str, Json]]) -> Json:
+    """The first value with the same key and content, so that the second becomes an alias."""
+    if not isinstance(value, (list, dict)):
+        return value
+    text = canonical(value)
+    if len(text) < _WORTH_AN_ALIAS:
+        return value
+    return values.setdefault(f"{key}:{text}", (key, value))[1]
 
-    def _first_equal(self, key: str, value: Json) -> Json:
-        """The first value with the same key and content, so that the second becomes an alias."""
-        if not isinstance(value, (list, dict)):
-            return value
-        text = canonical(value)
-        if len(text) < _WORTH_AN_ALIAS:
-            return value
-        return self._values.setdefault(f"{key}:{text}", (key, value))[1]
+
+def _anchors(shared: Iterable[tuple[str, Json, str]]) -> dict[int, str]:
+    """The anchor of each value: its key and so much of the digest of its content that it is the only one."""
+    names: dict[str, int] = {}
+    for key, value, content in shared:
+        stem = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "value"
+        tried = (f"{stem}-{content[:length]}" for length in range(6, 65))
+        names[next(name for name in tried if name not in names)] = id(value)
+    return {value: name for name, value in names.items()}
 
 
 class BodyReader:

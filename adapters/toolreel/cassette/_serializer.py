@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from toolreel._internal import CassetteError, SecretFound, VaryError, check_version
 from toolreel._secrets import Leak, body_texts, leaks_at, secrets_in, tree_texts
-from toolreel.cassette._bodies import BodyReader, BodyWriter, ConversationBodies, body_form, resolved
+from toolreel.cassette._bodies import BodyReader, ConversationBodies, body_form, resolved, written_bodies
 from toolreel.cassette._stored_exchange import (
     CANCELLED,
     CLOSED,
@@ -142,17 +142,15 @@ def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
 
     :raises CassetteError: if it would not
     """
-    writer = BodyWriter()
-    for exchange in exchanges:
-        writer.announce(exchange.body)
+    bodies = written_bodies(exchange.body for exchange in exchanges)
     tree = {
         "toolreel": VERSION,
         "version": _VCR_VERSION,
         **header.stored,
-        "interactions": [_written(exchange, writer, n) for n, exchange in enumerate(exchanges)],
-        **({"blobs": writer.blobs} if writer.blobs else {}),
+        "interactions": [*map(_written_exchange, exchanges, bodies.forms)],
+        **({"blobs": bodies.blobs} if bodies.blobs else {}),
     }
-    text = dump_yaml(tree, writer.anchors())
+    text = dump_yaml(tree, bodies.anchors)
     header_read, read = document(text)
     if header_read != header:
         raise CassetteError("the header does not come back from YAML as it was; nothing was written")
@@ -165,7 +163,7 @@ def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
     return text
 
 
-def _written(exchange: Exchange, writer: BodyWriter, index: int) -> dict[str, Any]:
+def _written_exchange(exchange: Exchange, body: dict[str, Any]) -> dict[str, Any]:
     """An exchange as it is written; an empty body is left out."""
     request: dict[str, Any] = {
         "method": exchange.method,
@@ -173,7 +171,7 @@ def _written(exchange: Exchange, writer: BodyWriter, index: int) -> dict[str, An
         "headers": {name: [*values] for name, values in exchange.headers.items()},
     }
     if exchange.body:
-        request["body"] = writer.request(index)
+        request["body"] = body
     parts = {"request": request}
     answer = exchange.answer
     if answer.status:

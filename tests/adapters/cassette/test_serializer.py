@@ -167,7 +167,7 @@ GOOD = cassette(exchange('{"a":1}', "plain"))
         ),
         ("      text: plain", "      text: 1", "interaction 1: response.body: expected one of"),
         ("      json:", "      text: x\n      json:", "interaction 1: request.body: expected one of"),
-        ("a: 1", "a: .nan", "interaction 1: request.body.json: not JSON: Out of range float"),
+        ("a: 1", "a: .nan", "is a number that no cassette holds"),
         (
             "a: 1",
             "messages: [[!!binary eA==]]",

@@ -99,7 +99,7 @@ HOSTILE = {
     "a: &a {b: 1}\nc: {<<: *a}\n...\n": "a merge key",
     "a: 1\na: 2\n...\n": "line 2, column 1: the key 'a' stands twice",
     "a: =\n...\n": "the value '=' is a default value in YAML, which no cassette holds",
-    f"a: 1{':59' * 99}\n...\n": "is too long a number; put texts in quotes",
+    f"a: 1{':59' * 99}\n...\n": "is a number that no cassette holds; put texts in quotes",
     "1: a\n...\n": "line 1, column 1: the key 1 is not a text: put it in quotes",
     "[a]: b\n...\n": "a list or a mapping cannot be a key",
     "a: \x00\n...\n": "not a YAML that can be trusted",

@@ -113,14 +113,6 @@ def test_calls_of_a_fork_have_the_recorded_keys_unless_it_has_another_seed() -> 
 # Where a run cannot be forked.
 
 
-def test_a_call_may_be_named_by_its_id_where_that_is_its_own() -> None:
-    assert beginning(recorded(TWO_CALLS), "call_b").kept == 3
-    repeated = recorded([{**reply} for reply in SUM])  # plain bodies, which the script does not number on
-    said = complaint(ForkError, lambda: fork(repeated, "call_a"))
-    assert "the call id 'call_a' was used several times, in events 2, 4; name one by its number" in said
-    assert "no result of a call 'call_z'" in complaint(ForkError, lambda: fork(RUN, "call_z"))
-
-
 def test_kept_events_that_do_not_fit_the_changed_plan_are_named_with_the_phase() -> None:
     said = complaint(ReplayMismatch, lambda: fork(RUN, 4, Changes(config={"max_turns": 1})))
     assert said == (

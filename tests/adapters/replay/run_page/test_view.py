@@ -57,12 +57,6 @@ def test_a_cassette_of_another_client_has_all_of_its_runs() -> None:
     assert [head["outcome"] for head in heads(page_of(path))] == ["completed", "completed"]
 
 
-def test_two_recordings_of_one_name_are_told_apart_by_their_folders() -> None:
-    page = page_of(cassette("recovered"), cassette("empty-final"))
-    name = cassette("recovered").name.removesuffix(".yaml")
-    assert [head["name"] for head in heads(page)] == [f"recovered/{name}", f"empty-final/{name}"]
-
-
 def test_a_claim_without_a_call_is_warned_of() -> None:
     run = retrace(opened(cassette("false-claim"))).run
     assert ("warn", "offered and never run: state_patch", []) in warnings_of(run)
