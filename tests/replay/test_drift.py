@@ -77,11 +77,8 @@ def assert_unusable(said: Said, path: Path) -> str:
     ("old", "new", "place"),
     [
         ("You are a release assistant.", "You are a release assistent.", "messages[0].content"),
-        ("make one tool call now", "make one tool call NOW", "messages[1].content"),
         ("description: The new value.", "description: The new valve.", None),
-        ("- path\n", "- pith\n", None),
         ("temperature: 0\n", "temperature: 1\n", "temperature"),
-        ("seed: 7\n", "seed: 8\n", "seed"),
     ],
 )
 def test_a_changed_request_is_a_drift_that_shows_the_place_and_both_sides(

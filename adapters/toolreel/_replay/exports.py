@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from collections.abc import Set as AbstractSet
 from typing import Final, Literal, TypeAlias, assert_never
 
 from toolreel._driver import Run, describe_outcome
@@ -182,17 +181,16 @@ def transcript(run: Run) -> str:
         f"{tally.prompt_tokens:,} + {tally.completion_tokens:,} tokens.",
         *([f"Try: {_one_line(hint)}."] if hint else []),
     )
-    nudges = {note.text for note in run.notes if isinstance(note, notes.ModelNudged)}
-    said = (block for message in run.messages for block in _markdown_blocks(message, nudges))
+    said = (block for message in run.messages for block in _markdown_blocks(message))
     return "\n\n".join((*head, *said)) + "\n"
 
 
-def _markdown_blocks(message: Message, nudges: AbstractSet[str]) -> Iterator[str]:
+def _markdown_blocks(message: Message) -> Iterator[str]:
     match message:
         case SystemMessage():
             yield "## System"
         case UserMessage():
-            yield "## User, said by the loop" if message.content in nudges else "## User"
+            yield "## User"
         case AssistantMessage():
             yield "## Assistant"
         case ToolMessage():

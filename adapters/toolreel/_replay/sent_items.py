@@ -6,15 +6,15 @@ that only what is special about this request is a difference.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolreel.cassette import Change, changes
 from toolreel_core._conversation import Form, Message, Transcript, wire_tree
-from toolreel_core._jsontext import Json, JsonText, canonical, parse
+from toolreel_core._jsontext import JsonText, canonical, parse
 from toolreel_core._plan import Request
 from toolreel_core._settings import Provider, WireForm
 
@@ -148,20 +148,12 @@ class NumberedItems:
         return [*full, *(self.number(text.decode()) for text in rest)]
 
     def _pair_items(self, was: Sequence[int], now: Sequence[int]) -> Iterator[_Pair]:
-        """Stored items with the sent ones; where they differ, the next two of one role belong together."""
+        """Stored items with the sent ones; where they differ, they belong together in their order."""
         if max(len(was), len(now)) > _WHOLE:
             yield from chain(((one, None) for one in was), ((None, other) for other in now))
             return
-        texts = self.texts
         for _, a, b, c, d in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
-            old, new = was[a:b], now[c:d]
-            roles, others = ([role_of(texts[number]) for number in numbers] for numbers in (old, new))
-            for same, e, f, g, h in SequenceMatcher(None, roles, others, autojunk=False).get_opcodes():
-                if same == "equal":
-                    yield from zip(old[e:f], new[g:h], strict=True)
-                else:
-                    yield from ((one, None) for one in old[e:f])
-                    yield from ((None, other) for other in new[g:h])
+            yield from zip_longest(was[a:b], now[c:d])
 
     def _item_ranges(self, pairs: Iterable[_Pair]) -> Iterator[ItemRange]:
         """Pairs as ranges whose numbers count up together."""
@@ -203,13 +195,3 @@ def _unchanged_ranges(numbers: Sequence[int]) -> Iterator[ItemRange]:
             count = next(at for at in range(1, count) if numbers[first + at] != numbers[first] + at)
         yield ItemRange("same", numbers[first], numbers[first], count, fresh=False)
         first += count
-
-
-def role_of(text: str) -> str:
-    """The role of a message; of an item that has none, its type.
-
-    >>> role_of('{"type":"function_call","name":"ping"}')
-    'function_call'
-    """
-    tree: Json = parse(JsonText(text))
-    return str(tree.get("role") or tree.get("type")) if isinstance(tree, Mapping) else ""

@@ -15,7 +15,7 @@ from tests.patience import NEVER
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, nobody_listens, serving, streaming
 from toolreel._internal import CassetteError, SecretFound
-from toolreel.cassette import KINDS, Break, Session, use_cassette
+from toolreel.cassette import KINDS, Session, use_cassette
 
 BODY: Final = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 PATIENCE: Final = 1.0
@@ -90,13 +90,6 @@ def test_the_kinds_are_httpxs_own() -> None:
                 yield from under(narrower)
 
     assert sorted(under(httpx.TransportError)) == [*KINDS]
-
-
-def test_an_exception_of_somebodys_own_is_kept_as_the_one_of_httpx_that_it_is() -> None:
-    class Impatient(httpx.ReadTimeout):
-        """What a transport of somebody's own may raise."""
-
-    assert Break.of(Impatient("no")) == Break("ReadTimeout", "no")
 
 
 @each

@@ -11,7 +11,6 @@ from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, add, addi
 from tests.adapters.replay.test_trace import stopped
 from tests.samples import PING, complaint
 from toolreel._driver import Always, Ports, ago_on
-from toolreel._internal import ForkError
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel._replay import Changes, Stop, Underway, beginning, fork
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
@@ -189,11 +188,6 @@ def test_the_prompt_is_the_last_user_message_and_the_system_message_the_first() 
     now = Changes(prompt="What?", system="Be loud.").plan(WAS)
     assert now.messages == (SystemMessage("Be loud."), *WAS.messages[1:3], UserMessage("What?"))
     assert Changes(system="Be loud.").plan(ADDING).messages == (SystemMessage("Be loud."), *ADDING.messages)
-
-
-def test_a_plan_without_a_user_message_has_no_prompt_to_change() -> None:
-    plan = Plan.of(model="m", messages=[SystemMessage("Be brief.")])
-    assert "has no user message" in complaint(ForkError, lambda: Changes(prompt="hi").plan(plan))
 
 
 def test_settings_options_and_overrides_go_over_the_recorded_ones() -> None:

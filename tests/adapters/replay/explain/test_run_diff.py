@@ -105,12 +105,6 @@ def test_what_follows_from_the_plans_alone_is_no_divergence() -> None:
     assert (difference.first, difference.same) == (None, False)
 
 
-def test_a_message_that_goes_out_otherwise_under_another_plan_is_one() -> None:
-    found = first(RUN, recorded(SUM, replace(ADDING, provider=Provider(tool_result_name=True))))
-    assert (found.n, found.aspect) == (3, "wanted")
-    assert places(found.changes) == ["messages[1].name"]
-
-
 # Events.
 
 
@@ -156,13 +150,6 @@ def test_a_question_for_approval_is_something_else_than_a_run_of_the_tool() -> N
     found = first(RUN, recorded(SUM, NEEDS_APPROVAL, tools=asking_first(), approver=Always()))
     assert (found.n, found.aspect) == (2, "wanted")
     assert found.changes == (Change("wants", '"run_tool"', '"ask_approval"'),)
-
-
-def test_a_request_is_something_else_than_a_call() -> None:
-    script = [calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2})), saying("2 and 4.")]
-    found = first(recorded(script), recorded(script, adding(max_tool_calls_per_turn=1)))
-    assert (found.n, found.aspect, found.b) == (3, "wanted", "reply: 2 and 4.")
-    assert found.changes[0] == Change("wants", '"run_tool"', '"send_request"')
 
 
 def test_the_time_at_which_something_came_makes_no_other_run() -> None:
@@ -242,16 +229,3 @@ def test_the_first_event_that_was_changed_is_the_one_that_is_found(
         b=difference.first.a,
         changes=tuple(Change(change.place, change.new, change.old) for change in difference.first.changes),
     )
-
-
-@given(scripts, st.data())
-def test_the_first_reply_that_was_changed_is_the_one_that_is_found(
-    turns: list[list[tuple[int, int]]], data: st.DataObject
-) -> None:
-    lines = script(turns)
-    run = recorded(lines)
-    replies = [record.n for record in run.records if record.kind == "send_request"]
-    at = data.draw(st.integers(0, len(lines) - 1))
-    changed = data.draw(st.sampled_from([saying("Stop."), calling(("add", {"a": 99, "b": 99}))]))
-    other = recorded([*lines[:at], changed, *lines[at + 1 :], saying("End.")], source="other")
-    assert first(run, parse_journal(other.text)).n == replies[at]
