@@ -127,6 +127,7 @@ from toolreel_core.evals._scenarios.claims import (
     mentions,
     says_nothing,
 )
+from toolreel_core.evals._scenarios.draws import drawn, escaped, filled
 from toolreel_core.evals._scenarios.scenario import (
     PACK,
     Case,
@@ -138,15 +139,7 @@ from toolreel_core.evals._scenarios.scenario import (
     Sent,
     evidence_of,
 )
-from toolreel_core.evals._scenarios.scenario_file import (
-    check_scenario_name,
-    drawn,
-    escaped,
-    filled,
-    parameters_of,
-    rows_of,
-    scenario_of,
-)
+from toolreel_core.evals._scenarios.scenario_file import check_scenario_name, rows_of, scenario_of
 from toolreel_core.evals._scenarios.scripted_model import (
     KINDS,
     Kind,
@@ -160,6 +153,7 @@ from toolreel_core.evals._scenarios.scripted_model import (
     scripted_reply,
     scripted_stream,
 )
+from toolreel_core.evals._scenarios.short_schema import parameters_of
 from toolreel_core.evals._scenarios.world import (
     TableWorld,
     Workspace,

@@ -51,10 +51,6 @@ def test_the_first_row_that_fits_answers() -> None:
     assert told(here) == [{"for": None}, 1.5, None]
 
 
-def test_a_result_may_be_json_text_since_toml_has_no_null() -> None:
-    assert told(world([{"json": '{"a": [null, 1.0]}'}])) == {"a": [None, 1.0]}
-
-
 def test_the_state_is_read_and_set() -> None:
     state = {"stock": {"a/b": 3}, "name": "x"}
     here = world(

@@ -32,7 +32,7 @@ from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.options import NO_PRESETS
 from toolreel._internal import MissingExtra, counted
 from toolreel._secrets import key_notice, shown_url
-from toolreel.evals import sharded
+from toolreel.evals import sharded, shortened
 from toolreel_core.evals import (
     CONTROL_RUN,
     TOOL_RUN,
@@ -75,26 +75,25 @@ def connect_with_notices(plan: EvalPlan) -> Connection:
 
 
 _WORDS: Final = {
-    "pass": "OK",
-    "pass_unexercised": "OK*",
-    "fail": "FAIL",
-    "unsupported": "UNSUPPORTED",
-    "void": "VOID",
+    "pass": ("OK", "green"),
+    "pass_unexercised": ("OK*", ""),
+    "fail": ("FAIL", "red"),
+    "unsupported": ("UNSUPPORTED", ""),
+    "void": ("VOID", "yellow"),
 }
-_REASON_LENGTH: Final = 120
+"""What a result is called, and its colour."""
 
 
 class EvaluationProgress:
     """Watches an evaluation of a plan.
 
-    :param lines: whether each run has a line, on a terminal too
-    :param quiet: whether nothing is shown at all but what Ctrl-C does
+    :param verbosity: 0 shows nothing but what Ctrl-C does, 2 a line for each run, on a terminal too
     """
 
-    def __init__(self, plan: EvalPlan, *, lines: bool, quiet: bool = False) -> None:
+    def __init__(self, plan: EvalPlan, verbosity: int) -> None:
         self._total, self._max_cost = plan.count, plan.budget.max_cost
-        self._quiet = quiet
-        self._lines = (lines or not err.is_terminal) and not quiet
+        self._quiet = not verbosity
+        self._lines = verbosity > 1 or not (self._quiet or err.is_terminal)
         self._results: Counter[str] = Counter()
         self.interrupted = False
         self._spending: Spending | None = None
@@ -106,7 +105,7 @@ class EvaluationProgress:
             # On a narrow terminal only its end is cut.
             TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True)),
         )
-        shown = err.is_terminal and not err.is_dumb_terminal and not quiet
+        shown = err.is_terminal and not err.is_dumb_terminal and not self._quiet
         self._bar = Progress(*columns, console=err, transient=True, expand=True, disable=not shown)
         self._task = self._bar.add_task("waiting for the first run", total=self._total)
 
@@ -115,9 +114,8 @@ class EvaluationProgress:
         self._spending = found.spending
         self._bar.update(self._task, completed=len(found.ended))
         if not self._quiet and (found.ended or found.void):
-            parts = [f"{len(found.ended)} of {self._total} runs have ended before"]
-            parts += [f"{found.void} are void and made again"] if found.void else []
-            err.print("; ".join(parts))
+            again = f"; {found.void} are void and made again" if found.void else ""
+            err.print(f"{len(found.ended)} of {self._total} runs have ended before{again}")
 
     def ended(self, record: Record, /) -> None:
         """Count a run, and print its result."""
@@ -126,14 +124,10 @@ class EvaluationProgress:
         if self._lines:
             done = int(self._bar.tasks[0].completed) + 1
             names = ":".join(filter(None, (cell.model, cell.profile, cell.strategy, cell.endpoint)))
-            why = ": ".join((verdict.category, *verdict.reasons[:1]))
-            why = why if len(why) <= _REASON_LENGTH else f"{why[:_REASON_LENGTH]}…"
-            style = {"pass": "green", "fail": "red", "void": "yellow"}.get(verdict.result, "")
-            line = (
-                f"[{done}/{self._total}] {_WORDS[verdict.result]:<4} {names} {cell.scenario} "
-                f"trial {record.trial} {record.ms} ms  {why}"
-            )
-            err.print(printable(line.rstrip()), style=style)
+            word, style = _WORDS[verdict.result]
+            run = f"[{done}/{self._total}] {word:<4} {names} {cell.scenario} trial {record.trial}"
+            why = shortened(": ".join((verdict.category, *verdict.reasons[:1])))
+            err.print(printable(f"{run} {record.ms} ms  {why}".rstrip()), style=style)
         self._bar.update(self._task, advance=1, description=self.status_text)
 
     @contextmanager
@@ -141,7 +135,7 @@ class EvaluationProgress:
         """Show the progress; Ctrl-C sets the event and lets runs in flight end, a second one aborts them."""
         stop = Event()
 
-        def interrupted(_signal: int, _frame: FrameType | None) -> None:
+        def interrupt(_signal: int, _frame: FrameType | None) -> None:
             if stop.is_set():
                 raise KeyboardInterrupt
             stop.set()
@@ -151,7 +145,7 @@ class EvaluationProgress:
                 "The same command goes on from there."
             )
 
-        before = signal.signal(signal.SIGINT, interrupted)
+        before = signal.signal(signal.SIGINT, interrupt)
         try:
             with self._bar:
                 yield stop
@@ -164,7 +158,7 @@ class EvaluationProgress:
     @property
     def status_text(self) -> str:
         """Counts, and what all runs have cost, those made before too."""
-        counts = ", ".join(f"{count} {_WORDS[result]}" for result, count in self._results.items())
+        counts = ", ".join(f"{count} {_WORDS[result][0]}" for result, count in self._results.items())
         cost = self._spending.cost if self._spending else 0
         limit = "" if self._max_cost is None else f" of {self._max_cost:g}"
         return counts + (f", cost {cost:.6g}{limit}" if cost else "")
@@ -205,15 +199,14 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     scripts = all(map(kind_of, plan.models))
     for name, endpoint in plan.endpoints.items():
         label = f"at {name}" if name else "endpoint"
-        labelled(label, "none: all models are scripted" if scripts else _server(endpoint))
+        labelled(label, "none: all models are scripted" if scripts else _server_text(endpoint))
     labelled("plan", plan.digest[:12])
     for model, profiles in plan.profiles.items():
         labelled("model", f"{model}: {', '.join(profile.name for profile in profiles)}")
     for each in differences:
         models = "all models" if each.models == plan.models else ", ".join(each.models)
         out.print(printable(f"{each.before} → {each.after}: {models}"), style="bold blue")
-        for line in each.changes:
-            labelled("", line)
+        labelled("", "\n".join(each.changes))
     _show_estimate(plan, estimate)
     for sentence in gates:
         labelled("gate", sentence)
@@ -221,7 +214,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     return 0
 
 
-def _server(endpoint: Endpoint) -> str:
+def _server_text(endpoint: Endpoint) -> str:
     header = endpoint.api_key_header
     where = "" if header.lower() == "authorization" else f" in {header}"
     return ", ".join(
@@ -235,25 +228,16 @@ def _server(endpoint: Endpoint) -> str:
 
 
 def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
-    minutes = estimate.minutes
-    time = f"{minutes / 60:.1f} hours" if minutes >= 120 else counted(round(minutes), "minute")
     tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
-    labelled("estimate", f"{estimate.requests:,.0f} requests, {tokens}, {time}")
+    labelled("estimate", f"{estimate.requests:,.0f} requests, {tokens}, {estimate.minutes:,.0f} minutes")
     labelled("", f"if a tool run is {TOOL_RUN}, and a control run {CONTROL_RUN}", "dim")
-    cost = 'unknown: the plan has no prices; give them as [prices."MODEL"]'
-    if estimate.cost is not None:
-        cost = f"{estimate.cost:,.2f}"
-        if estimate.unpriced:
-            unknown = f"{len(estimate.unpriced)} of {len(plan.models) * len(plan.endpoints)} models"
-            cost += f" and more: the price of {unknown} is unknown: {', '.join(estimate.unpriced)}"
-    labelled("cost", cost)
-    budgets = {"": plan.budget, "run.": plan.options.run_budget}
-    caps = [
-        f"{of}{key} {cap:g}"
-        for of, each in budgets.items()
-        for key, cap in asdict(each).items()
-        if cap is not None
-    ]
+    if estimate.cost is None:
+        labelled("cost", 'unknown: the plan has no prices; give them as [prices."MODEL"]')
+    else:
+        more = f" and more: no price of {', '.join(estimate.unpriced)}" if estimate.unpriced else ""
+        labelled("cost", f"{estimate.cost:,.2f}{more}")
+    run = {f"run.{key}": cap for key, cap in plan.options.run_budget.tree().items()}
+    caps = [f"{key} {cap:g}" for key, cap in {**plan.budget.tree(), **run}.items()]
     labelled("budget", ", ".join(caps) or "no cap")
 
 
@@ -261,8 +245,6 @@ _EPILOG = (
     "Exit codes: 0 complete, 2 usage, 3 incomplete: runs are missing or void (unless accepted), "
     "130 stopped with Ctrl-C."
 )
-_DETAILS = 2
-"""The verbosity from which each run has a line."""
 
 
 @click.command("run", epilog=_EPILOG)
@@ -310,19 +292,17 @@ def run_command(
     # Imported late, as HTTP and recordings are with it: --help needs none of that.
     from toolreel.evals import evaluate
 
-    level = plan.options.verbosity
     if shard is not None:
         plan = sharded(plan, shard)
-    progress = EvaluationProgress(plan, lines=level >= _DETAILS, quiet=not level)
+    progress = EvaluationProgress(plan, plan.options.verbosity)
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
         outcome = evaluate(plan, folder, connection, None, progress, stop)
     try:
         from toolreel.evals import Results, write_summaries
 
         write_summaries(Results.open(folder), plan)
-        unsummed = ""
     except MissingExtra:
-        unsummed = "Not summed up here: intervals need pip install 'toolreel[evals]'."
+        err.print("Not summed up here: intervals need pip install 'toolreel[evals]'.", style="yellow")
     if as_machine:
         say(
             {
@@ -338,25 +318,23 @@ def run_command(
             }
         )
     else:
-        _tell(outcome, folder, progress, quiet=not level)
-        if unsummed:
-            err.print(unsummed, style="yellow")
+        _show_outcome(outcome, folder, progress)
     if progress.interrupted and not outcome.complete:
         return INTERRUPTED
     return 0 if outcome.complete else DRIFT
 
 
-def _tell(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress, *, quiet: bool) -> None:
-    if outcome.stopped:
-        err.print(f"Stopped: {outcome.stopped}.", style="yellow")
-    for why in outcome.without_cassette[:3]:
-        err.print(printable(f"Not recorded: {why}"), style="yellow")
+def _show_outcome(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress) -> None:
     options = outcome.plan.options
-    if accepted := acceptance(outcome.trials, options):
-        err.print(f"{accepted}.", style="yellow")
-    if lacks := incompleteness(outcome.trials, options.min_coverage):
-        err.print(lacks, style="yellow")
-    if quiet:
+    notices = (
+        f"Stopped: {outcome.stopped}." if outcome.stopped else "",
+        *(f"Not recorded: {why}" for why in outcome.without_cassette[:3]),
+        f"{accepted}." if (accepted := acceptance(outcome.trials, options)) else "",
+        incompleteness(outcome.trials, options.min_coverage),
+    )
+    for notice in filter(None, notices):
+        err.print(printable(notice), style="yellow")
+    if not options.verbosity:
         return
     if outcome.made:
         out.print(f"{counted(outcome.made, 'run')} made: {progress.status_text}")

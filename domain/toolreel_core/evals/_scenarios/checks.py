@@ -6,9 +6,9 @@ The wording of answers matters as little as possible. What a check finds is stor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import pairwise
+from itertools import chain, count, pairwise
 from typing import Any, Final, cast, get_args
 
 from toolreel_core._config_checks import Table, unknown_name
@@ -37,6 +37,7 @@ from toolreel_core.evals._scenarios.claims import (
     says_nothing,
 )
 from toolreel_core.evals._scenarios.scenario import Check, Evidence, Layer, ObservedCall
+from toolreel_core.evals._scenarios.short_schema import parameters_of
 from toolreel_core.evals._scenarios.world import Compared, alike, has_arguments
 
 _SIGNATURES: Final = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
@@ -160,11 +161,11 @@ def _read_check(
         )
     (key,) = kinds
     finding, form, further = _KINDS[key]
-    table = table.only(key, "name", "layer", *further).checked(canonical)
-    for place, value in table.values.items():
+    for place, value in table.only(key, "name", "layer", *further).values.items():
         what = form if place == key else _BESIDE.get(place, "text")
-        if not _has_form(value, what):
-            raise table.complaint(f"expected {_FORMS[what][0]}, got {value!r}", place)
+        expected, schema = _FORMS[what]
+        if violations(canonical(schema), canonical(value)):
+            raise table.complaint(f"expected {expected}, got {value!r}", place)
         for one in _listed(value) if what in _OF_TOOLS else ():
             tool = one.get("tool") if isinstance(one, Mapping) else one
             if tool is not None and tool not in tools:
@@ -174,22 +175,31 @@ def _read_check(
     if (exchange := table.values.get("exchange", ANY)) not in (ANY, *range(1, len(user) + 1)):
         what = f"the user speaks {len(user)} times, so there is no exchange {exchange!r}"
         raise table.complaint(what, "exchange")
+    if key == "matches" and not _is_pattern(table.values[key]):
+        raise table.complaint("expected a regular expression of Python", key)
     others = tuple(check for check in before if check.layer == "outcome")
     context: dict[str, Any] = {"others": others, "tools": tools, "known": user} if key == "truthful" else {}
+    name, taken = table.text("name"), {ANSWERED, *(check.name for check in before)}
+    if name in taken:
+        raise table.complaint(f"there is a check {name!r} already; choose another name", "name")
     return Check(
-        _read_tool_name(table, key, {ANSWERED, *(check.name for check in before)}),
+        name or _free_check_name(key, table.values[key], taken),
         table.values.get("layer", "outcome"),
         partial(finding, table.values, **context),
     )
 
 
-def _read_tool_name(table: Table, key: str, taken: set[str]) -> str:
-    if (name := table.text("name")) in taken:
-        raise table.complaint(f"there is a check {name!r} already; choose another name", "name")
-    tool = table.values[key]
-    base = f"{key}_{tool}" if key in {"called", "never"} and isinstance(tool, str) else key
-    names = (base, *(f"{base}_{number}" for number in range(2, len(taken) + 3)))
-    return name or next(each for each in names if each not in taken)
+def _is_pattern(text: str) -> bool:
+    try:
+        return bool(re.compile(text))
+    except re.error:
+        return False
+
+
+def _free_check_name(key: str, value: object, taken: Collection[str]) -> str:
+    base = f"{key}_{value}" if key in {"called", "never"} and isinstance(value, str) else key
+    names = chain((base,), (f"{base}_{number}" for number in count(2)))
+    return next(each for each in names if each not in taken)
 
 
 def _matches_call(call: ObservedCall, wanted: Json) -> bool:
@@ -211,10 +221,12 @@ def _called(values: Tree, seen: Evidence) -> str:
         for one in _listed(values["called"])
     ]
     replies = [turn.calls for turn in seen.turns if turn.calls]
-    before = [place for place, call in enumerate(seen.calls) if _matches_call(call, values.get("before"))]
-    groups = {"one reply": replies, "first reply": replies[:1]}.get(
-        str(within), [seen.calls[: before[0]] if before else seen.calls]
-    )
+    before = values.get("before")
+    if within:
+        groups = replies if within == "one reply" else replies[:1]
+    else:
+        end = next((place for place, call in enumerate(seen.calls) if _matches_call(call, before)), None)
+        groups = [seen.calls[:end]]
     if any(_makes(group, wanted, in_order=within is None) for group in groups):
         return ""
     what = " and ".join(
@@ -222,7 +234,9 @@ def _called(values: Tree, seen: Evidence) -> str:
         for one in wanted
     )
     success = " with success" if all(one.get("ok") for one in wanted) else ""
-    limit = f" within {within}" if within else f" before {_short(values['before'])}" if before else ""
+    limit = (
+        f" within {within}" if within else f" before {_short(values['before'])}" if "before" in values else ""
+    )
     return f"{what} was never called{success}{limit}"
 
 
@@ -232,7 +246,7 @@ def _makes(calls: Sequence[ObservedCall], wanted: Sequence[Json], *, in_order: b
         place = next((place for place, call in enumerate(left) if _matches_call(call, one)), None)
         if place is None:
             return False
-        left = left[place + 1 :] if in_order else [*left[:place], *left[place + 1 :]]
+        left[0 if in_order else place : place + 1] = []
     return True
 
 
@@ -400,51 +414,30 @@ def _cut(text: str, most: int = 160) -> str:
 
 
 _TEXT: Final[Tree] = {"type": "string", "minLength": 1}
-_ARGUMENTS: Final[Tree] = {"type": "object"}
-_CALL: Final[Tree] = {
-    "anyOf": [
-        _TEXT,
-        {
-            "type": "object",
-            "properties": {"tool": {"type": "string"}, "with": _ARGUMENTS, "ok": {"type": "boolean"}},
-            "additionalProperties": False,
-        },
-    ]
-}
-_EFFECT: Final[Tree] = {
-    "type": "object",
-    "properties": {"tool": {"type": "string"}, "with": _ARGUMENTS},
-    "required": ["tool"],
-    "additionalProperties": False,
-}
-_FACT: Final[Tree] = {
-    "type": "object",
-    "properties": {"true": {}, "false": {}},
-    "required": ["true", "false"],
-    "additionalProperties": False,
-}
+_PATTERN: Final = parameters_of(Table.of({"tool": "string?", "with": "object?", "ok": "boolean?"}))
+_CALL: Final[Tree] = {"anyOf": [_TEXT, _PATTERN]}
 
 
 def _one_or_several(schema: Tree) -> Tree:
     return {"anyOf": [schema, {"type": "array", "items": schema, "minItems": 1}]}
 
 
+def _list_of(**keys: Json) -> Tree:
+    return {"type": "array", "items": parameters_of(Table.of(keys))}
+
+
 _FORMS: Final[Mapping[str, tuple[str, Tree]]] = {
     "tool": ("the name of a tool", _TEXT),
     "call": ('a tool, or a table such as { tool = "…", with = {…}, ok = false }', _CALL),
     "calls": ('tools, or tables such as { tool = "…", with = {…}, ok = false }', _one_or_several(_CALL)),
-    "effects": ('a list of { tool = "…", with = {…} }', {"type": "array", "items": _EFFECT}),
+    "effects": ('a list of { tool = "…", with = {…} }', _list_of(**{"tool": "string", "with": "object?"})),
     "text": ("a text", _TEXT),
     "said": ("a text, a number, or a list of them", _one_or_several({"anyOf": [_TEXT, {"type": "number"}]})),
     "number": ("a number of calls", {"type": "integer", "minimum": 0}),
-    "pattern": ("a regular expression of Python", _TEXT),
-    "table": ("a table", _ARGUMENTS),
+    "table": ("a table", {"type": "object"}),
     "true": ("true", {"const": True}),
-    "exchange": (
-        f"the number of an exchange, or {ANY!r}",
-        {"anyOf": [{"const": ANY}, {"type": "integer"}]},
-    ),
-    "facts": ("a list of { true = …, false = [ … ] }", {"type": "array", "items": _FACT}),
+    "exchange": (f"the number of an exchange, or {ANY!r}", {"anyOf": [{"const": ANY}, {"type": "integer"}]}),
+    "facts": ("a list of { true = …, false = [ … ] }", _list_of(true={}, false={})),
     **{
         name: (f"one of {', '.join(words)}", {"enum": [*words]})
         for name, words in {
@@ -456,15 +449,6 @@ _FORMS: Final[Mapping[str, tuple[str, Tree]]] = {
     },
 }
 """What stands under a key of a check, in words and as a JSON Schema."""
-
-
-def _has_form(value: Json, form: str) -> bool:
-    if form == "pattern":
-        try:
-            return isinstance(value, str) and bool(re.compile(value))
-        except re.error:
-            return False
-    return not violations(canonical(_FORMS[form][1]), canonical(value))
 
 
 _OF_TOOLS: Final = ("tool", "call", "calls", "effects")
@@ -491,7 +475,7 @@ _KINDS: Final[Mapping[str, tuple[Callable[..., str], str, tuple[str, ...]]]] = {
     "says": (_says, "said", ("exchange",)),
     "says_one_of": (_says, "said", ("exchange",)),
     "says_not": (_says, "said", ("exchange",)),
-    "matches": (_matches, "pattern", ("exchange",)),
+    "matches": (_matches, "text", ("exchange",)),
     "truthful": (_untrue, "true", ("facts", "tells")),
     "admits": (_unadmitted, "true", ()),
     "asks_first": (_unasked, "true", ()),

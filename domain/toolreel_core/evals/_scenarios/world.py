@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, Protocol, TypeAlias, cast
 
+from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import (
     NOTHING,
     Json,
@@ -30,6 +31,7 @@ from toolreel_core._jsontext import (
     read,
 )
 from toolreel_core._tools import Envelope, ToolDefinition, ToolFailure, ToolSurface
+from toolreel_core.evals._scenarios.short_schema import parameters_of
 
 
 class World(Protocol):
@@ -254,26 +256,23 @@ class Workspace:
 
     def contents(self) -> Json:
         """The whole of it."""
-        return {"id": self.id, **self._as_tree()}
+        return {"id": self.id, **self._sections}
 
     def call(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
         """Answer a call as the reference's executor does."""
-        match name:
-            case "state_get":
-                asked = replace(self, reads=self.reads + 1)
-            case "state_patch":
-                asked = replace(self, patches=self.patches + 1)
-            case _:
-                why = f"{name} was not run: this workspace has no such tool."
-                return self, failure(name, "TOOL_NOT_IMPLEMENTED", why)
+        reads, patches = name == "state_get", name == "state_patch"
+        if not (reads or patches):
+            why = f"{name} was not run: this workspace has no such tool."
+            return self, failure(name, "TOOL_NOT_IMPLEMENTED", why)
+        asked = replace(self, reads=self.reads + reads, patches=self.patches + patches)
         given = arguments.get("workspace_id")
         meant = given.strip() if isinstance(given, str) else given
         if meant not in (None, "", _PLACEHOLDER, self.id):
             why = f"There is no workspace {meant!r}. Leave workspace_id out to use the current one."
             return asked, failure(name, "WORKSPACE_NOT_FOUND", why)
-        return asked._read_sections(arguments) if name == "state_get" else asked._patch_sections(arguments)
+        return asked._read(arguments) if reads else asked._patch(arguments)
 
-    def _read_sections(self, arguments: Tree) -> tuple[Workspace, JsonText]:
+    def _read(self, arguments: Tree) -> tuple[Workspace, JsonText]:
         texts = [item for item in items_of(arguments, "select") if isinstance(item, str)]
         if arguments.get("select") not in (None, texts):
             why = "select must be a list of JSON pointers, such as /draft/foo."
@@ -281,37 +280,36 @@ class Workspace:
         # In whatever way the model has written them, each once.
         tidied = (text.strip().strip(_QUOTES).strip().removeprefix("#") for text in texts)
         pointers = dict.fromkeys(text if text.startswith("/") else f"/{text}" for text in tidied if text)
-        whole = self._as_tree()
+        whole = self._sections
         data: Tree = {
             "snapshot": {pointer: pointed(whole, pointer) for pointer in pointers} if pointers else whole
         }
-        if self.reads == 1 and self.mishap == "huge_read":
-            data = {**data, "history": "0" * 50_000}
-        text = success("state_get", data)
+        mishap = self.mishap if self.reads == 1 else ""
+        text = success("state_get", {**data, "history": "0" * 50_000} if mishap == "huge_read" else data)
         # No JSON any more, as when a connection breaks off in the middle.
-        cut = self.reads == 1 and self.mishap == "cut_read"
-        return self, JsonText(text[: len(text) // 2]) if cut else text
+        return self, JsonText(text[: len(text) // 2]) if mishap == "cut_read" else text
 
-    def _patch_sections(self, arguments: Tree) -> tuple[Workspace, JsonText]:
-        items = [*map(as_tree, items_of(arguments, "ops"))]
-        named = [(item.get("op"), item.get("path")) for item in items]
-        if not items:
-            why = "ops must be a list of at least one operation."
-            return self, failure("state_patch", "ARGUMENT_ERROR", why)
-        for name, path in named:
-            if (name, path) != ("set", self.allowed):
-                only = f"Only the op set at the path {self.allowed} is allowed here"
-                return self, failure("state_patch", "ARGUMENT_ERROR", f"{only}, got {name!r} at {path!r}.")
-        if self.patches == 1 and self.mishap == "failing_patch":
-            why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
-            return self, failure("state_patch", "UNAVAILABLE", why)
+    def _patch(self, arguments: Tree) -> tuple[Workspace, JsonText]:
+        operations = [*map(as_tree, items_of(arguments, "ops"))]
+        code, why = "ARGUMENT_ERROR", "" if operations else "ops must be a list of at least one operation."
+        for name, path in ((one.get("op"), one.get("path")) for one in operations):
+            if not why and (name, path) != ("set", self.allowed):
+                why = f"Only the op set at the path {self.allowed} is allowed here, got {name!r} at {path!r}."
+        if not why and self.patches == 1 and self.mishap == "failing_patch":
+            code, why = (
+                "UNAVAILABLE",
+                ("The workspace could not be written just now; nothing was changed. Call state_patch again."),
+            )
+        if why:
+            return self, failure("state_patch", code, why)
         place = self.allowed.removeprefix("/draft")
-        draft = with_value(parse(self.draft), place, items[-1].get("value"))
+        draft = with_value(parse(self.draft), place, operations[-1].get("value"))
         after = replace(self, draft=canonical(draft), draft_version=self.draft_version + 1)
-        done: Tree = {"draft_etag": f"draft:{after.draft_version}", "applied": len(items)}
+        done: Tree = {"draft_etag": f"draft:{after.draft_version}", "applied": len(operations)}
         return after, success("state_patch", done)
 
-    def _as_tree(self) -> dict[str, Json]:
+    @property
+    def _sections(self) -> dict[str, Json]:
         return {
             "facts": {},
             "draft": parse(self.draft),
@@ -321,44 +319,30 @@ class Workspace:
         }
 
 
-def _object_schema(properties: Tree, *required: str) -> Tree:
-    schema: dict[str, Json] = {"type": "object", "properties": properties}
-    needed: Tree = {"required": list(required)} if required else {}
-    return {**schema, **needed, "additionalProperties": False}
+def _definition(name: str, about: str, arguments: Tree, **more: bool) -> ToolDefinition:
+    schema = {key: value for key, value in parameters_of(Table.of(arguments)).items() if value != []}
+    return ToolDefinition.of(name, about, schema, **more)
 
 
-_WORKSPACE_ID: Final[Tree] = {
-    "type": "string",
-    "description": "Which workspace; leave it out for the current one.",
-}
-STATE_GET: Final = ToolDefinition.of(
+_WORKSPACE_ID: Final = "string?: Which workspace; leave it out for the current one."
+STATE_GET: Final = _definition(
     "state_get",
     "Read the workspace: its facts, draft, locks and versions.",
-    _object_schema(
-        {
-            "workspace_id": _WORKSPACE_ID,
-            "select": {
-                "type": "array",
-                "items": {"type": "string"},
-                "description": "JSON pointers of what to read; leave it out to read everything.",
-            },
-        }
-    ),
+    {
+        "workspace_id": _WORKSPACE_ID,
+        "select": "string[]?: JSON pointers of what to read; leave it out to read everything.",
+    },
     read_only=True,
 )
-
-FACTS_COMMIT: Final = ToolDefinition.of(
+FACTS_COMMIT: Final = _definition(
     "facts_commit",
     "Turn proposed facts into facts, once a person has confirmed them.",
-    _object_schema(
-        {
-            "workspace_id": _WORKSPACE_ID,
-            "request_id": {"type": "string"},
-            "proposal_id": {"type": "string"},
-            "user_confirmed": {"type": "boolean"},
-        },
-        *("workspace_id", "request_id", "proposal_id", "user_confirmed"),
-    ),
+    {
+        "workspace_id": _WORKSPACE_ID.replace("?", ""),
+        "request_id": "string",
+        "proposal_id": "string",
+        "user_confirmed": "boolean",
+    },
     # Never sent and never run: it shows that what is hidden stays hidden.
     exposed=False,
 )
@@ -370,25 +354,20 @@ def workspace_tools(example: str = ALLOWED) -> ToolSurface:
 
     :param example: the path that their descriptions give as an example
     """
-    operation = _object_schema(
-        {
-            "op": {"type": "string", "description": "What to do, such as set."},
-            "path": {"type": "string", "description": f"JSON pointer of the place, such as {example}."},
-            "value": {"description": "What shall stand there."},
-            "index": {"type": "integer", "description": "Where in a list, for insert."},
-        },
-        *("op", "path"),
-    )
-    patch = ToolDefinition.of(
+    arguments: Tree = {
+        "op": "string: What to do, such as set.",
+        "path": f"string: JSON pointer of the place, such as {example}.",
+        "value": {"description": "What shall stand there."},
+        "index": "integer?: Where in a list, for insert.",
+    }
+    operation = {**parameters_of(Table.of(arguments)), "required": ["op", "path"]}
+    patch = _definition(
         "state_patch",
         "Change the draft of the workspace; either all operations are done or none.",
-        _object_schema(
-            {
-                "workspace_id": _WORKSPACE_ID,
-                "request_id": {"type": "string", "description": "A short name for this change, such as r1."},
-                "ops": {"type": "array", "items": operation, "description": "A list of operations."},
-            },
-            *("request_id", "ops"),
-        ),
+        {
+            "workspace_id": _WORKSPACE_ID,
+            "request_id": "string: A short name for this change, such as r1.",
+            "ops": {"type": "array", "items": operation, "description": "A list of operations."},
+        },
     )
     return ToolSurface((STATE_GET, patch, FACTS_COMMIT))

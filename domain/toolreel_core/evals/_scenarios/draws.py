@@ -1,0 +1,240 @@
+"""Draws: the values of one trial, and the placeholders that stand for them.
+
+A constant that is drawn cannot be memorised, and trials differ even at temperature 0. Draws are built on
+digests, so that every machine and version of Python draws the same.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from operator import itemgetter
+from typing import Any, Final, TypeAlias, cast
+
+from toolreel_core._config_checks import PlaceError, Table, unknown_name
+from toolreel_core._jsontext import Json, canonical, chain, pointed
+from toolreel_core.evals._scenarios.world import as_text, identifier, with_texts
+
+_WORDS: Final = """
+first_names Ada Bruno Clara David Edith Felix Greta Hugo Irene Jonas Karin Leon Maren Nils Olga Paul Rosa
+    Simon Tilda Viktor
+last_names Quint Almond Berger Castle Dorn Ekman Falk Grove Holm Ibsen Jansen Keller Lund Moss Novak
+    Olsen Perry Rask Stone Vogel
+rooms kitchen hall attic cellar garage study nursery pantry library workshop bathroom bedroom balcony
+    veranda
+words amber birch cobalt dune ember fjord grove hazel indigo juniper kelp linen maple nickel onyx pebble
+    quartz reed slate tulip umber velvet willow yarrow zinc
+"""
+LISTS: Final = {name: words for name, *words in map(str.split, re.split(r"\n(?=\S)", _WORDS.strip()))}
+"""Lists that a draw can name instead of writing its values down."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seed:
+    """The seed of a trial, and which bits of a digest decide."""
+
+    text: str
+    shift: int = 0
+    """192 for the built-in scenarios, whose recorded runs were drawn from the upper 64 bits."""
+
+    def below(self, what: str, limit: int) -> int:
+        """A number from 0 to ``limit - 1``, by the name that it is drawn under."""
+        return (int(chain("draw", what, self.text), 16) >> self.shift) % limit
+
+    def one_of(self, what: str, items: Sequence[str]) -> str:
+        """One of several texts."""
+        return items[self.below(what, len(items))]
+
+
+def _draw_person(name: str, seed: Seed) -> str:
+    first, last = (seed.one_of(f"{name} {part}", LISTS[f"{part}_names"]) for part in ("first", "last"))
+    return f"{first} {last}"
+
+
+def _draw_word(name: str, seed: Seed) -> str:
+    return f"{seed.one_of(name, LISTS['words'])}-{100 + seed.below(f'{name} number', 900)}"
+
+
+_PHRASES: Final[Mapping[str, Callable[[str, Seed], str]]] = {
+    "person": _draw_person,
+    "word": _draw_word,
+    "uuid": lambda name, seed: identifier(seed.text, name),
+}
+"""Draws that are one word: a name such as Ada Quint, a word such as amber-417, an identifier."""
+
+_FORMS: Final = 'write a list of values, { from = 1, to = 9 }, { pattern = "A-####" } or { sum = ["a", "b"] }'
+_ALPHABETS: Final = {"#": "0123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}
+"""What stands for the marks of a pattern: without I and O, which look like digits."""
+_OPERATIONS: Final[Mapping[str, Callable[[Sequence[int]], int]]] = {"sum": sum, "product": math.prod}
+
+
+def drawn(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[str, Json]:
+    """The values of one trial.
+
+    >>> drawn({"sku": {"pattern": "A-##"}, "pieces": {"from": 2, "to": 9}, "to": "person"}, "1")
+    {'sku': 'A-44', 'pieces': 6, 'to': 'Rosa Grove'}
+
+    :param draws: a ``[draw]`` table; texts in it may have placeholders for what is drawn above them
+    :raises PlaceError: at the first error
+    """
+    table, values, given = Table.of(draws, "draw"), dict[str, Json](), Seed(seed, shift)
+    for name in table.values:
+        if not name.isidentifier():
+            what = "write a name of letters, digits and _, so that {name} can stand for it"
+            raise table.complaint(what, name)
+        known = filled(table.values[name], values, "draw", name)
+        values[name] = _draw_value(Table.of({name: known}, "draw"), name, given, values)
+    return values
+
+
+def _draw_value(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> Json:
+    value = table.values[name]
+    if isinstance(value, str):
+        if value not in _PHRASES:
+            raise table.complaint(f"{unknown_name('draw', value, _PHRASES)}; {_FORMS}", name)
+        return _PHRASES[value](name, seed)
+    inner = Table.of({"one_of": value} if isinstance(value, list | tuple) else value, "draw", name)
+    kind = next((kind for kind in _FURTHER_KEYS if kind in inner.values), "")
+    inner.only(*([kind, *_FURTHER_KEYS[kind]] if kind else [*_FURTHER_KEYS, "to", "several"]))
+    if not kind:
+        raise inner.complaint(_FORMS)
+    if kind in _OPERATIONS:
+        return _compute_value(inner, kind, before)
+    if kind == "largest_first":
+        return _sorted_by_size(inner, before)
+    if "several" not in inner.values:
+        return _DRAWERS[kind](inner, seed, name, ())
+    values = list[Json]()
+    for place in range(inner.whole("several", 1)):
+        values.append(_DRAWERS[kind](inner, seed, f"{name} {place}", values))
+    return values
+
+
+def _draw_choice(inner: Table, seed: Seed, label: str, taken: Sequence[Json]) -> Json:
+    given = inner.values["one_of"]
+    items = LISTS.get(given) if isinstance(given, str) else given
+    if not isinstance(items, list | tuple) or not items:
+        lists = ", ".join(LISTS)
+        what = f"expected a list of at least one value, or one of the lists {lists}"
+        raise inner.complaint(what, "one_of")
+    # Where all are taken, one is drawn twice rather than none.
+    left = [item for item in items if item not in taken] or items
+    return cast("Json", left[seed.below(label, len(left))])
+
+
+def _draw_pattern(inner: Table, seed: Seed, label: str, taken: Sequence[Json]) -> Json:
+    text = inner.text("pattern")
+
+    def attempt(name: str) -> str:
+        return "".join(
+            seed.one_of(f"{name}/{place}", _ALPHABETS[char]) if char in _ALPHABETS else char
+            for place, char in enumerate(text)
+        )
+
+    attempts = (attempt(f"{label}/{again}" if again else label) for again in range(1_000))
+    return next((one for one in attempts if one not in taken), text)
+
+
+def _draw_number(inner: Table, seed: Seed, label: str, taken: Sequence[Json]) -> Json:
+    for key in ("from", "to"):
+        if type(inner.values.get(key)) is not int:
+            raise inner.complaint(f"expected a whole number; {_FORMS}", key)
+    least, most = (cast("int", inner.values[key]) for key in ("from", "to"))
+    size = most - least + 1
+    if size < inner.whole("several", 1, 1):
+        raise inner.complaint("expected a larger number, so that there are enough", "to")
+    tries = (least + seed.below(f"{label}/{again}", size) for again in count())
+    return next(one for one in tries if one not in taken)
+
+
+_Drawer: TypeAlias = Callable[[Table, Seed, str, Sequence[Json]], Json]
+"""Draws a value under a name, unlike those that are taken."""
+_DRAWERS: Final[Mapping[str, _Drawer]] = {
+    "one_of": _draw_choice,
+    "pattern": _draw_pattern,
+    "from": _draw_number,
+}
+_FURTHER_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
+    "one_of": ("several",),
+    "pattern": ("several",),
+    "from": ("to", "several"),
+    "largest_first": ("by",),
+    **dict.fromkeys(_OPERATIONS, ()),
+}
+"""What a draw of each kind may say besides."""
+
+
+def _compute_value(inner: Table, operation: str, before: Mapping[str, Json]) -> Json:
+    given = inner.values[operation]
+    parts = given if isinstance(given, list | tuple) else [given]
+    numbers = [
+        part if type(part) is int else _earlier_value(inner, operation, part, before) for part in parts
+    ]
+    if not numbers or any(type(number) is not int for number in numbers):
+        raise inner.complaint("name numbers that were drawn before, with from and to", operation)
+    return _OPERATIONS[operation](cast("Sequence[int]", numbers))
+
+
+def _sorted_by_size(inner: Table, before: Mapping[str, Json]) -> Json:
+    """A drawn list in the order of the numbers of another one, or of its own."""
+    keys = ("largest_first", "by" if "by" in inner.values else "largest_first")
+    items, numbers = (_earlier_value(inner, key, inner.text(key), before) for key in keys)
+    whole = isinstance(numbers, list) and all(type(number) is int for number in numbers)
+    if not (whole and isinstance(items, list) and len(items) == len(cast("list[int]", numbers))):
+        raise inner.complaint("name a list, drawn with several, and by = a list of as many numbers")
+    ranked = zip(cast("list[int]", numbers), items, strict=True)
+    return [item for _, item in sorted(ranked, key=itemgetter(0), reverse=True)]
+
+
+def _earlier_value(inner: Table, key: str, name: object, before: Mapping[str, Json]) -> Json:
+    if name not in before:
+        raise inner.complaint(f"{unknown_name('draw', str(name), before)} (above this one)", key)
+    return before[str(name)]
+
+
+_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
+_PLACE: Final = rf"\{{(?P<name>{_NAME})(?P<path>(?:\.\w+)*)\}}"
+_ANY: Final = re.compile(rf"\{{\{{({_NAME}(?:\.\w+)*)\}}\}}|{_PLACE}")
+"""A placeholder, or the doubled braces that stand for the text itself; ``{rooms.0}`` is a part of a value."""
+_BARE: Final = re.compile(_PLACE)
+"""A placeholder alone: its value keeps its type."""
+
+
+def filled(value: Json, values: Mapping[str, Json], *place: str) -> Json:
+    """A value with the drawn values in it; a text that is one placeholder takes the value's type.
+
+    >>> filled({"pieces": "{n}", "note": "{n} of {{n}}, {rooms.0}"}, {"n": 3, "rooms": ["hall"]})
+    {'pieces': 3, 'note': '3 of {n}, hall'}
+
+    :param place: where it stands, for errors
+    :raises PlaceError: at a placeholder that nothing is drawn for
+    """
+
+    def value_of(found: re.Match[str]) -> Json:
+        name, path = found["name"], found["path"]
+        if name not in values:
+            what = unknown_name("draw", name, values) if values else f"nothing is drawn for {found[0]}"
+            raise PlaceError(place, f"{what} (for the text itself, write {{{found[0]}}})")
+        part = pointed(values[name], path.replace(".", "/"))
+        if path and part is None:
+            raise PlaceError(place, f"{name!r} has no part {path[1:]!r}; it is {canonical(values[name])}")
+        return part
+
+    def change(text: str) -> Json:
+        if bare := _BARE.fullmatch(text):
+            return value_of(bare)
+        return _ANY.sub(lambda found: f"{{{found[1]}}}" if found[1] else as_text(value_of(found)), text)
+
+    return with_texts(value, change)
+
+
+def escaped(value: Json) -> Json:
+    """A value whose braces stand for themselves when it is filled.
+
+    >>> filled(escaped("as {name}"), {})
+    'as {name}'
+    """
+    return with_texts(value, lambda text: _BARE.sub(r"{{\1\2}}", text))
