@@ -41,7 +41,6 @@ from toolreel_core.evals import (
     EvalPlan,
     Key,
     Record,
-    RequestContent,
     Sample,
     Verdict,
     first_divergence,
@@ -63,7 +62,7 @@ class RecordedAnswers(httpx.BaseTransport):
         self._path = recording.path
         self._held = held
         self._left = [(self._request_content(one.body), one) for one in recording.exchanges]
-        self._last: RequestContent | None = None
+        self._last: Tree | None = None
         """What the recorded run asked last, of what has been passed."""
         self._asked = 0
 
@@ -83,9 +82,8 @@ class RecordedAnswers(httpx.BaseTransport):
         what, how = first_divergence(expected, asked)
         raise ReplayMismatch(f"it parts from the recording at request {self._asked} by {what}: {how}")
 
-    def _request_content(self, body: bytes) -> RequestContent:
-        content = request_content(cast("Tree", json.loads(body)))
-        return content.conversation if self._held else content
+    def _request_content(self, body: bytes) -> Tree:
+        return request_content(cast("Tree", json.loads(body)), conversation=self._held)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,6 @@ from toolreel_core.evals._plan.configuration import (
     tree_changes,
     with_keys,
 )
-from toolreel_core.evals._plan.endpoint import Endpoint, prices_of
 from toolreel_core.evals._plan.eval_plan import (
     CONTROL_RUN,
     TOOL_RUN,
@@ -89,9 +88,11 @@ from toolreel_core.evals._plan.options import (
     OTHER_VARIABLES,
     SIZES,
     Budget,
+    Endpoint,
     Options,
     environment,
     layered,
+    prices_of,
 )
 from toolreel_core.evals._record import (
     VERSION,
@@ -103,12 +104,7 @@ from toolreel_core.evals._record import (
     record_of,
     record_tree,
 )
-from toolreel_core.evals._request_divergence import (
-    ContentMessage,
-    RequestContent,
-    first_divergence,
-    request_content,
-)
+from toolreel_core.evals._request_divergence import first_divergence, request_content
 from toolreel_core.evals._scenarios.checks import (
     ANSWERED,
     arguments_of,

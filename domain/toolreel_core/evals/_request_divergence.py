@@ -9,11 +9,11 @@ sampling, a constraint of the decoding, a forced call, a route.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import zip_longest
-from typing import Final, NamedTuple
+from typing import Final
 
-from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, read
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read
 
 _ENCODING: Final = frozenset(
     {
@@ -32,90 +32,64 @@ _FREE: Final = ("auto", "none")
 _MAX_EXCERPT = 80
 
 
-class ContentMessage(NamedTuple):
-    """One message."""
+def request_content(body: Tree, *, conversation: bool = False) -> Tree:
+    """The content of a request's body: its ``messages``, ``tools`` (what each says) and ``options``.
 
-    role: str
-    """``system``, ``user``, ``assistant`` or ``tool``."""
-    text: str = ""
-    """Of an assistant that calls nothing, and of everybody else."""
-    calls: tuple[tuple[str, str], ...] = ()
-    """Name and arguments of each call; arguments that are JSON in its canonical form."""
-    answers: int = 0
-    """Which of the calls before it a result belongs to, from 1 on; 0: none of them, or it is no result."""
+    >>> request_content({"messages": [{"role": "user", "content": "hello"}], "temperature": 1})
+    {'messages': [{'role': 'user', 'text': 'hello', 'calls': [], 'answers': 0}], 'tools': {}, 'options': \
+{'temperature': 1}}
 
-
-class RequestContent(NamedTuple):
-    """The content of a request."""
-
-    messages: tuple[ContentMessage, ...]
-    tools: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    """Name of each, with its descriptions and properties, in alphabetical order."""
-    options: tuple[tuple[str, JsonText], ...] = ()
-    """What else decides about the reply, by key in alphabetical order."""
-
-    @property
-    def conversation(self) -> RequestContent:
-        """The names of the tools and the messages: all that the loop itself acts on."""
-        return RequestContent(self.messages, tuple((name, ()) for name, _ in self.tools))
-
-
-def request_content(body: Tree) -> RequestContent:
-    """The content of a request's body.
-
-    >>> found = request_content({"messages": [{"role": "user", "content": "hello"}], "temperature": 1})
-    >>> found.messages, found.options
-    ((ContentMessage(role='user', text='hello', calls=(), answers=0),), (('temperature', '1'),))
+    :param conversation: only the names of the tools and the messages: all that the loop itself acts on
     """
-    messages, latest = list[ContentMessage](), list[str]()
+    messages, latest = list[Tree](), list[str]()
     for message in _as_trees(body.get("messages")):
         role, made = _text_of_content(message.get("role")), _as_trees(message.get("tool_calls"))
         if role == "assistant":
             latest = [_text_of_content(call.get("id")) for call in made]
         called = _text_of_content(message.get("tool_call_id"))
-        one = ContentMessage(
-            "system" if role == "developer" else role,
-            "" if made else _text_of_content(message.get("content")).strip(),
-            tuple(_call_parts(as_tree(call.get("function"))) for call in made),
-            latest.index(called) + 1 if role == "tool" and called in latest else 0,
-        )
-        if one != ContentMessage("assistant"):
+        one: Tree = {
+            "role": "system" if role == "developer" else role,
+            "text": "" if made else _text_of_content(message.get("content")).strip(),
+            "calls": [_call_text(as_tree(call.get("function"))) for call in made],
+            # Which of the calls before it a result belongs to, from 1 on.
+            "answers": latest.index(called) + 1 if role == "tool" and called in latest else 0,
+        }
+        if role != "assistant" or made or one["text"]:
             messages.append(one)
-    offered = () if body.get("tool_choice") == "none" else _as_trees(body.get("tools"))
-    named = (
-        (_text_of_content(as_tree(tool.get("function")).get("name")), tuple(sorted(_schema_words(tool))))
-        for tool in offered
-    )
-    deciding = (
-        (key, canonical(value))
+    offered = [] if body.get("tool_choice") == "none" else _as_trees(body.get("tools"))
+    functions = [as_tree(tool.get("function")) for tool in offered]
+    words = {_text_of_content(each.get("name")): sorted(_schema_words(each)) for each in functions}
+    if conversation:
+        return {"messages": messages, "tools": dict.fromkeys(words), "options": {}}
+    options = {
+        key: value
         for key, value in body.items()
         if key not in _ENCODING and value is not None and not (key == "tool_choice" and value in _FREE)
-    )
-    return RequestContent(tuple(messages), tuple(sorted(named)), tuple(sorted(deciding)))
+    }
+    return {"messages": messages, "tools": words, "options": options}
 
 
-def first_divergence(recorded: RequestContent | None, asked: RequestContent) -> tuple[str, str]:
+def first_divergence(recorded: Tree | None, asked: Tree) -> tuple[str, str]:
     """By what a request differs from the recorded one (messages, tools or options), and how, in words.
 
     :param recorded: of the request that comes next in the recording, or of its last one; ``None`` if it
         is empty
     """
-    before = recorded.messages if recorded else ()
-    for old, new in zip_longest(before, asked.messages):
+    known = recorded or request_content({})
+    for old, new in zip_longest(_as_trees(known["messages"]), _as_trees(asked["messages"])):
         if old != new and new is not None:
             return "messages", f"{_message_excerpt(new)} instead of {_message_excerpt(old)}"
-    if recorded and before == asked.messages:
-        for what in ("tools", "options"):
-            if names := {name for name, _ in {*getattr(recorded, what)} ^ {*getattr(asked, what)}}:
-                return what, ", ".join(sorted(names))
+    for part in ("tools", "options") if known["messages"] == asked["messages"] else ():
+        before, now = as_tree(known[part]), as_tree(asked[part])
+        if names := [name for name in {**before, **now} if before.get(name) != now.get(name)]:
+            return part, ", ".join(sorted(names))
     return "messages", "it has been answered"
 
 
-def _message_excerpt(message: ContentMessage | None) -> str:
+def _message_excerpt(message: Tree | None) -> str:
     if message is None:
         return "nothing more"
-    text = " and ".join(f"{name}({arguments})" for name, arguments in message.calls)
-    text = text or f'"{" ".join(message.text.split())}"'
+    text = " and ".join(map(str, items_of(message, "calls"))) or f'"{" ".join(str(message["text"]).split())}"'
     return text if len(text) <= _MAX_EXCERPT else f"{text[:_MAX_EXCERPT]}…"
 
 
@@ -134,9 +108,10 @@ def _schema_words(schema: Json) -> Iterator[str]:
         yield from (text for each in schema for text in _schema_words(each))
 
 
-def _call_parts(function: Tree) -> tuple[str, str]:
+def _call_text(function: Tree) -> str:
     arguments = _text_of_content(function.get("arguments"))
-    return _text_of_content(function.get("name")), read(arguments).map(canonical).value_or(arguments)
+    name = _text_of_content(function.get("name"))
+    return f"{name}({read(arguments).map(canonical).value_or(arguments)})"
 
 
 def _text_of_content(value: Json) -> str:
@@ -147,5 +122,5 @@ def _text_of_content(value: Json) -> str:
 
 
 def _as_trees(value: Json) -> list[Tree]:
-    items = value if isinstance(value, Sequence) and not isinstance(value, str) else ()
+    items = value if isinstance(value, list | tuple) else ()
     return [item for item in items if isinstance(item, Mapping)]

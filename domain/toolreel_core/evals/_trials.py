@@ -116,6 +116,9 @@ def trials_of(
     )
 
 
+_TOKENS: Final = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+
+
 def _trial_of(record: Record, options: Options, *, control: bool) -> Trial:
     verdict, sent = record.verdict, [each for attempt in record.attempts for each in attempt.asked]
     last = record.attempts[-1]
@@ -134,9 +137,7 @@ def _trial_of(record: Record, options: Options, *, control: bool) -> Trial:
         turns=record.turns,
         calls=record.calls,
         requests=len(sent),
-        prompt_tokens=sum(each.prompt_tokens for each in sent),
-        completion_tokens=sum(each.completion_tokens for each in sent),
-        reasoning_tokens=sum(each.reasoning_tokens for each in sent),
+        **{name: sum(getattr(each, name) for each in sent) for name in _TOKENS},
         cost=fsum(each.cost or 0.0 for each in sent),
         unpriced=sum(each.cost is None and not each.failure for each in sent),
         ms=record.ms,
@@ -170,29 +171,28 @@ class Tally:
     neither void nor unsupported. Rates are of valid runs; the coverage is the share of runs that are valid.
     """
 
+    trials: tuple[Trial, ...]
     outcomes: Mapping[TrialOutcome, int]
-    after_silence: int
-    """Passes that took another attempt, after one that ended in an empty text."""
-    requests: int
-    turns: int
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    reasoning_tokens: int
-    known_cost: float
-    unpriced: int
 
     @classmethod
     def of(cls, trials: Iterable[Trial]) -> Tally:
         """The tally of some trials; the missing ones are no runs."""
-        rows = [*trials]
-        sums = {name: sum(getattr(one, name) for one in rows) for name in _SUMS}
-        return cls(
-            Counter(one.outcome for one in rows),
-            sum(one.ok and one.after_empty_reply for one in rows),
-            known_cost=fsum(one.cost for one in rows),
-            **sums,
-        )
+        rows = tuple(trials)
+        return cls(rows, Counter(one.outcome for one in rows))
+
+    def total(self, name: str) -> int:
+        """The sum of one column, such as ``prompt_tokens``."""
+        return sum(getattr(one, name) for one in self.trials)
+
+    @property
+    def tokens(self) -> int:
+        """What was sent and what came back."""
+        return self.total("prompt_tokens") + self.total("completion_tokens")
+
+    @property
+    def after_silence(self) -> int:
+        """Passes that took another attempt, after one that ended in an empty text."""
+        return sum(one.ok and one.after_empty_reply for one in self.trials)
 
     @property
     def ok(self) -> int:
@@ -217,7 +217,11 @@ class Tally:
     @property
     def cost(self) -> float | None:
         """In the provider's currency; ``None`` if the cost of a request is not known."""
-        return None if self.unpriced else self.known_cost
+        return None if self.total("unpriced") else self._known_cost
+
+    @property
+    def _known_cost(self) -> float:
+        return fsum(one.cost for one in self.trials)
 
     def counts(self) -> dict[str, Json]:
         """The counts, for a summary."""
@@ -233,18 +237,13 @@ class Tally:
     def usage(self) -> dict[str, Json]:
         """What the runs have used, for a summary."""
         return {
-            "requests": self.requests,
-            "turns": self.turns,
-            "tool_calls": self.calls,
-            **{name: getattr(self, name) for name in _SUMS if name.endswith("_tokens")},
+            "requests": self.total("requests"),
+            "turns": self.total("turns"),
+            "tool_calls": self.total("calls"),
+            **{name: self.total(name) for name in _TOKENS},
             "cost": self.cost,
-            "known_cost": self.known_cost,
+            "known_cost": self._known_cost,
         }
-
-
-_SUMS: Final = (
-    *("requests", "turns", "calls", "prompt_tokens", "completion_tokens", "reasoning_tokens", "unpriced"),
-)
 
 
 def copies(trials: Iterable[Trial]) -> tuple[int, int]:
@@ -264,33 +263,26 @@ def copies(trials: Iterable[Trial]) -> tuple[int, int]:
 
 def incompleteness(trials: Iterable[Trial], min_coverage: float) -> str:
     """What an evaluation lacks, in a sentence; empty if nothing."""
-    asked = [*trials]
-    lacking = Counter(one.outcome for one in asked if one.lacking)
+    rows = [*trials]
+    lacking = Counter(one.outcome for one in rows if one.lacking)
     if lacking:
-        refused = f", refused tools that other trials were given: {lacking['unsupported']}"
+        refused = lacking["unsupported"]
+        more = f", refused tools that other trials were given: {refused}" if refused else ""
         return (
-            f"Incomplete (runs not made: {lacking['missing']}, void: {lacking['void']}"
-            f"{refused if lacking['unsupported'] else ''}); "
+            f"Incomplete (runs not made: {lacking['missing']}, void: {lacking['void']}{more}); "
             "`toolreel eval run` with the same plan and directory continues."
         )
-    accepted = sum(one.accepted for one in asked)
-    if accepted and len(asked) - accepted < min_coverage * len(asked) - 1e-9:
+    accepted = sum(one.accepted for one in rows)
+    if accepted and len(rows) - accepted < min_coverage * len(rows) - 1e-9:
         return "Incomplete: too many runs are void and accepted; lower min_coverage, or repeat them."
     return ""
 
 
 def acceptance(trials: Iterable[Trial], options: Options) -> str:
     """How many void runs are accepted, in a sentence; empty where none is to be."""
-    categories, asked = options.accept_void, [*trials]
-    if not categories:
-        return ""
-    accepted = sum(one.accepted for one in asked)
-    covered = 100 * (len(asked) - accepted) / max(1, len(asked))
-    enough = "at least" if covered >= 100 * options.min_coverage - 1e-7 else "less than"
-    return (
-        f"{accepted} of {len(asked)} runs void and accepted ({', '.join(categories)}): "
-        f"{covered:.1f} % covered, {enough} min_coverage ({100 * options.min_coverage:.1f} %)"
-    )
+    rows, categories = [*trials], ", ".join(options.accept_void)
+    accepted = sum(one.accepted for one in rows)
+    return f"{accepted} of {len(rows)} runs void and accepted ({categories})" if categories else ""
 
 
 def harness_percentile(values: Iterable[int], percent: int) -> int:

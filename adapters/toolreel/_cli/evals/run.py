@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
+from textwrap import shorten
 from threading import Event
 from types import FrameType
 from typing import TYPE_CHECKING, Final
@@ -32,7 +33,7 @@ from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.options import NO_PRESETS
 from toolreel._internal import MissingExtra, counted
 from toolreel._secrets import key_notice, shown_url
-from toolreel.evals import sharded, shortened
+from toolreel.evals import sharded
 from toolreel_core.evals import (
     CONTROL_RUN,
     TOOL_RUN,
@@ -126,7 +127,7 @@ class EvaluationProgress:
             names = ":".join(filter(None, (cell.model, cell.profile, cell.strategy, cell.endpoint)))
             word, style = _WORDS[verdict.result]
             run = f"[{done}/{self._total}] {word:<4} {names} {cell.scenario} trial {record.trial}"
-            why = shortened(": ".join((verdict.category, *verdict.reasons[:1])))
+            why = shorten(": ".join((verdict.category, *verdict.reasons[:1])), 120, placeholder="…")
             err.print(printable(f"{run} {record.ms} ms  {why}".rstrip()), style=style)
         self._bar.update(self._task, advance=1, description=self.status_text)
 

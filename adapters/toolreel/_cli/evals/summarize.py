@@ -109,7 +109,7 @@ def summarize_command(
 
 
 @click.command("compare", epilog=GATES_EPILOG)
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@folder_argument
 @click.argument("others", metavar="[OTHER]...", nargs=-1)
 @click.option(
     "--by",
@@ -215,7 +215,7 @@ def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
 
 
 @click.command("report", epilog=EPILOG)
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+@folder_argument
 @click.option(
     "--out",
     "page",
@@ -227,14 +227,10 @@ def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
     "--case-study",
     "as_study",
     is_flag=True,
-    help="Print the four tables of the tool calling case study instead, of DIR and of the study.",
+    help="Print the four tables of the tool calling case study instead, of DIR and of the study; "
+    "--markdown is about them.",
 )
-@click.option(
-    "--markdown",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="With --case-study: write the tables there as Markdown, too.",
-)
+@markdown_option
 @json_option
 @reporting
 def report_command(

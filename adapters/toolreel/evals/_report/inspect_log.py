@@ -155,10 +155,10 @@ def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) ->
 def _inspect_usage(model: str, tally: Tally) -> dict[str, Json]:
     """The usage of all attempts; none if nothing was asked. A cost is there only if all are known."""
     usage: Tree = {
-        "input_tokens": tally.prompt_tokens,
-        "output_tokens": tally.completion_tokens,
-        "total_tokens": tally.prompt_tokens + tally.completion_tokens,
-        "reasoning_tokens": tally.reasoning_tokens,
+        "input_tokens": tally.total("prompt_tokens"),
+        "output_tokens": tally.total("completion_tokens"),
+        "total_tokens": tally.total("prompt_tokens") + tally.total("completion_tokens"),
+        "reasoning_tokens": tally.total("reasoning_tokens"),
         **({} if tally.cost is None else {"total_cost": tally.cost}),
     }
-    return {"model_usage": {model: usage} if tally.requests else {}}
+    return {"model_usage": {model: usage} if tally.total("requests") else {}}

@@ -107,7 +107,7 @@ def totals_table(what: str, findings: Findings) -> TextTable:
                 percent(pass_hat(total.trials, 1)[0]),
                 percent(pass_hat(total.trials, k)[0]),
                 "-" if p95 is None else str(p95),
-                f"{(tally.prompt_tokens + tally.completion_tokens) / runs:,.0f}",
+                f"{(tally.total('prompt_tokens') + tally.total('completion_tokens')) / runs:,.0f}",
                 "unknown" if tally.cost is None else f"{tally.cost / runs:.4g}",
             )
         )

@@ -129,7 +129,7 @@ class Total:
             "p50_ms": self.ms(50),
             "p95_ms": self.ms(95),
             "cost": tally.cost,
-            "tokens": tally.prompt_tokens + tally.completion_tokens,
+            "tokens": tally.tokens,
         }
 
 

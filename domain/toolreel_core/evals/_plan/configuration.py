@@ -20,8 +20,7 @@ from toolreel_core._plan import LISTS, Plan, Preset, Presets, SamplingProfile
 from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._text_calls import short_dialects
 from toolreel_core._tools import ToolSurface, masked
-from toolreel_core.evals._plan.endpoint import Endpoint
-from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._plan.options import Endpoint, Options
 
 
 @dataclass(frozen=True, slots=True)

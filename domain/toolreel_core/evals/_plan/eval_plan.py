@@ -26,9 +26,8 @@ from toolreel_core.evals._plan.configuration import (
     keys_between,
     strategies_of,
 )
-from toolreel_core.evals._plan.endpoint import Endpoint
 from toolreel_core.evals._plan.filters import DEFAULT, profiles_by_model, select, select_models
-from toolreel_core.evals._plan.options import Budget, Options
+from toolreel_core.evals._plan.options import Budget, Endpoint, Options
 from toolreel_core.evals._scenarios.scenario import Scenario
 from toolreel_core.evals._scenarios.scripted_model import kind_of
 

@@ -98,18 +98,21 @@ def _draw_value(table: Table, name: str, seed: Seed, before: Mapping[str, Json])
         return _PHRASES[value](name, seed)
     inner = Table.of({"one_of": value} if isinstance(value, list | tuple) else value, "draw", name)
     kind = next((kind for kind in _FURTHER_KEYS if kind in inner.values), "")
-    inner.only(*([kind, *_FURTHER_KEYS[kind]] if kind else [*_FURTHER_KEYS, "to", "several"]))
+    inner.only(*([kind, *_FURTHER_KEYS[kind]] if kind else [*_FURTHER_KEYS, *_FURTHER_KEYS["from"]]))
     if not kind:
         raise inner.complaint(_FORMS)
     if kind in _OPERATIONS:
         return _compute_value(inner, kind, before)
     if kind == "largest_first":
         return _sorted_by_size(inner, before)
+    given = inner.values.get("unlike", ())
+    others = given if isinstance(given, list | tuple) else (given,)
+    taken = [_earlier_value(inner, "unlike", other, before) for other in others]
     if "several" not in inner.values:
-        return _DRAWERS[kind](inner, seed, name, ())
+        return _DRAWERS[kind](inner, seed, name, taken)
     values = list[Json]()
     for place in range(inner.whole("several", 1)):
-        values.append(_DRAWERS[kind](inner, seed, f"{name} {place}", values))
+        values.append(_DRAWERS[kind](inner, seed, f"{name} {place}", (*taken, *values)))
     return values
 
 
@@ -144,7 +147,7 @@ def _draw_number(inner: Table, seed: Seed, label: str, taken: Sequence[Json]) ->
             raise inner.complaint(f"expected a whole number; {_FORMS}", key)
     least, most = (cast("int", inner.values[key]) for key in ("from", "to"))
     size = most - least + 1
-    if size < inner.whole("several", 1, 1):
+    if size <= len(taken):
         raise inner.complaint("expected a larger number, so that there are enough", "to")
     tries = (least + seed.below(f"{label}/{again}", size) for again in count())
     return next(one for one in tries if one not in taken)
@@ -158,9 +161,9 @@ _DRAWERS: Final[Mapping[str, _Drawer]] = {
     "from": _draw_number,
 }
 _FURTHER_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "one_of": ("several",),
-    "pattern": ("several",),
-    "from": ("to", "several"),
+    "one_of": ("several", "unlike"),
+    "pattern": ("several", "unlike"),
+    "from": ("to", "several", "unlike"),
     "largest_first": ("by",),
     **dict.fromkeys(_OPERATIONS, ()),
 }

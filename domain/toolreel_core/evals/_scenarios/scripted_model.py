@@ -7,13 +7,13 @@ continuation after a crash, and a thousand concurrent runs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, pointed, read
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, pointed, read
 from toolreel_core.evals._scenarios.world import with_texts
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
@@ -97,61 +97,42 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
     """
     place = sum(message.get("role") == "assistant" for message in messages[_script_start(said, messages) :])
     line = said.lines[min(place, len(said.lines) - 1)]
-    message: Tree = {"role": "assistant", "content": line}
-    if not isinstance(line, str):
-        more = line if isinstance(line, Mapping) else {}
-        first, *others = _call_entries(calls_in(line), place, messages)
-        message = {
-            "role": "assistant",
-            "content": more.get("text"),
-            **as_tree(more.get("fields")),
-            "tool_calls": [{**first, **as_tree(more.get("call_fields"))}, *others],
-        }
-    choice: Tree = {
-        "index": 0,
-        "message": message,
-        "finish_reason": "stop" if isinstance(line, str) else "tool_calls",
+    more = line if isinstance(line, Mapping) else {}
+    message: Tree = {
+        "role": "assistant",
+        "content": line if isinstance(line, str) else more.get("text"),
+        **as_tree(more.get("fields")),
     }
+    if calls := _call_entries(calls_in(line), place, messages):
+        first, *others = calls
+        message = {**message, "tool_calls": [{**first, **as_tree(more.get("call_fields"))}, *others]}
+    finish = "tool_calls" if calls else "stop"
     return {
         "id": f"scripted-{place}",
         "object": "chat.completion",
         "created": 0,
         "model": model,
-        "choices": [choice],
+        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
         "usage": _usage_tree(canonical(list(messages)), canonical(message)),
     }
 
 
 def scripted_stream(body: Tree) -> str:
-    """The stream of a body that :func:`scripted_reply` has made, in pieces that part words and numbers."""
+    """The stream of a body that :func:`scripted_reply` has made."""
     (choice,) = cast("Sequence[Tree]", body["choices"])
     message = as_tree(choice["message"])
-    deltas: list[Tree] = [
-        {key: value} for key, value in message.items() if key not in {"content", "tool_calls"}
-    ]
-    deltas += [{"content": piece} for piece in _text_pieces(message.get("content"))]
-    for place, call in enumerate(cast("Sequence[Tree]", message.get("tool_calls", ()))):
-        function = as_tree(call["function"])
-        deltas.append({"tool_calls": [{**call, "index": place, "function": {**function, "arguments": ""}}]})
-        deltas += [
-            {"tool_calls": [{"index": place, "function": {"arguments": piece}}]}
-            for piece in _text_pieces(function["arguments"])
-        ]
-    choices: list[Tree] = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
-    choices.append({"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]})
+    calls = [{**as_tree(call), "index": place} for place, call in enumerate(items_of(message, "tool_calls"))]
+    delta: Tree = {**message, "tool_calls": calls} if calls else message
     head: Tree = {**body, "object": "chat.completion.chunk"}
-    chunks = [{**head, "choices": [each], "usage": None} for each in choices]
-    lines = map(canonical, (*chunks, {**head, "choices": []}))
-    return "".join(f"data: {line}\n\n" for line in (*lines, "[DONE]"))
-
-
-def _text_pieces(text: Json) -> Iterator[str]:
-    said = text if isinstance(text, str) else ""
-    return (said[place : place + _PIECE] for place in range(0, len(said), _PIECE))
-
-
-_PIECE: Final = 7
-"""Characters of each fragment: few enough to part words, numbers and escapes."""
+    chunks: list[Tree] = [
+        {
+            **head,
+            "choices": [{"index": 0, "delta": delta, "finish_reason": choice["finish_reason"]}],
+            "usage": None,
+        },
+        {**head, "choices": []},
+    ]
+    return "".join(f"data: {line}\n\n" for line in (*map(canonical, chunks), "[DONE]"))
 
 
 def _script_start(said: Script, messages: Sequence[Tree]) -> int:

@@ -5,16 +5,16 @@ from typing import Any
 import pytest
 
 from tests.evals_values import worked
-from toolreel_core.evals import (
-    ContentMessage,
-    RequestContent,
-    first_divergence,
-    request_content,
-)
+from toolreel_core import evals
+from toolreel_core.evals import first_divergence
 
 SYSTEM = {"role": "system", "content": "Be brief."}
 USER = {"role": "user", "content": "What is the status?"}
 FINAL = {"role": "assistant", "content": "It is a draft."}
+
+
+def request_content(body: dict[str, Any], *, conversation: bool = False) -> dict[str, Any]:
+    return dict(evals.request_content(body, conversation=conversation))
 
 
 def calling(name: str = "get", arguments: str = "{}", id: str = "c1", **more: object) -> dict[str, Any]:
@@ -47,25 +47,21 @@ def test_the_same_conversation_may_be_written_in_other_ways(row: list[dict[str, 
 
 
 def test_a_result_belongs_to_a_call_by_its_place() -> None:
-    two = {
-        "role": "assistant",
-        "tool_calls": [*calling(id="a")["tool_calls"], *calling("put", id="b")["tool_calls"]],
-    }
+    calls = [*calling(id="a")["tool_calls"], *calling("put", id="b")["tool_calls"]]
+    two = {"role": "assistant", "tool_calls": calls}
     content = request_content(request(two, result("x", "b"), result("y", "a"), result("z", "strange")))
-    assert [one.answers for one in content.messages] == [0, 2, 1, 0]
+    assert [one["answers"] for one in content["messages"]] == [0, 2, 1, 0]
 
 
 def test_what_is_no_request_tells_nothing() -> None:
-    assert request_content({"messages": "hello", "tools": [1, {"function": 2}]}) == RequestContent(
-        (), (("", ()),)
-    )
-    assert request_content({"messages": [calling(arguments="{a")]}).messages == (
-        ContentMessage("assistant", calls=(("get", "{a"),)),
-    )
+    nothing = {"messages": [], "tools": {"": []}, "options": {}}
+    assert request_content({"messages": "hello", "tools": [1, {"function": 2}]}) == nothing
+    (message,) = request_content({"messages": [calling(arguments="{a")]})["messages"]
+    assert message["calls"] == ["get({a)"]
 
 
 def test_tools_that_must_not_be_called_are_no_tools() -> None:
-    assert request_content(request(USER, tool_choice="none")).tools == ()
+    assert request_content(request(USER, tool_choice="none"))["tools"] == {}
 
 
 @pytest.mark.parametrize(("recorded", "asked", "kind", "what"), worked("parts"))
@@ -82,9 +78,9 @@ def test_a_schema_may_be_written_in_another_way_if_it_says_the_same() -> None:
     function = {**TOLD["function"], "parameters": {"properties": properties, **strict}}  # type: ignore[dict-item]
     one, other = ({**request(USER), "tools": [tool]} for tool in (TOLD, {**TOLD, "function": function}))
     assert request_content(one) == request_content(other)
-    assert request_content(one).tools == (("get", ("Get it.", "Where.", "description", "path")),)
+    assert request_content(one)["tools"] == {"get": ["Get it.", "Where.", "description", "path"]}
 
 
 def test_the_conversation_leaves_out_what_acts_on_the_model_alone() -> None:
     one, other = request(USER, temperature=0), {**request(USER), "tools": [TOLD]}
-    assert request_content(one).conversation == request_content(other).conversation
+    assert request_content(one, conversation=True) == request_content(other, conversation=True)

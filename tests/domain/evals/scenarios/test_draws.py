@@ -19,8 +19,9 @@ def values(tree: dict[str, Any], seed: str) -> dict[str, Any]:
 
 TREE = {
     "customer": ["Ada", "Bo", 7],
+    "other": {"one_of": ["Ada", "Bo", 7], "unlike": "customer"},
     "pieces": {"from": 2, "to": 4},
-    "spare": {"from": 2, "to": 4},
+    "spare": {"from": 2, "to": 4, "unlike": ["pieces"]},
     "sku": {"pattern": "A-##?"},
     "both": {"sum": ["pieces", "spare"]},
     "squares": {"product": ["pieces", "spare"]},
@@ -40,7 +41,9 @@ TREE = {
 def test_values_keep_to_their_draws_whatever_the_seed_is(seed: str) -> None:
     found = values(TREE, seed)
     assert found == values(TREE, seed)
-    assert found["customer"] in {"Ada", "Bo", 7}
+    assert {found["customer"], found["other"]} < {"Ada", "Bo", 7}
+    assert found["customer"] != found["other"]
+    assert found["pieces"] != found["spare"]
     assert {found["pieces"], found["spare"]} <= {2, 3, 4}
     head, tail = found["sku"][:2], found["sku"][2:]
     assert head == "A-"
