@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping
 from functools import reduce, wraps
 from itertools import starmap
@@ -12,11 +11,8 @@ from typing import Any, Final, TypeVar
 
 import click
 
-from toolreel._cli.console import complain
-from toolreel._cli.errors import USAGE
 from toolreel._cli.options import header_option, parse_settings
 from toolreel._internal import EvalPlanError
-from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Tree, merged
 from toolreel_core.evals import SETTINGS, Setting
 
@@ -32,7 +28,7 @@ _NUMBERS: Final = {"count": int, "positive": int, "level": int, "number": float,
 def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     """Give a command the options of a plan, and pass it the resulting ``plan``.
 
-    An invalid plan ends the command with a usage error before it starts.
+    An invalid plan raises :class:`ToolreelError` before the command starts.
     """
 
     @wraps(command)
@@ -41,25 +37,21 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
         path, settings, variables = (
             options.pop(name) for name in ("plan_path", "plan_settings", "plan_headers")
         )
-        try:
-            from toolreel.evals import planned
+        from toolreel.evals import planned
 
-            parsed = parse_settings(settings)
-            for key in parsed.provider:
-                what = "what a provider takes is up to the strategies; write one that says so"
-                raise EvalPlanError(f"--set {key}: {what}")
-            sections: Tree = {"loop": parsed.config, "sampling": parsed.options}
-            tables = {key: value for key, value in sections.items() if value}
-            headers: Tree = {"endpoint": {"headers_env": dict(variables)}} if variables else {}
-            plan = planned(
-                path,
-                reduce(merged, (tables, headers, _of_flags(given))),
-                environ=os.environ,
-                flags={setting.path: setting.option for setting in _FLAGS.values()},
-            )
-        except ToolreelError as error:
-            complain(str(error))
-            sys.exit(USAGE)
+        parsed = parse_settings(settings)
+        for key in parsed.provider:
+            what = "what a provider takes is up to the strategies; write one that says so"
+            raise EvalPlanError(f"--set {key}: {what}")
+        sections: Tree = {"loop": parsed.config, "sampling": parsed.options}
+        tables = {key: value for key, value in sections.items() if value}
+        headers: Tree = {"endpoint": {"headers_env": dict(variables)}} if variables else {}
+        plan = planned(
+            path,
+            reduce(merged, (tables, headers, _of_flags(given))),
+            environ=os.environ,
+            flags={setting.path: setting.option for setting in _FLAGS.values()},
+        )
         return command(plan=plan, **options)
 
     decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [

@@ -25,7 +25,6 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Column
 
 from toolreel._cli.console import err, labelled, out, printable, withhold
 from toolreel._cli.errors import DRIFT, INTERRUPTED, json_option, reporting, say
@@ -100,11 +99,10 @@ class EvaluationProgress:
         self._spending: Spending | None = None
         columns = (
             BarColumn(bar_width=10),
-            MofNCompleteColumn(table_column=Column(no_wrap=True)),
-            TimeElapsedColumn(table_column=Column(no_wrap=True)),
-            TimeRemainingColumn(table_column=Column(no_wrap=True)),
-            # On a narrow terminal only its end is cut.
-            TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True)),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}"),
         )
         shown = err.is_terminal and not err.is_dumb_terminal and not self._quiet
         self._bar = Progress(*columns, console=err, transient=True, expand=True, disable=not shown)
@@ -266,9 +264,9 @@ _EPILOG = (
     metavar="I/N",
     help="Make only the I-th of N parts of the runs, as on one of N machines; `eval summarize` joins them.",
 )
-@plan_options
 @json_option
 @reporting
+@plan_options
 def run_command(
     plan: EvalPlan,
     folder: Path | None,

@@ -418,24 +418,18 @@ class Estimate:
 
 def estimate_cost(plan: EvalPlan) -> Estimate:
     """Estimate a plan by assuming :data:`TOOL_RUN` or :data:`CONTROL_RUN` for each run."""
-    controls = sum(scenario.control for scenario in plan.scenarios)
-    kinds = ((TOOL_RUN, len(plan.scenarios) - controls), (CONTROL_RUN, controls))
+    sizes = [CONTROL_RUN if scenario.control else TOOL_RUN for scenario in plan.scenarios]
+    times = len(plan.strategies) * plan.trials
+    requests, prompt, completion, seconds = (sum(column) * times for column in zip(*sizes, strict=True))
     places = [(model, place) for model, _ in plan.pairs for place in plan.endpoints]
-    of_place = AssumedRun(
-        *(
-            sum(assumed[part] * runs for assumed, runs in kinds) * len(plan.strategies) * plan.trials
-            for part in range(len(TOOL_RUN))
-        )
-    )
-    requests, prompt, completion, seconds = (part * len(places) for part in of_place)
     prices = filter(None, (plan.options.price(*place) for place in places))
-    costs = [price.cost(of_place.prompt_tokens, of_place.completion_tokens) for price in prices]
+    costs = [price.cost(prompt, completion) for price in prices]
     return Estimate(
         plan.count,
-        requests,
-        prompt,
-        completion,
-        seconds / 60 / plan.options.jobs,
+        requests * len(places),
+        prompt * len(places),
+        completion * len(places),
+        seconds * len(places) / 60 / plan.options.jobs,
         sum(costs) if costs else None,
         _unpriced_models(plan, plan.models, plan.endpoints),
     )

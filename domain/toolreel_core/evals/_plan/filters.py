@@ -109,16 +109,19 @@ def profiles_by_model(
     auto = len(named) < len(words)
     if auto and named and all(word.startswith("!") for word in named):
         raise ConfigError(f"{', '.join(named)} takes nothing from {AUTO}; leave it out")
-    chosen: tuple[SamplingProfile, ...] = ()
-    if named or not auto:
-        chosen = select(named, "sampling profile", presets.profiles, lambda each: (each.name, *each.tags))
+    every: tuple[SamplingProfile, ...] = presets.profiles
+    chosen = (
+        select(named, "sampling profile", every, lambda one: (one.name, *one.tags))
+        if named or not auto
+        else ()
+    )
     found = {}
     for model in models:
-        fitting = [profile for profile in presets.profiles if applies(profile, model)]
-        recommended = [profile.name for profile in fitting if "recommended" in profile.tags]
+        fitting = [profile for profile in every if applies(profile, model)]
         names = {profile.name for profile in chosen if profile in fitting or not enforce}
-        names |= {*(recommended or [DEFAULT])[:1]} if auto else set()
-        found[model] = tuple(one for one in presets.profiles if one.name in (names or {DEFAULT}))
+        if auto:
+            names.add(next((one.name for one in fitting if "recommended" in one.tags), DEFAULT))
+        found[model] = tuple(one for one in every if one.name in (names or {DEFAULT}))
     return found
 
 

@@ -6,7 +6,7 @@ The wording of answers matters as little as possible. What a check finds is stor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import chain, count, pairwise
 from typing import Any, Final, cast, get_args
@@ -14,6 +14,7 @@ from typing import Any, Final, cast, get_args
 from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._jsontext import (
     Json,
+    JsonText,
     Tree,
     as_tree,
     canonical,
@@ -58,31 +59,23 @@ def came_back(seen: Evidence) -> str:
         # A reply that was no good is asked for again, without it.
         if body.count(_ANSWER) > before.count(_ANSWER):
             for text in _required_signatures(_parse_message(one.reply)):
-                if canonical(text) not in body:
-                    return f"the request after reply {number} does not have {text!r} of it"
+                if text not in body:
+                    return f"the request after reply {number} does not have {parse(text)!r} of it"
     return ""
 
 
 _ANSWER: Final = '"role":"assistant"'
 """What a request has once for each of the model's messages; in a text, its quotes are escaped."""
+_TEXT_FIELD: Final = re.compile(r'"(\w+)":("(?:[^"\\]|\\.)+")')
+"""A key with its text, as canonical JSON has them."""
 
 
-def _required_signatures(message: Mapping[str, Any]) -> list[str]:
+def _required_signatures(message: Mapping[str, Any]) -> list[JsonText]:
     """The signatures in the provider's own fields of a message and its calls; without any, all texts."""
     calls = [call for call in items_of(message, "tool_calls") if isinstance(call, Mapping)]
-    of_calls = [parse(of_call(call, as_tree(call.get("function")))) for call in calls]
-    found = [*_texts_in([parse(of_message(message)), *of_calls])]
+    of_calls = [of_call(call, as_tree(call.get("function"))) for call in calls]
+    found = _TEXT_FIELD.findall(" ".join((of_message(message), *of_calls)))
     return [text for key, text in found if key in _SIGNATURES] or [text for _, text in found]
-
-
-def _texts_in(value: Json, key: str = "") -> Iterator[tuple[str, str]]:
-    """The texts in a value, each with the key that it stands under."""
-    if isinstance(value, str):
-        yield from [(key, value)] if key and value else []
-    elif isinstance(value, Mapping):
-        yield from (found for name, item in value.items() for found in _texts_in(item, name))
-    elif isinstance(value, Sequence):
-        yield from (found for item in value for found in _texts_in(item))
 
 
 def _parse_message(reply: str) -> Tree:
@@ -152,14 +145,11 @@ def checks_of(
 def _read_check(
     table: Table, tools: Mapping[str, str], user: Sequence[str], before: Sequence[Check]
 ) -> Check:
-    kinds = [key for key in table.values if key in _KINDS]
-    if len(kinds) > 1:
-        raise table.complaint(f"one check has {' and '.join(kinds)}; write a [[check]] for each")
-    if not kinds:
+    key = next((key for key in table.values if key in _KINDS), "")
+    if not key:
         raise table.only(*_KINDS, *_BESIDE, "name").complaint(
             f"says nothing to check; write one of {', '.join(_KINDS)}"
         )
-    (key,) = kinds
     finding, form, further = _KINDS[key]
     for place, value in table.only(key, "name", "layer", *further).values.items():
         what = form if place == key else _BESIDE.get(place, "text")
@@ -170,11 +160,6 @@ def _read_check(
             tool = one.get("tool") if isinstance(one, Mapping) else one
             if tool is not None and tool not in tools:
                 raise table.complaint(unknown_name("tool", tool, tools), place)
-    if {"before", "within"} <= {*table.values}:
-        raise table.complaint("write before or within, not both", "within")
-    if (exchange := table.values.get("exchange", ANY)) not in (ANY, *range(1, len(user) + 1)):
-        what = f"the user speaks {len(user)} times, so there is no exchange {exchange!r}"
-        raise table.complaint(what, "exchange")
     if key == "matches" and not _is_pattern(table.values[key]):
         raise table.complaint("expected a regular expression of Python", key)
     others = tuple(check for check in before if check.layer == "outcome")
@@ -436,7 +421,10 @@ _FORMS: Final[Mapping[str, tuple[str, Tree]]] = {
     "number": ("a number of calls", {"type": "integer", "minimum": 0}),
     "table": ("a table", {"type": "object"}),
     "true": ("true", {"const": True}),
-    "exchange": (f"the number of an exchange, or {ANY!r}", {"anyOf": [{"const": ANY}, {"type": "integer"}]}),
+    "exchange": (
+        f"the number of an exchange, or {ANY!r}",
+        {"anyOf": [{"const": ANY}, {"type": "integer", "minimum": 1}]},
+    ),
     "facts": ("a list of { true = …, false = [ … ] }", _list_of(true={}, false={})),
     **{
         name: (f"one of {', '.join(words)}", {"enum": [*words]})

@@ -185,10 +185,9 @@ def _sorted_by_size(inner: Table, before: Mapping[str, Json]) -> Json:
     """A drawn list in the order of the numbers of another one, or of its own."""
     keys = ("largest_first", "by" if "by" in inner.values else "largest_first")
     items, numbers = (_earlier_value(inner, key, inner.text(key), before) for key in keys)
-    whole = isinstance(numbers, list) and all(type(number) is int for number in numbers)
-    if not (whole and isinstance(items, list) and len(items) == len(cast("list[int]", numbers))):
+    if not (isinstance(items, list) and isinstance(numbers, list) and len(items) == len(numbers)):
         raise inner.complaint("name a list, drawn with several, and by = a list of as many numbers")
-    ranked = zip(cast("list[int]", numbers), items, strict=True)
+    ranked: Any = zip(numbers, items, strict=True)
     return [item for _, item in sorted(ranked, key=itemgetter(0), reverse=True)]
 
 

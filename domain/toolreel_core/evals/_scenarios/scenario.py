@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel_core._conversation import AssistantMessage, Message, SentCall, ToolMessage
+from toolreel_core._conversation import AssistantMessage, Message, ToolMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, JsonText, parse
 from toolreel_core._plan import Plan, Preset, Request
@@ -135,38 +135,27 @@ def _observed_turns(
     results = {(note.turn, note.call_id): note for note in notes if isinstance(note, _RESULTS)}
     stripped_text = {note.turn: note.sample for note in notes if isinstance(note, ContentStripped)}
     turns_with_results = {turn for turn, _ in results}
-    calling = iter(_calls_and_results(messages))
-    texts = (one.content for one in messages if isinstance(one, AssistantMessage) and not one.calls)
+    said = [message for message in messages if isinstance(message, AssistantMessage)]
+    calling = iter([message.calls for message in said if message.calls])
+    texts = iter([message.content for message in said if not message.calls])
+    outputs = iter([message.content for message in messages if isinstance(message, ToolMessage)])
     turns = list[ObservedTurn]()
     for turn, reply in replies.items():
         calls, text = tuple[ObservedCall, ...](), stripped_text.get(turn, "")
         if turn in turns_with_results:
-            sent, contents = next(calling)
-            # Calls of a run that has not ended may still be without a result.
-            pairs = zip(sent, contents, strict=False)
             calls = tuple(
                 ObservedCall(
                     *(plan.tools.inner(call.name), call.arguments),
                     *_result_of(results[turn, call.id]),
-                    result,
+                    output,
                 )
-                for call, result in pairs
+                # Calls of a run that has not ended may still be without a result.
+                for call, output in zip(next(calling), outputs, strict=False)
             )
         elif reply.problem != "EMPTY_RESPONSE":
             text = next(texts, "")
         turns.append(ObservedTurn(reply.finish, calls, text))
     return tuple(turns)
-
-
-def _calls_and_results(messages: Sequence[Message]) -> list[tuple[tuple[SentCall, ...], list[str]]]:
-    """The calls of each message that makes some, and the results that follow it, in the same order."""
-    found = list[tuple[tuple[SentCall, ...], list[str]]]()
-    for message in messages:
-        if isinstance(message, AssistantMessage) and message.calls:
-            found.append((message.calls, []))
-        elif isinstance(message, ToolMessage):
-            found[-1][1].append(message.content)
-    return found
 
 
 def _result_of(note: _Result) -> tuple[bool, tuple[str, ...]]:

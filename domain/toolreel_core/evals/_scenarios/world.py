@@ -10,6 +10,7 @@ for patches allows one operation at one path of the draft, so that a scenario ca
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -102,19 +103,17 @@ class TableWorld:
     done: tuple[tuple[str, JsonText], ...] = ()
     """The calls that did something: tool and arguments."""
     used: tuple[int, ...] = ()
-    """How often each row has answered; empty at the beginning."""
+    """The places of the rows that have answered so far, call by call."""
 
     def call(self, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
         """Answer with the first row that fits."""
-        used = self.used or (0,) * len(self.rows)
         for place, (tool, text) in enumerate(self.rows):
             if tool != name:
                 continue
             answer = as_tree(parse(text))
-            limit = cast("int", answer.get("times", 0))
-            if (not limit or used[place] < limit) and has_arguments(arguments, answer.get("when", {})):
-                counted = (*used[:place], used[place] + 1, *used[place + 1 :])
-                return replace(self, used=counted)._give_answer(answer, name, arguments)
+            limit = cast("int", answer.get("times", 0)) or math.inf
+            if self.used.count(place) < limit and has_arguments(arguments, answer.get("when", {})):
+                return replace(self, used=(*self.used, place))._give_answer(answer, name, arguments)
         if name in self.effects:
             return self._give_answer({}, name, arguments)
         return self, _not_found_answer(name)
