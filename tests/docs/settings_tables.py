@@ -12,12 +12,23 @@ from pathlib import Path
 from typing import Final
 
 from tests.docs.snippets import ROOT
-from toolreel_core.evals import OTHER_VARIABLES, SETTINGS, Endpoint, Options, Setting
+from toolreel_core.evals import SETTINGS, Endpoint, Options, Setting
 
 __all__ = ["PAGES_WITH_SETTINGS", "written"]
 
 PAGES_WITH_SETTINGS: Final = (ROOT / "docs" / "plan-keys.md", ROOT / "docs" / "case-study.md")
 _PLACE: Final = re.compile(r"<!-- (keys|variables) -->\n.*?(?=<!-- /\1 -->)", re.DOTALL)
+
+
+_OTHER_VARIABLES: Final = {
+    "OPENROUTER_API_KEY": "the key, at OpenRouter and at OPENROUTER_BASE_URL",
+    "OPENROUTER_REPORT_DIR": "the directory of `eval summarize`, if none is given",
+    "OPENROUTER_HTTP_ADAPTER": "nothing: requests are sent with httpx",
+    "OPENROUTER_FULL": "1: eval.preset is full, unless another is given",
+    "OPENROUTER_STRATEGY_MATRIX": "1: eval.strategies are baseline and production, unless they are given",
+    "OPENROUTER_PRODUCTION_AUTO_SAMPLING_PROFILE": "1: eval.profiles is auto, unless they are given",
+    "OPENROUTER_FALLBACK_MATRIX": "nothing: compare two strategies of your own, one with text_dialects = []",
+}
 
 
 def _keys() -> Iterator[str]:
@@ -37,7 +48,7 @@ def _default(setting: Setting) -> object:
 
 def _variables() -> Iterator[str]:
     yield "| variable | key of the plan, or what it does |\n|---|---|\n"
-    for name, about in OTHER_VARIABLES.items():
+    for name, about in _OTHER_VARIABLES.items():
         yield f"| `{name}` | {about} |\n"
     for each in SETTINGS:
         if each.variable:

@@ -66,7 +66,6 @@ from toolreel_core.evals._plan.eval_plan import (
     Shard,
     check_cost_cap,
     estimate_cost,
-    strategy_differences,
 )
 from toolreel_core.evals._plan.filters import (
     comma_separated,
@@ -85,7 +84,6 @@ from toolreel_core.evals._plan.gates import (
 )
 from toolreel_core.evals._plan.keys import SETTINGS, Setting
 from toolreel_core.evals._plan.options import (
-    OTHER_VARIABLES,
     SIZES,
     Budget,
     Endpoint,

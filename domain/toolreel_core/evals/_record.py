@@ -124,10 +124,12 @@ def _flat(stored: Json) -> Json:
         return [_flat(item) for item in stored]
     if not isinstance(stored, Mapping):
         return stored
-    flat: Tree = {}
+    flat = dict[str, Json]()
     for name, value in stored.items():
-        if name != "type":
-            flat = {**flat, **(as_tree(_flat(value)) if name in _PARTS else {name: _flat(value)})}
+        if name in _PARTS:
+            flat.update(as_tree(_flat(value)))
+        elif name != "type":
+            flat[name] = _flat(value)
     return flat
 
 

@@ -44,7 +44,6 @@ from toolreel_core.evals import (
     estimate_cost,
     incompleteness,
     kind_of,
-    strategy_differences,
 )
 
 if TYPE_CHECKING:
@@ -164,8 +163,8 @@ class EvaluationProgress:
 
 
 def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
-    """Show the runs, differences of strategies and estimated cost of an evaluation."""
-    estimate, differences = estimate_cost(plan), strategy_differences(plan)
+    """Show the runs and the estimated cost of an evaluation."""
+    estimate = estimate_cost(plan)
     try:
         from toolreel.evals import gate_forecasts, power_sentence
 
@@ -178,7 +177,6 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
                 "digest": plan.digest,
                 "runs": plan.count,
                 "plan": plan.tree(),
-                "differences": [*map(asdict, differences)],
                 "estimate": asdict(estimate),
                 "power": power,
                 "gates": [*gates],
@@ -202,10 +200,6 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     labelled("plan", plan.digest[:12])
     for model, profiles in plan.profiles.items():
         labelled("model", f"{model}: {', '.join(profile.name for profile in profiles)}")
-    for each in differences:
-        models = "all models" if each.models == plan.models else ", ".join(each.models)
-        out.print(printable(f"{each.before} → {each.after}: {models}"), style="bold blue")
-        labelled("", "\n".join(each.changes))
     _show_estimate(plan, estimate)
     for sentence in gates:
         labelled("gate", sentence)
@@ -257,7 +251,7 @@ _EPILOG = (
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Show the runs, configurations, estimated cost and power of the plan; nothing is sent.",
+    help="Show the runs, estimated cost and power of the plan; nothing is sent.",
 )
 @click.option(
     "--shard",

@@ -51,7 +51,6 @@ from toolreel_core.evals import (
     Trial,
     acceptance,
     incompleteness,
-    strategy_differences,
 )
 
 LONGEST: Final = 4_000
@@ -225,9 +224,6 @@ def _page_body(
     command = f"toolreel eval replay {shlex.quote(folder)} --check"
     yield f'<p class="command"><code data-copy="the command">{html_text(command)}</code></p>'
     rows = [line.partition(": ")[::2] for line in head_lines(trials, plan, results.header.created, folder)]
-    rows += [
-        (f"{each.before} to {each.after}", "; ".join(each.changes)) for each in strategy_differences(plan)
-    ]
     rows += [("plan", plan.digest), ("toolreel", results.header.versions.get("toolreel", "?"))]
     yield as_html(TextTable("Provenance", ("what", "value"), tuple(rows)))
     yield "</main>"

@@ -232,19 +232,17 @@ def harness_preset(options: Options) -> Preset:
     >>> harness_preset(Options(fix_empty_final=False)).changes()["config"]["fix_empty_final"]
     False
     """
-    budget = options.run_budget
-    wanted: dict[str, Json] = {
-        "tool_use_mode": options.tool_use_mode,
-        "tool_failure_policy": options.tool_failure_policy,
-        "fix_empty_final": options.fix_empty_final,
-        "fallback_without_tools": options.fallback_retries > 0,
+    budget, same = options.run_budget, ("tool_use_mode", "tool_failure_policy", "fix_empty_final")
+    caps = {
+        "max_cost": budget.max_cost,
+        "max_total_tokens": budget.max_tokens and max(1, int(budget.max_tokens)),
+        "max_wall_ms": budget.max_minutes and max(1, int(budget.max_minutes * 60_000)),
     }
-    if budget.max_cost:
-        wanted["max_cost"] = budget.max_cost
-    if budget.max_tokens:
-        wanted["max_total_tokens"] = max(1, int(budget.max_tokens))
-    if budget.max_minutes:
-        wanted["max_wall_ms"] = max(1, int(budget.max_minutes * 60_000))
+    wanted: dict[str, Json] = {
+        **{name: getattr(options, name) for name in same},
+        "fallback_without_tools": options.fallback_retries > 0,
+        **{name: cap for name, cap in caps.items() if cap},
+    }
     asked = Preset(config=canonical(wanted), request_overrides=options.request_overrides)
     return asked.merged(Preset(config=options.loop))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, product
+from itertools import product
 from math import prod
 from typing import Final, NamedTuple, TypeVar
 
@@ -23,7 +23,6 @@ from toolreel_core.evals._plan.configuration import (
     Configuration,
     Strategy,
     configuration_for,
-    keys_between,
     strategies_of,
 )
 from toolreel_core.evals._plan.filters import DEFAULT, profiles_by_model, select, select_models
@@ -321,32 +320,6 @@ class EvalPlan:
         known = {each.name: each for each in scenarios}
         chosen = tuple(_find_named("scenario", name, known) for name in as_tree(tree["scenarios"]))
         return cls(options, presets.extended(Presets.of(parse(options.catalogue))), chosen)
-
-
-@dataclass(frozen=True, slots=True)
-class StrategyDifference:
-    """What changes from one strategy to the next, and the models for which it does."""
-
-    before: str
-    after: str
-    models: tuple[str, ...]
-    changes: tuple[str, ...]
-
-
-def strategy_differences(plan: EvalPlan) -> tuple[StrategyDifference, ...]:
-    """From each strategy to the next; models for which the same changes stand together."""
-    found, first = list[StrategyDifference](), next(iter(plan.cells()))
-    for before, after in pairwise(strategy.name for strategy in plan.strategies):
-        groups: dict[tuple[str, ...], list[str]] = {}
-        for model in plan.models:
-            cell = replace(first, model=model, profile=plan.profiles[model][0].name)
-            keys = keys_between(
-                *(plan.configuration(replace(cell, strategy=name)) for name in (before, after))
-            )
-            lines = tuple(f"{key}: {key.change}".removesuffix(": ") for key in keys)
-            groups.setdefault(lines, []).append(model)
-        found += [StrategyDifference(before, after, tuple(models), lines) for lines, models in groups.items()]
-    return tuple(found)
 
 
 def _find_named(what: str, name: str, items: Mapping[str, _Found]) -> _Found:

@@ -340,15 +340,6 @@ def layered(layers: Iterable[Tree]) -> Tree:
     return whole
 
 
-OTHER_VARIABLES: Final[Mapping[str, str]] = {
-    "OPENROUTER_API_KEY": "the key, at OpenRouter and at OPENROUTER_BASE_URL",
-    "OPENROUTER_REPORT_DIR": "the directory of `eval summarize`, if none is given",
-    "OPENROUTER_HTTP_ADAPTER": "nothing: requests are sent with httpx",
-    "OPENROUTER_FULL": "1: eval.preset is full, unless another is given",
-    "OPENROUTER_STRATEGY_MATRIX": "1: eval.strategies are baseline and production, unless they are given",
-    "OPENROUTER_PRODUCTION_AUTO_SAMPLING_PROFILE": "1: eval.profiles is auto, unless they are given",
-    "OPENROUTER_FALLBACK_MATRIX": "nothing: compare two strategies of your own, one with text_dialects = []",
-}
 _SWITCHES: Final[Mapping[str, Tree]] = {
     "OPENROUTER_FULL": {"preset": "full"},
     "OPENROUTER_STRATEGY_MATRIX": {"strategies": ["baseline", "production"]},

@@ -23,7 +23,6 @@ from toolreel_core.evals import (
     Sample,
     Shard,
     estimate_cost,
-    strategy_differences,
 )
 
 HERE = {"endpoint": {"base_url": "http://127.0.0.1:1", "provider": "router"}}
@@ -143,13 +142,6 @@ def test_a_cell_that_is_not_in_the_plan_has_no_configuration() -> None:
     cell = Cell("b/three", "default", "own", "read")
     said = complaint(ConfigError, lambda: plan_of().configuration(cell))
     assert said == "there is no strategy 'own'; there are: production"
-
-
-def test_strategies_differ_by_what_each_model_gets() -> None:
-    found = strategy_differences(plan_of(READ, eval={"models": "all", "strategies": "baseline,production"}))
-    assert [each.models for each in found] == [("a/one:fast",), ("a/two",), ("b/three",)]
-    assert found[0].changes == ("config.nudge_no_tool_calls: 0 -> 1", "config.text_dialects+react")
-    assert {(each.before, each.after) for each in found} == {("baseline", "production")}
 
 
 ONE_TASK = TOOL_RUN.prompt_tokens + CONTROL_RUN.prompt_tokens
