@@ -62,19 +62,14 @@ def test_a_probe_shows_its_findings_and_writes_a_preset_that_a_run_takes(tmp_pat
     assert tomllib.loads((tmp_path / "probe--scripted.toml").read_text())["preset"]["scripted"]["provider"]
 
 
-def test_the_same_command_asks_nothing_again_and_replay_needs_no_server(tmp_path: Path) -> None:
+def test_a_recording_is_replaced_only_if_told_and_replay_needs_no_server(tmp_path: Path) -> None:
     with provider(PROFILES["ollama"]) as server:
-        few = ("--repeat", "1", "--only", "history")
-        here = ("--base-url", server.url, "--model", "scripted", "--record", "lab", *few)
-        first = toolreel("probe", *here, "--yes", cwd=tmp_path)
-        sent = len(server.asked)
-        again = toolreel("probe", *here, "--yes", cwd=tmp_path)
-        planned = toolreel("probe", *here, cwd=tmp_path)
-        assert len(server.asked) == sent
-        toolreel("probe", *here[:-2], "--yes", "--overwrite", "--only", "plain", cwd=tmp_path)
-        assert len(server.asked) == sent + 1
-    assert (first.stdout, first.code) == (again.stdout, 0)
-    assert f"recorded    {sent} answers in lab.yaml, not asked again" in planned.stdout
+        few = ("--base-url", server.url, "--model", "scripted", "--record", "lab", "--yes", "--only", "plain")
+        assert toolreel("probe", *few, cwd=tmp_path).code == 0
+        refused = toolreel("probe", *few, cwd=tmp_path)
+        assert (refused.code, "lab.yaml: exists already" in refused.stderr) == (2, True)
+        toolreel("probe", *few, "--overwrite", cwd=tmp_path)
+        assert len(server.asked) == 2
     replayed = toolreel("probe", "--replay", "lab", "--compare", "ollama", cwd=tmp_path)
     assert replayed.code == 0
     assert findings(replayed) == ["plain"]
@@ -87,8 +82,6 @@ def test_a_probe_that_is_interrupted_keeps_its_answers(tmp_path: Path) -> None:
         command = ("probe", "--base-url", server.url, "--model", "m", "--yes", "--repeat", "1")
         said = interrupted(command, tmp_path, lambda: len(server.seen) == 7)
     assert said.code == 130
-    assert "The answers are kept; the same command goes on from there" in said.stderr
-    assert (tmp_path / "probe--m.yaml").exists()
     assert findings(toolreel("probe", "--replay", "probe--m", cwd=tmp_path)) == [
         *("plain", "responses", "messages", "max_tokens", "max_completion_tokens", "temperature")
     ]
@@ -128,7 +121,7 @@ def test_nobody_is_there(tmp_path: Path) -> None:
     assert said.code == 1
     assert "stopped after 0 answers: ConnectError" in said.stderr
     assert "Is the server running" in said.stderr
-    assert [*tmp_path.iterdir()] == [tmp_path / "probe--m.yaml"]
+    assert not [*tmp_path.iterdir()]
 
 
 MISTAKES = {

@@ -139,7 +139,7 @@ _HINTS: Final[dict[StoppedWhy, str]] = {
     "connect": "Is the server running, and is --base-url right?",
     "key": "Name the variable of the key with --api-key-env, and its header with --api-key-header.",
     "payment": "The account has no credit left.",
-    "rate": "Run the same command later; what was answered is not asked again.",
+    "rate": "Run the same command later, with --overwrite.",
     "silent": "The server does not answer; a slow one needs a longer --timeout.",
 }
 _SHOWN: Final = 90
@@ -187,8 +187,8 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 ) -> int:
     """Ask a model up to fifty small questions, each about one quirk, and write the preset that fits.
 
-    Without --yes it only shows what it would send, and what that costs. Stopped with Ctrl-C, the same command
-    goes on where it was. Each finding names its requests in the recording.
+    Without --yes it only shows what it would send, and what that costs. Each finding names its requests in
+    the recording.
 
     \b
     toolreel probe --base-url http://127.0.0.1:8080 --model qwen2.5 --yes
@@ -250,37 +250,30 @@ def _send_probe(server: LiveTarget, model: str, only: tuple[str, ...], repeat: i
         if probing.tries:
             err.print(f"{probing.sent:>4}  {probing.tries[-1].question}", style="dim")
 
-    try:
-        return probe(
-            server.base_url or "",
-            model,
-            record=record,
-            only=only,
-            repeat=repeat,
-            api_key_env=server.api_key_env,
-            api_prefix=server.api_prefix,
-            headers=header_values(server.headers, os.environ),
-            api_key_header=server.api_key_header,
-            timeout=server.timeout,
-            known_secrets=secrets,
-            watch=watch,
-        )
-    except KeyboardInterrupt:
-        if record.exists():
-            err.print("The answers are kept; the same command goes on from there", style="yellow")
-        raise
+    return probe(
+        server.base_url or "",
+        model,
+        record=record,
+        only=only,
+        repeat=repeat,
+        api_key_env=server.api_key_env,
+        api_prefix=server.api_prefix,
+        headers=header_values(server.headers, os.environ),
+        api_key_header=server.api_key_header,
+        timeout=server.timeout,
+        known_secrets=secrets,
+        watch=watch,
+    )
 
 
 def _show_plan(server: LiveTarget, probing: Probing, record: Path, presets: Presets) -> int:
     """Show what a probe would send, and what that costs, where the model's price is known at any provider."""
     from toolreel.http import checked_chat_url
-    from toolreel.probe import earlier_exchanges
 
     url = checked_chat_url(server.base_url or "", server.api_prefix)
     cost = estimate(probing)
     prices = (presets.price(provider, probing.model) for provider in ("", *presets.providers))
     price = next((each for each in prices if each), None)
-    kept = len(earlier_exchanges(record, url, probing.model))
     for group, asked in groupby(probing.questions, lambda each: each.group):
         for number, each in enumerate(asked):
             often = f" ({probing.repeat} times)" if each.decides and probing.repeat > 1 else ""
@@ -297,8 +290,6 @@ def _show_plan(server: LiveTarget, probing: Probing, record: Path, presets: Pres
         day = price.as_of or "an unknown day"
         at_most = price.cost(cost.prompt_tokens, cost.completion_tokens)
         labelled("cost", f"at most {at_most:.4f} {price.currency} (prices of {day})")
-    if kept:
-        labelled("recorded", f"{counted(kept, 'answer')} in {record}, not asked again")
     labelled("files", f"{record}, {record.with_suffix('.toml')}")
     out.print("next: the same command with --yes", style="dim")
     return 0

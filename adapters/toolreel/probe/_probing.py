@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,9 +14,9 @@ from typing import Final
 import httpx
 
 from toolreel._internal import CassetteError, toml_text
-from toolreel._secrets import Secret, scrubbed_url
+from toolreel._secrets import Secret
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.cassette import CassetteTransport, Exchange, Recording, StoredResponse, replayed
+from toolreel.cassette import CassetteTransport, Exchange, Recording, replayed
 from toolreel.http import (
     AUTHORIZATION,
     CONNECTIONS,
@@ -30,7 +29,6 @@ from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._jsontext import Tree, as_tree, read
 from toolreel_core._plan import Preset
 from toolreel_core._probe import (
-    NO_MODEL,
     REPEAT,
     Answered,
     Ask,
@@ -47,7 +45,7 @@ from toolreel_core._probe import (
     settings,
 )
 from toolreel_core._protocol import SendRequest
-from toolreel_core._settings import API_PREFIX, PATHS, WireForm, form_of
+from toolreel_core._settings import API_PREFIX, WireForm, form_of
 
 _EARLIEST: Final = 1_577_836_800
 """The year 2020: before, a server's clock is wrong."""
@@ -131,84 +129,6 @@ def day_of(probing: Probing) -> str:
     return datetime.fromtimestamp(max(sane), UTC).date().isoformat() if sane else ""
 
 
-_PASSING: Final = frozenset({401, 402, 407, 408, 425, 429, 502, 503, 504, 520, 521, 522, 523, 524, 529})
-"""Statuses that say nothing about a quirk, so that an interrupted probe asks again."""
-
-
-class Answers:
-    """The answers of a recording, by request; each is given once."""
-
-    def __init__(self, exchanges: tuple[Exchange, ...] = ()) -> None:
-        self._left: dict[tuple[WireForm, bytes], deque[tuple[int, StoredResponse]]] = {}
-        for number, each in enumerate(exchanges, start=1):
-            self._left.setdefault((form_of(each.url), each.body), deque()).append((number, each.answer))
-        self.most = max(map(len, self._left.values()), default=0)
-        """How often the same request is in it, at most."""
-
-    @property
-    def left(self) -> int:
-        """How many were not given."""
-        return sum(map(len, self._left.values()))
-
-    def number(self, form: WireForm, body: bytes) -> int | None:
-        """Where the next answer to a request is in the recording, from 1; ``None`` if there is none."""
-        found = self._left.get((form, body))
-        return found[0][0] if found else None
-
-    def take(self, url: str, body: bytes) -> StoredResponse | None:
-        """The next answer to a request."""
-        found = self._left.get((form_of(url), body))
-        return found.popleft()[1] if found else None
-
-
-def earlier_exchanges(path: Path, url: str, model: str) -> tuple[Exchange, ...]:
-    """The exchanges in a file whose answers say something; none if there is no file.
-
-    :param url: of chat completions at the server that is probed
-    :raises CassetteError: if the file is no recording, or one of another server or model
-    """
-    if not path.exists():
-        return ()
-    exchanges = Recording.load(path).exchanges
-    base = _base(scrubbed_url(url))
-    others = [_base(each.url) for each in exchanges if _base(each.url) != base]
-    models = {model_of(each) for each in exchanges} - {model, NO_MODEL}
-    if others or models:
-        whose = f"the server {others[0]}" if others else f"the model {sorted(models)[0]!r}"
-        raise CassetteError(f"{path}: is of {whose}; write to another name, or replace it with --overwrite")
-    return tuple(each for each in exchanges if _says_something(each))
-
-
-def model_of(exchange: Exchange) -> str:
-    """The model that a request names; empty if it names none."""
-    model = as_tree(read(exchange.body.decode("utf-8", "replace")).value_or("")).get("model")
-    return model if isinstance(model, str) else ""
-
-
-def _base(url: str) -> str:
-    path, question, query = url.partition("?")
-    return f"{path.removesuffix(PATHS[form_of(url)])}{question}{query}"
-
-
-def _says_something(exchange: Exchange) -> bool:
-    answer = exchange.answer
-    return answer.broke is None and answer.status not in _PASSING
-
-
-class ProbeTransport(CassetteTransport):
-    """Answers from a recording, then over the network, which is recorded too."""
-
-    def __init__(self, tape: Recording, inner: httpx.BaseTransport, answers: Answers) -> None:
-        super().__init__(tape, inner, limit=_LIMIT)
-        self._path = tape.path
-        self._answers = answers
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The earlier answer to a request, or a new one."""
-        stored = self._answers.take(str(request.url), request.read())
-        return replayed(stored, self._path, request) if stored else super().handle_request(request)
-
-
 Watch = Callable[[Probing], None]
 """Called after each answer."""
 
@@ -216,8 +136,6 @@ TIMEOUT: Final = 60.0
 _LIMIT: Final = 4 * 2**20
 """Bytes of a reply: what a probe asks for has a thousandth of it."""
 _MOST_REPEATS: Final = 20
-_SAVED_EVERY: Final = 2.0
-"""Seconds between two savings of the recording."""
 
 
 def probe(  # noqa: PLR0913 - settings are keyword arguments
@@ -242,8 +160,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
 
     A failure of the server does not raise: it is in :attr:`Probed.stopped`, next to what was found before.
 
-    :param record: the cassette to write, a YAML file; if it exists, what it answers is not asked again. It is
-        written after each answer, also if you interrupt the probe
+    :param record: the cassette to write, a new YAML file; also if you interrupt the probe
     :param only: names of questions or of groups of them, with those that they rest on; by default all
     :param repeat: how often a question is asked on which a setting hangs
     :param timeout: seconds that one reply may take
@@ -254,24 +171,17 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
     :param transport: an httpx transport to the server, instead of the default one
     :raises EndpointConfigError: if the URL or a header is not usable, or the key's variable is not set
     :raises toolreel.ConfigError: if there is no such question
-    :raises CassetteError: if the recording cannot be read or written, or is of another server or model
+    :raises CassetteError: if the recording is there already, or cannot be written
     """
     questions = selected(tuple(only))
     if not 1 <= repeat <= _MOST_REPEATS:
         raise ConfigError(f"repeat: expected 1 to {_MOST_REPEATS}, got {repeat!r}")
     path = Path(record) if record is not None else None
-    url = checked_chat_url(base_url, api_prefix)
-    earlier = earlier_exchanges(path, url, model) if path else ()
-    answers, tape = Answers(earlier), Recording.blank(path or Path("probe.yaml"))
-    for each in earlier:
-        tape.append(
-            "POST",
-            each.url,
-            {"accept": "application/json", "content-type": "application/json"},
-            each.body,
-            each.answer,
-        )
+    if path and path.exists():
+        raise CassetteError(f"{path}: exists already; write to another name, or replace it with --overwrite")
+    tape, url = Recording.blank(path or Path("probe.yaml")), checked_chat_url(base_url, api_prefix)
     inner = transport or sync_transport(url, proxy=None, http2=False, connections=CONNECTIONS)
+    probing = Probing(model, questions, repeat)
     with HttpEndpoint(
         base_url,
         api_key=api_key,
@@ -283,27 +193,18 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
         stall_timeout=timeout,
         deadline=timeout,
         max_response_bytes=_LIMIT,
-        transport=ProbeTransport(tape, inner, answers),
+        transport=CassetteTransport(tape, inner, limit=_LIMIT),
     ) as endpoint:
-        secrets = {**(known_secrets_of(os.environ) if known_secrets is None else known_secrets)}
-        secrets |= endpoint.secrets
-        probing, saved = Probing(model, questions, repeat), time.monotonic()
         try:
             while ask := probing.ask:
                 wait(ask.wait_ms / 1000) if ask.wait_ms else None
-                effect = _effect(ask)
-                # Evidence is numbered as it is recorded.
-                number = answers.number(ask.form, effect.request.body.encode()) or tape.total + 1
-                probing = probing.told(replace(ask, number=number), endpoint.send(effect))
-                # A probe that is killed loses little, and one of a fast server writes seldom.
-                if path and time.monotonic() - saved > _SAVED_EVERY:
-                    tape.save(secrets)
-                    saved = time.monotonic()
+                probing = probing.told(ask, endpoint.send(_effect(ask)))
                 if watch:
                     watch(probing)
         finally:
-            if path and tape.grown:
-                tape.save(secrets)
+            if path and probing.tries:  # of a server that never answered, there is nothing to keep
+                known = known_secrets_of(os.environ) if known_secrets is None else known_secrets
+                tape.save({**known, **endpoint.secrets})
     return Probed(probing, path, day_of(probing) or datetime.now(UTC).date().isoformat())
 
 
@@ -314,26 +215,38 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
     :raises toolreel.ReplayMismatch: if it has requests that this version of toolreel does not make
     """
     path = Path(cassette)
-    tape = Recording.load(path)
-    answers = Answers(tape.exchanges)
-    model = next(filter(None, map(model_of, tape.exchanges)), "")
+    exchanges = Recording.load(path).exchanges
+    model = next(filter(None, map(_model_of, exchanges)), "")
     if not model:
-        raise CassetteError(f"{tape.path}: is no recording of a probe: none of its requests names a model")
-    probing = Probing(model, repeat=max(answers.most, 1))
-    # Only requests that have an answer are sent, so nothing goes on to the network.
-    transport = ProbeTransport(Recording.blank(path), httpx.BaseTransport(), answers)
-    with HttpEndpoint("http://recorded.invalid/v1", transport=transport) as endpoint:
+        raise CassetteError(f"{path}: is no recording of a probe: none of its requests names a model")
+    left: dict[tuple[WireForm, bytes], list[int]] = {}
+    for number, each in enumerate(exchanges, 1):
+        left.setdefault((form_of(each.url), each.body), []).append(number)
+    probing = Probing(model, repeat=max(map(len, left.values())))
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        number = left[form_of(str(request.url)), request.read()].pop(0)
+        return replayed(exchanges[number - 1].answer, path, request)
+
+    with HttpEndpoint("http://recorded.invalid/v1", transport=httpx.MockTransport(answer)) as endpoint:
         while ask := probing.ask:
             effect = _effect(ask)
-            number = answers.number(ask.form, effect.request.body.encode())
-            there = replace(ask, number=number) if number else None
-            probing = probing.told(there, endpoint.send(effect)) if there else probing.passing(ask)
-    if answers.left:
+            if numbers := left.get((ask.form, effect.request.body.encode())):
+                probing = probing.told(replace(ask, number=numbers[0]), endpoint.send(effect))
+            else:
+                probing = probing.passing(ask)
+    if unused := sum(map(len, left.values())):
         raise ReplayMismatch(
-            f"{path}: {answers.left} of its requests are not made by this version of toolreel; "
+            f"{path}: {unused} of its requests are not made by this version of toolreel; "
             "probe again with --overwrite"
         )
     return Probed(replace(probing, passed=()), path, day_of(probing))
+
+
+def _model_of(exchange: Exchange) -> str:
+    """The model that a request names; empty if it names none."""
+    model = as_tree(read(exchange.body.decode("utf-8", "replace")).value_or("")).get("model")
+    return model if isinstance(model, str) else ""
 
 
 def _effect(ask: Ask) -> SendRequest:

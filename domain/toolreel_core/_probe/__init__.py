@@ -15,5 +15,5 @@ from toolreel_core._probe.observation import (
 )
 from toolreel_core._probe.probing import REPEAT, Ask, Cost, Probing, estimate
 from toolreel_core._probe.question import Known, Question, WrittenRequest
-from toolreel_core._probe.questions import NO_MODEL, QUESTIONS, selected
+from toolreel_core._probe.questions import QUESTIONS, selected
 from toolreel_core._probe.verdict import Verdict, Word

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, Self, TypeAlias, get_args
+from typing import Final, Literal, Self, TypeAlias, cast, get_args
 
 from toolreel_core._conversation import Form, Transcript, message_in
-from toolreel_core._jsontext import NOTHING, JsonText, Tree, as_tree, canonical, parse
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, parse
 from toolreel_core._plan import Request, RequestOptions, options_in
 from toolreel_core._probe.observation import Observation
 from toolreel_core._probe.verdict import Judge, Verdict, Word, judged
@@ -21,8 +22,6 @@ ENCRYPTED: Final = ("reasoning.encrypted_content",)
 """What a request in Responses has to include, so that reasoning comes that can go back."""
 SPOKEN: Final[tuple[Word, ...]] = ("called", "text_call", "answered")
 """The verdicts that show that a server speaks a form."""
-_FORMS: Final[tuple[WireForm, ...]] = ("responses", "messages")
-"""The forms besides chat completions; the questions that show them have their names."""
 _THINKING: Final = 16
 """How many times the room of an answer a model needs that thinks first."""
 _TOOL_TURNS: Final = (
@@ -31,20 +30,48 @@ _TOOL_TURNS: Final = (
 )
 
 
-def settled_form(word: Callable[[str], str | None]) -> tuple[WireForm, tuple[str, ...]] | None:
-    """The form in which a server is best asked, and the questions that say so; ``None`` if it takes none.
+Rows: TypeAlias = tuple[tuple[str, Json], ...]
+"""Values, each with its conditions, such as ``tools=called stream!=refused|lost plain``: verdicts that a
+question has, or does not have; one without a verdict is named as evidence and may have any."""
+Decided: TypeAlias = tuple[Json, tuple[str, ...]]
+"""A value, and the questions that its conditions name."""
 
-    Chat completions where they are taken, since most is known of them; but where another form brings
-    reasoning that they have no place for, that form.
+FORM_ROWS: Final[Rows] = (
+    ("responses_reasoning=carried", "responses"),
+    ("messages_thinking=carried", "messages"),
+    ("plain=accepted", "chat_completions"),
+    ("plain responses=called|text_call|answered", "responses"),
+    ("plain messages=called|text_call|answered", "messages"),
+)
+"""The form in which a server is best asked: chat completions where they are taken, since most is known of
+them; but where another form brings reasoning that they have no place for, that form."""
 
-    :param word: the verdict on a question
+
+def first_row(rows: Rows, words: Mapping[str, str]) -> Decided | None:
+    """The value of the first row whose conditions hold; ``None`` if none does.
+
+    >>> first_row((("tools=called", "yes"), ("tools!=lost plain", "no")), {"tools": "refused"})
+    ('no', ('tools', 'plain'))
+
+    :param words: the verdicts by question
     """
-    for name, form in RICHER.items():
-        if word(name) == "carried":
-            return form, (name,)
-    if word("plain") == "accepted":
-        return "chat_completions", ("plain",)
-    return next(((form, ("plain", form)) for form in _FORMS if word(form) in SPOKEN), None)
+    for conditions, value in rows:
+        parts = [_CONDITION.split(each) for each in conditions.split()]
+        if all(
+            (words.get(name, "") in verdicts.split("|")) is (sign == "=")
+            for name, sign, verdicts in (part for part in parts if len(part) > 1)
+        ):
+            return value, tuple(name for name, *_ in parts)
+    return None
+
+
+_CONDITION: Final = re.compile(r"(!?=)")
+
+
+def settled_form(words: Mapping[str, str]) -> WireForm | None:
+    """The form in which a server is best asked; ``None`` if it takes none."""
+    found = first_row(FORM_ROWS, words)
+    return cast("WireForm", found[0]) if found else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +92,12 @@ class Known:
     @property
     def is_spoken_to(self) -> bool:
         """Whether the server takes requests in some form, or nobody has asked yet."""
-        return "plain" not in self.words or settled_form(self.words.get) is not None
+        return "plain" not in self.words or settled_form(self.words) is not None
 
     @property
     def form(self) -> WireForm:
         """The form in which everything else is asked."""
-        settled = settled_form(self.words.get)
-        return settled[0] if settled else "chat_completions"
+        return settled_form(self.words) or "chat_completions"
 
     @property
     def cap_field(self) -> str:
