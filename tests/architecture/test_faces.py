@@ -33,7 +33,6 @@ PATCHED = {
     "tests/domain/probe/test_verdict.py": {"toolreel_core._probe.verdict"},
     "tests/domain/tools/test_results.py": {"toolreel_core._tools.results"},
     "tests/domain/transforms/test_registry.py": {"toolreel_core._transforms.registry"},
-    "tests/evals/test_real_tools.py": {"toolreel.evals._runner.scenario_files"},
     "tests/wire_forms.py": {"toolreel_core._loop.reducer"},
 }
 """Modules that a test of their package imports whole, mostly to replace something in them."""

@@ -7,12 +7,12 @@ import json
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
@@ -67,46 +67,17 @@ class _Host(ToolHost):
         return host.run(replace(effect, name=inner, key=chain("attempt", self._attempt, effect.key)))
 
 
-def real_hosts(tree: JsonText, stack: ExitStack) -> ToolHost:
-    """The real tools of a scenario, started.
+@contextmanager
+def real_hosts(tree: JsonText) -> Generator[ToolHost]:
+    """The real tools of a scenario: started, and stopped at the end.
 
-    :param stack: stops them
     :raises AdapterError: if they cannot be loaded or started
     """
-    surfaces = _open_hosts(tree_at(as_tree(parse(tree)), "real"), stack)
-    return _Host({one.outward: (one.name, host) for surface, host in surfaces for one in surface.definitions})
-
-
-def served_host(scenario: Scenario, seed: str, stack: ExitStack) -> ToolHost:
-    """The tools of a scenario whose world is in an MCP server, started.
-
-    :param stack: stops the server
-    :raises AdapterError: if it cannot be started
-    """
-    check_served([scenario])
-    from toolreel.tools.mcp import McpTools, ServerSettings, StdioServer
-
-    version = 0 if scenario.pack == PACK else scenario.version
-    arguments = ("-m", "toolreel.evals._runner.world_server", scenario.tree, str(version), seed)
-    # It only imports before it answers; on a busy machine with many jobs that may take long.
-    patient = ServerSettings(start_ms=300_000)
-    server = StdioServer(scenario.begin(seed).server, sys.executable, arguments, settings=patient)
-    tools = stack.enter_context(McpTools((server,)))
-    return _Host({one.outward: (one.name, tools) for one in tools.surface.definitions})
-
-
-def check_served(scenarios: Iterable[Scenario]) -> None:
-    """Refuse scenarios with a server of their own where nothing can speak to it.
-
-    :raises MissingExtra: if so; says how to go without them
-    """
-    for one in scenarios:
-        if one.begin("").server and not find_spec("mcp"):
-            raise MissingExtra(
-                f"the scenario {one.name!r} runs an MCP server, and mcp is not installed: pip install"
-                f" 'toolreel[mcp]', or leave the scenario out with '!{one.name}'",
-                name="mcp",
-            )
+    with ExitStack() as stack:
+        surfaces = _open_hosts(tree_at(as_tree(parse(tree)), "real"), stack)
+        yield _Host(
+            {one.outward: (one.name, host) for surface, host in surfaces for one in surface.definitions}
+        )
 
 
 def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:

@@ -204,9 +204,6 @@ class Case:
     """What the user says after each complete answer, in turn."""
     outside: tuple[str, ...] = ()
     """Tools that are real: they run outside of the world, which takes note of their results."""
-    server: str = ""
-    """The name of an MCP server, a process of its own, that answers the ``outside`` tools as the world does;
-    empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)

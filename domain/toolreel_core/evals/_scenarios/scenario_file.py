@@ -69,7 +69,7 @@ _FILLED: Final = ("system", "history", "user", "world", "workspace", "script")
 """Keys whose texts may have placeholders, besides tools and checks."""
 _KEYS: Final = (
     *("name", "about", "system", "user", "draw", "world", "tool", "check", "script", "config", "real"),
-    *("history", "workspace", "request", "serve"),
+    *("history", "workspace", "request"),
 )
 """In the order of the digest that a scenario's version is: with another, stored runs are not found again."""
 _OF_TOOL: Final = ("name", "description", "arguments", "parameters", "answers", "effect", "real")
@@ -167,7 +167,6 @@ def _make_case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Cas
         effects = tuple(tool.name for tool in tools if not tool.read_only)
         world = TableWorld(rows, effects, table.table("world").json())
     about = {tool.name: f"{tool.name.replace('_', ' ')} {tool.description}" for tool in surface.definitions}
-    server = whole.text("serve")
     return Case(
         _read_opening(table, first),
         surface,
@@ -175,8 +174,7 @@ def _make_case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Cas
         (*checks_of(checks, about, (first, *later)), outcome(ANSWERED, says_something)),
         _read_scripts(table.table("script"), first if "history" in whole.values else ""),
         tuple(later),
-        tuple(each.text("name") for each in _read_tables(whole, "tool") if server or each.values.get("real")),
-        server,
+        tuple(each.text("name") for each in _read_tables(whole, "tool") if each.values.get("real")),
     )
 
 

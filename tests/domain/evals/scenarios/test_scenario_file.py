@@ -121,12 +121,10 @@ def test_a_history_stands_before_the_first_text_and_scripts_begin_after_it() -> 
     assert one.changes.changes()["config"] == {"max_turns": 4}
 
 
-def test_a_row_may_do_what_it_does_not_say_and_a_served_scenario_has_its_tools_outside() -> None:
+def test_a_row_may_do_what_it_does_not_say() -> None:
     failing = {**TREE["tool"][1], "answers": [{"error": {"code": "TIMEOUT"}, "done": True}]}
-    one = scenario_of(changed(tool=[TREE["tool"][0], failing], check=[{"called": "stock_of"}], serve="shop"))
-    case = one.begin("1")
-    assert (case.server, case.outside) == ("shop", ("stock_of", "reserve"))
-    world, output = case.world.call("reserve", {"pieces": 1})
+    one = scenario_of(changed(tool=[TREE["tool"][0], failing], check=[{"called": "stock_of"}]))
+    world, output = one.begin("1").world.call("reserve", {"pieces": 1})
     assert '"code":"TIMEOUT"' in output
     assert pointed(world.contents(), "/orders/0/tool") == "reserve"
 
