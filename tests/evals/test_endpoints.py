@@ -23,7 +23,6 @@ from toolreel.evals import (
     plan_of_header,
     planned,
     replays,
-    rerun,
     server_of,
 )
 from toolreel_core.evals import EvalPlan
@@ -92,7 +91,6 @@ def test_every_run_is_made_at_each_endpoint_under_the_name_that_the_model_has_th
     assert again.tree() == plan.tree()
     assert [each.drift for each in replays(results, again)] == [""] * 8
     for each in results.records():
-        assert rerun(each, again, tmp_path).run.outcome is not None
         assert (tmp_path / each.cassette).is_file()
 
 

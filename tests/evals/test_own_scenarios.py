@@ -18,7 +18,6 @@ from toolreel.evals import (
     planned,
     rejudged,
     replays,
-    rerun,
     transcript_of,
 )
 from toolreel_core._jsontext import Json
@@ -50,12 +49,12 @@ def test_all_exchanges_are_recorded_told_and_met_by_another_strategy(
     plan, (record, _) = plan_of_header(results.header), results.records()
     assert (record.final, record.turns, record.calls) == ("Reserved.", 4, 2)
     assert len(record.attempts[0].asked) == 4
-    seen = rerun(record, plan, results.path).evidence
-    assert seen.answers == ("There are 12.", "Reserved.")
-    assert [call.name for call in seen.calls] == ["stock_of", "reserve"]
     told: Any = transcript_of(record, plan, results.path)
     said = ["".join(turn["said"]).split(" ")[0] for turn in told["turns"]]
     assert said == ["", "", "Reserve", ""]
+    assert [turn["text"] for turn in told["turns"]] == ["", "There are 12.", "", "Reserved."]
+    calls = [call["name"] for turn in told["turns"] for call in turn["calls"]]
+    assert calls == ["stock_of", "reserve"]
     assert [one.fate for one in rejudged(results, plan, "baseline")] == ["unchanged"] * 2
 
 

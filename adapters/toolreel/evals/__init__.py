@@ -28,18 +28,16 @@ if TYPE_CHECKING:
         promoted_verdict,
         rejudged,
         replays,
-        rerun,
         write_replayed,
     )
     from toolreel.evals._report.case_study import (
         case_study,
         case_study_figures,
-        case_study_lines,
         case_study_tables,
     )
     from toolreel.evals._report.inspect_log import write_inspect_logs
     from toolreel.evals._report.page import report_page, run_data, transcript_of
-    from toolreel.evals._report.rendering import TextTable, as_markdown, as_text, shortened
+    from toolreel.evals._report.rendering import TextTable, as_markdown, cell_text, shortened, without_usual
     from toolreel.evals._report.tables import (
         comparison_lines,
         comparison_tables,

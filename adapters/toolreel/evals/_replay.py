@@ -28,10 +28,9 @@ import httpx
 from toolreel._internal import CassetteError, ResultsError
 from toolreel.cassette import Recording, replayed
 from toolreel.evals._results import Journal, Results, copy_recordings, recording_of
-from toolreel.evals._runner.connection import offline_context, replay_context
 from toolreel.evals._runner.evaluation import retries_of
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._runner.trial import Exchanges, Job, converse, run_job
+from toolreel.evals._runner.trial import Exchanges, Job, RunContext, recorded_tools, run_job
 from toolreel.http import HttpEndpoint
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._jsontext import Tree
@@ -110,17 +109,27 @@ class RecordedRun:
         )
         return cls(job, record, folder, plan.endpoint_at(record.cell.endpoint).chat_url)
 
-    def replayed(self) -> Record:
-        """The record that its cassette gives now.
+    def replayed(self) -> tuple[Record, Exchanges]:
+        """The record that its cassette gives now, and its last conversation; a script speaks again.
 
         What no replay has is as the record says: times, and where the run was made.
 
         :raises CassetteError: if there is no cassette, or it cannot be read or trusted
         :raises toolreel.ReplayMismatch: if the run would ask something else now
         """
-        record = self.record
-        with replay_context(self.folder, record.cassette, self.url, self.job, record.attempts) as context:
-            return _with_times(replace(run_job(self.job, context), cassette=record.cassette), record)
+        record, tools = self.record, recorded_tools(self.record.attempts)
+        if script := self.job.script:
+            again, ended = run_job(self.job, RunContext(script, tools))
+        else:
+            if not record.cassette:
+                raise CassetteError(
+                    f"{self.folder}: the run {record.key[:12]} was not recorded, so it cannot be replayed"
+                )
+            session = recording_of(self.folder, record.cassette)
+            with HttpEndpoint(self.url, transport=session.transport()) as endpoint:
+                again, ended = run_job(self.job, RunContext(endpoint, tools))
+                session.finish()
+        return _with_times(replace(again, cassette=record.cassette), record), ended
 
     def under(self, configuration: Configuration, *, held: bool = False) -> Verdict:
         """The verdict about the run under another configuration, by its recorded replies.
@@ -128,10 +137,10 @@ class RecordedRun:
         :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
         :raises toolreel.ReplayMismatch: if the recording does not answer what it asks
         """
-        recording, job = recording_of(self.folder, self.record.cassette), self.job
-        with HttpEndpoint(self.url, transport=RecordedAnswers(recording, held=held)) as endpoint:
-            context = offline_context(endpoint, self.record.attempts[-1:])
-            return run_job(replace(job, configuration=configuration), context).verdict
+        transport = RecordedAnswers(recording_of(self.folder, self.record.cassette), held=held)
+        with HttpEndpoint(self.url, transport=transport) as endpoint:
+            context = RunContext(endpoint, recorded_tools(self.record.attempts[-1:]))
+            return run_job(replace(self.job, configuration=configuration), context)[0].verdict
 
 
 def _with_times(record: Record, measured: Record) -> Record:
@@ -175,33 +184,13 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
         if not record.key.startswith(tuple(keys) or ""):
             continue
         try:
-            now = RecordedRun.of(record, plan, results.path).replayed()
+            now, _ = RecordedRun.of(record, plan, results.path).replayed()
         except (ConfigError, ReplayMismatch, CassetteError) as error:
             yield Replayed(record, drift=str(error))
             continue
         before, after = record_line(record), record_line(now)
         drift = "another record: " + "; ".join(tree_changes(before, after))
         yield Replayed(record, now, "" if before == after else drift)
-
-
-def rerun(record: Record, plan: EvalPlan, folder: Path) -> Exchanges:
-    """The last attempt of a run: out of its cassette, or by the script that spoke in it.
-
-    It is made under the configuration of its record, whatever presets say today.
-
-    :raises CassetteError: if it was not recorded, or its cassette cannot be read or trusted
-    :raises toolreel.ReplayMismatch: if the run would ask something else now
-    """
-    made = RecordedRun.of(record, plan, folder)
-    job = made.job
-    if job.scenario.version != record.version:
-        now = job.scenario.version
-        raise CassetteError(f"its scenario was at version {record.version}, and is at version {now} now")
-    if job.configuration.digest != record.digest:
-        raise CassetteError("its configuration is not the one that its digest names; restore the journal")
-    with replay_context(folder, record.cassette, made.url, job, record.attempts) as context:
-        *_, last = [converse(case := job.case, job.plan(case), context) for _ in record.attempts]
-    return last
 
 
 def write_replayed(results: Results, runs: Sequence[Replayed], folder: Path) -> None:
@@ -299,7 +288,7 @@ def _judge_again(
         return Rejudged(record, why="the run was not recorded")
     try:
         run = RecordedRun.of(record, plan, folder)
-        before: Verdict | None = run.replayed().verdict
+        before: Verdict | None = run.replayed()[0].verdict
     except (ConfigError, ReplayMismatch, CassetteError) as error:
         return Rejudged(record, why=f"the run cannot be replayed: {str(error).splitlines()[0]}")
 
@@ -350,7 +339,7 @@ def promoted_verdict(folder: str | os.PathLike[str]) -> Verdict:
     """
     results = Results.open(folder)
     plan = plan_of_header(results.header)
-    return RecordedRun.of(_find_run(results, ""), plan, results.path).replayed().verdict
+    return RecordedRun.of(_find_run(results, ""), plan, results.path).replayed()[0].verdict
 
 
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
@@ -401,7 +390,7 @@ def promote(
     words = name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}"
     name = _UNFIT.sub("_", words.lower()).strip("_") or "run"
     run = RecordedRun.of(record, plan, results.path)
-    verdict, scenario = run.replayed().verdict, run.job.scenario
+    verdict, scenario = run.replayed()[0].verdict, run.job.scenario
     test, evaluation = Path(folder) / f"test_{name}.py", Path(folder) / name
     for path in (test, evaluation):
         if path.exists():

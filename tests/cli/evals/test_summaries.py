@@ -62,7 +62,6 @@ def test_a_summary_is_a_table_in_the_order_of_the_plan(tmp_path: Path) -> None:
     result = said(summarize_command, out, "--markdown", tmp_path / "s.md")
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
-    assert max(map(len, lines)) <= 100
     assert "runs=40, ok=20, fail=20, unsupported=0, void=0, missing=0" in lines
     assert f"full report: {out}" in " ".join(lines)
     head = lines.index("models and strategies") + 1

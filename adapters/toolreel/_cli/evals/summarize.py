@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import click
+from rich.box import Box
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
 
-from toolreel._cli.console import err, out
+from toolreel._cli.console import err, out, printable
 from toolreel._cli.errors import DRIFT, EPILOG, FAILED, json_option, reporting, say
 from toolreel._internal import ResultsError
 from toolreel.evals import write_atomically
@@ -26,6 +30,7 @@ GATES_EPILOG: Final = (
     "or a gate is undecided."
 )
 _NARROWEST: Final = 60
+_WHOLE: Final = 100_000
 
 
 folder_argument = click.argument(
@@ -185,23 +190,45 @@ def show_tables(
     *,
     as_machine: bool,
 ) -> None:
-    """Print lines and tables as wide as the terminal is, and 100 columns wide elsewhere.
+    """Print lines and tables.
 
     :param tree: is printed instead for machines
     :param markdown: a file that they are written to as well
     :param incomplete: what lacks, in a sentence
     :raises ResultsError: if the file cannot be written
     """
-    from toolreel.evals import as_markdown, as_text
+    from toolreel.evals import as_markdown, without_usual
 
     if markdown:
         write_atomically(markdown, as_markdown(title, (*lines, incomplete), tables))
     if as_machine:
         say(tree)
         return
-    out.print(as_text(lines, tables, max(_NARROWEST, out.width) if out.is_terminal else 100))
+    for line in lines:
+        out.print(line, soft_wrap=not out.is_terminal)
+    for table in map(without_usual, tables):
+        out.print(f"\n{table.title}\n{_grid_text(table)}")
+        for note in table.notes:
+            out.print(note, soft_wrap=not out.is_terminal)
     if incomplete:
         err.print(incomplete, style="yellow")
+
+
+def _grid_text(table: TextTable) -> str:
+    """A table in columns; on a terminal its cells are wrapped so that it fits, in a pipe they stay whole."""
+    from toolreel.evals import cell_text
+
+    columns = (Column(name, overflow="fold") for name in table.head)
+    grid = Table(*columns, box=_GRID, show_edge=False, pad_edge=False)
+    for row in table.rows:
+        grid.add_row(*(Text(printable(cell_text(cell))) for cell in row))
+    plain = Console(width=max(_NARROWEST, out.width) if out.is_terminal else _WHOLE, color_system=None)
+    with plain.capture() as captured:
+        plain.print(grid)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+_GRID: Final = Box("    \n  | \n -| \n" + "  | \n" * 4 + "    \n")
 
 
 def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
@@ -277,7 +304,6 @@ def _case_study(results: Results, markdown: Path | None, *, as_machine: bool) ->
     from toolreel.evals import (
         case_study,
         case_study_figures,
-        case_study_lines,
         case_study_tables,
         plan_of_header,
     )
@@ -285,10 +311,10 @@ def _case_study(results: Results, markdown: Path | None, *, as_machine: bool) ->
     plan = plan_of_header(results.header)
     trials = results.trials(plan)
     ours, study = case_study_figures(trials, plan), case_study()
-    lines = [*case_study_lines(trials, ours)]
     both = (case_study_tables(ours, "this evaluation"), case_study_tables(study, "the study"))
     tables = [table for pair in zip(*both, strict=True) for table in pair]
-    tree: Tree = {"lines": lines, "evaluation": ours, "study": study}
+    tree: Tree = {"evaluation": ours, "study": study}
+    lines = (f"compared with: {study['source']}",)
     show_tables("Tool calling case study", lines, tables, tree, markdown, as_machine=as_machine)
     return 0
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from statistics import fmean
 from typing import Any, Final
@@ -19,9 +19,6 @@ from toolreel.evals._report.rendering import TextTable, percent
 from toolreel.evals._summary.totals import grouped, recommendation
 from toolreel_core._jsontext import as_tree, parse
 from toolreel_core.evals import EvalPlan, Trial, alias_of, harness_percentile
-
-_GUARD: Final = "long_arguments_guard"
-"""The scenario of which the study says that argument discipline decides it."""
 
 
 def case_study() -> dict[str, Any]:
@@ -191,34 +188,3 @@ def _cell(figure: Any) -> str:  # noqa: ANN401 - a text, a number, passed of all
             return ", ".join(f"{error} ({count})" for error, count in figure.items()) or "-"
         case _:
             return str(figure)
-
-
-def case_study_lines(trials: Iterable[Trial], figures: Mapping[str, Any]) -> Iterator[str]:
-    """The study's two conclusions, drawn from these runs, and what can be compared with it."""
-    chosen, study = figures["chosen"], case_study()
-    tools, controls = _tools_and_controls(one for one in trials if one.key and one.cell.strategy == chosen)
-    guards = [one for one in tools if one.cell.scenario.removeprefix("study_") == _GUARD]
-    others = [one for one in tools if one not in guards]
-    unrefused = sum(one.outcome == "pass_unexercised" for one in guards)
-    failed = [one for one in controls if not one.ok]
-    words = sum(one.category.startswith("task.outcome:final") for one in failed)
-    yield (
-        f"Argument discipline, under {chosen}: {guards[0].cell.scenario} passes {_cell(_counts(guards))}"
-        f"{f', {unrefused} of them without a refused call' if unrefused else ''}; the other tool scenarios "
-        f"pass {_cell(_counts(others))}."
-        if guards
-        else f"Argument discipline: no run of {_GUARD} under {chosen} tells."
-    )
-    yield (
-        f"Controls, under {chosen}: {_cell(_counts(controls))} pass; {words} of {len(failed)} failures are "
-        "nothing but other words than the prompt asks for."
-        if controls
-        else f"Controls: no run without tools under {chosen} tells; --scenarios chat_only adds them."
-    )
-    common = sum(name in study["model"] for name in figures["model"])
-    yield (
-        f"Compared with: {study['source']}. {common} of {len(figures['model'])} models here are among its "
-        f"{len(study['model'])}; rates over different models say nothing about a change. It does not publish "
-        "its system texts, its raw had workarounds merged into it, and its caps and checks are those of "
-        "--scenarios case-study alone."
-    )

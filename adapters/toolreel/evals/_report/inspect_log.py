@@ -14,7 +14,7 @@ from typing import Final
 
 from toolreel._replay import LOG_VERSION, STOP_REASONS, inspect_message
 from toolreel._secrets import shown_url
-from toolreel.evals._replay import rerun
+from toolreel.evals._replay import RecordedRun
 from toolreel.evals._results import Results, write_json
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._summary.summary_files import trial_row
@@ -110,7 +110,7 @@ def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) ->
     verdict, asked, model = record.verdict, record.attempts[-1].asked, record.cell.model
     messages, opening, problem = list[Json](), 0, ""
     try:
-        run = rerun(record, plan, folder).run
+        run = RecordedRun.of(record, plan, folder).replayed()[1].run
         messages, opening = [*map(inspect_message, run.messages)], len(run.state.plan.messages)
     except ToolreelError as error:
         problem = str(error)

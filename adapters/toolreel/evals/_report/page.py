@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, groupby
+from itertools import groupby
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +16,7 @@ from toolreel._driver import describe_outcome
 from toolreel._internal import asset, framed, json_element, packed, packed_element, shortened
 from toolreel._replay import TurnSummary, story
 from toolreel.evals import _report as report
-from toolreel.evals._replay import rerun
+from toolreel.evals._replay import RecordedRun
 from toolreel.evals._report.rendering import (
     Content,
     Link,
@@ -26,7 +26,7 @@ from toolreel.evals._report.rendering import (
     percent,
     without_usual,
 )
-from toolreel.evals._report.tables import RESULTS, flips_table, head_lines, split_words, summary_tables
+from toolreel.evals._report.tables import RESULTS, head_lines, split_words, summary_tables
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import rate_of
@@ -36,7 +36,6 @@ from toolreel.evals._summary.totals import (
     answer,
     findings_of,
     grouped,
-    pairs_of,
     warnings,
 )
 from toolreel_core._conversation import shown_content, wire_tree
@@ -59,13 +58,13 @@ LONGEST: Final = 4_000
 def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
     """The transcript of a run as data, long texts cut; if it cannot be replayed, the reason."""
     try:
-        rerun_of = rerun(record, plan, folder)
+        _, again = RecordedRun.of(record, plan, folder).replayed()
     except ToolreelError as error:
         # Files are named from the results on: where these are is no matter of a page that is passed on.
         problem = str(error).replace(f"{folder}/", "")
         empty: dict[str, Json] = {"opening": [], "turns": [], "ending": "", "attempt": 1}
         return as_tree(shortened({**empty, "problem": problem}, LONGEST))
-    ended, evidence = rerun_of.run, rerun_of.evidence
+    ended, evidence = again.run, again.evidence
     words, _ = describe_outcome(evidence.outcome)
     answered = dict.fromkeys(note.turn for note in ended.notes if isinstance(note, ReplyRead))
     seen: Mapping[int, ObservedTurn] = dict(zip(answered, evidence.turns, strict=True))
@@ -120,22 +119,25 @@ def cell_name(cell: Cell) -> str:
 
 def run_data(
     made: Sequence[Trial], plan: EvalPlan, transcripts: Mapping[str, Json], folder: str, limit: int = LIMIT
-) -> tuple[tuple[str, ...], int]:
+) -> tuple[list[str], int]:
     """The elements of a page that hold its runs, and how many characters of a text are kept at most.
 
     :param transcripts: by the key of their run
     :param folder: what commands call the directory of the results
     """
     cells = grouped(made, lambda one: one.cell)
-    told: list[Json] = [{one.key[:_DIGITS]: transcripts[one.key] for one in rows} for rows in cells.values()]
-    longest, texts = LONGEST, list[str]()
+    longest, packs = LONGEST, list[str]()
     for longest in (LONGEST, *_SHORTER):
-        texts = [packed(shortened(each, longest)) for each in told]
-        if sum(map(len, texts)) <= limit:
+        packs = [
+            packed_element(
+                f"cell-{at}",
+                packed({one.key[:_DIGITS]: shortened(transcripts[one.key], longest) for one in rows}),
+            )
+            for at, rows in enumerate(cells.values())
+        ]
+        if sum(map(len, packs)) <= limit:
             break
-    index = json_element("run-index", _index_data(cells, plan, folder))
-    packs = (packed_element(f"cell-{at}", text) for at, text in enumerate(texts))
-    return (index, *packs), longest
+    return [json_element("run-index", _index_data(cells, plan, folder)), *packs], longest
 
 
 def _index_data(cells: Mapping[Cell, Sequence[Trial]], plan: EvalPlan, folder: str) -> dict[str, Json]:
@@ -207,14 +209,6 @@ def _page_body(
         yield f'<ul class="notes" aria-label="What to know about the figures">{items}</ul>'
     yield '</header>\n<main id="main">'
     yield from (as_html(each, "heat" if each is tables[0] else "flat") for each in tables if each.rows)
-    by_strategy = grouped(made, lambda one: one.cell.strategy)
-    for first, second in combinations(by_strategy, 2):
-        pairs = pairs_of(by_strategy[first], by_strategy[second], "strategy")
-        flips = [pair for pair in pairs if pair[0].valid and pair[1].valid and pair[0].ok != pair[1].ok]
-        for ok, name in ((True, first), (False, second)):
-            if of_one := [pair for pair in flips if pair[0].ok is ok]:
-                title = f"only {name} passed, of {first} and {second}"
-                yield as_html(flips_table(of_one, title, ["strategy"]))
     yield (
         f'<section id="runs" aria-labelledby="h-runs"><h2 id="h-runs">Runs</h2>\n<p>{html_text(scope)} The '
         "command of a run plays it again from its cassette, offline, from the directory that "

@@ -1,13 +1,11 @@
-"""The one renderer: sentences and tables as text that fits a terminal, as Markdown, and as HTML."""
+"""Tables, and sentences beside them, as Markdown and as HTML."""
 
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from html import escape
-from itertools import zip_longest
 from typing import Final, NamedTuple, TypeAlias
 
 from toolreel._internal import printable
@@ -15,9 +13,6 @@ from toolreel.evals._statistics import Difference, Rate
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import Trial
 
-WIDTH: Final = 100
-_LEAST: Final = 20
-"""Columns that prose in the last cell of a row has at least."""
 _ERROR_LENGTH: Final = 120
 _USUAL: Final = {"profile": "default", "coverage": "100%", "after empty reply": "0"}
 """Usual values by column; a column that has only these, or nothing, is left out of text."""
@@ -48,7 +43,7 @@ class TextTable:
 def rows_of(table: TextTable) -> list[Json]:
     """The rows for machines, by the names of the columns; nothing where a cell is empty."""
     return [
-        {name: _cell_text(cell) or None for name, cell in zip(table.head, row, strict=True)}
+        {name: cell_text(cell) or None for name, cell in zip(table.head, row, strict=True)}
         for row in table.rows
     ]
 
@@ -113,77 +108,19 @@ def shortened(text: str) -> str:
     return line if len(line) <= _ERROR_LENGTH else line[:_ERROR_LENGTH] + "…"
 
 
-def as_text(lines: Iterable[str], tables: Iterable[TextTable], width: int = WIDTH) -> str:
-    """Sentences, and tables with their notes.
-
-    Columns that don't fit are left out from the right; of the last one, prose goes on in further lines.
-    """
-    found = [part for line in lines for part in (_wrap_line(line, width) or [""])]
-    for table in tables:
-        kept, left_out = _fit_columns(without_usual(table), width)
-        missing = f"not shown here: {', '.join(left_out)}; --json and --markdown have all columns"
-        found += ["", table.title, *_grid_lines(kept, width)]
-        for note in (*table.notes, *([missing] if left_out else [])):
-            found += _wrap_line(note, width)
-    return "\n".join(found)
-
-
-def _wrap_line(line: str, width: int) -> list[str]:
-    if line.startswith("toolreel "):  # a command that is to be copied
-        return [printable(line)]
-    return textwrap.wrap(printable(line), width, break_on_hyphens=False, break_long_words=False)
-
-
 def without_usual(table: TextTable) -> TextTable:
     """The table without columns that have nothing but the usual values."""
     kept = [
         place
         for place, name in enumerate(table.head)
-        if any(_cell_text(row[place]) not in {_USUAL.get(name, ""), ""} for row in table.rows)
+        if any(cell_text(row[place]) not in {_USUAL.get(name, ""), ""} for row in table.rows)
     ]
-    return _select_columns(table, kept)
-
-
-def _select_columns(table: TextTable, kept: Sequence[int]) -> TextTable:
     rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
     return replace(table, head=tuple(table.head[place] for place in kept), rows=rows)
 
 
-def _fit_columns(table: TextTable, width: int) -> tuple[TextTable, tuple[str, ...]]:
-    """The columns that fit, and the names of the others."""
-    widths, used, kept = _column_widths(table), 0, list[int]()
-    for place, wide in enumerate(widths):
-        prose = place == len(widths) - 1 and wide > _LEAST
-        if kept and used + (_LEAST if prose else wide) > width:
-            break
-        kept.append(place)
-        used += wide + len(" | ")
-    return _select_columns(table, kept), table.head[len(kept) :]
-
-
-def _column_widths(table: TextTable) -> list[int]:
-    return [
-        max(*map(len, head.split()), *(len(printable(_cell_text(cell))) for cell in column), 1)
-        for head, *column in zip(table.head, *table.rows, strict=True)
-    ]
-
-
-def _grid_lines(table: TextTable, width: int) -> Iterator[str]:
-    widths = _column_widths(table)
-    room = max(_LEAST, width - sum(widths[:-1]) - 3 * (len(widths) - 1))
-    widths[-1] = min(widths[-1], room)
-    for number, row in enumerate((table.head, *table.rows)):
-        cells = [
-            textwrap.wrap(printable(_cell_text(cell)), wide, break_on_hyphens=False)
-            for cell, wide in zip(row, widths, strict=True)
-        ]
-        for line in zip_longest(*cells, fillvalue=""):
-            yield " | ".join(part.ljust(wide) for part, wide in zip(line, widths, strict=True)).rstrip()
-        if not number:
-            yield "-|-".join("-" * wide for wide in widths)
-
-
-def _cell_text(cell: Content) -> str:
+def cell_text(cell: Content) -> str:
+    """What a cell says."""
     return cell if isinstance(cell, str) else cell.text
 
 
@@ -198,8 +135,7 @@ def as_markdown(title: str, lines: Iterable[str], tables: Iterable[TextTable]) -
     parts = [f"# {escaped(title)}", *map(escaped, filter(None, lines))]
     for table in tables:
         rows = [
-            f"| {' | '.join(escaped(_cell_text(cell)) for cell in row)} |"
-            for row in (table.head, *table.rows)
+            f"| {' | '.join(escaped(cell_text(cell)) for cell in row)} |" for row in (table.head, *table.rows)
         ]
         grid = "\n".join((rows[0], f"|{' --- |' * len(table.head)}", *rows[1:]))
         parts += [f"## {escaped(table.title)}", grid, *map(escaped, table.notes)]

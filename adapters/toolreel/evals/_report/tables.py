@@ -89,8 +89,8 @@ def totals_table(what: str, findings: Findings) -> TextTable:
     """Candidates of one kind with their rates, over tool scenarios."""
     k, totals = findings.whole.k, findings.totals[what]
     head = (
-        *(what, "passed", "rate", "95%", "scenarios", "coverage", "exercised", "after empty reply"),
-        *("pass@1", f"pass^{k}", "p95 ms", "tokens a run", "cost a run"),
+        *(what, "passed", "rate", "95%", "coverage", "exercised", "after empty reply"),
+        *(f"pass^{k}", "p95 ms", "tokens a run", "cost a run"),
     )
     rows = []
     for total in totals:
@@ -100,11 +100,9 @@ def totals_table(what: str, findings: Findings) -> TextTable:
             (
                 total.name,
                 *rate_cells(rate),
-                str(rate.scenarios if rate else 0),
                 percent(tally.coverage),
                 percent(total.exercised),
                 str(tally.after_silence),
-                percent(pass_hat(total.trials, 1)[0]),
                 percent(pass_hat(total.trials, k)[0]),
                 "-" if p95 is None else str(p95),
                 f"{(tally.total('prompt_tokens') + tally.total('completion_tokens')) / runs:,.0f}",
@@ -228,15 +226,14 @@ _FLIPS: Final = 24
 
 
 def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextTable:
-    """Pairs of which one passed; in the page, each leads to both runs, with the place where they part."""
+    """Pairs of which one passed."""
     others = [axis for axis in ("strategy", "model", "profile") if axis not in axes]
     rows = list[tuple[Content, ...]]()
     for first, second in pairs[:_FLIPS]:
         failed = second if first.ok else first
         at = (str(getattr(first.cell, axis)) for axis in others)
         where_ = where(first), where(second), shortened(failed.hint or failed.error)
-        name = Link(first.cell.scenario, f"#runs={first.key[:12]},{second.key[:12]}")
-        rows.append((name, str(first.trial), failed.category, *at, *where_))
+        rows.append((first.cell.scenario, str(first.trial), failed.category, *at, *where_))
     head = ("scenario", "trial", "category", *others, "first", "second", "error")
     notes = ("`toolreel eval compare --json` has all of them",) if len(pairs) > _FLIPS else ()
     return TextTable(f"{title} ({len(pairs)})", head, tuple(rows), notes)

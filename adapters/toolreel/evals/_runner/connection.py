@@ -5,23 +5,19 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
-from toolreel._driver import Clock, InstantClock, SystemClock
-from toolreel._driver import Endpoint as EndpointPort
-from toolreel._internal import CassetteError, MissingExtra
+from toolreel._driver import Clock, SystemClock
+from toolreel._internal import MissingExtra
 from toolreel._secrets import key_as_secret, known_secrets
 from toolreel.cassette import Session
-from toolreel.evals._results import Header, recording_of
+from toolreel.evals._results import Header
 from toolreel.evals._runner.scenario_files import catalogue_digest
-from toolreel.evals._runner.trial import Job, RunContext, ScriptedEndpoint, live_tools, recorded_tools
 from toolreel.http import (
     HttpEndpoint,
     header_values,
@@ -30,7 +26,6 @@ from toolreel.http import (
 from toolreel_core._jsontext import chain
 from toolreel_core.evals import (
     TAXONOMY,
-    Attempt,
     EvalPlan,
     kind_of,
 )
@@ -51,69 +46,13 @@ class Connection:
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values by name that must not be written."""
     clock: Clock = field(default_factory=SystemClock)
-    pause: Callable[[float], None] = time.sleep
+    pause: Callable[[float], object] = time.sleep
     """Waits that many seconds before a run is tried again."""
 
     def close(self) -> None:
         """Close the connections."""
         for each in self.networks:
             each.close()
-
-
-@contextmanager
-def recorded_context(
-    connection: Connection, job: Job, cassette: Path, refused: list[str]
-) -> Generator[tuple[RunContext, Callable[[], bool]]]:
-    """The context of one run, and a function that saves its recording and says whether there is one.
-
-    :param refused: gets why a run has no cassette that should have one, such as a secret in a reply
-    """
-    outside = live_tools(job.scenario, job.sample.seed)
-    if kind := kind_of(job.sample.cell.model):
-        scripted = ScriptedEndpoint(kind, job.scenario.scripts(job.sample.seed))
-        yield RunContext(scripted, connection.clock, outside=outside), lambda: False
-        return
-    session = Session.of(cassette, "record")
-
-    def saved() -> bool:
-        try:
-            return bool(session.save(connection.secrets))
-        except CassetteError as error:
-            refused.append(str(error))
-            return False
-
-    with connection.endpoints[job.sample.cell.endpoint](session) as endpoint:
-        yield RunContext(endpoint, connection.clock, connection.pause, outside=outside), saved
-
-
-@contextmanager
-def replay_context(
-    folder: Path, name: str, base_url: str, job: Job, attempts: Sequence[Attempt]
-) -> Generator[RunContext]:
-    """The world of one run, out of its cassette; a scripted model needs none.
-
-    :param name: the path of the cassette, relative to the folder
-    :param attempts: have the results of real tools
-    :raises CassetteError: if there is no cassette, or it cannot be read or trusted
-    :raises toolreel.ReplayMismatch: if the run is not the recorded one
-    """
-    if kind := kind_of(job.sample.cell.model):
-        scripts = job.scenario.scripts(job.sample.seed)
-        yield offline_context(ScriptedEndpoint(kind, scripts), attempts)
-        return
-    if not name:
-        raise CassetteError(
-            f"{folder}: the run {job.sample.key[:12]} was not recorded, so it cannot be replayed"
-        )
-    session = recording_of(folder, name)
-    with HttpEndpoint(base_url, transport=session.transport()) as endpoint:
-        yield offline_context(endpoint, attempts)
-        session.finish()
-
-
-def offline_context(endpoint: EndpointPort, attempts: Sequence[Attempt]) -> RunContext:
-    """The world of a run for which no time passes, and whose real tools answer from a record."""
-    return RunContext(endpoint, InstantClock(), lambda _: None, lambda: 0.0, recorded_tools(attempts))
 
 
 class _SharedTransport(httpx.BaseTransport):

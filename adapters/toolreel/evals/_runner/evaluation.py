@@ -19,12 +19,12 @@ from threading import Condition, Event
 from typing import Final, Protocol, TypeAlias, TypeVar
 
 from toolreel._driver import Endpoint
-from toolreel._internal import ResultsError
+from toolreel._internal import CassetteError, ResultsError
 from toolreel._secrets import scrubbed_url
+from toolreel.cassette import Session
 from toolreel.evals._results import Header, Journal, Results, all_records, read_header, trials_in
-from toolreel.evals._runner.connection import Connection, connect, new_header, recorded_context
-from toolreel.evals._runner.scenario_files import check_served
-from toolreel.evals._runner.trial import Job, SendingBy, Stopped, measured, run_job
+from toolreel.evals._runner.connection import Connection, connect, new_header
+from toolreel.evals._runner.trial import Job, RunContext, SendingBy, Stopped, live_tools, measured, run_job
 from toolreel_core._jsontext import canonical, tree_at
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._settings import Price
@@ -103,14 +103,11 @@ class Spending:
                 return f"the budget is used up: {used:.6g} of {cap:g} {name}"
         return ""
 
-    def guarded(self, endpoint: Endpoint, cell: Cell) -> Endpoint:
-        """The endpoint of a run, which ends the run with :class:`Stopped` once the cost is at its cap."""
-        return endpoint if kind_of(cell.model) else SendingBy(partial(self._send_guarded, endpoint, cell))
+    def send(self, endpoint: Endpoint, cell: Cell, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send a request of a run once it may go out.
 
-    def _send_guarded(
-        self, endpoint: Endpoint, cell: Cell, effect: SendRequest
-    ) -> ReplyReceived | RequestFailed:
-        """Send a request once it may go out."""
+        :raises Stopped: once the cost is at its cap
+        """
         price, body = self._prices(cell.model, cell.endpoint), effect.request.body
         estimate = None
         if price:
@@ -295,10 +292,8 @@ def evaluate(
     :raises ConfigError: if the cost is capped, and will not be known
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     :raises EndpointConfigError: if the variable of the API key is not set
-    :raises MissingExtra: if a scenario needs an extra that is not installed
     """
     check_cost_cap(plan)
-    check_served(plan.scenarios)
     out = Path(out)
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     job_for = jobs_of(plan)
@@ -311,12 +306,22 @@ def evaluate(
         found = existing_runs(out, plan, spending)
 
         def run_one(job: Job) -> Record:
-            cell, name = job.sample.cell, cassette_name(job.sample)
-            with recorded_context(opened, job, out / name, refused) as (context, saved):
-                record = run_job(job, replace(context, endpoint=spending.guarded(context.endpoint, cell)))
-                server = "" if kind_of(cell.model) else server_of(plan, cell.endpoint)
-                attempts = tuple(replace(each, base_url=server) for each in record.attempts)
-                return replace(record, attempts=attempts, cassette=name if saved() else "")
+            cell, tools = job.sample.cell, live_tools(job.scenario, job.case)
+            if script := job.script:
+                return run_job(job, RunContext(script, tools, opened.clock))[0]
+            name = cassette_name(job.sample)
+            session = Session.of(out / name, "record")
+            with opened.endpoints[cell.endpoint](session) as endpoint:
+                guarded = SendingBy(partial(spending.send, endpoint, cell))
+                record, _ = run_job(job, RunContext(guarded, tools, opened.clock, opened.pause))
+            server = server_of(plan, cell.endpoint)
+            try:
+                saved = session.save(opened.secrets)
+            except CassetteError as error:  # such as a secret in a reply
+                saved = False
+                refused.append(str(error))
+            attempts = tuple(replace(each, base_url=server) for each in record.attempts)
+            return replace(record, attempts=attempts, cassette=name if saved else "")
 
         journal.begin(header)
         if watcher:

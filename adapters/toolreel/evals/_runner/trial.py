@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from typing import Final, TypeAlias, cast
 
-from toolreel._driver import Clock, Endpoint, Ports, Run, ToolHost, run, speak
-from toolreel.evals._runner.scenario_files import real_hosts, served_host
+from toolreel._driver import Clock, Endpoint, InstantClock, Ports, Run, ToolHost, run, speak
+from toolreel.evals._runner.scenario_files import real_hosts
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, parse, read, read_tolerant
+from toolreel_core._loop import start
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     Completed,
@@ -47,6 +48,7 @@ from toolreel_core.evals import (
     World,
     evidence_of,
     judge,
+    kind_of,
     provider_hint,
     remaining_retries,
     retry_delay_ms,
@@ -128,19 +130,9 @@ OutsideTools: TypeAlias = Callable[[], AbstractContextManager[ToolHost | None]]
 NO_TOOLS: Final[OutsideTools] = nullcontext
 
 
-def live_tools(scenario: Scenario, seed: str) -> OutsideTools:
-    """The real tools of a trial of a scenario, if it has any: started, and stopped at the end.
-
-    :param seed: of the trial: a server of the world draws from it what it knows
-    """
-    case = scenario.begin(seed)
-
-    @contextmanager
-    def begin() -> Generator[ToolHost]:
-        with ExitStack() as stack:
-            yield served_host(scenario, seed, stack) if case.server else real_hosts(scenario.tree, stack)
-
-    return begin if case.outside else NO_TOOLS
+def live_tools(scenario: Scenario, case: Case) -> OutsideTools:
+    """The real tools of a scenario, if it has any."""
+    return partial(real_hosts, scenario.tree) if case.outside else NO_TOOLS
 
 
 def recorded_tools(attempts: Sequence[Attempt]) -> OutsideTools:
@@ -200,15 +192,14 @@ class WorldHost:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """What a run needs from outside: endpoint, clock, waiting."""
+    """What a run needs from outside; by default no time passes."""
 
     endpoint: Endpoint
-    clock: Clock
-    pause: Callable[[float], None] = time.sleep
-    """Waits that many seconds before a run is tried again."""
-    now: Callable[[], float] = time.monotonic
     outside: OutsideTools = NO_TOOLS
     """The scenario's real tools, or what is recorded of them."""
+    clock: Clock = field(default_factory=InstantClock)
+    pause: Callable[[float], object] = lambda _: None
+    """Waits that many seconds before a run is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +214,8 @@ class Exchanges:
     """The failure on the wire that ended it."""
     results: tuple[ToolResult, ...]
     """What the real tools returned."""
+    stopped: str = ""
+    """Why it was stopped before a request."""
 
 
 def converse(
@@ -234,7 +227,7 @@ def converse(
     :raises toolreel.ReplayMismatch: if the endpoint replays a recording that disagrees
     """
     requests = [] if asked is None else asked
-    sent, turn, failed = list[Sent](), 1, None
+    sent, notes, turn, failed, stopped = list[Sent](), list[Note](), 1, None, ""
 
     def note_turn(note: Note) -> None:
         nonlocal turn
@@ -243,28 +236,31 @@ def converse(
 
     def send(effect: SendRequest) -> ReplyReceived | RequestFailed:
         nonlocal failed
-        since = context.now()
+        since = time.monotonic()
         event = context.endpoint.send(effect)
-        requests.append(measured(effect, event, turn, round((context.now() - since) * 1000)))
+        requests.append(measured(effect, event, turn, round((time.monotonic() - since) * 1000)))
         failed = event if isinstance(event, RequestFailed) else None
         if isinstance(event, ReplyReceived):
             sent.append(Sent(effect.request, event.body))
         return event
 
     with context.outside() as real:
-        host = WorldHost(case.world, case.outside, real)
-        ports = Ports(SendingBy(send), host, clock=context.clock)
-        done = run(plan, ports, observe=note_turn)
-        notes, answers = [*done.notes], list[str]()
-        for said in case.follow_ups:
-            if not isinstance(done.outcome, Completed):
-                break
-            answers.append(done.outcome.content)
-            done = speak(done, said, ports, observe=note_turn)
+        host, answers = WorldHost(case.world, case.outside, real), list[str]()
+        ports, done = Ports(SendingBy(send), host, clock=context.clock), Run(start(plan).state, ())
+        try:
+            done = run(plan, ports, observe=note_turn)
             notes += done.notes
+            for said in case.follow_ups:
+                if not isinstance(done.outcome, Completed):
+                    break
+                answers.append(done.outcome.content)
+                done = speak(done, said, ports, observe=note_turn)
+                notes += done.notes
+        except Stopped as error:
+            stopped = str(error)
         evidence = evidence_of(plan, done.state, notes, host.world, earlier=tuple(answers), sent=tuple(sent))
         whole = Run(done.state, tuple(notes), timing=done.timing)
-        return Exchanges(whole, evidence, failed, tuple(host.results))
+        return Exchanges(whole, evidence, failed, tuple(host.results), stopped)
 
 
 class Stopped(Exception):
@@ -290,45 +286,30 @@ class Job:
         sample = self.sample
         return self.configuration.plan(sample.cell.model, case.messages, case.tools, sample.trial)
 
+    @property
+    def script(self) -> ScriptedEndpoint | None:
+        """The script that speaks, if no model does."""
+        kind = kind_of(self.sample.cell.model)
+        return ScriptedEndpoint(kind, self.scenario.scripts(self.sample.seed)) if kind else None
 
-def run_job(job: Job, context: RunContext) -> Record:
-    """Run a sample, again where that is allowed, and say what came of it.
+
+def run_job(job: Job, context: RunContext) -> tuple[Record, Exchanges]:
+    """Run a sample, again where that is allowed, and say what came of it; with its last conversation.
 
     :raises toolreel.ReplayMismatch: if the endpoint replays a recording that disagrees
     """
-    retries, failures, attempts, asked = job.retries, 0, list[Attempt](), list[SentRequest]()
-    sample, configuration = job.sample, job.configuration
-    record = partial(
-        Record,
-        key=sample.key,
-        cell=sample.cell,
-        trial=sample.trial,
-        version=sample.version,
-        configuration=configuration.text,
-        digest=configuration.digest,
-    )
+    sample, configuration, retries = job.sample, job.configuration, job.retries
+    failures, attempts = 0, list[Attempt]()
     while True:
-        since, first, case = context.now(), len(asked), job.case
-        try:
-            ended = converse(case, job.plan(case), context, asked)
-        except Stopped as stopped:
-            # What was asked is in the record, since it has cost something.
-            verdict = Verdict("void", "loop.budget", (str(stopped),))
-            return record(
-                tools_sent=bool(case.tools.definitions),
-                verdict=verdict,
-                loop="cancelled",
-                final="",
-                world=canonical(case.world.contents()),
-                turns=max((one.turn for one in asked), default=0),
-                calls=0,
-                attempts=(Attempt(sum(one.ms for one in asked), verdict, tuple(asked)),),
-            )
+        since, asked, case = time.monotonic(), list[SentRequest](), job.case
+        ended = converse(case, job.plan(case), context, asked)
         evidence, failed = ended.evidence, ended.failed
         verdict = judge(case, evidence, control=job.scenario.control)
-        ms = round((context.now() - since) * 1000)
-        attempts.append(Attempt(ms, verdict, tuple(asked[first:]), results=ended.results))
-        left = remaining_retries(verdict, evidence.final, retries)
+        if ended.stopped:
+            verdict = Verdict("void", "loop.budget", (ended.stopped,))
+        ms = round((time.monotonic() - since) * 1000)
+        attempts.append(Attempt(ms, verdict, tuple(asked), results=ended.results))
+        left = None if ended.stopped else remaining_retries(verdict, evidence.final, retries)
         if left is None:
             break
         if left.voids < retries.voids:
@@ -336,10 +317,16 @@ def run_job(job: Job, context: RunContext) -> Record:
             context.pause(retry_delay_ms(failures, failed.retry_after_ms if failed else None) / 1000)
         retries = left
     body = error_body(failed) if failed else None
-    return record(
+    record = Record(
+        key=sample.key,
+        cell=sample.cell,
+        trial=sample.trial,
+        version=sample.version,
+        configuration=configuration.text,
+        digest=configuration.digest,
         tools_sent=evidence.tools_sent,
         verdict=verdict,
-        loop=evidence.outcome.name,
+        loop="cancelled" if ended.stopped else evidence.outcome.name,
         final=evidence.final,
         world=canonical(evidence.world.contents()),
         turns=ended.run.state.tally.turns,
@@ -349,3 +336,4 @@ def run_job(job: Job, context: RunContext) -> Record:
         error_body=None if body is None else canonical(body),
         error_hint=provider_hint(body),
     )
+    return record, ended
