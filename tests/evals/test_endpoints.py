@@ -163,7 +163,7 @@ def test_models_are_compared_at_every_endpoint_and_not_only_at_the_last(tmp_path
     ]
     recorded(tmp_path, plan, runs)
     results = Results.open(tmp_path)
-    assert len(results) == plan.count == 32
+    assert len(results.records()) == plan.count == 32
     (found,) = findings_of(results.trials(plan), plan).contrasts["models"]
     assert (found.first, found.second) == ("good/model", "bad/model")
     assert (found.difference.difference, found.difference.runs) == (-0.5, 16)

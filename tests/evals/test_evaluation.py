@@ -119,7 +119,7 @@ def test_a_last_line_that_was_torn_anywhere_is_made_again(tmp_path: Path) -> Non
     first = text.index(b"\n") + 1
     for end in sorted({*range(first, len(text), 9), first + 1, len(text) - 1}):
         journal.write_bytes(text[:end])
-        assert len(Results.open(tmp_path)) == 1
+        assert len(Results.open(tmp_path).records()) == 1
         Journal(tmp_path).close()
         assert journal.read_bytes() == text[:first]
         cut = tmp_path / "journal.jsonl.cut"

@@ -98,7 +98,7 @@ def test_merged_without_a_shard_it_is_incomplete_and_lacks_the_runs_of_the_other
     results = Results.open(tmp_path / "joined")
     trials = results.trials(plan_of_header(results.header))
     assert incompleteness(trials, 0.9) != ""
-    assert sum(one.outcome == "missing" for one in trials) == len(Results.open(folders[2]))
+    assert sum(one.outcome == "missing" for one in trials) == len(Results.open(folders[2]).records())
 
 
 def test_another_shard_needs_another_directory_but_the_whole_may_follow(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_machines_may_make_as_many_runs_at_a_time_as_they_like(tmp_path: Path) -
     evaluated(sharded(plan_of(eval={"jobs": 1}), "1/2"), tmp_path / "one")
     evaluated(sharded(plan_of(eval={"jobs": 4}), "2/2"), tmp_path / "other")
     join_results([tmp_path / "one", tmp_path / "other"], tmp_path / "joined")
-    assert len(Results.open(tmp_path / "joined")) == 12
+    assert len(Results.open(tmp_path / "joined").records()) == 12
 
 
 def test_a_void_run_gives_way_to_one_that_ended(tmp_path: Path) -> None:

@@ -85,7 +85,9 @@ def test_the_results_hold_the_scenario_and_are_judged_without_the_file(
 def test_a_changed_file_is_refused(recorded: tuple[Path, Path, Kind], tmp_path: Path) -> None:
     changed = written(tmp_path, RESERVE.replace("to = 5", "to = 6"))
     url = plan_of_header(Results.open(recorded[0]).header).endpoint.base_url
-    with pytest.raises(ResultsError, match="reserve_lamps was run with another version of its scenario"):
+    with pytest.raises(
+        ResultsError, match="reserve_lamps was run under another configuration, or version of its sc"
+    ):
         evaluate(plan_for(changed, url), recorded[0])
 
 

@@ -21,7 +21,7 @@ from toolreel._secrets import shown_url
 from toolreel.presets import preset_named, with_files
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._plan import Change, Presets, changes
-from toolreel_core._probe import REPEAT, Finding, Probing, StoppedWhy, estimate, selected
+from toolreel_core._probe import REPEAT, Finding, Probing, Why, estimate, selected
 
 if TYPE_CHECKING:
     from toolreel.probe import Probed
@@ -135,7 +135,7 @@ for _each in (show_command, models_command, sampling_command):
 # ``toolreel probe``: find the quirks of an endpoint, and write the preset that fits.
 
 
-_HINTS: Final[dict[StoppedWhy, str]] = {
+_HINTS: Final[dict[Why, str]] = {
     "connect": "Is the server running, and is --base-url right?",
     "key": "Name the variable of the key with --api-key-env, and its header with --api-key-header.",
     "payment": "The account has no credit left.",

@@ -344,13 +344,11 @@ def promoted_verdict(folder: str | os.PathLike[str]) -> Verdict:
 
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
 _TEST: Final = '''\
-"""{scenario}: {about}
+"""A run of the scenario {scenario}, replayed from the recording beside this file, without a network.
 
-Model {model}, strategy {strategy}, trial {trial}, replayed from the recording beside this file, without a
-network. It holds the run to the verdict that it has now{verdict}
-
-To turn it around, mend the check or the setting (`toolreel eval replay --strategy` tries one on the recorded
-replies), record the run again, and write down the verdict that you want to keep.
+It holds the run to the verdict that it has now. To turn it around, mend the check or the setting (`toolreel
+eval replay --strategy` tries one on the recorded replies), record the run again, and write down the verdict
+that you want to keep.
 """
 
 from pathlib import Path
@@ -401,14 +399,8 @@ def promote(
     ) as one:
         one.append(record)
     copy_recordings(results.path, (record.cassette,), evaluation)
-    told = (f"{verdict.result}  {verdict.category}".rstrip(), *map(_docstring_text, verdict.reasons))
     text = _TEST.format(
         scenario=cell.scenario,
-        about=_docstring_text(scenario.about),
-        model=_docstring_text(cell.model),
-        strategy=_docstring_text(cell.strategy),
-        trial=record.trial,
-        verdict=":\n\n" + "\n".join(f"    {line}" for line in told),
         name=name,
         result=json.dumps(verdict.result),
         category=json.dumps(verdict.category),
@@ -424,9 +416,3 @@ def _find_run(results: Results, key: str) -> Record:
         what = f"{len(found)} runs have a key that begins with {key!r}{keys}"
         raise ResultsError(f"{results.path}: {what}")
     return found[0]
-
-
-def _docstring_text(text: str) -> str:
-    return "".join(char for char in " ".join(text.split()) if char.isprintable()).translate(
-        {ord("\\"): "/", ord('"'): "'"}
-    )

@@ -127,32 +127,28 @@ class Results:
 
     path: Path
     header: Header
-    offsets: Mapping[tuple[Cell, int], int]
-    """Where in the journal the record that counts begins, by cell and trial."""
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Results:
-        """The evaluation in a directory; a last line that was cut is passed over.
+        """The evaluation in a directory.
 
-        :raises ResultsError: if there is none, or it cannot be read; names the file and the line
+        :raises ResultsError: if there is none, or its header cannot be read
         """
         folder = Path(path)
-        header = read_header(folder / _HEADER)
-        offsets: dict[tuple[Cell, int], int] = {}
-        for offset, line, place in _whole_lines(folder / _JOURNAL):
-            record = _parse_record(line, place)
-            offsets[record.cell, record.trial] = offset
-        return cls(folder, header, offsets)
+        return cls(folder, read_header(folder / _HEADER))
 
-    def records(self) -> Iterator[Record]:
-        """The record of each run that has ended, read one by one; in the order of the journal.
+    def records(self) -> list[Record]:
+        """The record of each run that has ended, in the order of the journal.
 
-        :raises ResultsError: if a line cannot be read
+        A last line that was cut is passed over.
+
+        :raises ResultsError: if a line cannot be read; names the file and the line
         """
-        counting = set(self.offsets.values())
-        for offset, line, place in _whole_lines(self.path / _JOURNAL):
-            if offset in counting:
-                yield _parse_record(line, place)
+        latest: dict[tuple[Cell, int], Record] = {}
+        for record in all_records(self.path):
+            latest.pop((record.cell, record.trial), None)
+            latest[record.cell, record.trial] = record
+        return [*latest.values()]
 
     def trials(self, plan: EvalPlan) -> tuple[Trial, ...]:
         """The table of all trials, those that are missing too.
@@ -160,9 +156,6 @@ class Results:
         :raises ResultsError: if a line cannot be read
         """
         return trials_in(self.records(), plan)
-
-    def __len__(self) -> int:
-        return len(self.offsets)
 
 
 def trials_in(records: Iterable[Record], plan: EvalPlan) -> tuple[Trial, ...]:
@@ -176,8 +169,16 @@ def all_records(folder: Path) -> Iterator[Record]:
 
     :raises ResultsError: if a line cannot be read
     """
-    for _, line, place in _whole_lines(folder / _JOURNAL):
-        yield _parse_record(line, place)
+    path = folder / _JOURNAL
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.endswith(b"\n"):
+                    yield _parse_record(line, f"{path}, line {number}")
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ResultsError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 class Journal:
@@ -238,21 +239,6 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _whole_lines(path: Path) -> Iterator[tuple[int, bytes, str]]:
-    offset = 0
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.endswith(b"\n"):
-                    return
-                yield offset, line, f"{path}, line {number}"
-                offset += len(line)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise ResultsError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def _parse_record(line: bytes, place: str) -> Record:

@@ -36,7 +36,7 @@ from toolreel_core._probe import (
     Finding,
     Probing,
     Setting,
-    Stopped,
+    Unanswered,
     WrittenRequest,
     compared,
     findings,
@@ -68,7 +68,7 @@ class Probed:
         return self.probing.model
 
     @property
-    def stopped(self) -> Stopped | None:
+    def stopped(self) -> Unanswered | None:
         """Why it ended early; ``None`` if it did not."""
         return self.probing.stopped
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, items_of, parse, read, tree_at
 from toolreel_core._protocol import ReplyReceived, RequestFailed
@@ -44,16 +44,32 @@ ORDER: Final = ToolDefinition.of(
 _OFFERED: Final = ToolSurface((LOOKUP, PING, ORDER))
 """The tools that a probe offers, which each reply is read with."""
 
-DetourWhy: TypeAlias = Literal["rate", "unavailable", "timeout", "broken", "too_large"]
-"""Why there was no answer, for a reason that may pass."""
-
-StoppedWhy: TypeAlias = Literal["connect", "key", "payment", "rate", "silent"]
-"""Why no other question would get an answer either."""
-
 _READING: Final = LoopConfig(text_dialects=(*MARKED, *BARE), dialects_in_reasoning=True)
-_RATE: Final = frozenset({408, 425, 429})
-_AWAY: Final = frozenset({502, 503, 504, 520, 521, 522, 523, 524, 529})
-_STOPS: Final[Mapping[int, StoppedWhy]] = {401: "key", 402: "payment", 407: "key"}
+
+Why: TypeAlias = Literal[
+    "refused",
+    "unreadable",
+    "rate",
+    "unavailable",
+    "timeout",
+    "broken",
+    "too_large",
+    "key",
+    "payment",
+    "connect",
+    "silent",
+]
+"""Why there is no answer. ``refused``: the server refused the request, and would again; ``unreadable``: what
+came is no model's answer. What may pass: ``rate`` to ``too_large``. ``key`` and those behind it: no other
+question would get an answer either."""
+PASSING: Final[frozenset[Why]] = frozenset({"rate", "unavailable", "timeout", "broken", "too_large"})
+STOPPING: Final[frozenset[Why]] = frozenset({"key", "payment", "connect", "silent"})
+_BY_STATUS: Final[Mapping[int, Why]] = {
+    **dict.fromkeys((408, 425, 429), "rate"),
+    **dict.fromkeys((502, 503, 504, 520, 521, 522, 523, 524, 529), "unavailable"),
+    **dict.fromkeys((401, 407), "key"),
+    402: "payment",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,41 +125,18 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """The server refused the request, and would again."""
+class Unanswered:
+    """There is no answer of a model."""
 
+    why: Why
     message: str
-    status: int | None = None
+    retry_after_ms: int | None = None
     in_200: bool = False
     """Whether the refusal came with a status of success."""
     body: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Detour:
-    """No answer, which may pass."""
-
-    why: DetourWhy
-    message: str
-    retry_after_ms: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """No answer, as to every other question, so the probe ends before its questions do."""
-
-    why: StoppedWhy
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """An answer that is no model's: HTML, text, JSON of another kind."""
-
-    message: str
-
-
-Observation: TypeAlias = Answered | Refused | Detour | Stopped | Unreadable
+Observation: TypeAlias = Answered | Unanswered
 
 
 def written_calls(answered: Answered) -> tuple[str, ...]:
@@ -158,31 +151,18 @@ def observe(event: ReplyReceived | RequestFailed, form: WireForm = "chat_complet
     """What an event shows; never raises, whatever a server has sent.
 
     >>> observe(RequestFailed(1, "status", "HTTP 400: no tools", 400))
-    Refused(message='HTTP 400: no tools', status=400, in_200=False, body='')
+    Unanswered(why='refused', message='HTTP 400: no tools', retry_after_ms=None, in_200=False, body='')
     """
     return _observe_failure(event) if isinstance(event, RequestFailed) else _observe_reply(event.body, form)
 
 
-def _observe_failure(event: RequestFailed) -> Observation:
-    message = _first_line(event.message)
-    match event.failure:
-        case "connect":
-            return Stopped("connect", message)
-        case "timeout" | "too_large" | "broken":
-            return Detour(event.failure, message)
-        case "status":
-            status = event.status or 0
-        case _:
-            assert_never(event.failure)
-    if status in _STOPS:
-        return Stopped(_STOPS[status], message)
-    if status in _RATE:
-        return Detour("rate", message, event.retry_after_ms)
-    if status in _AWAY:
-        return Detour("unavailable", message, event.retry_after_ms)
+def _observe_failure(event: RequestFailed) -> Unanswered:
+    message, status = _first_line(event.message), event.status or 0
+    if event.failure != "status":
+        return Unanswered(event.failure, message)
     if status < 400:
-        return Unreadable(f"{message}; this address points elsewhere")
-    return Refused(message, status, body=event.body)
+        return Unanswered("unreadable", f"{message}; this address points elsewhere")
+    return Unanswered(_BY_STATUS.get(status, "refused"), message, event.retry_after_ms, body=event.body)
 
 
 def _observe_reply(body: str, form: WireForm) -> Observation:
@@ -193,12 +173,12 @@ def _observe_reply(body: str, form: WireForm) -> Observation:
     code = problem.code if problem else ""
     detail = _first_line(problem.detail) if problem else ""
     if code == "RATE_LIMITED":
-        return Detour("rate", detail)
+        return Unanswered("rate", detail)
     if code == "PROVIDER_ERROR":
         passing = bool(problem and problem.passing)
-        return Detour("unavailable", detail) if passing else Refused(detail, 200, in_200=True, body=body)
+        return Unanswered("unavailable" if passing else "refused", detail, in_200=True, body=body)
     if code in {"INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"} or not tree:
-        return Unreadable(f"not an answer of a model: {_first_line(body) or 'an empty body'}")
+        return Unanswered("unreadable", f"not an answer of a model: {_first_line(body) or 'an empty body'}")
     strays = form != "chat_completions" and "choices" in as_tree(chat.own)
     return Answered(tree, reply, body.lstrip().startswith(FIELDS), form, strays, chat.carry)
 

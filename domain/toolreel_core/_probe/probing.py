@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from toolreel_core._jsontext import Tree, canonical
-from toolreel_core._probe.observation import Answered, Detour, Observation, Stopped, observe
+from toolreel_core._probe.observation import PASSING, STOPPING, Answered, Observation, Unanswered, observe
 from toolreel_core._probe.question import RICHER, Known, Question
 from toolreel_core._probe.questions import QUESTIONS
 from toolreel_core._probe.verdict import Verdict, Word
@@ -70,7 +70,7 @@ class Probing:
     questions: tuple[Question, ...] = QUESTIONS
     repeat: int = REPEAT
     tries: tuple[Try, ...] = ()
-    stopped: Stopped | None = None
+    stopped: Unanswered | None = None
     sent: int = 0
     """Requests that were answered, or not."""
     passed: tuple[str, ...] = ()
@@ -124,28 +124,29 @@ class Probing:
         """The probe after an answer; never raises, whatever a server has sent."""
         observation = observe(event, ask.form)
         here = replace(self, sent=self.sent + 1, _wait_ms=0)
-        if isinstance(observation, Stopped):
-            return replace(here, stopped=observation)
-        if isinstance(observation, Detour):
-            return here._take_detour(ask, observation)
-        return here._with_observation(ask, observation)
+        match observation:
+            case Unanswered(why) if why in STOPPING:
+                return replace(here, stopped=observation)
+            case Unanswered(why) if why in PASSING:
+                return here._take_detour(ask, observation)
+            case _:
+                return here._with_observation(ask, observation)
 
     def passing(self, ask: Ask) -> Probing:
         """The probe without an answer that a recording does not have."""
         return replace(self, passed=(*self.passed, ask.question.name))
 
-    def _take_detour(self, ask: Ask, detour: Detour) -> Probing:
+    def _take_detour(self, ask: Ask, detour: Unanswered) -> Probing:
         wait = detour.retry_after_ms if detour.retry_after_ms is not None else 1_000 << len(self._detours)
         if len(self._detours) < _PATIENCE[detour.why] and wait <= _LONGEST:
             return replace(self, _detours=(*self._detours, ask.number), _wait_ms=wait)
         if detour.why == "rate":
             later = f"; it wants {wait // 1000} s between requests" if wait > _LONGEST else ""
-            return replace(self, stopped=Stopped("rate", f"{detour.message}{later}"))
+            return replace(self, stopped=replace(detour, message=f"{detour.message}{later}"))
         lost = self._with_observation(ask, detour)
-        last = lost.tries[-_IN_A_ROW:]
-        gone = len(last) == _IN_A_ROW and all(isinstance(each.observation, Detour) for each in last)
-        first = ask.question.name == "plain"
-        return replace(lost, stopped=Stopped("silent", detour.message)) if gone or first else lost
+        last = [getattr(each.observation, "why", "") in PASSING for each in lost.tries[-_IN_A_ROW:]]
+        gone = ask.question.name == "plain" or (len(last) == _IN_A_ROW and all(last))
+        return replace(lost, stopped=replace(detour, why="silent")) if gone else lost
 
     def _with_observation(self, ask: Ask, observation: Observation) -> Probing:
         verdict = ask.question.verdict(observation)

@@ -261,13 +261,13 @@ _ABOUT_BASICS: Final = (
     _basics(
         "temperature",
         "Is the temperature 0 taken?",
-        lambda known: {**_fixed_body(_user_message(_OK))(known), "temperature": 0},
+        _fixed_body(_user_message(_OK), temperature=0),
         rests_on=_BASICS[:-1],
     ),
     _basics(
         "temperature_high",
         "Is a temperature above 1 taken?",
-        lambda known: {**_fixed_body(_user_message(_OK))(known), "temperature": 1.5},
+        _fixed_body(_user_message(_OK), temperature=1.5),
         forms=CHAT_AND_RESPONSES,
     ),
     _basics("assistant_turn", "Is an answer taken back without reasoning?", _body_after_greeting),
@@ -516,7 +516,7 @@ _ABOUT_OTHERS: Final = (
     _errors(
         "unknown_model",
         "What does it say to a model that does not exist?",
-        lambda known: {**_fixed_body(_user_message(_OK))(known), "model": NO_MODEL},
+        _fixed_body(_user_message(_OK), model=NO_MODEL),
     ),
 )
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext import Json, as_tree, canonical, parse, read, tree_at
 from toolreel_core._loop import is_signed
 from toolreel_core._probe.observation import (
     Answered,
-    Detour,
     Observation,
-    Refused,
-    Stopped,
-    Unreadable,
     written_calls,
 )
 from toolreel_core._replies import Reply
@@ -67,20 +63,16 @@ def judged(observation: Observation, judge: Judge, *, about_refusals: bool = Fal
 
     :param about_refusals: whether a refusal is what is asked for, and should be one that programs can read
     """
-    match observation:
-        case Answered():
-            return judge(observation)
-        case Refused():
-            if not about_refusals:
-                return Verdict("refused", observation.message)
-            if observation.in_200:
-                return Verdict("unclear", f"HTTP 200 with an error inside: {observation.message}")
-            readable = isinstance(_read_or_none(observation.body), dict)
-            return Verdict("clear" if readable else "unclear", observation.message)
-        case Detour() | Stopped() | Unreadable():
-            return Verdict("lost", observation.message)
-        case _:
-            assert_never(observation)
+    if isinstance(observation, Answered):
+        return judge(observation)
+    if observation.why != "refused":
+        return Verdict("lost", observation.message)
+    if not about_refusals:
+        return Verdict("refused", observation.message)
+    if observation.in_200:
+        return Verdict("unclear", f"HTTP 200 with an error inside: {observation.message}")
+    readable = isinstance(_read_or_none(observation.body), dict)
+    return Verdict("clear" if readable else "unclear", observation.message)
 
 
 def accepted(answered: Answered) -> Verdict:

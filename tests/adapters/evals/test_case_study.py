@@ -98,7 +98,7 @@ def test_the_best_profile_of_a_model_its_workaround_and_its_verdict(tmp_path: Pa
     assert deepseek["profile"] == "deepseek_v3_2_local_recommended"
     assert deepseek["tools"] == [19, 20]
     assert deepseek["preset"] == "deepseek_openrouter_compat"
-    assert deepseek["notes"] == "misses concentrated in long_arguments_guard (1 of 1); RATE_LIMIT (1)"
+    assert deepseek["notes"] == "RATE_LIMIT (1)"
     assert deepseek["advice"].startswith("default 15%, deepseek_v3_2_local_recommended 95%")
     assert found["notes"] == {"long_arguments_guard": "hardest", "chat_only": "control"}
 

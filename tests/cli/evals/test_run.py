@@ -168,7 +168,7 @@ def test_one_interrupt_lets_what_is_under_way_end(far: Provider, tmp_path: Path)
     assert "Stopping: what is under way still ends; Ctrl-C again gives it up." in stderr
     assert "Incomplete (" in stderr
     assert "Traceback" not in stderr
-    made = len(Results.open(tmp_path / "results"))
+    made = len(Results.open(tmp_path / "results").records())
     assert stdout.startswith(f"{made} runs made: ")
     assert far.ended.total() == made, "no run was broken off"
     far.pace = 0.0
@@ -194,7 +194,7 @@ def test_a_second_interrupt_gives_up_what_is_under_way(far: Provider, tmp_path: 
     assert stdout == ""
     assert "Given up; every run that had ended is kept." in stderr
     assert "Traceback" not in stderr
-    kept = len(Results.open(tmp_path / "results"))
+    kept = len(Results.open(tmp_path / "results").records())
     far.pace = 0.0
     said = evaluating(*at(far, "--trials", "5", "--json"))
     assert (said.code, said.data["made"]) == (0, 30 - kept)

@@ -11,10 +11,7 @@ import pytest
 from toolreel_core._probe import (
     QUESTIONS,
     Answered,
-    Detour,
-    Refused,
-    Stopped,
-    Unreadable,
+    Unanswered,
     Verdict,
     observe,
     verdict,
@@ -108,13 +105,13 @@ def test_an_answer_gets_a_word(judge: verdict.Judge, seen: Answered, word: str) 
 @pytest.mark.parametrize(
     ("seen", "word"),
     [
-        (Refused("HTTP 400: no", 400, body='{"error": {}}'), "clear"),
-        (Refused("HTTP 400: no", 400, body="<html>"), "unclear"),
-        (Refused("no", 200, in_200=True), "unclear"),
+        (Unanswered("refused", "HTTP 400: no", body='{"error": {}}'), "clear"),
+        (Unanswered("refused", "HTTP 400: no", body="<html>"), "unclear"),
+        (Unanswered("refused", "no", in_200=True), "unclear"),
         (answered("ok"), "accepted"),
-        (Unreadable("<html>"), "lost"),
-        (Detour("timeout", "no answer"), "lost"),
-        (Stopped("key", "HTTP 401"), "lost"),
+        (Unanswered("unreadable", "<html>"), "lost"),
+        (Unanswered("timeout", "no answer"), "lost"),
+        (Unanswered("key", "HTTP 401"), "lost"),
     ],
 )
 def test_an_error_is_clear_if_a_program_can_read_it(seen: Any, word: str) -> None:  # noqa: ANN401
@@ -126,10 +123,10 @@ def test_what_is_no_answer_is_not_left_to_the_judge() -> None:
     def judge(_: Answered) -> Verdict:
         raise AssertionError
 
-    assert verdict.judged(Refused("HTTP 400: no tools", 400), judge) == Verdict(
+    assert verdict.judged(Unanswered("refused", "HTTP 400: no tools"), judge) == Verdict(
         "refused", "HTTP 400: no tools"
     )
-    assert verdict.judged(Detour("timeout", "late"), judge).word == "lost"
+    assert verdict.judged(Unanswered("timeout", "late"), judge).word == "lost"
 
 
 def test_a_detail_quotes_what_was_said() -> None:

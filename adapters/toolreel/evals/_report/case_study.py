@@ -93,11 +93,6 @@ def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
     best = max(shares, key=lambda name: shares[name])
     runs, control = profiles[best], [one for one in controls if one.cell.profile == best]
     notes, advice = [_cell(_errors(runs))] if _errors(runs) else [], recommendation(runs).capitalize()
-    # Where most runs fail that it misses.
-    failed = Counter(one.cell.scenario for one in runs if not one.ok)
-    for scenario, misses in failed.most_common(1):
-        if 2 * misses > failed.total():
-            notes.insert(0, f"misses concentrated in {scenario} ({misses} of {failed.total()})")
     if not all(one.ok for one in control):
         notes.append(f"control passes {_cell(_counts(control))}")
         advice = advice.replace("Yes", "Yes (tool scenarios)")

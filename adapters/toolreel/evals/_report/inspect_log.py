@@ -86,7 +86,6 @@ def inspect_log(results: Results, plan: EvalPlan, task: Cell, runs: Sequence[tup
             "packages": dict(header.versions),
             "metadata": {"plan": plan.digest, "catalogue": header.catalogue, "taxonomy": header.taxonomy},
         },
-        "plan": {"name": "plan", "steps": [], "config": {}},
         "results": {
             "total_samples": tally.runs,
             "completed_samples": tally.runs - tally.outcomes["void"],
@@ -145,7 +144,6 @@ def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) ->
         },
         **_inspect_usage(model, Tally.of((one,))),
         "total_time": one.ms / 1000,
-        "working_time": one.last_attempt_ms / 1000,
         "uuid": record.key[:22],
         **({"scores": {_SCORER: score}} if one.valid else {}),
         **({"error": failure} if verdict.result == "void" else {}),

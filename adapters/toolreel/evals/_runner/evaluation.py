@@ -363,11 +363,10 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
         if sample is None:
             part = f"shard {plan.shard}" if plan.shard else "this plan"
             how = f", trial {record.trial}, was run, and {part} lacks it"
-        elif sample.version != record.version:
-            how = " was run with another version of its scenario, or of its scenario file"
         elif sample.key != record.key:
             changes = tree_changes(record.configuration, plan.configuration(cell).text)
-            how = "\n  ".join((" was run under another configuration:", *changes))
+            other = " was run under another configuration, or version of its scenario"
+            how = "\n  ".join((other, *changes))
         else:
             continue
         raise ResultsError(f"{out}: {cell.model}, {cell.strategy}, {cell.scenario}{how}{_ONE_PLAN}")

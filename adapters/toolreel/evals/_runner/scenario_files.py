@@ -103,7 +103,8 @@ def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
     if not real:
         raise table.complaint('write python = "tools.py:function", or mcp = "mcp.json"')
     with ExitStack() as stack:
-        found = [one for surface, _ in _open_hosts(real, stack) for one in surface.definitions]
+        hosts = _open_hosts(real, stack)
+    found = [one for surface, _ in hosts for one in surface.definitions if one.exposed]
     names = [one.outward for one in found]
     effects = table.names("effects")
     real["effects"] = [*effects]
@@ -112,8 +113,6 @@ def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
             raise table.complaint(unknown_name("real tool", name, names), "effects")
     tables = list[Json]()
     for one in found:
-        if not one.exposed:
-            raise EvalPlanError(f"the real tool {one.name!r} is not exposed, so a model cannot call it")
         entry: Tree = {"name": one.outward, "description": one.description, "real": True}
         effect = one.outward in effects
         tables.append({**entry, "parameters": parse(one.parameters), "effect": effect})
@@ -180,11 +179,6 @@ def built_in(name: str) -> Scenario:
     return scenario_of(tomllib.loads(text), pack=pack, version=_read_catalogue()["version"].get(name, 2))
 
 
-def is_built_in(name: str) -> bool:
-    """Whether a built-in scenario has this name."""
-    return name in _packs()
-
-
 def catalogue_digest() -> str:
     """The digest of all built-in scenarios, as their files say them."""
     texts = ((_FOLDER / pack / f"{name}.toml").read_text("utf-8") for name, pack in _packs().items())
@@ -246,7 +240,7 @@ def stored_scenarios(plan: Tree) -> tuple[Scenario, ...]:
     :raises ResultsError: if a Python file is missing, or is not the one that the results were made with
     """
     own, names = as_tree(plan.get("own_scenarios")), as_tree(plan.get("scenarios"))
-    found = [built_in(name) for name in names if name not in own and is_built_in(name)]
+    found = [built_in(name) for name in names if name not in own and name in _packs()]
     for name, tree in own.items():
         if isinstance(file := as_tree(tree).get("python_file"), str):
             try:
@@ -292,7 +286,7 @@ def select_all(words: Iterable[str]) -> tuple[Scenario, ...]:
     own = [each for word in files for path in paths_of(word) for each in read_scenarios(path)]
     names = [each.name for each in own]
     for name in names:
-        if is_built_in(name):
+        if name in _packs():
             raise ConfigError(f"scenarios: {name!r} is a built-in scenario; choose another name for yours")
         if names.count(name) > 1:
             raise ConfigError(f"scenarios: there are two scenarios {name!r}; rename one")
@@ -323,9 +317,7 @@ def read_scenarios(path: Path | str) -> tuple[Scenario, ...]:
     """
     path = Path(path)
     if path.suffix not in SUFFIXES:
-        there = [file.name for suffix in SUFFIXES if (file := Path(f"{path}{suffix}")).is_file()]
-        remedy = f"did you mean {there[0]}?" if there else "correct its name"
-        raise EvalPlanError(f"{path}: a scenario file ends in {', '.join(SUFFIXES)}; {remedy}")
+        raise EvalPlanError(f"{path}: a scenario file ends in {', '.join(SUFFIXES)}; correct its name")
     text = read_file(path, EvalPlanError, _MISSING)
     if path.suffix == ".py":
         return _scenarios_of_python(path, text)
