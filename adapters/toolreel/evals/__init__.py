@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         case_study_tables,
     )
     from toolreel.evals._report.inspect_log import write_inspect_logs
-    from toolreel.evals._report.page import report_page, run_data, transcript_of
+    from toolreel.evals._report.page import report_page, transcript_of
     from toolreel.evals._report.rendering import TextTable, as_markdown, cell_text, shortened, without_usual
     from toolreel.evals._report.tables import (
         comparison_lines,

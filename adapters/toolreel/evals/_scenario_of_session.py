@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
 from toolreel._driver import Run, retold
-from toolreel._internal import CassetteError, EvalPlanError, counted
-from toolreel._journal import companion, read_journal
+from toolreel._internal import EvalPlanError, counted
+from toolreel._journal import opened
 from toolreel_core._conversation import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read
 from toolreel_core._protocol import CallRejected, Completed, Event, UserSpoke
@@ -49,32 +49,31 @@ def scenario_of_session(path: Path, name: str = "") -> tuple[Tree, list[str]]:
     :param name: of the scenario; made of the recording's name by default
     :raises EvalPlanError: if the session has no tools, or the user said nothing
     :raises ConfigError: if the name is none
-    :raises AdapterError: if there is no journal, or it cannot be read
+    :raises AdapterError: if there is no recording or journal, or it cannot be read
     """
     stem = path.name.removesuffix(".jsonl").removesuffix(".journal").removesuffix(".yaml")
     name = name or _UNFIT.sub("_", stem.lower()).strip("_")
     check_scenario_name(name)
-    journal = path if path.name.endswith(".jsonl") else companion(path.with_name(f"{stem}.yaml"))
-    if not journal.exists():
-        raise CassetteError(
-            f"{journal}: there is no such journal; `toolreel cassettes journal` makes those of a cassette"
-        )
-    recorded = read_journal(journal)
-    run, events = retold(recorded.plan, recorded.events), recorded.events
+    recorded = opened(path)
+    run = retold(recorded.plan, recorded.events)
     tools = [tool for tool in run.state.plan.tools.definitions if tool.exposed]
     if not tools:
         raise EvalPlanError(f"{path}: the session has no tools, so there is nothing to check")
     acts = {tool.outward: not tool.read_only and not _READING.search(tool.name.lower()) for tool in tools}
-    exchanges = _exchanges_of(run, events, acts)
+    exchanges = _exchanges_of(run, recorded.events, acts)
     if not exchanges:
         raise EvalPlanError(f"{path}: the user said nothing in the session")
-    tree = escaped({"name": name, **_scenario_tree(run, tools, exchanges, acts)})
     calls = [call for _, replies in exchanges for _, made in replies for call in made]
+    tree = escaped({"name": name, **_scenario_tree(run, tools, exchanges, calls, acts)})
+    kinds = (
+        f"{tool.outward} {'does something' if acts[tool.outward] else 'only reads'}"
+        for tool in tools
+        if not tool.read_only
+    )
+    guesses = ", ".join(kinds)
+    decisions = [f"by their names, {guesses} (effect = true)"] if guesses else []
     worked = sum(call.ok for call in calls)
     failed = sum(len(one.calls) for one in run.messages if isinstance(one, AssistantMessage)) - worked
-    guessed = (tool.outward for tool in tools if not tool.read_only)
-    kinds = [f"{one} {'does something' if acts[one] else 'only reads'}" for one in guessed]
-    decisions = [f"by their names, {', '.join(kinds)} (effect = true)"] if kinds else []
     if failed:
         remedy = "the good script lacks them" if worked else "say with a [[check]] what has to happen"
         decisions.append(f"{counted(failed, 'call')} failed in the recording; {remedy}")
@@ -112,10 +111,13 @@ def _exchanges_of(run: Run, events: Sequence[Event], names: Container[str]) -> l
 
 
 def _scenario_tree(
-    run: Run, tools: Sequence[ToolDefinition], exchanges: Sequence[_Exchange], acts: Mapping[str, bool]
+    run: Run,
+    tools: Sequence[ToolDefinition],
+    exchanges: Sequence[_Exchange],
+    calls: Sequence[_Call],
+    acts: Mapping[str, bool],
 ) -> dict[str, Json]:
     """The file's tables: tools with their results, what the calls that worked did, and scripts of them."""
-    calls = [call for _, replies in exchanges for _, made in replies for call in made]
     worked = [call for call in calls if call.ok]
     done: list[Json] = [{"tool": call.name, "with": call.arguments} for call in worked if acts[call.name]]
     checks: list[Json] = [{"effects": done}] if done else []

@@ -14,8 +14,7 @@ from typing import Any, Final
 import pytest
 
 from tests.evals.evaluations import plan_with, recorded, served
-from toolreel.evals import Results, plan_of_header, report_page, run_data, transcript_of
-from toolreel_core._jsontext import Json
+from toolreel.evals import Results, plan_of_header, report_page, transcript_of
 from toolreel_core.evals import EvalPlan, Trial
 
 VOID: Final = {"meta", "br", "wbr", "input", "rect", "line", "circle", "polygon"}
@@ -117,17 +116,6 @@ def test_a_run_is_told_turn_by_turn_from_its_cassette(trials: tuple[Trial, ...],
     assert "draft:1" in run["turns"][1]["calls"][0]["result"]
     assert run["turns"][-1]["text"] == "Done."
     assert run["ending"] == "completed: the model gave a final answer"
-
-
-def test_texts_are_shortened_until_all_runs_fit(trials: tuple[Trial, ...], plan: EvalPlan) -> None:
-    text = "".join(map(chr, range(0x4E00, 0x4E00 + 4_000)))
-    long: Json = {"opening": [["user", {"cut": text, "more": 5_000}]]}
-    elements, longest = run_data(trials, plan, {one.key: long for one in trials}, "results", limit=80_000)
-    assert longest == 1_000
-    assert sum(map(len, elements[1:])) < 90_000
-    for run in data_of("".join(elements), "cell-0").values():
-        assert len(run["opening"][0][1]["cut"]) == 1_000
-        assert run["opening"][0][1]["more"] == 8_000
 
 
 @pytest.mark.parametrize(

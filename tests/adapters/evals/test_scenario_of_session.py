@@ -66,7 +66,7 @@ def test_a_session_without_tools_makes_no_scenario(tmp_path: Path) -> None:
     assert "the session has no tools, so there is nothing to check" in said.stderr
     for ending in ("yaml", "journal.jsonl"):
         missing = made(tmp_path / f"none.{ending}")
-        assert (missing.exit_code, "toolreel cassettes journal" in missing.stderr) == (2, True)
+        assert (missing.exit_code, "there is no such" in missing.stderr) == (2, True)
 
 
 def find_stock(part: str) -> dict[str, Any]:

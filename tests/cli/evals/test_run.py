@@ -118,7 +118,7 @@ def test_another_configuration_is_a_mistake(far: Provider) -> None:
     assert evaluating(*at(far)).code == 0
     assert_mistake(
         evaluating(*at(far, "--set", "temperature=0.5")),
-        "was run under another configuration:",
+        "was run under another configuration",
         "options.temperature: (none) -> 0.5",
         "evaluate into another (--out)",
     )

@@ -104,9 +104,6 @@ def _turn_data(turn: TurnSummary, seen: ObservedTurn | None) -> Json:
     }
 
 
-LIMIT: Final = 14_000_000
-"""Bytes of all transcripts; above it, their texts are shortened until they fit."""
-_SHORTER: Final = (1_000, 240, 60)
 _REASON: Final = 300
 _DIGITS: Final = 12
 """Of a key or a digest, for the name of a run or a cell in links and commands."""
@@ -117,27 +114,18 @@ def cell_name(cell: Cell) -> str:
     return chain("report cell", *cell.axes)[:_DIGITS]
 
 
-def run_data(
-    made: Sequence[Trial], plan: EvalPlan, transcripts: Mapping[str, Json], folder: str, limit: int = LIMIT
-) -> tuple[list[str], int]:
-    """The elements of a page that hold its runs, and how many characters of a text are kept at most.
+def _run_elements(
+    made: Sequence[Trial], plan: EvalPlan, transcripts: Mapping[str, Json], folder: str
+) -> Iterator[str]:
+    """The elements of a page that hold its runs.
 
     :param transcripts: by the key of their run
     :param folder: what commands call the directory of the results
     """
     cells = grouped(made, lambda one: one.cell)
-    longest, packs = LONGEST, list[str]()
-    for longest in (LONGEST, *_SHORTER):
-        packs = [
-            packed_element(
-                f"cell-{at}",
-                packed({one.key[:_DIGITS]: shortened(transcripts[one.key], longest) for one in rows}),
-            )
-            for at, rows in enumerate(cells.values())
-        ]
-        if sum(map(len, packs)) <= limit:
-            break
-    return [json_element("run-index", _index_data(cells, plan, folder)), *packs], longest
+    yield json_element("run-index", _index_data(cells, plan, folder))
+    for at, rows in enumerate(cells.values()):
+        yield packed_element(f"cell-{at}", packed({one.key[:_DIGITS]: transcripts[one.key] for one in rows}))
 
 
 def _index_data(cells: Mapping[Cell, Sequence[Trial]], plan: EvalPlan, folder: str) -> dict[str, Json]:
@@ -177,23 +165,19 @@ def report_page(results: Results) -> str:
     told: dict[str, Json] = {
         record.key: transcript_of(record, plan, results.path) for record in results.records()
     }
-    elements, longest = run_data(made, plan, told, shlex.quote(folder))
     models = [*dict.fromkeys(one.cell.model for one in trials)]
     title = f"Evaluation of {models[0] if len(models) == 1 else f'{len(models)} models'}"
-    scope = "All runs are told turn by turn."
-    if longest < LONGEST:
-        scope += f" Texts are cut after {longest:,} characters, so that the page stays small."
     return framed(
         title,
-        "\n".join(_page_body(title, results, plan, trials, folder, scope)),
+        "\n".join(_page_body(title, results, plan, trials, folder)),
         styles=(asset(report, "page.css"),),
         scripts=tuple(asset(report, name) for name in ("transcripts.js", "explorer.js")),
-        data=elements,
+        data=tuple(_run_elements(made, plan, told, shlex.quote(folder))),
     )
 
 
 def _page_body(
-    title: str, results: Results, plan: EvalPlan, trials: Sequence[Trial], folder: str, scope: str
+    title: str, results: Results, plan: EvalPlan, trials: Sequence[Trial], folder: str
 ) -> Iterator[str]:
     made = [one for one in trials if one.key]
     findings, gates = findings_of(trials, plan), plan_results(plan, trials)
@@ -210,7 +194,7 @@ def _page_body(
     yield '</header>\n<main id="main">'
     yield from (as_html(each, "heat" if each is tables[0] else "flat") for each in tables if each.rows)
     yield (
-        f'<section id="runs" aria-labelledby="h-runs"><h2 id="h-runs">Runs</h2>\n<p>{html_text(scope)} The '
+        '<section id="runs" aria-labelledby="h-runs"><h2 id="h-runs">Runs</h2>\n<p>All of them. The '
         "command of a run plays it again from its cassette, offline, from the directory that "
         f'{html_text(folder)} is in.</p>\n<noscript><p class="notes">This list is made by the page\'s own '
         'script, which your browser does not run.</p></noscript>\n<div id="explorer"></div>\n</section>'

@@ -189,14 +189,10 @@ def comparison_lines(found: Comparison) -> tuple[str, ...]:
 def comparison_tables(found: Comparison) -> list[TextTable]:
     """All tables of a comparison; those that would have no rows are left out."""
     head = ("of", "first", "second", "points", "95%", "p (Holm)", "gained", "lost", "pairs", "about")
-    notes = [
+    notes = (
         "scenarios such as these: each scenario counts once; these: chance among the trials of a cell",
         "p is where the interval ends at 0, adjusted for all rows of the same kind",
-    ]
-    sample, these = found.rows[0].sample, found.rows[0].these
-    if these and sample is found.rows[0].shown:
-        shown, interval, p_value = difference_cells(these, these.p_value)
-        notes.insert(0, f"all tool runs, about these scenarios alone: {shown} ({interval}), p {p_value}")
+    )
     rates = []
     for row in found.rows:
         pairs = row.pairs
@@ -215,7 +211,7 @@ def comparison_tables(found: Comparison) -> list[TextTable]:
         for name, (before, after) in found.categories().items()
     )
     tables = (
-        TextTable("rates", head, tuple(rates), tuple(notes)),
+        TextTable("rates", head, tuple(rates), notes),
         *(flips_table(found.flips(kind), title, found.axes) for kind, title in FLIPS.items()),
         TextTable("why runs did not pass", ("category", "first", "second", "change"), categories),
     )
