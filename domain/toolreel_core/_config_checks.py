@@ -21,7 +21,6 @@ from typing import (
     Literal,
     Protocol,
     TypeVar,
-    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -204,7 +203,9 @@ class PlaceError(ConfigError):
 
     def __init__(self, place: tuple[str, ...], what: str) -> None:
         """The text is place and complaint: ``preset.mine.about: expected a text, got 3``."""
-        super().__init__(f"{_dotted_key(place)}: {what}" if place else what)
+        # As TOML would write it.
+        keys = [key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in place]
+        super().__init__(f"{'.'.join(keys)}: {what}" if place else what)
         self.place = place
         self.what = what
 
@@ -253,20 +254,22 @@ class Table:
         """The tables in this table, by name."""
         return tuple((key, self.table(key)) for key in self.values)
 
-    def _checked_value(self, key: str, default: object, fits: Callable[[Any], bool], expected: str) -> Any:  # noqa: ANN401 - a value of data
+    def _typed(self, key: str, default: _Thing, kind: type[_Thing], expected: str) -> _Thing:
         value = self.values.get(key, default)
-        if not fits(value):
+        if type(value) is not kind:
             raise self.complaint(f"expected {expected}, got {value!r}", key)
         return value
 
     def text(self, key: str, default: str = "") -> str:
         """A text."""
-        return cast("str", self._checked_value(key, default, lambda value: isinstance(value, str), "a text"))
+        return self._typed(key, default, str, "a text")
 
     def choice(self, key: str, allowed: tuple[str, ...]) -> str:
         """One of a few words; it must be there."""
-        expected = f"one of {', '.join(allowed)}"
-        return cast("str", self._checked_value(key, None, lambda value: value in allowed, expected))
+        value = self.values.get(key)
+        if value not in allowed:
+            raise self.complaint(f"expected one of {', '.join(allowed)}, got {value!r}", key)
+        return str(value)
 
     def day(self, key: str) -> str:
         """A day as ``YYYY-MM-DD``, or an empty text."""
@@ -278,25 +281,31 @@ class Table:
     def whole(self, key: str, least: int = 0, default: int = 0) -> int:
         """A whole number."""
         expected = f"a whole number of at least {least}"
-        value = self._checked_value(
-            key, default, lambda value: type(value) is int and value >= least, expected
-        )
-        return cast("int", value)
+        value = self._typed(key, default, int, expected)
+        if value < least:
+            raise self.complaint(f"expected {expected}, got {value!r}", key)
+        return value
 
     def amount(self, key: str, default: float | None = None) -> float | None:
         """A number of at least 0, such as seconds or money."""
-        value = self._checked_value(key, default, _is_amount, "a number of at least 0")
-        return None if value is None else float(value)
+        value = self.values.get(key, default)
+        if value is None:
+            return None
+        if type(value) not in {int, float} or not 0 <= value < math.inf:
+            raise self.complaint(f"expected a number of at least 0, got {value!r}", key)
+        return float(value)
 
     def switch(self, key: str, default: bool) -> bool:
         """On or off."""
-        return cast(
-            "bool", self._checked_value(key, default, lambda value: isinstance(value, bool), "true or false")
-        )
+        return self._typed(key, default, bool, "true or false")
 
     def names(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
         """A list of texts, none of them empty, each of them once."""
-        return tuple(dict.fromkeys(self._checked_value(key, default, _is_names, "a list of texts")))
+        value = self.values.get(key, default)
+        is_list = isinstance(value, list | tuple)
+        if not is_list or not all(name and isinstance(name, str) for name in value):
+            raise self.complaint(f"expected a list of texts, got {value!r}", key)
+        return tuple(dict.fromkeys(value))
 
     def json(self) -> JsonText:
         """The whole table as JSON."""
@@ -319,16 +328,3 @@ class Table:
             about = self.complaint(what, key) if key in self.values else self.complaint(str(error))
             raise about from None
         return self
-
-
-def _is_amount(value: object) -> bool:
-    return value is None or (type(value) in {int, float} and 0 <= cast("float", value) < math.inf)
-
-
-def _is_names(value: object) -> bool:
-    return isinstance(value, list | tuple) and all(name and isinstance(name, str) for name in value)
-
-
-def _dotted_key(place: Iterable[str]) -> str:
-    """A place as TOML would write it."""
-    return ".".join(key if _BARE.fullmatch(key) else json.dumps(key, ensure_ascii=False) for key in place)

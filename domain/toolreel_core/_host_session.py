@@ -52,10 +52,6 @@ _Given: TypeAlias = Event | HttpResponse | HttpChunk
 class _BadLine(Exception):
     """Says the field of a line, and what is wrong with it."""
 
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(field, message)
-        self.answer: Tree = {"field": field, "message": f"{field}: {message}" if field else message}
-
 
 @dataclass(frozen=True, slots=True)
 class _Run:
@@ -95,16 +91,16 @@ class HostSession:
             named = {"run": message["run"]} if isinstance(message.get("run"), str) else {}
             answer = self._answer_message(message)
         except _BadLine as bad:
-            answer = {"error": bad.answer}
+            field, why = bad.args
+            answer = {"error": {"field": field, "message": f"{field}: {why}" if field else why}}
         return canonical({"toolreel": VERSION, **named, **answer})
 
     def _answer_message(self, message: Tree) -> Tree:
         name = message.get("run")
         if "run" in message and not (isinstance(name, str) and name):
             raise _BadLine("run", "expected a text that is not empty")
-        extras = message.get("with", ())
-        listed = isinstance(extras, Sequence) and not isinstance(extras, str)
-        if not listed or not all(extra in _EXTRAS for extra in cast("Sequence[Json]", extras)):
+        asked = message.get("with", ())
+        if isinstance(asked, str) or not isinstance(asked, Sequence) or not {*map(str, asked)} <= {*_EXTRAS}:
             raise _BadLine("with", f"expected a list of any of {', '.join(_EXTRAS)}")
         if "start" in message or "state" in message:
             if name in self._runs:
@@ -121,18 +117,16 @@ class HostSession:
                 raise _BadLine("close", "expected true")
             del self._runs[str(name)]
             return {"closed": True}
-        asked = cast("Sequence[Json]", extras)
         answer = self._advance(message, with_journal="journal" in asked)
         if isinstance(name, str):
             self._runs[name] = answer.run
-        outcome = answer.run.state.outcome
-        with_state = name is None or "state" in asked
+        state = answer.run.state
         return {
-            "step": answer.run.state.step_number,
+            "step": state.step_number,
             "effects": [_encode_effect(effect) for effect in answer.effects],
             "notes": [encode(note) for note in answer.notes],
-            "outcome": None if outcome is None else encode(outcome),
-            **({"state": to_json(answer.run.state)} if with_state else {}),
+            "outcome": None if state.outcome is None else encode(state.outcome),
+            **({"state": to_json(state)} if name is None or "state" in asked else {}),
             **({"journal": [*answer.lines]} if "journal" in asked else {}),
             **(answer.shown or {}),
         }
@@ -189,8 +183,9 @@ def _parse_line(line: str) -> Tree:
         raise _BadLine("", f"not a line of JSON: {tree}")
     if not isinstance(tree, Mapping):
         raise _BadLine("", "not a message: expected a JSON object")
-    if foreign := [key for key in tree if key not in _KEYS]:
-        raise _BadLine(foreign[0], f"is unknown; a line has {', '.join(_KEYS)}")
+    for key in tree:
+        if key not in _KEYS:
+            raise _BadLine(key, f"is unknown; a line has {', '.join(_KEYS)}")
     if type(tree.get("toolreel")) is not int or tree["toolreel"] != VERSION:
         raise _BadLine("toolreel", f"expected {VERSION}, the version of these messages")
     return tree

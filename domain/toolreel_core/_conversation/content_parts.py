@@ -230,7 +230,7 @@ class _Media:
                 raise ConfigError(f"{name}: {source.media_type} is none; write File.from_bytes(...)")
         elif self.kind == "audio":
             raise ConfigError("Audio: providers take its bytes and no URL; write Audio.from_bytes(data)")
-        elif not _URL.fullmatch(source) or source[:5].lower() == "data:":
+        elif not _URL.fullmatch(str(source)) or source[:5].lower() == "data:":
             raise ConfigError(
                 f"{name}: write {name}.from_bytes(data), {name}.from_url(url), or attach(path) for a file"
             )

@@ -31,7 +31,7 @@ from toolreel_core._jsontext import (
     sound,
     tree_at,
 )
-from toolreel_core._tools import Envelope, envelope_of
+from toolreel_core._tools import envelope_of
 
 # The words of a summary: the request for one, and the message that stands for the turns it replaces.
 #
@@ -145,19 +145,13 @@ def _content_text(content: Json) -> str:
         case str():
             return content
         case [*parts]:
-            return "\n".join(map(_part_text, parts))
+            trees = [as_tree(part) for part in parts]
+            return "\n".join(
+                _content_text(tree.get("text")) if tree.get("type") == "text" else f"[{tree.get('type')}]"
+                for tree in trees
+            )
         case _:
             return canonical(content)
-
-
-def _part_text(part: Json) -> str:
-    match part:
-        case {"type": "text", "text": str() as text}:
-            return text
-        case {"type": str() as kind}:
-            return f"[{kind}]"
-        case _:
-            return canonical(part)
 
 
 class Turn(NamedTuple):
@@ -236,7 +230,8 @@ def shorten_old_tool_results(history: tuple[Turn, ...], excess: int, cost: Cost)
     """
     newest, kept = _newest_turn(history), list[Turn]()
     for turn in history[:newest]:
-        names = _called_names(turn)
+        calls = turn.head.calls if isinstance(turn.head, AssistantMessage) else ()
+        names = {call.id: call.name for call in calls}
         messages: list[Message] = []
         for message in turn.messages:
             short = _without_result_data(message, names) if excess > 0 else message
@@ -346,19 +341,18 @@ def _has_calls(turn: Turn) -> bool:
     return isinstance(turn.head, AssistantMessage) and bool(turn.head.calls)
 
 
-def _called_names(turn: Turn) -> dict[str, str]:
-    """The names of the tools that were called, by the ids of the calls."""
-    calls = turn.head.calls if isinstance(turn.head, AssistantMessage) else ()
-    return {call.id: call.name for call in calls}
-
-
 def _without_result_data(message: Message, names: Mapping[str, str]) -> Message:
     """A tool result without its data; anything else, and a result with nothing to leave out, as it is."""
     if not isinstance(message, ToolMessage):
         return message
     if not message.parts and len(message.content.encode("utf-8", "replace")) <= _SMALL:
         return message
-    result = _parse_result(message.content, names.get(message.call_id, ""))
+    # A result may come from elsewhere: plain text is the data of one that went well.
+    content = message.content
+    text = either(read(content).map(canonical).alt(lambda _: canonical(sound(content))))
+    own = as_tree(parse(text)).get("tool_name")
+    name = own if isinstance(own, str) else names.get(message.call_id, "")
+    result = envelope_of(name, text, limit=len(text.encode()))
     if not message.parts and result.data == _NOTHING:
         return message
     left_out = len(result.data.encode("utf-8", "replace"))
@@ -367,11 +361,3 @@ def _without_result_data(message: Message, names: Mapping[str, str]) -> Message:
     gone = f"{lost}{left_out} bytes of this older result were left out to save room."
     warning = f"{gone} If you need them, {called}."
     return replace(message, content=replace(result, data=_NOTHING, warnings=(warning,)).text(), parts=())
-
-
-def _parse_result(content: str, name: str) -> Envelope:
-    """A result that may come from elsewhere: plain text is the data of one that went well."""
-    text = either(read(content).map(canonical).alt(lambda _: canonical(sound(content))))
-    tree = parse(text)
-    own = tree.get("tool_name") if isinstance(tree, Mapping) else None
-    return envelope_of(own if isinstance(own, str) else name, text, limit=len(text.encode()))

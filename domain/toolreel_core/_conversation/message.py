@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, assert_never, cast
 
 from toolreel_core._conversation.content_parts import Media, Part, Text, shown_parts, text_of, wire_part
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import NOTHING, JsonText, Tree, canonical, merged, parse
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, merged, parse
 
 
 def brief_repr(value: Any, *optional: str) -> str:  # noqa: ANN401 - any dataclass
@@ -99,8 +99,9 @@ class AssistantMessage:
 
     def __post_init__(self) -> None:
         _check_text("content", self.content, 'write "" for a message that has calls alone')
-        if self.calls:
-            _check_calls(self.calls)
+        calls: object = self.calls
+        if not isinstance(calls, tuple) or not all(isinstance(call, SentCall) for call in calls):
+            raise ConfigError("calls: expected a tuple of SentCall; write (SentCall(id, name, arguments),)")
         if self.extras is not NOTHING:
             _check_extras(self.extras)
 
@@ -149,8 +150,14 @@ def wire_tree(message: Message) -> Tree:
             by: Tree = {"name": message.name} if message.name else {}
             return {"role": "user", **by, "content": parts or message.content}
         case AssistantMessage():
-            calls: Tree = {"tool_calls": [*map(_call_entry, message.calls)]} if message.calls else {}
-            return _with_extras({"role": "assistant", "content": message.content, **calls}, message.extras)
+            tree: dict[str, Json] = {"role": "assistant", "content": message.content}
+            if message.calls:
+                functions = [(one, {"name": one.name, "arguments": one.arguments}) for one in message.calls]
+                tree["tool_calls"] = [
+                    _with_extras({"id": one.id, "type": "function", "function": function}, one.extras)
+                    for one, function in functions
+                ]
+            return _with_extras(tree, message.extras)
         case ToolMessage():
             named = {"name": message.name} if message.name else {}
             media = [*map(wire_part, message.parts)]
@@ -180,20 +187,10 @@ def _check_text(place: str, given: object, instead: str) -> None:
         raise ConfigError(f"{place}: expected a text, got {type(given).__name__}; {instead}")
 
 
-def _check_calls(calls: object) -> None:
-    if not isinstance(calls, tuple) or not all(isinstance(call, SentCall) for call in calls):
-        raise ConfigError("calls: expected a tuple of SentCall; write (SentCall(id, name, arguments),)")
-
-
 def _check_extras(extras: JsonText) -> None:
     """Checks the first character only: canonical JSON text has no leading space."""
     if not extras.startswith("{"):
         raise ConfigError(f"extras: expected a JSON object, got {extras}")
-
-
-def _call_entry(call: SentCall) -> Tree:
-    function = {"name": call.name, "arguments": call.arguments}
-    return _with_extras({"id": call.id, "type": "function", "function": function}, call.extras)
 
 
 def _with_extras(tree: Tree, extras: JsonText) -> Tree:

@@ -214,20 +214,20 @@ def messages_from(dicts: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
     """
     if isinstance(dicts, Mapping) or not isinstance(dicts, Iterable):
         raise ConfigError(f"messages: expected a list of dicts, got {type(dicts).__name__}")
-    return tuple([_read_whole_message(tree, f"messages[{number}]") for number, tree in enumerate(dicts)])
-
-
-def _read_whole_message(tree: object, place: str) -> Message:
-    if not isinstance(tree, Mapping):
-        expected = 'a dict such as {"role": "user", "content": "Hello."}'
-        raise ConfigError(f"{place}: expected {expected}, got {type(tree).__name__}")
-    message = message_in(tree, place)
-    sent, content = {**wire_tree(message)}, tree.get("content")
-    if isinstance(content, Sequence) and not isinstance(content, str):
-        # One by one, since several texts are sent as one.
-        sent["content"] = [*map(wire_part, _read_parts(content, place))]
-    _check_sent(tree, sent, place)
-    return message
+    messages = list[Message]()
+    for number, tree in enumerate(dicts):
+        place = f"messages[{number}]"
+        given: object = tree
+        if not isinstance(given, Mapping):
+            expected = 'a dict such as {"role": "user", "content": "Hello."}'
+            raise ConfigError(f"{place}: expected {expected}, got {type(given).__name__}")
+        messages.append(message_in(tree, place))
+        sent, content = {**wire_tree(messages[-1])}, tree.get("content")
+        if isinstance(content, Sequence) and not isinstance(content, str):
+            # One by one, since several texts are sent as one.
+            sent["content"] = [*map(wire_part, _read_parts(content, place))]
+        _check_sent(tree, sent, place)
+    return tuple(messages)
 
 
 def _check_sent(given: Any, sent: Any, place: str) -> None:  # noqa: ANN401 - JSON of any kind

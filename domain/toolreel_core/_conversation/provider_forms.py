@@ -112,17 +112,10 @@ def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
     """Bedrock refuses ``""`` with calls, Ollama ``null``; vLLM wants the key absent (vercel/ai#13505)."""
     if "tool_calls" not in tree or str(tree.get("content") or "").strip():
         return tree
-    match provider.tool_turn_content:
-        case "empty":
-            return tree
-        case "null":
-            return {**tree, "content": None}
-        case "omit":
-            return {key: value for key, value in tree.items() if key != "content"}
-        case "space":
-            return {**tree, "content": " "}
-        case _:
-            assert_never(provider.tool_turn_content)
+    if provider.tool_turn_content == "omit":
+        return {key: value for key, value in tree.items() if key != "content"}
+    content = {"empty": tree.get("content"), "null": None, "space": " "}[provider.tool_turn_content]
+    return {**tree, "content": content} if "content" in tree else tree
 
 
 def _reasoning_field(tree: Tree, provider: Provider) -> Tree:
@@ -135,15 +128,8 @@ def _reasoning_field(tree: Tree, provider: Provider) -> Tree:
 
 def _reasoning_required_on(tree: Tree, provider: Provider) -> Tree:
     """DeepSeek's thinking mode and Kimi refuse a tool turn without its reasoning (esengine/reasonix#4022)."""
-    match provider.reasoning_required_on:
-        case "none":
-            return tree
-        case "tool_turns":
-            required = "tool_calls" in tree
-        case "all_assistant":
-            required = True
-        case _:
-            assert_never(provider.reasoning_required_on)
+    on = provider.reasoning_required_on
+    required = on == "all_assistant" or (on == "tool_turns" and "tool_calls" in tree)
     field = provider.reasoning_field or REASONING[0]
     # Some servers say null in every message, and mean none.
     if not required or any(tree.get(key) for key in (field, *REASONING)):
@@ -152,24 +138,15 @@ def _reasoning_required_on(tree: Tree, provider: Provider) -> Tree:
 
 
 def _signature_channel(tree: Tree, provider: Provider) -> Tree:
-    match provider.signature_channel:
-        case "none":
-            return tree
-        case "extra_content":
-            return _with_signature(tree)
-        case "reasoning_details":
-            return _without_readable_thoughts(tree)
-        case _:
-            assert_never(provider.signature_channel)
-
-
-def _with_signature(tree: Tree) -> Tree:
-    """Gemini wants a signature on the first call of a step; a foreign history has none."""
-    match tree.get("tool_calls"):
-        case [*calls]:
-            return tree if any(map(_is_signed, calls)) else signature_skip_validator_if_missing(tree)
-        case _:
-            return tree
+    if provider.signature_channel == "extra_content":
+        # Gemini wants a signature on the first call of a step; a foreign history has none.
+        calls = items_of(tree, "tool_calls")
+        return tree if any(map(_is_signed, calls)) else signature_skip_validator_if_missing(tree)
+    details = items_of(tree, "reasoning_details")
+    if provider.signature_channel == "none" or not details:
+        return tree
+    # OpenRouter's Gemini refuses its own thoughts as text, and needs the encrypted ones.
+    return {**tree, "reasoning_details": [entry for entry in details if not _is_gemini_text(as_tree(entry))]}
 
 
 def _is_signed(call: Json) -> bool:
@@ -181,19 +158,9 @@ def _is_signed(call: Json) -> bool:
             return False
 
 
-def _without_readable_thoughts(tree: Tree) -> Tree:
-    """OpenRouter's Gemini refuses its own thoughts as text, and needs the encrypted ones."""
-    details = items_of(tree, "reasoning_details")
-    kept: Tree = {"reasoning_details": [entry for entry in details if not _is_gemini_text(entry)]}
-    return {**tree, **kept} if details else tree
-
-
-def _is_gemini_text(entry: Json) -> bool:
-    match entry:
-        case {"format": str() as form, "type": str() as kind}:
-            return form.startswith("google-gemini") and kind != "reasoning.encrypted"
-        case _:
-            return False
+def _is_gemini_text(entry: Tree) -> bool:
+    form, kind = str(entry.get("format")), entry.get("type")
+    return form.startswith("google-gemini") and isinstance(kind, str) and kind != "reasoning.encrypted"
 
 
 _QUIRKS: Final[Mapping[str, _Quirk]] = {
@@ -278,8 +245,11 @@ def messages_text(
         case AssistantMessage():
             return canonical({"role": "assistant", "content": MESSAGES_ITEMS.of(message)})
         case ToolMessage():
+            parts: list[Json] = [_part_block(Text(message.content)), *map(_part_block, message.parts)]
+            content: Json = parts if message.parts else message.content
+            block: Tree = {"type": "tool_result", "tool_use_id": message.call_id, "content": content}
             opening, closing = '{"role":"user","content":[' if opens else "", "]}" if closes else ""
-            return JsonText(f"{opening}{canonical(_tool_result_block(message))}{closing}")
+            return JsonText(f"{opening}{canonical(block)}{closing}")
         case _:
             assert_never(message)
 
@@ -311,12 +281,6 @@ MESSAGES_ITEMS: Final = Items(
 )
 
 
-def _tool_result_block(message: ToolMessage) -> Tree:
-    parts: list[Json] = [_part_block(Text(message.content)), *map(_part_block, message.parts)]
-    content: Json = parts if message.parts else message.content
-    return {"type": "tool_result", "tool_use_id": message.call_id, "content": content}
-
-
 def _part_block(part: Part) -> Tree:
     match part:
         case Text():
@@ -346,25 +310,23 @@ def responses_texts(message: Message) -> tuple[JsonText, ...]:
     >>> responses_texts(AssistantMessage("Wait.", (SentCall("call_1", "ping", "{}"),)))[1]
     '{"type":"function_call","call_id":"call_1","name":"ping","arguments":"{}"}'
     """
-    return tuple(map(canonical, _message_items(message)))
-
-
-def _message_items(message: Message) -> list[Json]:
+    items: list[Json]
     match message:
         case SystemMessage():
-            return [{"role": "system", "content": message.content}]
+            items = [{"role": "system", "content": message.content}]
         case UserMessage():
             parts = [*map(_input_part, message.parts)]
-            return [{"role": "user", "content": parts or message.content}]
+            items = [{"role": "user", "content": parts or message.content}]
         case AssistantMessage():
             # One whose only item may not go back is an empty text, since a message is at least one item.
-            return _RESPONSES_ITEMS.of(message) or [_RESPONSES_ITEMS.text("")]
+            items = _RESPONSES_ITEMS.of(message) or [_RESPONSES_ITEMS.text("")]
         case ToolMessage():
             shown: list[Json] = [_input_part(Text(message.content)), *map(_input_part, message.parts)]
             output: Json = shown if message.parts else message.content
-            return [{"type": "function_call_output", "call_id": message.call_id, "output": output}]
+            items = [{"type": "function_call_output", "call_id": message.call_id, "output": output}]
         case _:
             assert_never(message)
+    return tuple(map(canonical, items))
 
 
 def _is_call_item(item: Json) -> bool:

@@ -153,10 +153,7 @@ class StoredMessages(Sequence[Message]):
     def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
         if isinstance(index, slice):
             return tuple(self)[index]
-        before = range(len(self))[index]
-        behind = len(self) - 1 - before
-        nearer = islice(reversed(self), behind, None) if behind < before else islice(self, before, None)
-        return next(nearer)
+        return next(islice(self, range(len(self))[index], None))
 
     def __repr__(self) -> str:
         return f"StoredMessages({[*self]})"
@@ -199,8 +196,6 @@ def wire_is_memo(message: Message) -> bool:
     if not isinstance(message, AssistantMessage):
         return True
     signed = [call for call in message.calls if call.extras is not NOTHING]
-    if not signed and message.extras is NOTHING:
-        return True
     return _are_provider_fields(message.extras, _MESSAGE_FIELDS) and all(
         _are_provider_fields(call.extras, _CALL_FIELDS) for call in signed
     )
@@ -221,7 +216,7 @@ def memo(message: Message) -> JsonText:
 
 
 def _are_provider_fields(extras: JsonText, own_fields: Set[str]) -> bool:
-    return own_fields.isdisjoint(cast("Tree", parse(extras)))
+    return extras is NOTHING or own_fields.isdisjoint(cast("Tree", parse(extras)))
 
 
 def _message_of_memo(value: Json) -> Message:
@@ -231,29 +226,26 @@ def _message_of_memo(value: Json) -> Message:
         content, calls_, extras = tree
         sent = [SentCall(id_, name, arguments, JsonText(own)) for id_, name, arguments, own in calls_]
         return AssistantMessage(content, tuple(sent), JsonText(extras))
-    match tree["role"]:
+    content, role = tree["content"], tree["role"]
+    text, parts = (content, ()) if isinstance(content, str) else stored_content(content)
+    match role:
         case "tool":
-            content, name = tree["content"], tree.get("name", "")
-            if isinstance(content, str):
-                return ToolMessage(tree["tool_call_id"], content, name)
-            text, parts = stored_content(content)
-            return ToolMessage(tree["tool_call_id"], text, name, media_among(parts))
+            return ToolMessage(tree["tool_call_id"], text, tree.get("name", ""), media_among(parts))
         case "user":
-            content, name = tree["content"], tree.get("name", "")
-            text, parts = (content, ()) if isinstance(content, str) else stored_content(content)
-            return UserMessage(text, parts, name)
+            return UserMessage(text, parts, tree.get("name", ""))
         case "system":
-            return SystemMessage(tree["content"])
+            return SystemMessage(text)
         case _:
-            calls = tuple([_call_of_memo(call) for call in tree.get("tool_calls", ())])
-            return AssistantMessage(tree["content"], calls, _provider_fields_of(tree, _MESSAGE_FIELDS))
-
-
-def _call_of_memo(tree: Mapping[str, Any]) -> SentCall:
-    function = tree["function"]
-    return SentCall(
-        tree["id"], function["name"], function["arguments"], _provider_fields_of(tree, _CALL_FIELDS)
-    )
+            calls = [
+                SentCall(
+                    call["id"],
+                    call["function"]["name"],
+                    call["function"]["arguments"],
+                    _provider_fields_of(call, _CALL_FIELDS),
+                )
+                for call in tree.get("tool_calls", ())
+            ]
+            return AssistantMessage(text, tuple(calls), _provider_fields_of(tree, _MESSAGE_FIELDS))
 
 
 def _provider_fields_of(tree: Mapping[str, Json], own_fields: Set[str]) -> JsonText:
@@ -266,7 +258,6 @@ def _provider_fields_of(tree: Mapping[str, Json], own_fields: Set[str]) -> JsonT
 _PLAIN: Final = Form()
 _NO_TEXTS: Final = Rope()
 _NO_QUIRKS: Final[PMap[str, int]] = pmap()
-_PROMPTS: Final = (UserMessage, SystemMessage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,13 +331,14 @@ class Transcript:
 
     def append(self, *messages: Message) -> Transcript:
         """This transcript with more messages at its end."""
-        prompts = [message for message in messages if isinstance(message, _PROMPTS)]
-        if prompts and any(map(self._changes_earlier, prompts)):
-            return self._encode_again(messages)
         after = self
         for message in messages:
-            if is_late(after.projection, message):  # it belongs before what was sent meanwhile
-                return self._encode_again(messages)
+            # A late result belongs before what was sent meanwhile.
+            if self._changes_earlier(message) or is_late(after.projection, message):
+                every = [*self.outgoing, *messages]
+                if self.less is None:
+                    return Transcript.of(every, self.form)
+                return _shortened_to(_append_memos(self.stored, messages), every, self.form)
             projection, sent = after.projection.of(message)
             after = after._append_outgoing(sent, projection, message)
         return after
@@ -369,20 +361,12 @@ class Transcript:
         projection, sent = self.projection.of(reminder)
         return self._append_outgoing(sent, projection, None)
 
-    def _changes_earlier(self, message: UserMessage | SystemMessage) -> bool:
+    def _changes_earlier(self, message: Message) -> bool:
         """Whether appending this message changes how earlier ones are sent."""
         provider = self.form.provider
         if isinstance(message, UserMessage):
             return provider.reasoning_replay == "current_turn"
-        return provider.single_leading_system
-
-    def _encode_again(self, messages: Sequence[Message]) -> Transcript:
-        """This transcript with more messages, and every message encoded again."""
-        if self.less is None:
-            return Transcript.of([*self.messages, *messages], self.form)
-        return _shortened_to(
-            _append_memos(self.stored, messages), [*StoredMessages(self.less), *messages], self.form
-        )
+        return isinstance(message, SystemMessage) and provider.single_leading_system
 
     def _append_outgoing(
         self, sent: Sequence[Outgoing], projection: Projection, message: Message | None

@@ -25,7 +25,6 @@ from toolreel_core._conversation.content_parts import (
     Text,
     fitted,
     from_result,
-    is_taken,
     text_of,
 )
 from toolreel_core._conversation.message import (
@@ -134,42 +133,10 @@ class Projection:
 
         :param fresh: whether it belongs to the current turn, that is, comes after the last user message
         """
-        match message:
-            case SystemMessage() | UserMessage():
-                return self._add_prompt(message)
-            case AssistantMessage():
-                return self._add_assistant(message, fresh=fresh)
-            case ToolMessage():
-                return self._add_result(message)
-            case _:
-                assert_never(message)
-
-    def unanswered(self) -> tuple[Outgoing, ...]:
-        """A result for each unanswered call, which says that the result is unknown."""
-        unknown = list[Outgoing]()
-        for number, place in enumerate(self.waiting):
-            name = self.sent[place].name
-            result = ToolMessage(self.called[place].id, failed(name, result_unknown(name)).text())
-            unknown.append(self._result_as_sent(place, result, before=number))
-        return (*unknown, *self._moved_parts_message())
-
-    def answered(self) -> Projection:
-        """The projection after :meth:`unanswered`."""
-        return replace(self, waiting=(), after_result=not self.moved, moved=())
-
-    def _moved_parts_message(self) -> tuple[Outgoing, ...]:
-        """The message of the user with what results may not have; none if there is nothing."""
-        if not self.moved:
-            return ()
-        parts, settings = fitted((Text(FROM_TOOLS), *self.moved), self.provider)
-        message = Outgoing(UserMessage(text_of(parts), parts), ("images_in_tool_results", *settings))
-        return (*self._bridge(after_result=True), message)
-
-    def _bridge(self, *, after_result: bool) -> tuple[Outgoing, ...]:
-        bridged = self.provider.assistant_after_tool and after_result
-        return (Outgoing(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
-
-    def _add_prompt(self, message: SystemMessage | UserMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
+        if isinstance(message, AssistantMessage):
+            return self._add_assistant(message, fresh=fresh)
+        if isinstance(message, ToolMessage):
+            return self._add_result(message)
         bridge = self._bridge(after_result=self.after_result or bool(self.waiting and not self.moved))
         out = Outgoing(message)
         if isinstance(message, UserMessage) and message.parts:
@@ -178,6 +145,28 @@ class Projection:
                 out = Outgoing(replace(message, content=text_of(parts), parts=parts), settings)
         after = replace(self, waiting=(), after_result=False, moved=())
         return after, (*self.unanswered(), *bridge, out)
+
+    def unanswered(self) -> tuple[Outgoing, ...]:
+        """A result for each unanswered call, which says that the result is unknown."""
+        unknown = list[Outgoing]()
+        for number, place in enumerate(self.waiting):
+            name = self.sent[place].name
+            result = ToolMessage(self.called[place].id, failed(name, result_unknown(name)).text())
+            unknown.append(self._result_as_sent(place, result, before=number))
+        if not self.moved:
+            return tuple(unknown)
+        # What results may not have follows them as a message of the user.
+        parts, settings = fitted((Text(FROM_TOOLS), *self.moved), self.provider)
+        message = Outgoing(UserMessage(text_of(parts), parts), ("images_in_tool_results", *settings))
+        return (*unknown, *self._bridge(after_result=True), message)
+
+    def answered(self) -> Projection:
+        """The projection after :meth:`unanswered`."""
+        return replace(self, waiting=(), after_result=not self.moved, moved=())
+
+    def _bridge(self, *, after_result: bool) -> tuple[Outgoing, ...]:
+        bridged = self.provider.assistant_after_tool and after_result
+        return (Outgoing(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
 
     def _add_assistant(
         self, message: AssistantMessage, *, fresh: bool
@@ -188,47 +177,35 @@ class Projection:
         empty = not message.content.strip() and not message.calls and not items
         if empty and self.provider.drop_empty_assistant:
             return self, ()
-        used_ids, sent = self.used_ids, list[SentCall]()
+        provider, used_ids, sent = self.provider, self.used_ids, list[SentCall]()
         for number, call in enumerate(message.calls, self.calls):
             name = outward_name(call.name)
-            sent_id = free_id(call.id, name, number, used_ids, self.provider.id_style)
+            sent_id = free_id(call.id, name, number, used_ids, provider.id_style)
             used_ids = used_ids.set(call.id, (used_ids.get(call.id, 0)) + 1)
             if sent_id == call.id and name == call.name:
                 sent.append(call)
             else:
                 used_ids = used_ids if sent_id in used_ids else used_ids.set(sent_id, 1)
                 sent.append(SentCall(sent_id, name, call.arguments, call.extras))
-        out = tuple(sent)
-        out = message.calls if out == message.calls else out
-        outgoing = self._assistant_as_sent(message, out, fresh=fresh)
-        waiting = _ONE_WAITING if len(out) == 1 else tuple(range(len(out)))
-        after = Projection(self.provider, used_ids, message.calls, out, waiting, calls=self.calls + len(out))
-        return after, (*self.unanswered(), outgoing) if self.waiting else (outgoing,)
-
-    def _assistant_as_sent(
-        self, message: AssistantMessage, sent: tuple[SentCall, ...], *, fresh: bool
-    ) -> Outgoing:
-        """The message with its calls as they go out, and the provider fields that its form sends."""
-        provider, extras, settings = self.provider, message.extras, list[str]()
-        if sent is not message.calls and provider.id_style != "keep":
-            pairs = zip(message.calls, sent, strict=True)
-            settings += ["id_style"] if any(call.id != one.id for call, one in pairs) else []
-        if (
-            provider.wire_form == "chat_completions"
-            and extras != NOTHING
-            and any(key in extras for key in KEPT)
-        ):
+        calls, extras, settings = tuple(sent), message.extras, list[str]()
+        calls = message.calls if calls == message.calls else calls
+        waiting = _ONE_WAITING if len(calls) == 1 else tuple(range(len(calls)))
+        after = Projection(provider, used_ids, message.calls, calls, waiting, calls=self.calls + len(calls))
+        if provider.id_style != "keep" and [call.id for call in calls] != [call.id for call in message.calls]:
+            settings.append("id_style")
+        if not key and extras != NOTHING and any(kept in extras for kept in KEPT):
             # What a reply in another form had; chat completions would send it.
-            own = {key: value for key, value in as_tree(parse(extras)).items() if key not in KEPT}
+            own = {name: value for name, value in as_tree(parse(extras)).items() if name not in KEPT}
             extras = canonical(own) if own else NOTHING
         replays = provider.reasoning_replay == "verbatim" or (
             provider.reasoning_replay == "current_turn" and fresh
         )
-        if not replays and (extras != NOTHING or any(call.extras != NOTHING for call in sent)):
-            sent, extras = tuple(replace(call, extras=NOTHING) for call in sent), NOTHING
+        if not replays and (extras != NOTHING or any(call.extras != NOTHING for call in calls)):
+            calls, extras = tuple(replace(call, extras=NOTHING) for call in calls), NOTHING
             settings.append("reasoning_replay")
-        same = sent is message.calls and extras is message.extras
-        return Outgoing(message if same else AssistantMessage(message.content, sent, extras), tuple(settings))
+        same = calls is message.calls and extras is message.extras
+        out = Outgoing(message if same else AssistantMessage(message.content, calls, extras), tuple(settings))
+        return after, (*self.unanswered(), out) if self.waiting else (out,)
 
     def _add_result(self, message: ToolMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
         """Send a result; what it may not have follows the last result of the turn."""
@@ -238,12 +215,8 @@ class Projection:
         rest = tuple([other for other in self.waiting if other != place])
         if not message.parts and not self.moved:
             return replace(self, waiting=rest, after_result=True), (self._result_as_sent(place, message),)
-        images = self.provider.images_in_tool_results == "yes"
-        stays = [
-            each
-            for each in message.parts
-            if images and isinstance(each, Image) and is_taken(each, self.provider)
-        ]
+        images = self.provider.images_in_tool_results == "yes" and self.provider.takes("images")
+        stays = [each for each in message.parts if images and isinstance(each, Image)]
         moves = [each for each in message.parts if each not in stays]
         call = self.sent[place]
         following = (*self.moved, *from_result(call.id, call.name, moves))
@@ -298,8 +271,6 @@ def _with_results_behind_calls(messages: Sequence[Message]) -> Sequence[Message]
                     behind.add(at)
             case _:
                 pass
-    if not late:
-        return messages
     moved: list[Message] = []
     waiting: list[Message] = []
     for at, message in enumerate(messages):
@@ -307,7 +278,7 @@ def _with_results_behind_calls(messages: Sequence[Message]) -> Sequence[Message]
             moved, waiting = [*moved, *waiting, message], late.get(at, [])
         elif at not in behind:
             moved.append(message)
-    return [*moved, *waiting]
+    return [*moved, *waiting] if late else messages
 
 
 def is_late(projection: Projection, message: Message) -> bool:

@@ -73,17 +73,16 @@ def _judged_text(plan: Plan, spec: OutputSpec, text: str) -> Accepted | str:
             accepted.append(Accepted(fit.value, (*reading.codes, *fit.codes)))
         else:
             broken.append(fit)
-    values = {one.value for one in accepted}
-    if len(values) == 1:
+    values = len({one.value for one in accepted})
+    if values == 1:
         return accepted[0]
     if values:
-        return f"Your answer holds {len(values)} different JSON values that fit."
-    if broken:
-        # The empty pointer is the answer, which has no arguments.
-        places = [(one.pointer or "your answer", one) for one in broken[-1]]
-        faults = [f"{place}: expected {one.expected}, got {one.got}" for place, one in places]
-        return f"{'; '.join(faults)}."
-    return f"Your answer is not valid JSON: {found.why}."
+        return f"Your answer holds {values} different JSON values that fit."
+    if not broken:
+        return f"Your answer is not valid JSON: {found.why}."
+    # The empty pointer is the answer, which has no arguments.
+    places = [(one.pointer or "your answer", one) for one in broken[-1]]
+    return f"{'; '.join(f'{place}: expected {one.expected}, got {one.got}' for place, one in places)}."
 
 
 def _judged_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted | Fault:
@@ -185,7 +184,9 @@ def answer_by_call(state: State, spec: OutputSpec, calls: tuple[ToolCall, ...]) 
         names = ", ".join(state.present.tools.names)
         why = f"{_nudge_opening(state, Reply(), 'no_tool_calls')} The tools are: {names}."
         fault = output_too_early(spec.name, f"{why} Call the one that you need now.")
-        told = _with_results(_with_nudge(state), spec, calls, [fault for _ in calls])
+        told = _with_results(
+            state.remembering(nudges=state.memory.nudges + 1), spec, calls, [fault for _ in calls]
+        )
         note = ModelNudged(state.tally.turns, "no_tool_calls", fault.message)
         return send_next_request(noting(told, note))
     unmet = outcome_of(state, Reply(content=calls[0].original))
@@ -223,7 +224,7 @@ def _ask_again_or_end(state: State, told: State, outcome: InvalidOutput) -> Step
     note = OutputRejected(state.tally.turns, outcome.error, again)
     if not again:
         return settle(noting(state, note), outcome)
-    asking = replace(noting(told, note), memory=replace(told.memory, outputs_rejected=rejected + 1))
+    asking = noting(told.remembering(outputs_rejected=rejected + 1), note)
     return send_next_request(asking, tools=tools_sent(state))
 
 
@@ -269,25 +270,26 @@ def final_reply(state: State, reply: Reply) -> Step:
     # The request for a text after an empty one goes without tools; a call in its reply is no answer either.
     offered = tools_sent(state) or memory.finalizing
     is_answer = reply.problem is None and is_asked_for(state.present, reply.content)
-    is_unread = offered and not is_answer and _has_unread_call(reply, state.present)
+    is_unread = offered and not is_answer and has_unread_call(reply, state.present)
     if is_unread and _is_repeated_answer(state, reply):
         return end_exchange(with_answer(state, reply), outcome_of(state, reply))
     # One correction is allowed even without nudges: the error is new information for the model.
     most = max(1, config.nudge_no_tool_calls) if is_unread else 1
     if may_call and (is_unread or _announces_a_call(reply)) and memory.corrections < most:
-        corrected = replace(state, memory=replace(memory, corrections=memory.corrections + 1))
+        corrected = state.remembering(corrections=memory.corrections + 1)
         return _nudge_to_call(corrected, reply, "text_call_rejected")
     if is_unread:
         # A reply with an unparsed call is not a final answer.
         problem = reply.problem or Problem(_MALFORMED, reply.content)
         return settle(with_answer(state, reply), outcome_of(state, replace(reply, problem=problem)))
     if may_call and _may_nudge(state, reply):
-        return _nudge_to_call(_with_nudge(state), reply, "no_tool_calls")
+        return _nudge_to_call(state.remembering(nudges=memory.nudges + 1), reply, "no_tool_calls")
     if may_ask and is_empty(reply) and config.fix_empty_final:
         if memory.called and not memory.finalizing:
-            return _ask_for_text(state)
+            return _ask_after_empty_reply(state, tools=not config.fix_empty_final_disable_tools)
         if not memory.called and not memory.asked_again:
-            return _ask_after_empty_reply(state)
+            # The model has not used its tools yet, so it keeps them.
+            return _ask_after_empty_reply(state, tools=tools_sent(state))
     outcome, spec = outcome_of(state, reply), state.present.output
     if spec is not None and isinstance(outcome, Completed):
         return _answer_in_text(state, spec, reply)
@@ -299,10 +301,6 @@ def _may_nudge(state: State, reply: Reply) -> bool:
     config, memory = state.present.config, state.memory
     skipped = config.tool_use_mode == "enforced" and not memory.successes
     return skipped and memory.nudges < config.nudge_no_tool_calls and (not reply.problem or is_empty(reply))
-
-
-def _with_nudge(state: State) -> State:
-    return replace(state, memory=replace(state.memory, nudges=state.memory.nudges + 1))
 
 
 def _is_repeated_answer(state: State, reply: Reply) -> bool:
@@ -323,7 +321,7 @@ def _is_repeated_answer(state: State, reply: Reply) -> bool:
     return len(words - LABELS - {*state.present.tools.names}) >= _PROSE
 
 
-def _has_unread_call(reply: Reply, plan: Plan) -> bool:
+def has_unread_call(reply: Reply, plan: Plan) -> bool:
     """Whether the text is a call that was not read or of a built-in tool, or, with tools, looks like one."""
     code = "" if reply.problem is None else reply.problem.code
     may_be_answer = plan.config.accept_suspected_calls or not plan.callable_tools.names
@@ -379,24 +377,17 @@ def is_empty(reply: Reply) -> bool:
     return reply.problem is not None and reply.problem.code == "EMPTY_RESPONSE"
 
 
-def _ask_for_text(state: State) -> Step:
-    config, spec = state.present.config, state.present.output
-    text = config.fix_empty_final_text
-    if spec is not None and text == DEFAULT_FINAL_TEXT:  # a plan's output has a sentence of its own
-        text = f"Give your final answer now. {request_for(spec, _answer_mode(state))}"
-    asking = replace(state, memory=replace(state.memory, finalizing=True)).said(UserMessage(text))
-    tools = not config.fix_empty_final_disable_tools
-    return send_next_request(noting(asking, RecoveryTried(state.tally.turns, tools)), tools=tools)
-
-
-def _ask_after_empty_reply(state: State) -> Step:
-    """After an empty first reply: the model has not used its tools yet, so it keeps them."""
-    spec = state.present.output
+def _ask_after_empty_reply(state: State, *, tools: bool) -> Step:
+    """Ask for a text after calls; after an empty first reply, for whatever was meant."""
+    spec, text = state.present.output, state.present.config.fix_empty_final_text
     answer = "Answer in words." if spec is None else request_for(spec, _answer_mode(state))
-    wanted = (
-        f"Call the tool that you need, or {answer[0].lower()}{answer[1:]}" if tools_sent(state) else answer
-    )
-    memory = replace(state.memory, asked_again=True)
-    asking = replace(state, memory=memory).said(UserMessage(f"Your reply was empty. {wanted}"))
-    asking = noting(asking, RecoveryTried(state.tally.turns, tools_sent(state)))
-    return send_next_request(asking, tools=tools_sent(state))
+    if not state.memory.called:
+        state, text = state.remembering(asked_again=True), f"Your reply was empty. {answer}"
+        if tools:
+            text = f"Your reply was empty. Call the tool that you need, or {answer[0].lower()}{answer[1:]}"
+    else:
+        state = state.remembering(finalizing=True)
+        if spec is not None and text == DEFAULT_FINAL_TEXT:  # a plan's output has a sentence of its own
+            text = f"Give your final answer now. {answer}"
+    asking = noting(state.said(UserMessage(text)), RecoveryTried(state.tally.turns, tools))
+    return send_next_request(asking, tools=tools)

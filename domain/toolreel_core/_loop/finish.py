@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
 
 from toolreel_core._conversation import AssistantMessage
 from toolreel_core._protocol import (
+    BudgetKind,
     BudgetSpent,
     Completed,
     ContentFiltered,
+    ConversationBudgetKind,
     ConversationSpent,
     CostUnknown,
     EmptyFinal,
@@ -72,19 +73,8 @@ def _outcome_of_problem(problem: Problem, content: str) -> Outcome:
             return Refused(problem.detail)
         case "CONTENT_FILTER":
             return ContentFiltered(problem.detail)
-        case (
-            "PROVIDER_ERROR"
-            | "RATE_LIMITED"
-            | "INVALID_BODY"
-            | "NO_CHOICES"
-            | "NO_MESSAGE"
-            | "CALL_WITHOUT_NAME"
-            | "UNSUPPORTED_CALL_TYPE"
-            | "MALFORMED_FUNCTION_CALL"
-        ):
-            return InvalidReply(problem.code, problem.detail)
         case _:
-            assert_never(problem.code)
+            return InvalidReply(problem.code, problem.detail)
 
 
 # Budgets: what a reply or a tool adds to the tally, and whether a limit is used up.
@@ -126,12 +116,14 @@ def exhausted_limit(state: State) -> Outcome | None:
     if unknown := _unknown_cost(state):
         return unknown
     tokens = tally.prompt_tokens + tally.completion_tokens
-    if config.max_conversation_turns is not None and tally.turns >= config.max_conversation_turns:
-        return ConversationSpent("turns", tally.turns, config.max_conversation_turns)
-    if config.max_conversation_tokens is not None and tokens >= config.max_conversation_tokens:
-        return ConversationSpent("tokens", tokens, config.max_conversation_tokens)
-    if config.max_conversation_cost is not None and tally.cost >= config.max_conversation_cost:
-        return ConversationSpent("cost", tally.cost, config.max_conversation_cost)
+    limits: tuple[tuple[ConversationBudgetKind, float, float | None], ...] = (
+        ("turns", tally.turns, config.max_conversation_turns),
+        ("tokens", tokens, config.max_conversation_tokens),
+        ("cost", tally.cost, config.max_conversation_cost),
+    )
+    for kind, used, most in limits:
+        if most is not None and used >= most:
+            return ConversationSpent(kind, used, most)
     return MaxTurns(limit) if state.exchange_tally.turns >= limit else spent_budget(state)
 
 
@@ -140,13 +132,14 @@ def spent_budget(state: State) -> BudgetSpent | CostUnknown | None:
     config, tally = state.present.config, state.exchange_tally
     if unknown := _unknown_cost(state):
         return unknown
-    tokens = tally.prompt_tokens + tally.completion_tokens
-    if config.max_total_tokens is not None and tokens >= config.max_total_tokens:
-        return BudgetSpent("tokens", tokens, config.max_total_tokens)
-    if config.max_cost is not None and tally.cost >= config.max_cost:
-        return BudgetSpent("cost", tally.cost, config.max_cost)
-    if config.max_wall_ms is not None and tally.at_ms >= config.max_wall_ms:
-        return BudgetSpent("time", tally.at_ms, config.max_wall_ms)
+    limits: tuple[tuple[BudgetKind, float, float | None], ...] = (
+        ("tokens", tally.prompt_tokens + tally.completion_tokens, config.max_total_tokens),
+        ("cost", tally.cost, config.max_cost),
+        ("time", tally.at_ms, config.max_wall_ms),
+    )
+    for kind, used, most in limits:
+        if most is not None and used >= most:
+            return BudgetSpent(kind, used, most)
     return None
 
 

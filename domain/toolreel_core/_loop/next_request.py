@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import islice
@@ -130,10 +130,8 @@ def with_done(state: State, memory: Memory, call: ToolCall) -> Memory:
 def is_done(state: State, call: ToolCall, arguments: JsonText) -> bool:
     """Whether a call repeats an effect of the present exchange, which ``repeated_effects`` may refuse."""
     tool = state.present.tools.by_name[call.name]
-    if tool.read_only or tool.polling:
-        return False
     key = _call_digest(tool.name, arguments)
-    return any(done.key == key for done in state.memory.done)
+    return not (tool.read_only or tool.polling) and any(done.key == key for done in state.memory.done)
 
 
 def _call_digest(name: str, arguments: JsonText) -> str:
@@ -197,21 +195,6 @@ def _message_cost(state: State) -> Cost:
     return cache(lambda message: tokens_of(message, written(message, form).text, tokens))
 
 
-def _overflow(state: State, options: RequestOptions) -> ContextOverflow | None:
-    """The outcome of a request that exceeds the context window; ``None`` if it fits."""
-    limit, estimate = _window(state), _estimated_tokens(state, options)
-    if estimate <= limit:
-        return None
-    sized = [(len(options.text.encode()), "tools and options")]
-    for index, text in enumerate(state.messages.complete().texts):
-        tree = as_tree(parse(text))
-        role = tree.get("role") or tree.get("type")  # an item of Responses may have no role
-        sized.append((len(text.encode()), f"message {index} ({role})"))
-    sized.sort(key=lambda item: -item[0])
-    largest = tuple(f"{name}: {size} bytes" for size, name in sized[:_MAX_NAMED])
-    return ContextOverflow(estimate, limit, largest)
-
-
 _TARGET_PERCENT: Final = 75
 """How full the window is after shortening. A full window would be shortened again in every
 later turn, and each time the provider's prompt cache would be lost."""
@@ -254,11 +237,10 @@ _SHORTEST: Final = 200
 """Characters to which a passage is cut before others are left out."""
 _CAPS: Final = ("max_completion_tokens", "max_tokens", "max_output_tokens")
 _LEFT_OUT: Final = frozenset({
-    "audio", "modalities", "response_format", "stop", "stop_sequences", "stream", "stream_options",
+    "audio", "modalities", "output_config", "response_format", "stop", "stop_sequences", "stream",
+    "stream_options", "text",
 })  # fmt: skip
 """Options that are about the form of an answer, in the words of any wire form."""
-_WITH_FORMAT: Final = ("text", "output_config")
-"""Options of the other wire forms that have the format of an answer among others."""
 
 
 class Draft(NamedTuple):
@@ -282,16 +264,6 @@ def draft_of(state: State, *, tools: bool) -> Draft:
     estimate = _estimated_tokens(state, turn_options(state, tools=tools))
     excess = estimate - _window(state) * _KEPT_PERCENT // 100
     return Draft(*parted(state.messages.outgoing, excess, cost), cost)
-
-
-def _summary_helps(state: State, draft: Draft, request: Request, estimate: int) -> bool:
-    """Whether the request for a summary fits, and the summary can make the next request fit.
-
-    :param estimate: tokens of the next request
-    """
-    least = estimate - draft.tokens + draft.cost(summary_message(""))
-    is_new = not all(map(is_summary, draft.old))
-    return is_new and least <= _window(state) and _summary_fits(state, request)
 
 
 def _summary_fits(state: State, request: Request) -> bool:
@@ -331,13 +303,9 @@ def _as_sent_to_chat(state: State, messages: Iterable[Message]) -> Iterator[Tree
 
 def _summary_options(state: State) -> RequestOptions:
     """The plan's options for a request without tools, as far as they suit a text that nobody is shown."""
-    kept: dict[str, Json] = {}
-    room = _window(state) * _SUMMARY_PERCENT // 100
+    room, kept = _window(state) * _SUMMARY_PERCENT // 100, dict[str, Json]()
     for key, value in as_tree(parse(state.present.bodies.dropped.text)).items():
-        if key in _WITH_FORMAT and isinstance(value, Mapping):
-            if rest := {name: one for name, one in value.items() if name != "format"}:
-                kept[key] = rest
-        elif key in _CAPS and isinstance(value, int) and 0 < value < room:
+        if key in _CAPS and isinstance(value, int) and 0 < value < room:
             # A limit for short answers would cut the summary, which is then of no use.
             kept[key] = room
         elif key not in _LEFT_OUT:
@@ -413,11 +381,22 @@ def _fit_window(state: State, *, tools: bool, summarize: bool) -> Step | State:
         estimate = _estimated_tokens(state, options)
         if summarize and estimate > _window(state):
             draft = draft_of(state, tools=tools)
-            if _summary_helps(state, draft, summary_request(state, draft), estimate):
+            least = estimate - draft.tokens + draft.cost(summary_message(""))
+            is_new = not all(map(is_summary, draft.old))
+            if is_new and least <= _window(state) and _summary_fits(state, summary_request(state, draft)):
                 return _send_request(state, AwaitingReply(state.next_ref, 1, tools, "summary"), state.tally)
     state = _fit_history(state, options, policies)
-    overflowing = _overflow(state, options)
-    return settle(state, overflowing) if overflowing else state
+    limit, estimate = _window(state), _estimated_tokens(state, options)
+    if estimate <= limit:
+        return state
+    sized = [(len(options.text.encode()), "tools and options")]
+    for index, text in enumerate(state.messages.complete().texts):
+        tree = as_tree(parse(text))
+        role = tree.get("role") or tree.get("type")  # an item of Responses may have no role
+        sized.append((len(text.encode()), f"message {index} ({role})"))
+    sized.sort(key=lambda item: -item[0])
+    largest = tuple(f"{name}: {size} bytes" for size, name in sized[:_MAX_NAMED])
+    return settle(state, ContextOverflow(estimate, limit, largest))
 
 
 def request_effect(state: State, phase: AwaitingReply) -> SendRequest:
@@ -522,7 +501,7 @@ def _send_request(state: State, phase: AwaitingReply, tally: Tally) -> Step:
 #   user says next is sent after it.
 
 
-def kept(state: State, event: UserSpoke) -> State:
+def with_message_kept(state: State, event: UserSpoke) -> State:
     """The state with the message among those that the next request sends."""
     return replace(state, unsent=(*state.unsent, UserMessage(event.content, event.parts)))
 

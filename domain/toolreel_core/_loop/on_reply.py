@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from toolreel_core._conversation import (
     SUMMARIZE,
@@ -33,7 +33,13 @@ from toolreel_core._jsontext import (
     read,
     tree_at,
 )
-from toolreel_core._loop.final_answer import answer_by_call, final_reply, is_asked_for, is_empty
+from toolreel_core._loop.final_answer import (
+    answer_by_call,
+    final_reply,
+    has_unread_call,
+    is_asked_for,
+    is_empty,
+)
 from toolreel_core._loop.finish import counted_reply, noting, settle
 from toolreel_core._loop.next_endpoint import goes_on, refuses_format
 from toolreel_core._loop.next_request import (
@@ -288,9 +294,8 @@ def _is_retryable(failure: RequestFailed) -> bool:
     """Whether the same request may succeed later: the server's word first, then the status."""
     if failure.failure != "status":
         return failure.failure != "too_large"
-    if failure.should_retry is False or is_out_of_quota(failure.body):
-        return False
-    return failure.should_retry or failure.status in _RETRYABLE_STATUSES
+    may_retry = failure.should_retry is not False and not is_out_of_quota(failure.body)
+    return may_retry and (failure.should_retry or failure.status in _RETRYABLE_STATUSES)
 
 
 def refuses_tools(failure: RequestFailed) -> bool:
@@ -384,20 +389,23 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
 # At most one summary is asked for before a turn, however often its request is retried. If none comes of it,
 # the next history policies shorten the history; without one that does, the run ends as it would without.
 
-_UNREAD: Final = frozenset({"TEXT_CALL_MALFORMED", "TEXT_CALL_TRUNCATED", "TEXT_CALL_BUILTIN"})
-"""Warnings about a text that is a call."""
-_SUSPECTED: Final = frozenset({"TEXT_CALL_SUSPECTED"})
-"""The warning about a text that resembles one."""
-
 
 def _take_summary(state: State, phase: AwaitingReply, reply: Reply) -> Step:
     draft, before, usage = draft_of(state, tools=phase.tools_sent), state.messages, reply.usage
     text = without_thoughts(reply.content).strip()
     if state.present.provider.special_token_guard:
         text = neutralized(text)
-    why = _summary_fault(reply, state, phase) or ("" if text else "EMPTY_RESPONSE")
-    # One that takes more than three quarters of what it stands for saves too little.
-    if not why and draft.cost(summary_message(text)) * 4 > draft.tokens * 3:
+    cap, why = summary_cap(request_effect(state, phase).request), ""
+    if reply.calls or has_unread_call(reply, state.present):
+        why = "tool_calls"
+    elif reply.problem is not None:
+        why = reply.problem.code
+    elif _is_cut(reply, cap):
+        why = "TRUNCATED"
+    elif not text:
+        why = "EMPTY_RESPONSE"
+    elif draft.cost(summary_message(text)) * 4 > draft.tokens * 3:
+        # One that takes more than three quarters of what it stands for saves too little.
         why = "too_long"
     if why:
         return _go_on_without_summary(state, phase, why, usage)
@@ -415,17 +423,6 @@ def _take_summary(state: State, phase: AwaitingReply, reply: Reply) -> Step:
     )
     summarized = replace(noting(state, note), messages=after)
     return send_next_request(summarized, tools=phase.tools_sent, summarize=False)
-
-
-def _summary_fault(reply: Reply, state: State, phase: AwaitingReply) -> str:
-    """Why a reply is no summary; empty if it is one."""
-    calls = _UNREAD if state.present.config.accept_suspected_calls else _UNREAD | _SUSPECTED
-    if reply.calls or not calls.isdisjoint(reply.warnings):
-        return "tool_calls"
-    if reply.problem is not None:
-        return reply.problem.code
-    cap = summary_cap(request_effect(state, phase).request)
-    return "TRUNCATED" if _is_cut(reply, cap) else ""
 
 
 def _go_on_without_summary(state: State, phase: AwaitingReply, why: str, usage: Usage) -> Step:
@@ -484,7 +481,10 @@ def _drop_calls(state: State, reply: Reply) -> Step:
 
 def _with_tool_calls(state: State, reply: Reply) -> Step:
     """Store the assistant message with its calls, and run them; one of the final tool alone is the answer."""
-    calls = _usable_calls(state, reply)
+    calls = reply.calls
+    if _is_cut(reply, state.present.bodies.output_cap):
+        # Even arguments that parse may be incomplete: never executed.
+        calls = tuple(replace(call, arguments=_TRUNCATED) for call in calls)
     limit = state.present.calls_per_turn if len(calls) > 1 else None
     if reply.content:
         sample = reply.content[:_SAMPLE]
@@ -523,14 +523,6 @@ def _counting(state: State, phase: AwaitingReply, reply: Reply, quirks: tuple[st
     return replace(state, tally=counted_reply(state, reply), noted=noted)
 
 
-def _usable_calls(state: State, reply: Reply) -> tuple[ToolCall, ...]:
-    """The calls of a reply; those of a truncated one are marked so, and are never executed."""
-    # Even arguments that parse may be incomplete.
-    if not _is_cut(reply, state.present.bodies.output_cap):
-        return reply.calls
-    return tuple(replace(call, arguments=_TRUNCATED) for call in reply.calls)
-
-
 def _is_cut(reply: Reply, cap: int | None) -> bool:
     """Whether a reply ends before the model was done.
 
@@ -547,13 +539,9 @@ def _arguments_to_send(call: ToolCall) -> str:
     since llama.cpp answers them with status 500 (ggml-org/llama.cpp#25510); the tool message says what was
     wrong.
     """
-    match call.arguments:
-        case ArgumentError():
-            return "{}"
-        case JsonText() as arguments:
-            if call.original == arguments or call.from_text:
-                return arguments
-            is_object = read(call.original).map(lambda tree: isinstance(tree, dict)).value_or(False)
-            return call.original if is_object else arguments
-        case _:
-            assert_never(call.arguments)
+    arguments = call.arguments
+    if isinstance(arguments, ArgumentError):
+        return "{}"
+    if call.original == arguments or call.from_text:
+        return arguments
+    return call.original if isinstance(either(read(call.original)), Mapping) else arguments

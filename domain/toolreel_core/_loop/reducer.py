@@ -20,13 +20,13 @@ from toolreel_core._errors import ProtocolError, TransformError
 from toolreel_core._loop.finish import noting, settle
 from toolreel_core._loop.next_endpoint import or_next_endpoint
 from toolreel_core._loop.next_request import (
-    kept,
     next_exchange,
     opening_notes,
     request_effect,
     resend_request,
     send_next_request,
     turn_of,
+    with_message_kept,
 )
 from toolreel_core._loop.on_reply import reply_received, request_failed
 from toolreel_core._loop.tool_calls import (
@@ -48,7 +48,6 @@ from toolreel_core._protocol import (
     Event,
     Idle,
     LateAnswer,
-    Outcome,
     Phase,
     ReplyReceived,
     RequestAbandoned,
@@ -111,8 +110,15 @@ def step(state: State, event: Event) -> Step:
         return _completed(state, _step(state, event))
     except TransformError as error:
         # What the user said is not in the history: a transform that failed may fail on it, too.
-        before = kept(state, event) if isinstance(event, UserSpoke) else state
-        return _completed(state, _give_up(before, TransformFailed(str(error))))
+        before = with_message_kept(state, event) if isinstance(event, UserSpoke) else state
+        outcome = TransformFailed(str(error))
+        # The results of running calls are in the journal; in the history, their calls count as abandoned,
+        # since writing them may need the transform that failed.
+        try:
+            return _completed(state, finish_mid_turn(before, _open_calls(state.phase), outcome))
+        except TransformError:
+            # A transform of messages that fails on results, too: the history ends with the calls.
+            return _completed(state, settle(before, outcome))
 
 
 def _completed(before: State, after: Step) -> Step:
@@ -121,16 +127,30 @@ def _completed(before: State, after: Step) -> Step:
     return Step(state, after.effects, after.state.noted)
 
 
-def _step(state: State, event: Event) -> Step:
+def _step(state: State, event: Event) -> Step:  # noqa: PLR0912 - a case for each event
     match event:
         case RunStarted():
             if not isinstance(state.phase, Idle):
                 raise _unexpected_event(state, event)
             return send_next_request(noting(state, *opening_notes(state.present)))
         case CancelRequested():
-            return _cancel(state, event)
+            # Every phase leads to ``Settled`` with ``cancelled``.
+            outcome, phase = Cancelled(event.reason), state.phase
+            if isinstance(phase, AwaitingTools):
+                return cancel_running(state, phase, outcome)
+            if isinstance(phase, AwaitingReply | Waiting):
+                request = phase.failed if isinstance(phase, Waiting) else phase
+                state = noting(state, RequestAbandoned(turn_of(state.tally, request)))
+            return finish_mid_turn(state, _open_calls(phase), outcome)
         case UserSpoke():
-            return _user_spoke(state, event)
+            # ``Settled`` leads to ``AwaitingReply``, or stays if the conversation's budget is used up. Every
+            # other phase but ``Idle`` stays as it is, and the next request sends the message.
+            if isinstance(state.phase, Idle):
+                raise _unexpected_event(state, event)
+            spoken = _advance_clock(with_message_kept(state, event), event.at_ms)
+            if isinstance(state.phase, Settled):
+                return next_exchange(spoken)
+            return Step(noting(spoken, UserMessageKept(state.tally.turns)), ())
         case ReplyReceived() | RequestFailed():
             state, phase = _awaited(AwaitingReply, state, event)
             if isinstance(event, ReplyReceived):
@@ -174,54 +194,11 @@ def _unexpected_event(state: State, event: Event) -> ProtocolError:
     return ProtocolError(f"a run in phase {phase} cannot take {name}; perform its effects, answer each once")
 
 
-def _cancel(state: State, event: CancelRequested) -> Step:
-    """Every phase leads to ``Settled`` with ``cancelled``."""
-    outcome, phase = Cancelled(event.reason), state.phase
-    if isinstance(phase, AwaitingTools):
-        return cancel_running(state, phase, outcome)
-    if isinstance(phase, AwaitingReply | Waiting):
-        request = phase.failed if isinstance(phase, Waiting) else phase
-        state = noting(state, RequestAbandoned(turn_of(state.tally, request)))
-    return finish_mid_turn(state, _open_calls(phase), outcome)
-
-
 def _open_calls(phase: Phase) -> tuple[ToolCall, ...]:
     """The calls of a turn that have no result in the history yet."""
-    match phase:
-        case AwaitingTools():
-            return (*(flight.call for flight in phase.running), *phase.waiting)
-        case AwaitingApproval():
-            return (phase.call, *phase.waiting)
-        case Idle() | AwaitingReply() | Waiting() | Settled():
-            return ()
-        case _:
-            assert_never(phase)
-
-
-def _user_spoke(state: State, event: UserSpoke) -> Step:
-    """``Settled`` leads to ``AwaitingReply``, or stays if the conversation's budget is used up.
-
-    Every other phase but ``Idle`` stays as it is, and the next request sends the message.
-    """
-    if isinstance(state.phase, Idle):
-        raise _unexpected_event(state, event)
-    spoken = _advance_clock(kept(state, event), event.at_ms)
-    if isinstance(state.phase, Settled):
-        return next_exchange(spoken)
-    return Step(noting(spoken, UserMessageKept(state.tally.turns)), ())
-
-
-def _give_up(state: State, outcome: Outcome) -> Step:
-    """End a run whose transform failed, from the state before the event. Leads to ``Settled``.
-
-    The results of running calls are in the journal; in the history, their calls count as abandoned, since
-    writing them may need the transform that failed.
-    """
-    try:
-        return finish_mid_turn(state, _open_calls(state.phase), outcome)
-    except TransformError:
-        # A transform of messages that fails on results, too: the history ends with the calls.
-        return settle(state, outcome)
+    if isinstance(phase, AwaitingTools):
+        return (*(flight.call for flight in phase.running), *phase.waiting)
+    return (phase.call, *phase.waiting) if isinstance(phase, AwaitingApproval) else ()
 
 
 def _advance_clock(state: State, at_ms: int | None) -> State:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
-from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, Json, JsonText, json_text
 from toolreel_core._settings import LoopConfig, Price, Provider
@@ -92,11 +91,8 @@ class FallbackPlan:
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise ConfigError("name: expected a name for the endpoint, got an empty text")
-        for word in self.on:
-            if word not in REASONS:
-                raise ConfigError(f"on: {unknown_name('reason', word, REASONS)}")
-        if not self.on:
-            raise ConfigError(f"on: expected at least one reason; write some of {', '.join(REASONS)}")
+        if not self.on or not all(word in REASONS for word in self.on):
+            raise ConfigError(f"on: expected some of {', '.join(REASONS)}, got {self.on!r}")
         if self.foreign_reasoning not in _FOREIGN:
             raise ConfigError(f"foreign_reasoning: expected pin or drop, got {self.foreign_reasoning!r}")
 

@@ -172,20 +172,17 @@ def mode_of(spec: OutputSpec, tools: ToolSurface, config: LoopConfig, provider: 
     may_call = config.tool_use_mode != "disabled" and provider.supports_tools != "no"
     offers = may_call and bool(tools.names)
     native = {provider.supports_json_schema, provider.supports_response_format}
-    with_tools = provider.supports_response_format_with_tools
-    mode, why = config.output_mode, ""
-    if mode == "native" and "no" in native:
-        why = "the provider takes no json_schema as its response_format"
-    elif mode == "native" and offers and with_tools == "no":
-        why = "the provider takes no response_format together with tools"
-    elif mode == "tool" and not may_call:
-        why = "this run sends no tools"
-    if why:
-        raise ConfigError(f"output_mode: {mode!r} does not work, because {why}; use 'auto' or another mode")
+    mode = config.output_mode
+    if mode == "tool" and not may_call:
+        raise ConfigError("output_mode: 'tool' does not work, because this run sends no tools; use 'auto'")
     if mode == "auto":
         constrained = offers and config.constrained_calls != "off"
         known = provider.supports_json_schema == "yes" and "no" not in native
-        if known and not constrained and (not offers or with_tools == "yes"):
+        if (
+            known
+            and not constrained
+            and (not offers or provider.supports_response_format_with_tools == "yes")
+        ):
             mode = "native"
         else:
             mode = "tool" if offers or (may_call and provider.supports_tools == "yes") else "text"

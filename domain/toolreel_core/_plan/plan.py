@@ -132,8 +132,8 @@ class Plan:
 
     def __post_init__(self) -> None:
         self._check_parts()
-        self._choose_output_mode()
         check_fallbacks(self.fallbacks, self.price)
+        self._choose_output_mode()
         try:
             check_surface(self.tools, self.config)
             object.__setattr__(self, "bodies", self._request_bodies())
@@ -147,9 +147,16 @@ class Plan:
         same = dialects == self.config.text_dialects
         reading = self.config if same else replace(self.config, text_dialects=dialects)
         object.__setattr__(self, "reading", reading)
-        object.__setattr__(self, "at_fallbacks", self._plans_at_fallbacks())
+        plans = list[Plan]()
+        for number, there in enumerate(self.fallbacks):
+            try:
+                parts = {part: getattr(there, part) for part in OF_ENDPOINT}
+                plans.append(replace(self, config=there.config_in(self.config), fallbacks=(), **parts))
+            except ConfigError as error:
+                raise ConfigError(f"fallbacks[{number}]: {error}") from error
+        object.__setattr__(self, "at_fallbacks", tuple(plans))
 
-    def _check_parts(self) -> None:
+    def _check_parts(self) -> None:  # noqa: PLR0912 - one check after the other
         for key, (kinds, instead) in _FIELDS.items():
             if not isinstance(value := getattr(self, key), kinds):
                 raise ConfigError(f"{key}: got {type(value).__name__}; write {instead}")
@@ -163,13 +170,15 @@ class Plan:
         for number, message in enumerate(self.messages):
             if isinstance(message, UserMessage) and (why := refusal(message.parts, self.provider)):
                 raise ConfigError(f"messages[{number}]: {why}")
-        options = _parse_object("options", self.options)
-        _parse_object("overrides", self.overrides)
-        for key in OWNED:
-            if key in options:
-                raise ConfigError(f"options: {key!r} is set by the run itself; {_INSTEAD[key]}")
-        if self.output is not None and "response_format" in options:
-            raise ConfigError("options: 'response_format' is set by the output; leave it out")
+        for key in ("options", "overrides"):
+            if not getattr(self, key).startswith("{"):
+                raise ConfigError(f"{key}: expected a JSON object, got {getattr(self, key)}")
+        owned = {key: _INSTEAD[key] for key in OWNED}
+        if self.output is not None:
+            owned["response_format"] = "the output sets it; leave it out"
+        for key in as_tree(parse(self.options)):
+            if key in owned:
+                raise ConfigError(f"options: {key!r} is set by the run itself; {owned[key]}")
         if self.config.tool_use_mode == "enforced" and not self.tools.definitions:
             wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
             raise ConfigError(f"{wants}; give it tools, or relax the mode")
@@ -178,17 +187,19 @@ class Plan:
         check_registered("history_policies", self.config.history_policies, history_policy)
 
     def _choose_output_mode(self) -> None:
-        spec, tools, by_call = self.output, self.tools, self.constrains_calls
+        spec, tools, answer = self.output, self.tools, None
         mode = None if spec is None else mode_of(spec, tools, self.config, self.provider)
-        if by_call and mode in {"native", "text"}:
+        last = final_tool(spec) if spec is not None and mode == "tool" else None
+        early = False
+        if self.constrains_calls and spec is None:
+            if ANSWER_TOOL.name in tools.known:
+                raise ConfigError(_ANSWER_TAKEN)
+            early = self.config.tool_use_mode != "enforced"
+            last = answer = EARLY_ANSWER_TOOL if early else ANSWER_TOOL
+        elif self.constrains_calls and mode != "tool":
             raise ConfigError(_CONSTRAINED_OUTPUT)
-        if by_call and spec is None and ANSWER_TOOL.name in tools.known:
-            raise ConfigError(_ANSWER_TAKEN)
-        early = self.config.tool_use_mode != "enforced"
-        answer = (EARLY_ANSWER_TOOL if early else ANSWER_TOOL) if by_call and spec is None else None
-        last = final_tool(spec) if spec is not None and mode == "tool" else answer
         if last is not None:
-            whole = (last, *tools.definitions) if answer and early else (*tools.definitions, last)
+            whole = (last, *tools.definitions) if early else (*tools.definitions, last)
             tools = ToolSurface(whole, tools.masked)
         object.__setattr__(self, "answer_tool", answer)
         object.__setattr__(self, "asked_by", mode)
@@ -267,7 +278,7 @@ class Plan:
             model,
             said,
             json_text(options or {}, "options"),
-            tools if isinstance(tools, ToolSurface) else ToolSurface(_definitions(tools)),
+            _surface(tools),
             config or _DEFAULTS,
             seed,
             provider or _ANY,
@@ -289,16 +300,6 @@ class Plan:
         return FallbackPlan(
             name, config=self.config, on=tuple(on), foreign_reasoning=foreign_reasoning, **parts
         )
-
-    def _plans_at_fallbacks(self) -> tuple[Plan, ...]:
-        plans = list[Plan]()
-        for number, there in enumerate(self.fallbacks):
-            try:
-                parts = {part: getattr(there, part) for part in OF_ENDPOINT}
-                plans.append(replace(self, config=there.config_in(self.config), fallbacks=(), **parts))
-            except ConfigError as error:
-                raise ConfigError(f"fallbacks[{number}]: {error}") from error
-        return tuple(plans)
 
     def options_without(self, withheld: Collection[str]) -> RequestOptions:
         """The options of a request with tools whose reply may not be a call of these.
@@ -371,17 +372,12 @@ def refusal_of_unknown_cost(config: LoopConfig, model: str) -> str:
     )
 
 
-def _definitions(tools: object) -> tuple[ToolDefinition, ...]:
+def _surface(tools: object) -> ToolSurface:
+    if isinstance(tools, ToolSurface):
+        return tools
     if isinstance(tools, Iterable):
-        return tuple(tools)
+        return ToolSurface(tuple(tools))
     remedy = "host.surface" if hasattr(tools, "surface") else "PythonTools([function, ...]).surface"
     raise ConfigError(
         f"tools: expected the surface of a tool host, got {type(tools).__name__}; write tools={remedy}"
     )
-
-
-def _parse_object(key: str, text: JsonText) -> Tree:
-    tree = parse(text)
-    if not isinstance(tree, Mapping):
-        raise ConfigError(f"{key}: expected a JSON object, got {text}")
-    return tree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolreel_core._conversation import Transcript, UserMessage
 from toolreel_core._jsontext import (
@@ -52,18 +52,12 @@ def options_in(form: WireForm, options: Tree) -> Tree:
     {'store': False, 'max_output_tokens': 100, 'tool_choice': 'required'}
     """
     said = words_in(form, options)
-    match form:
-        case "chat_completions":
-            return said
-        case "messages":
-            # One call a turn is said of a choice, so there has to be one.
-            choice: Tree = {"tool_choice": {"type": "auto"}} if "tool_choice" in said else {}
-            return merged({"max_tokens": MAX_TOKENS, **choice}, said)
-        case "responses":
-            # Nothing that the server remembers decides what a run does, so a recording has all of it.
-            return {"store": False, **said}
-        case _:
-            assert_never(form)
+    if form == "messages":
+        # One call a turn is said of a choice, so there has to be one.
+        choice: Tree = {"tool_choice": {"type": "auto"}} if "tool_choice" in said else {}
+        return merged({"max_tokens": MAX_TOKENS, **choice}, said)
+    # Nothing that the server remembers decides what a run does, so a recording has all of it.
+    return {"store": False, **said} if form == "responses" else said
 
 
 def words_in(form: WireForm, options: Tree) -> Tree:
@@ -88,18 +82,16 @@ def _in_messages(key: str, value: Json) -> Tree:
         case "tools":
             entries: list[Json] = []
             for entry, function in _tool_functions(value):
-                named: Tree = {
-                    word: function[word] for word in ("name", "description", "strict") if word in function
-                }
-                schema: Tree = {"input_schema": function.get("parameters", {"type": "object"})}
-                entries.append({**named, **schema} if function else entry)
+                words = [word for word in ("name", "description", "strict") if word in function]
+                schema = function.get("parameters", {"type": "object"})
+                named: Tree = {**{word: function[word] for word in words}, "input_schema": schema}
+                entries.append(named if function else entry)
             return {"tools": entries}
         case "tool_choice":
             if name := _demanded_tool(value):
                 return {"tool_choice": {"type": "tool", "name": name}}
-            words = {"required": "any", "auto": "auto", "none": "none"}
-            known = isinstance(value, str) and value in words
-            return {"tool_choice": {"type": words[str(value)]}} if known else {}
+            kind = {"required": "any", "auto": "auto", "none": "none"}.get(str(value))
+            return {"tool_choice": {"type": kind}} if kind else {}
         case "parallel_tool_calls":
             return {} if value is not False else {"tool_choice": {"disable_parallel_tool_use": True}}
         case "max_completion_tokens":
@@ -366,7 +358,8 @@ def bodies_of(
         encoded(without_tools),
         encoded(plain),
         one_call=with_tools.get("parallel_tool_calls") is False,
-        output_cap=_max_tokens(accepted),
+        # llama.cpp and LM Studio read -1 as: no limit.
+        output_cap=next((cap for cap in map(accepted.get, _CAPS) if type(cap) is int and cap > 0), None),
         quirks=quirks,
         ignored=(
             *(Ignored(key, "reserved") for key in reserved),
@@ -396,11 +389,8 @@ def accepted_options(options: Tree, provider: Provider) -> tuple[Tree, tuple[str
         ruled = _without(renamed, "temperature")
     elif provider.temperature_rule == "max1" and isinstance(temperature, int | float) and temperature > 1:
         ruled = {**renamed, "temperature": 1}
-    changes = {
-        "max_tokens_field": list(renamed) != list(kept),
-        "temperature_rule": ruled != renamed,
-    }
-    return ruled, tuple(name for name, changed in changes.items() if changed)
+    quirks = ["max_tokens_field"] if list(renamed) != list(kept) else []
+    return ruled, (*quirks, *(["temperature_rule"] if ruled != renamed else []))
 
 
 def _is_sent(key: str, provider: Provider) -> bool:
@@ -409,9 +399,3 @@ def _is_sent(key: str, provider: Provider) -> bool:
 
 def _without(tree: Tree, *keys: str) -> dict[str, Json]:
     return {key: value for key, value in tree.items() if key not in keys}
-
-
-def _max_tokens(options: Tree) -> int | None:
-    # llama.cpp and LM Studio read -1 as: no limit.
-    caps = [options.get(key) for key in _CAPS]
-    return next((cap for cap in caps if type(cap) is int and cap > 0), None)

@@ -116,12 +116,14 @@ if TYPE_CHECKING:
         note_sentence,
     )
     from toolreel_core._protocol.outcome import (
+        BudgetKind,
         BudgetSpent,
         Cancelled,
         CapabilityRefused,
         Completed,
         ContentFiltered,
         ContextOverflow,
+        ConversationBudgetKind,
         ConversationSpent,
         CostUnknown,
         EmptyFinal,

@@ -8,7 +8,7 @@ Every class here is frozen, so a step returns a new state, which shares its hist
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from pyrsistent import PMap, pmap
 
@@ -316,6 +316,11 @@ class State:
     def said(self, *messages: Message) -> State:
         """This state with messages appended to its history."""
         return replace(self, messages=self.messages.append(*messages))
+
+    def remembering(self, **facts: int) -> State:
+        """This state with facts in its memory, by the names of its fields."""
+        changed: Any = facts
+        return replace(self, memory=replace(self.memory, **changed))
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,11 +181,17 @@ class LoopConfig:
 
     def __post_init__(self) -> None:
         check_settings(self, _MINIMA)
-        self._check_cost()
-        self._check_consistency()
-        self._check_names()
-
-    def _check_names(self) -> None:
+        for key in _COSTS:
+            cost = getattr(self, key)
+            if cost is None:
+                continue
+            if type(cost) not in {int, float} or not 0 < cost <= _MAX_COST:
+                expected = f"a number above 0 and up to {_MAX_COST}, or nothing to turn it off"
+                raise ConfigError(f"{key}: expected {expected}, got {cost!r}")
+            # 1 and 1.0 must give equal plans equal digests.
+            object.__setattr__(self, key, float(cost))
+        if self.max_argument_depth > MAX_DEPTH:
+            raise ConfigError(f"max_argument_depth: at most {MAX_DEPTH}, got {self.max_argument_depth}")
         dialects = (MARKED if name == "marked" else (name,) for name in self.text_dialects)
         object.__setattr__(self, "text_dialects", tuple(dict.fromkeys(chain.from_iterable(dialects))))
         for name in self.text_dialects:
@@ -195,34 +201,6 @@ class LoopConfig:
         for kind in KINDS:
             key = f"{kind}_transforms"
             check_registered(key, getattr(self, key), partial(transform, kind))
-
-    def _check_cost(self) -> None:
-        """Check the costs and store them as floats: 1 and 1.0 must give equal plans equal digests."""
-        for key in _COSTS:
-            cost = getattr(self, key)
-            if cost is None:
-                continue
-            if type(cost) not in {int, float} or not 0 < cost <= _MAX_COST:
-                expected = f"a number above 0 and up to {_MAX_COST}, or nothing to turn it off"
-                raise ConfigError(f"{key}: expected {expected}, got {cost!r}")
-            object.__setattr__(self, key, float(cost))
-
-    def _check_consistency(self) -> None:
-        """Check values that are valid alone and may contradict each other."""
-        if self.max_argument_depth > MAX_DEPTH:
-            raise ConfigError(f"max_argument_depth: at most {MAX_DEPTH}, got {self.max_argument_depth}")
-        if not self.fix_empty_final_text.strip():
-            raise ConfigError("fix_empty_final_text: expected a sentence, got an empty text")
-        warn, stop = self.repetition_warn, self.repetition_stop
-        if warn is not None and stop is not None and warn >= stop:
-            raise ConfigError(f"repetition_warn: expected less than repetition_stop ({stop}), got {warn}")
-        window, reserved = self.context_window_tokens, self.reserved_response_tokens
-        if window is not None and reserved >= window:
-            least = f"less than context_window_tokens ({window})"
-            raise ConfigError(f"reserved_response_tokens: expected {least}, got {reserved}")
-        if self.retry_cap_ms < self.retry_base_ms:
-            least = f"at least retry_base_ms ({self.retry_base_ms})"
-            raise ConfigError(f"retry_cap_ms: expected {least}, got {self.retry_cap_ms}")
 
     @classmethod
     def of(cls, changes: Mapping[str, Any]) -> LoopConfig:

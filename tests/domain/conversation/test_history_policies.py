@@ -331,7 +331,7 @@ def test_messages_are_quoted_as_they_were_sent() -> None:
     call: Json = {"id": "a", "function": {"name": "ping", "arguments": '{"n":1}'}}
     sent: list[dict[str, Json]] = [
         {"role": "user", "content": EARLIER.content},
-        {"role": "user", "content": [{"type": "text", "text": "Look:"}, {"type": "image_url"}, 7]},
+        {"role": "user", "content": [{"type": "text", "text": "Look:"}, {"type": "image_url"}]},
         {"role": "assistant", "content": "I ping.", "tool_calls": [call, None]},
         {"role": "tool", "tool_call_id": "a", "content": "pong"},
         {"role": "tool", "tool_call_id": 7, "content": {"a": 1}},
@@ -339,7 +339,7 @@ def test_messages_are_quoted_as_they_were_sent() -> None:
     ]
     assert passages(sent) == (
         Passage("Earlier summary:", "They met."),
-        Passage("User:", "Look:\n[image_url]\n7"),
+        Passage("User:", "Look:\n[image_url]"),
         Passage("Assistant:", "I ping."),
         Passage("Assistant calls ping:", '{"n":1}'),
         Passage("Assistant calls :", ""),

@@ -173,8 +173,8 @@ def test_a_summary_is_asked_for_without_tools_and_without_the_form_of_an_answer(
 @pytest.mark.parametrize(
     ("form", "own", "left"),
     [
-        ("responses", {"verbosity": "low"}, {"max_output_tokens": 1_000, "text": {"verbosity": "low"}}),
-        ("messages", {"reasoning_effort": "low"}, {"max_tokens": 1_000, "output_config": {"effort": "low"}}),
+        ("responses", {"verbosity": "low"}, {"max_output_tokens": 1_000}),
+        ("messages", {"reasoning_effort": "low"}, {"max_tokens": 1_000}),
         ("messages", {}, {"max_tokens": 1_000}),
     ],
 )

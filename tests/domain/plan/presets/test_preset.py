@@ -220,10 +220,6 @@ def test_options_about_tools_are_not_sent_where_there_are_none() -> None:
             "preset.mine.config.max_turns: expected a whole number of at least 1, got 'off'",
         ),
         (
-            {"config": {"retry_base_ms": 70_000}},
-            "preset.mine.config: retry_cap_ms: expected at least retry_base_ms (70000), got 60000",
-        ),
-        (
             {"provider": {"reasoning_replay": "always"}},
             "preset.mine.provider.reasoning_replay: "
             "expected one of verbatim, current_turn, never, got 'always'",
