@@ -1,7 +1,7 @@
 """The conversation: stored messages, and their projection for a provider.
 
 Stored history is append-only (``transcript``). What is sent is a pure projection of it:
-``valid_history`` repairs, ``history_policies`` shorten, ``provider_forms`` gives each message the form that
+``valid_history`` repairs, ``history_policies`` shorten, ``message`` gives each message the form that
 its provider takes. ``transcript`` holds the encoded messages too, so that each is encoded once.
 """
 
@@ -58,17 +58,25 @@ if TYPE_CHECKING:
         turns,
     )
     from toolreel_core._conversation.message import (
+        MESSAGES_ITEMS,
+        REASONING,
         AssistantMessage,
+        Form,
+        Items,
         Message,
         SentCall,
         SystemMessage,
         ToolMessage,
         UserMessage,
+        Written,
         brief_repr,
+        messages_text,
         parts_of,
+        responses_texts,
         shown_content,
         wire,
         wire_tree,
+        written,
     )
     from toolreel_core._conversation.message_input import (
         Messages,
@@ -78,16 +86,6 @@ if TYPE_CHECKING:
         messages_of,
         messages_to,
         user_message,
-    )
-    from toolreel_core._conversation.provider_forms import (
-        MESSAGES_ITEMS,
-        REASONING,
-        Form,
-        Items,
-        Written,
-        messages_text,
-        responses_texts,
-        written,
     )
     from toolreel_core._conversation.transcript import (
         BLOCK,

@@ -1,16 +1,42 @@
-"""Messages of a conversation, and how each is written on the wire.
+"""Messages of a conversation, and how each is written for a provider: the last step before sending.
 
-A message is encoded once, when it joins the :class:`~toolreel_core._conversation.transcript.Transcript`.
+The same message always gives the same text, so it is encoded once, when it joins the
+:class:`~toolreel_core._conversation.transcript.Transcript`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any, TypeAlias, assert_never, cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, NamedTuple, TypeAlias, assert_never, cast
 
-from toolreel_core._conversation.content_parts import Media, Part, Text, shown_parts, text_of, wire_part
+from toolreel_core._conversation.content_parts import (
+    Audio,
+    File,
+    Image,
+    Media,
+    Part,
+    Text,
+    filled,
+    shown_parts,
+    text_of,
+    wire_part,
+)
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, merged, parse
+from toolreel_core._jsontext import (
+    NOTHING,
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    items_of,
+    merged,
+    parse,
+    read,
+)
+from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS, Provider
+from toolreel_core._transforms import apply_all, neutralized, signature_skip_validator_if_missing
 
 
 def brief_repr(value: Any, *optional: str) -> str:  # noqa: ANN401 - any dataclass
@@ -195,3 +221,360 @@ def _check_extras(extras: JsonText) -> None:
 
 def _with_extras(tree: Tree, extras: JsonText) -> Tree:
     return tree if extras == NOTHING else merged(tree, cast("Tree", parse(extras)))
+
+
+_Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
+
+_ANY: Final = Provider()
+REASONING: Final = ("reasoning_content", "reasoning")
+"""The fields in which reasoning text comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The settings that decide how messages are encoded in a run."""
+
+    provider: Provider = _ANY
+    message_transforms: tuple[str, ...] = ()
+    estimator: str = ""
+    """Name of the function that estimates tokens; empty where nobody wants to know."""
+    is_plain: bool = field(init=False, repr=False, compare=False)
+    """Whether no message is written differently for this provider."""
+
+    @property
+    def system_apart(self) -> bool:
+        """Whether what the system says is no message."""
+        return self.provider.wire_form == "messages"
+
+    def __post_init__(self) -> None:
+        """Refuse transforms where nothing is in the form that they change.
+
+        :raises ConfigError: if there are transforms, and the provider speaks another form
+        """
+        if self.message_transforms and self.provider.wire_form != "chat_completions":
+            raise ConfigError(
+                "message_transforms: they change chat completions, and wire_form is "
+                f"{self.provider.wire_form!r}; leave them out"
+            )
+        names = ("wire_form", "special_token_guard", *_QUIRKS)
+        usual = all(getattr(self.provider, name) == getattr(_ANY, name) for name in names)
+        object.__setattr__(self, "is_plain", usual and not self.message_transforms)
+
+
+class Written(NamedTuple):
+    """A message's text."""
+
+    text: JsonText
+    quirks: tuple[str, ...] = ()
+    """Names of the settings and transforms that changed it."""
+    further: tuple[JsonText, ...] = ()
+    """The texts behind it, in a form in which a message is several elements."""
+
+
+def written(message: Message, form: Form, *, opens: bool = True, closes: bool = True) -> Written:
+    """Write a message.
+
+    :param opens: of a result: whether it is the first of its turn
+    :param closes: of a result: whether it is the last of its turn
+
+    >>> said = AssistantMessage("It is 4.")
+    >>> written(said, Form(Provider(reasoning_required_on="all_assistant"))).text
+    '{"role":"assistant","content":"It is 4.","reasoning_content":""}'
+    """
+    if form.is_plain:
+        return Written(wire(message))
+    quirks = list[str]()
+    if form.provider.special_token_guard and isinstance(message, ToolMessage):
+        # Control tokens, with which a tool's output could speak as the user (ggml-org/llama.cpp#26273). They
+        # occur only inside the strings of a JSON text, so the result stays valid JSON.
+        guarded = replace(message, content=neutralized(message.content))
+        quirks += ["special_token_guard"] if guarded != message else []
+        message = guarded
+    if form.provider.wire_form == "responses":
+        first, *further = responses_texts(message)
+        return Written(first, tuple(quirks), tuple(further))
+    if form.system_apart:
+        if isinstance(message, SystemMessage):
+            return Written(canonical(message.content), tuple(quirks))
+        return Written(messages_text(message, opens=opens, closes=closes), tuple(quirks))
+    tree = wire_tree(message)
+    for name, quirk in _QUIRKS.items() if isinstance(message, AssistantMessage) else ():
+        changed = quirk(tree, form.provider)
+        quirks += [name] if changed != tree else []
+        tree = changed
+    applied = apply_all("message", form.message_transforms, tree)
+    return Written(canonical(applied.tree), (*quirks, *applied.changed))
+
+
+def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
+    """Bedrock refuses ``""`` with calls, Ollama ``null``; vLLM wants the key absent (vercel/ai#13505)."""
+    if "tool_calls" not in tree or str(tree.get("content") or "").strip():
+        return tree
+    if provider.tool_turn_content == "omit":
+        return {key: value for key, value in tree.items() if key != "content"}
+    content = {"empty": tree.get("content"), "null": None, "space": " "}[provider.tool_turn_content]
+    return {**tree, "content": content} if "content" in tree else tree
+
+
+def _reasoning_field(tree: Tree, provider: Provider) -> Tree:
+    """One server says ``reasoning`` and reads ``reasoning_content``, another the other way round."""
+    chosen = provider.reasoning_field
+    if not chosen or chosen in tree:
+        return tree
+    return {chosen if key in REASONING else key: value for key, value in tree.items()}
+
+
+def _reasoning_required_on(tree: Tree, provider: Provider) -> Tree:
+    """DeepSeek's thinking mode and Kimi refuse a tool turn without its reasoning (esengine/reasonix#4022)."""
+    on = provider.reasoning_required_on
+    required = on == "all_assistant" or (on == "tool_turns" and "tool_calls" in tree)
+    field = provider.reasoning_field or REASONING[0]
+    # Some servers say null in every message, and mean none.
+    if not required or any(tree.get(key) for key in (field, *REASONING)):
+        return tree
+    return {**tree, field: provider.reasoning_placeholder}
+
+
+def _signature_channel(tree: Tree, provider: Provider) -> Tree:
+    if provider.signature_channel == "extra_content":
+        # Gemini wants a signature on the first call of a step; a foreign history has none.
+        calls = items_of(tree, "tool_calls")
+        return tree if any(map(_is_signed, calls)) else signature_skip_validator_if_missing(tree)
+    details = items_of(tree, "reasoning_details")
+    if provider.signature_channel == "none" or not details:
+        return tree
+    # OpenRouter's Gemini refuses its own thoughts as text, and needs the encrypted ones.
+    return {**tree, "reasoning_details": [entry for entry in details if not _is_gemini_text(as_tree(entry))]}
+
+
+def _is_signed(call: Json) -> bool:
+    """Whether a call has any field of a provider's own: not all put the signature in the same place."""
+    match call:
+        case {"id": _, "type": _, "function": {"name": _, "arguments": _, **inside}, **beside}:
+            return bool(inside or beside)
+        case _:
+            return False
+
+
+def _is_gemini_text(entry: Tree) -> bool:
+    form, kind = str(entry.get("format")), entry.get("type")
+    return form.startswith("google-gemini") and isinstance(kind, str) and kind != "reasoning.encrypted"
+
+
+_QUIRKS: Final[Mapping[str, _Quirk]] = {
+    "tool_turn_content": _tool_turn_content,
+    "reasoning_field": _reasoning_field,
+    "reasoning_required_on": _reasoning_required_on,
+    "signature_channel": _signature_channel,
+}
+"""The settings with which a provider may want a message of the model differently."""
+
+
+# Messages in the forms of Anthropic's Messages and of OpenAI's Responses.
+#
+# In Messages, a message has a list of blocks, and the results of a turn are blocks of one message of the user
+# (https://docs.anthropic.com/en/docs/agents-and-tools/tool-use/implement-tool-use). Each result is encoded
+# when it is appended, so the first of a turn opens that message, and the last one closes it. In Responses,
+# the input is one list of items: a reply with two calls is a message and two calls, each an item of its own
+# (https://platform.openai.com/docs/guides/migrate-to-responses).
+#
+# What a reply had besides text and calls is put back between them.
+# Reasoning and its signatures have to come back verbatim and in their place: Anthropic rejects a call whose
+# thinking is missing or changed, OpenAI a reasoning item without the item that followed it. Texts and calls
+# are the message's own, since ids, arguments and text may have been repaired.
+
+
+class Items(NamedTuple):
+    """How a form writes the items of a reply."""
+
+    key: str
+    """The key in a message's extras under which the items of a reply are kept."""
+    is_call: Callable[[Json], bool]
+    text_in: Callable[[Json], str | None]
+    """The text of an item that is text; ``None`` of any other."""
+    may_go_back: Callable[[Json], bool]
+    """Whether the form takes a kept item that is neither a text nor a call."""
+    text: Callable[[str], Json]
+    call: Callable[[SentCall, Json], Json]
+    """A call, with the kept item in whose place it stands; null if there is none."""
+
+    def of(self, message: AssistantMessage) -> list[Json]:
+        """The items of a message, in order: those that were kept, if the message still says the same."""
+        extras = {} if message.extras == NOTHING else as_tree(parse(message.extras))
+        kept = [item for item in items_of(extras, self.key) if self._is_said(item) or self.may_go_back(item)]
+        text = "".join(text for item in kept if (text := self.text_in(item)) is not None).strip()
+        calls, said = sum(map(self.is_call, kept)), message.content.strip()
+        # With calls, the loop stores no text.
+        if kept and calls == len(message.calls) and (text == said or (calls > 0 and not said)):
+            sent = iter(message.calls)
+            return [self.call(next(sent), item) if self.is_call(item) else item for item in kept]
+        others = [item for item in kept if not self._is_said(item)]
+        return [
+            *others,
+            *([self.text(message.content)] if said else []),
+            *(self.call(call, None) for call in message.calls),
+        ]
+
+    def _is_said(self, item: Json) -> bool:
+        return self.is_call(item) or self.text_in(item) is not None
+
+
+def _kind(item: Json) -> Json:
+    return as_tree(item).get("type")
+
+
+def messages_text(
+    message: UserMessage | AssistantMessage | ToolMessage, *, opens: bool = True, closes: bool = True
+) -> JsonText:
+    """The text of an element of ``messages``, or of a piece of one.
+
+    >>> messages_text(UserMessage("Hello."))
+    '{"role":"user","content":"Hello."}'
+    >>> messages_text(ToolMessage("toolu_1", "4"), closes=False)
+    '{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"4"}'
+
+    :param opens: of a result: whether it is the first of its turn
+    :param closes: of a result: whether it is the last of its turn
+    """
+    match message:
+        case UserMessage():
+            blocks = [*map(_part_block, message.parts)]
+            return canonical({"role": "user", "content": blocks or message.content})
+        case AssistantMessage():
+            return canonical({"role": "assistant", "content": MESSAGES_ITEMS.of(message)})
+        case ToolMessage():
+            parts: list[Json] = [_part_block(Text(message.content)), *map(_part_block, message.parts)]
+            content: Json = parts if message.parts else message.content
+            block: Tree = {"type": "tool_result", "tool_use_id": message.call_id, "content": content}
+            opening, closing = '{"role":"user","content":[' if opens else "", "]}" if closes else ""
+            return JsonText(f"{opening}{canonical(block)}{closing}")
+        case _:
+            assert_never(message)
+
+
+def _block_text(block: Json) -> str | None:
+    text = as_tree(block).get("text") if _kind(block) == "text" else None
+    return text if isinstance(text, str) else None
+
+
+def _block_may_go_back(block: Json) -> bool:
+    """Anthropic refuses a thought without a signature, and servers that sign none can do without it."""
+    return _kind(block) != "thinking" or bool(as_tree(block).get("signature"))
+
+
+def _tool_use_block(call: SentCall, kept: Json) -> Tree:
+    tree = read(call.arguments).value_or(None)
+    # The form demands an object.
+    given = tree if isinstance(tree, Mapping) else {"unreadable_arguments": call.arguments}
+    return {**as_tree(kept), "type": "tool_use", "id": call.id, "name": call.name, "input": given}
+
+
+MESSAGES_ITEMS: Final = Items(
+    key=MESSAGES_BLOCKS,
+    is_call=lambda block: _kind(block) == "tool_use",
+    text_in=_block_text,
+    may_go_back=_block_may_go_back,
+    text=lambda text: {"type": "text", "text": text},
+    call=_tool_use_block,
+)
+
+
+def _part_block(part: Part) -> Tree:
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text}
+        case Image():
+            return {"type": "image", "source": _block_source(part)}
+        case File():
+            return filled(type="document", source=_block_source(part), title=part.name)
+        case Audio():
+            return {"type": "text", "text": part.label}  # the form has none; see `required_by_form`
+        case _:
+            assert_never(part)
+
+
+def _block_source(part: Image | File) -> Tree:
+    source = part.source
+    if isinstance(source, str):
+        return {"type": "url", "url": source}
+    if source.media_type.startswith("text/"):
+        return {"type": "text", "media_type": "text/plain", "data": source.data.decode("utf-8", "replace")}
+    return {"type": "base64", "media_type": source.media_type, "data": source.base64}
+
+
+def responses_texts(message: Message) -> tuple[JsonText, ...]:
+    """The texts of the items of ``input`` that a message is.
+
+    >>> responses_texts(AssistantMessage("Wait.", (SentCall("call_1", "ping", "{}"),)))[1]
+    '{"type":"function_call","call_id":"call_1","name":"ping","arguments":"{}"}'
+    """
+    items: list[Json]
+    match message:
+        case SystemMessage():
+            items = [{"role": "system", "content": message.content}]
+        case UserMessage():
+            parts = [*map(_input_part, message.parts)]
+            items = [{"role": "user", "content": parts or message.content}]
+        case AssistantMessage():
+            # One whose only item may not go back is an empty text, since a message is at least one item.
+            items = _RESPONSES_ITEMS.of(message) or [_RESPONSES_ITEMS.text("")]
+        case ToolMessage():
+            shown: list[Json] = [_input_part(Text(message.content)), *map(_input_part, message.parts)]
+            output: Json = shown if message.parts else message.content
+            items = [{"type": "function_call_output", "call_id": message.call_id, "output": output}]
+        case _:
+            assert_never(message)
+    return tuple(map(canonical, items))
+
+
+def _is_call_item(item: Json) -> bool:
+    """Whether a call stands here; one that the server has run itself is kept whole, with its id."""
+    return _kind(item) == "function_call" and "call_id" not in as_tree(item)
+
+
+def _item_text(item: Json) -> str | None:
+    if _kind(item) != "message":
+        return None
+    texts = (as_tree(part).get("text") for part in items_of(as_tree(item), "content"))
+    return "".join(text for text in texts if isinstance(text, str))
+
+
+def _item_may_go_back(item: Json) -> bool:
+    """Reasoning that the server did not keep is only known by its content (``store`` is false)."""
+    tree = as_tree(item)
+    return _kind(item) != "reasoning" or bool(tree.get("encrypted_content") or tree.get("content"))
+
+
+def _function_call_item(call: SentCall, kept: Json) -> Tree:
+    own: Tree = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
+    return {**as_tree(kept), "type": "function_call", **own}
+
+
+_RESPONSES_ITEMS: Final = Items(
+    key=RESPONSES_ITEMS,
+    is_call=_is_call_item,
+    text_in=_item_text,
+    may_go_back=_item_may_go_back,
+    # In full, since llama.cpp refuses an assistant's message whose content is a text.
+    text=lambda text: {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": text}],
+    },
+    call=_function_call_item,
+)
+
+
+def _input_part(part: Part) -> Tree:
+    match part:
+        case Text():
+            return {"type": "input_text", "text": part.text}
+        case Image():
+            return filled(type="input_image", image_url=part.url, detail=part.detail)
+        case File():
+            key = "file_url" if isinstance(part.source, str) else "file_data"
+            return filled(type="input_file", filename=part.name, **{key: part.url})
+        case Audio():
+            return {"type": "input_text", "text": part.label}  # the form has none; see `required_by_form`
+        case _:
+            assert_never(part)

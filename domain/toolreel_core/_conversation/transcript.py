@@ -18,6 +18,7 @@ from pyrsistent import PMap, PVector, pmap, pvector
 from toolreel_core._conversation.content_parts import media_among, stored_content, tokens_with
 from toolreel_core._conversation.message import (
     AssistantMessage,
+    Form,
     Message,
     SentCall,
     SystemMessage,
@@ -25,8 +26,8 @@ from toolreel_core._conversation.message import (
     UserMessage,
     parts_of,
     wire,
+    written,
 )
-from toolreel_core._conversation.provider_forms import Form, written
 from toolreel_core._conversation.valid_history import Outgoing, Projection, is_late, projections
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, linked, parse, quote
 from toolreel_core._settings import Estimator, estimator

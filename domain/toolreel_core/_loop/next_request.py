@@ -58,7 +58,7 @@ from toolreel_core._protocol import (
     Waiting,
 )
 from toolreel_core._replies import ToolCall
-from toolreel_core._settings import estimator
+from toolreel_core._settings import LoopConfig, estimator
 
 # What a weak model is told again: the task, the calls that have succeeded, and what to do next.
 #
@@ -109,12 +109,17 @@ def _task_of(state: State) -> str:
 
 def with_task(state: State, said: tuple[UserMessage, ...]) -> Memory:
     """The memory after the user has spoken: at the head of an exchange the task, later a part of it."""
-    if not state.present.config.remembers_calls:
+    if not remembers_calls(state.present.config):
         return state.memory
     begins_exchange = state.tally.turns == state.exchange_began.turns > 0
     earlier = () if begins_exchange else (_task_of(state),)
     words = "\n".join([text for text in (*earlier, *(message.content for message in said)) if text])
     return replace(state.memory, task=_shortened(words, _LONGEST_TASK))
+
+
+def remembers_calls(config: LoopConfig) -> bool:
+    """Whether a run has to know which calls have succeeded."""
+    return config.restate_task or config.repeated_effects == "refuse"
 
 
 def with_done(state: State, memory: Memory, call: ToolCall) -> Memory:

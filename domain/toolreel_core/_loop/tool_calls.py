@@ -9,7 +9,13 @@ from typing import assert_never, cast
 from toolreel_core._conversation import Media, ToolMessage, blobs_of, is_taken, left_out
 from toolreel_core._jsontext import JsonText, canonical, chain, deeper
 from toolreel_core._loop.finish import counted_spending, noting, settle
-from toolreel_core._loop.next_request import is_done, send_next_request, with_done, with_withheld
+from toolreel_core._loop.next_request import (
+    is_done,
+    remembers_calls,
+    send_next_request,
+    with_done,
+    with_withheld,
+)
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ApprovalAsked,
@@ -215,7 +221,10 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: Intended) -> 
         return Step(asking, (ask_approval(state, ref, asked),))
     count = 1
     if plan.config.parallel_tools and tool.read_only:
-        while count < most and _may_run_beside_others(calls[count], plan):
+        for beside in calls[1:most]:
+            other = plan.tools.by_name.get(beside.name)
+            if other is None or not other.read_only or other.needs_approval:
+                break
             count += 1
     flights: list[InFlight] = []
     effects: list[RunTool] = []
@@ -226,23 +235,15 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: Intended) -> 
             notes.append(_call_rejected(state, call, admission))
             flights.append(InFlight(0, call, failed(call.name, admission)))
         else:
-            admitted = (
-                call
-                if call.arguments == admission.arguments
-                else replace(call, arguments=admission.arguments)
-            )
-            for code in admission.codes:
-                notes.append(RepairApplied(turn, code))
+            admitted = call
+            if call.arguments != admission.arguments:
+                admitted = replace(call, arguments=admission.arguments)
+            notes += [RepairApplied(turn, code) for code in admission.codes]
             notes.append(_call_started(state, call))
             effects.append(run_tool(state, ref + len(effects), admitted))
             flights.append(InFlight(effects[-1].ref, admitted, since_ms=state.tally.at_ms))
     phase = AwaitingTools(tuple(flights), calls[count:])
     return Step(_with_running(state, phase, *notes), tuple(effects))
-
-
-def _may_run_beside_others(call: ToolCall, plan: Plan) -> bool:
-    tool = plan.tools.by_name.get(call.name)
-    return tool is not None and tool.read_only and not tool.needs_approval
 
 
 def _with_running(state: State, phase: AwaitingTools, *notes: Note) -> State:
@@ -279,36 +280,27 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     limit = config.max_tool_output_bytes if tool.max_output_bytes is None else tool.max_output_bytes
     untrusted = any(matches(pattern, tool.name) for pattern in config.untrusted_tools)
     result = envelope_of(call.name, event.output, limit=limit, untrusted=untrusted)
-    result, parts, lost = _taken_parts(state, call, result, event.parts) if event.parts else (result, (), ())
+    parts, lost = event.parts, tuple[Media, ...]()
+    if parts:
+        provider, most = state.present.provider, config.max_tool_parts_bytes
+        if (size := sum(blob.size for blob in blobs_of(parts))) > most:
+            result, parts = failed(call.name, parts_too_large(call.name, size, most)), ()
+        lost = tuple([part for part in parts if not is_taken(part, provider)])
+        warnings = [left_out(part, provider) for part in lost]
+        result = replace(result, warnings=(*result.warnings, *warnings))
+        parts = tuple([part for part in parts if part not in lost])
     elapsed_ms = None if event.at_ms is None else max(0, event.at_ms - returned.since_ms)
     codes, size = tuple([error.code for error in result.errors]), len(result.text().encode())
     ended = CallEnded(state.tally.turns, call.id, call.name, result.ok, codes, size, elapsed_ms)
-    notes: tuple[Note, ...] = (ended, *lost)
+    notes: tuple[Note, ...] = (ended,)
+    if lost:
+        notes += (PartsLeftOut(state.tally.turns, call.id, call.name, tuple([part.label for part in lost])),)
     completed = replace(returned, result=result, parts=parts)
     running = tuple([completed if flight is returned else flight for flight in phase.running])
     results = [(flight.call, flight.result, flight.parts) for flight in running if flight.result is not None]
     if len(results) < len(running):
         return Step(noting(replace(state, phase=AwaitingTools(running, phase.waiting)), *notes), ())
     return _record_results(state, results, phase.waiting, notes)
-
-
-def _taken_parts(
-    state: State, call: ToolCall, result: Envelope, parts: tuple[Media, ...]
-) -> tuple[Envelope, tuple[Media, ...], tuple[PartsLeftOut, ...]]:
-    """The result with a warning for each part that the provider does not take, the other parts, and a note.
-
-    Too many bytes in the parts are a failure of the call.
-    """
-    limit, size = state.present.config.max_tool_parts_bytes, sum(blob.size for blob in blobs_of(parts))
-    if size > limit:
-        return failed(call.name, parts_too_large(call.name, size, limit)), (), ()
-    provider = state.present.provider
-    lost = [part for part in parts if not is_taken(part, provider)]
-    if not lost:
-        return result, parts, ()
-    warned = replace(result, warnings=(*result.warnings, *[left_out(part, provider) for part in lost]))
-    note = PartsLeftOut(state.tally.turns, call.id, call.name, tuple([part.label for part in lost]))
-    return warned, tuple([part for part in parts if is_taken(part, provider)]), (note,)
 
 
 def finish_mid_turn(state: State, calls: tuple[ToolCall, ...], outcome: Outcome) -> Step:
@@ -376,7 +368,7 @@ def _record_result(
     # from the one before.
     named = result if result.tool_name == name else replace(result, tool_name=name)
     memory, times = _with_result(state.memory, name, call, named)
-    if result.ok and config.remembers_calls:
+    if result.ok and remembers_calls(config):
         memory = with_done(state, memory, call)
     if config.withhold_repeated:
         # One repetition of a failure is free: the model may be about to make the call in another way.

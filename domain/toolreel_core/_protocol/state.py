@@ -247,7 +247,7 @@ class Memory:
     outputs_rejected: int = 0
     """How many final answers did not fit the plan's output."""
     done: tuple[DoneCall, ...] = ()
-    """The calls that have succeeded, each once, in order; only where ``LoopConfig.remembers_calls``."""
+    """The calls that have succeeded, each once, in order; only where a setting needs them."""
     task: str = ""
     """What the user asks for in this exchange, shortened; empty in the first one, where the plan has it."""
     withheld: tuple[str, ...] = ()

@@ -223,11 +223,6 @@ class LoopConfig:
         return changed(self)
 
     @property
-    def remembers_calls(self) -> bool:
-        """Whether a run has to know which calls have succeeded."""
-        return self.restate_task or self.repeated_effects == "refuse"
-
-    @property
     def limits_cost(self) -> bool:
         """Whether it limits what a run or a conversation costs."""
         return any(getattr(self, key) is not None for key in _COSTS)

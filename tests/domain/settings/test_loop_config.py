@@ -133,15 +133,3 @@ def test_a_name_that_nothing_has_is_told_with_its_setting(changes: Mapping[str, 
 def test_a_run_needs_costs_if_they_are_limited_and_an_unknown_one_stops_it(limit: str) -> None:
     stops, goes_on = LoopConfig.of({limit: 1}), LoopConfig.of({limit: 1, "unknown_cost": "allow"})
     assert (stops.needs_costs, goes_on.needs_costs, goes_on.limits_cost) == (True, False, True)
-
-
-@pytest.mark.parametrize(
-    ("settings", "remembers"),
-    [
-        ({}, False),
-        ({"restate_task": True}, True),
-        ({"repeated_effects": "refuse"}, True),
-    ],
-)
-def test_calls_are_remembered_where_a_setting_needs_them(settings: dict[str, Any], remembers: bool) -> None:
-    assert LoopConfig.of(settings).remembers_calls is remembers
