@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias, get_args
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import NOTHING, Json, JsonText, json_text
+from toolreel_core._jsontext import NOTHING, Json, JsonText
 from toolreel_core._settings import LoopConfig, Price, Provider
 
 FallbackReason: TypeAlias = Literal[
@@ -95,39 +94,6 @@ class FallbackPlan:
             raise ConfigError(f"on: expected some of {', '.join(REASONS)}, got {self.on!r}")
         if self.foreign_reasoning not in _FOREIGN:
             raise ConfigError(f"foreign_reasoning: expected pin or drop, got {self.foreign_reasoning!r}")
-
-    @classmethod
-    def of(  # noqa: PLR0913 - an endpoint has that many parts, each by its name
-        cls,
-        name: str,
-        *,
-        model: str,
-        options: Mapping[str, Json] | None = None,
-        config: LoopConfig | None = None,
-        provider: Provider | None = None,
-        overrides: Mapping[str, Json] | None = None,
-        presets: Iterable[str] = (),
-        price: Price | None = None,
-        on: Iterable[FallbackReason] = REASONS,
-        foreign_reasoning: ForeignReasoning = "pin",
-    ) -> FallbackPlan:
-        """A fallback from everyday values.
-
-        >>> FallbackPlan.of("backup", model="m", on=["timeout"]).on
-        ('timeout',)
-        """
-        return cls(
-            name,
-            model,
-            json_text(options or {}, "options"),
-            config or _DEFAULTS,
-            provider or _ANY,
-            json_text(overrides or {}, "overrides"),
-            tuple(presets),
-            price,
-            tuple(on),
-            foreign_reasoning,
-        )
 
     def config_in(self, run: LoopConfig) -> LoopConfig:
         """The settings at this endpoint in a run with these."""

@@ -116,10 +116,7 @@ class OutputSpec:
 
         :param text: what the model has written so far, as text or as arguments of the final tool
         """
-        return self.value_so_far(partial_value(text))
-
-    def value_so_far(self, answer: Json) -> Json:
-        """The value in the beginning of an answer; ``None`` if there is none yet."""
+        answer = partial_value(text)
         is_wrapper = self.wrapped and isinstance(answer, Mapping) and answer.keys() <= {VALUE}
         return cast("Tree", answer).get(VALUE) if is_wrapper else answer
 

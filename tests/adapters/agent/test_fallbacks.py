@@ -148,7 +148,7 @@ PLAN = Plan.of(
     model="a",
     messages="hi",
     config=LoopConfig(max_tries=1),
-    fallbacks=[FallbackPlan.of("spare", model="b")],
+    fallbacks=[FallbackPlan("spare", model="b")],
 )
 
 

@@ -137,7 +137,7 @@ def test_a_worker_without_the_tools_refuses_and_one_with_them_goes_on(database: 
 
 
 def test_a_run_goes_on_at_a_fallback_and_a_worker_without_it_refuses(database: str) -> None:
-    fallbacks = [FallbackPlan.of("spare", model="n", on=["not_found"])]
+    fallbacks = [FallbackPlan("spare", model="n", on=("not_found",))]
     plan = Plan.of(model="m", messages="Hi!", config=LoopConfig(max_tries=1), fallbacks=fallbacks)
     first, spare = ScriptedEndpoint([Lost("status", "gone", 404)]), ScriptedEndpoint([saying("Hello.")])
 

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext import canonical
 from toolreel_core._plan import OF_RUN, REASONS, FallbackPlan, Plan
 from toolreel_core._settings import LoopConfig, Price, Provider
 
-BACKUP = FallbackPlan.of("backup", model="b")
+BACKUP = FallbackPlan("backup", model="b")
 
 
 def planned(*fallbacks: FallbackPlan, **parts: Any) -> Plan:  # noqa: ANN401 - whatever a plan takes
@@ -29,7 +30,7 @@ def planned(*fallbacks: FallbackPlan, **parts: Any) -> Plan:  # noqa: ANN401 - w
 )
 def test_a_fallback_says_what_is_wrong_with_it(parts: dict[str, Any], wrong: str) -> None:
     with pytest.raises(ConfigError) as error:
-        FallbackPlan.of(**{"name": "backup", "model": "b", **parts})
+        FallbackPlan(**{"name": "backup", "model": "b", **parts})
     assert str(error.value).startswith(wrong)
 
 
@@ -69,14 +70,14 @@ def test_settings_that_a_run_has_once_are_those_of_the_plan() -> None:
 
 def test_what_a_plan_says_of_its_endpoint_makes_a_fallback() -> None:
     plan = planned(model="b", options={"top_p": 1}, provider=Provider(name="x"), price=Price(1, 2))
-    there = plan.as_fallback("backup", on=["timeout"], foreign_reasoning="drop")
-    assert there == FallbackPlan.of(
+    there = plan.as_fallback("backup", on=("timeout",), foreign_reasoning="drop")
+    assert there == FallbackPlan(
         "backup",
         model="b",
-        options={"top_p": 1},
+        options=canonical({"top_p": 1}),
         provider=Provider(name="x"),
         price=Price(1, 2),
-        on=["timeout"],
+        on=("timeout",),
         foreign_reasoning="drop",
     )
     assert plan.as_fallback("backup").on == REASONS
@@ -88,8 +89,8 @@ def test_the_digest_covers_all_that_decides_something() -> None:
         BACKUP,
         replace(BACKUP, name="other"),
         replace(BACKUP, model="c"),
-        FallbackPlan.of("backup", model="b", options={"top_p": 1}),
-        FallbackPlan.of("backup", model="b", overrides={"top_p": 1}),
+        FallbackPlan("backup", model="b", options=canonical({"top_p": 1})),
+        FallbackPlan("backup", model="b", overrides=canonical({"top_p": 1})),
         replace(BACKUP, config=LoopConfig(max_tries=1)),
         replace(BACKUP, provider=Provider(name="x")),
         replace(BACKUP, on=("timeout",)),

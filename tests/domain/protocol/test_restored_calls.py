@@ -138,7 +138,7 @@ def test_a_stored_state_hands_out_only_effects_that_its_plan_allows(data: st.Dat
 
 
 def test_the_endpoint_of_a_stored_state_is_one_of_its_plan() -> None:
-    plan = replace(PLAN, fallbacks=(FallbackPlan.of("backup", model="b"),))
+    plan = replace(PLAN, fallbacks=(FallbackPlan("backup", model="b"),))
     there = replace(State.idle(plan), endpoint=1)
     assert (there.present.model, there.endpoint_name) == ("b", "backup")
     assert load_state(dump(there)) == there

@@ -44,7 +44,7 @@ from toolreel_core._tools import ToolDefinition
 PING: Final = ToolDefinition("ping", "Pings.", canonical({"type": "object"}))
 CALL: Final = ("call_a", "ping", "{}")
 ONCE: Final = LoopConfig(max_tries=1)
-BACKUP: Final = FallbackPlan.of("backup", model="b")
+BACKUP: Final = FallbackPlan("backup", model="b")
 REFUSES_TOOLS: Final = "tools are not supported"
 SCHEMA: Final[dict[str, Json]] = {
     "type": "object",
@@ -153,8 +153,8 @@ def test_where_an_endpoint_fails_the_next_one_gets_the_same_turn(
     assert isinstance(changed, EndpointChanged)
     assert (changed.before, changed.after, changed.why) == ("", "backup", why)
     assert "tools" in played.body()
-    others = FallbackPlan.of("others", model="b", on=[reason for reason in REASONS if reason != why])
-    last = FallbackPlan.of("last", model="c", on=[why])
+    others = FallbackPlan("others", model="b", on=tuple(reason for reason in REASONS if reason != why))
+    last = FallbackPlan("last", model="c", on=(why,))
     assert Played(planned(others, last), *failing, replies("Hello.")).endpoints[-1] == "last"
     alone = Played(planned(others), *failing)
     assert not alone.noted(EndpointChanged)
@@ -177,7 +177,7 @@ def test_what_is_not_the_endpoints_fault_ends_the_run(failing: Answer) -> None:
 def test_an_endpoint_has_its_retries_before_the_next_one_is_asked() -> None:
     down = status(503)
     two = LoopConfig(max_tries=2)
-    backup = FallbackPlan.of("backup", model="b", config=LoopConfig(max_tries=3))
+    backup = FallbackPlan("backup", model="b", config=LoopConfig(max_tries=3))
     played = Played(planned(backup, config=two), down, down, down, down, down)
     assert played.endpoints == ["", "", "backup", "backup", "backup"]
     assert played.outcome == TransportFailed("status", 503, "no")
@@ -193,13 +193,13 @@ def test_calls_that_have_run_are_in_the_history_of_the_next_endpoint_and_do_not_
 
 
 def test_each_endpoint_has_settings_of_its_own_and_the_limits_of_the_run() -> None:
-    backup = FallbackPlan.of(
+    backup = FallbackPlan(
         "backup",
         model="b",
-        options={"temperature": 1, "response_format": {"type": "text"}},
+        options=canonical({"temperature": 1, "response_format": {"type": "text"}}),
         config=LoopConfig(max_turns=50, stream="always"),
         provider=Provider(max_tokens_field="max_tokens"),
-        overrides={"top_k": 4},
+        overrides=canonical({"top_k": 4}),
     )
     plan = planned(backup, options={"top_p": 1}, config=LoopConfig(max_tries=1, max_turns=2))
     played = Played(plan, status(503), replies("Hello."))
@@ -211,13 +211,13 @@ def test_each_endpoint_has_settings_of_its_own_and_the_limits_of_the_run() -> No
 
 
 def test_replies_are_read_as_the_endpoint_that_gave_them_writes_them() -> None:
-    backup = FallbackPlan.of("backup", model="b", config=LoopConfig(text_dialects=("react",)))
+    backup = FallbackPlan("backup", model="b", config=LoopConfig(text_dialects=("react",)))
     text = "Action: ping\nAction Input: {}"
     assert Played(planned(backup), status(503), replies(text)).ran
 
 
 def test_each_reply_costs_what_its_endpoint_takes() -> None:
-    backup = FallbackPlan.of("backup", model="b", price=Price(2, 2))
+    backup = FallbackPlan("backup", model="b", price=Price(2, 2))
     used: Any = {"usage": {"prompt_tokens": 1_000_000, "completion_tokens": 0}}
     first = replies_with(body_of(None, CALL) | used)
     played = Played(
@@ -263,7 +263,7 @@ def test_what_a_gateway_says_instead_of_a_reply_is_not_in_the_history() -> None:
 def test_an_endpoint_that_takes_tools_comes_before_a_run_without_them() -> None:
     dropping = LoopConfig(max_tries=1, fallback_without_tools=True)
     refused = status(400, REFUSES_TOOLS)
-    last = FallbackPlan.of("last", model="c", config=dropping)
+    last = FallbackPlan("last", model="c", config=dropping)
     played = Played(planned(last, config=dropping), refused, refused, replies("Hello."))
     assert played.endpoints == ["", "last", "last"]
     assert played.noted(ToolsDropped) == [ToolsDropped(1, REFUSES_TOOLS)]
@@ -271,7 +271,7 @@ def test_an_endpoint_that_takes_tools_comes_before_a_run_without_them() -> None:
 
 def test_tools_that_one_server_rejected_go_to_the_next() -> None:
     dropping = LoopConfig(max_tries=1, fallback_without_tools=True)
-    only = FallbackPlan.of("backup", model="b", on=["server_error"])
+    only = FallbackPlan("backup", model="b", on=("server_error",))
     played = Played(
         planned(only, config=dropping), status(400, REFUSES_TOOLS), status(503), replies_calling(CALL)
     )
@@ -283,7 +283,7 @@ def test_tools_that_one_server_rejected_go_to_the_next() -> None:
 
 def test_a_form_of_the_answer_that_is_refused_is_asked_for_in_words_elsewhere() -> None:
     plan = planned(
-        FallbackPlan.of("backup", model="b", config=LoopConfig(output_mode="text")),
+        FallbackPlan("backup", model="b", config=LoopConfig(output_mode="text")),
         tools=(),
         output=SCHEMA,
         config=LoopConfig(max_tries=1, output_mode="native"),
@@ -336,7 +336,7 @@ def test_a_history_with_a_signature_stays_with_its_endpoint(call: Answer) -> Non
 
 
 def test_a_signature_is_dropped_where_the_plan_says_so_and_goes_to_nobody_else() -> None:
-    dropping = FallbackPlan.of("backup", model="b", foreign_reasoning="drop")
+    dropping = FallbackPlan("backup", model="b", foreign_reasoning="drop")
     played = Played(planned(dropping), signed_call(), returns(1), status(503), signed_call())
     assert "thought_signature" in played.body(1)["messages"][1]["tool_calls"][0]["extra_content"]["google"]
     assert "extra_content" not in played.body(2)["messages"][1]["tool_calls"][0]
@@ -405,10 +405,10 @@ def failing_plans(draw: st.DrawFn) -> Plan:
     def fallback(name: str) -> FallbackPlan:
         rule: ForeignReasoning = draw(st.sampled_from(("pin", "drop")))
         replay = draw(st.sampled_from(("verbatim", "current_turn", "never")))
-        return FallbackPlan.of(
+        return FallbackPlan(
             name,
             model=name,
-            on=draw(st.lists(st.sampled_from(REASONS), min_size=1, unique=True)),
+            on=tuple(draw(st.lists(st.sampled_from(REASONS), min_size=1, unique=True))),
             foreign_reasoning=rule,
             provider=Provider.of({"reasoning_replay": replay}),
             config=LoopConfig(max_tries=draw(st.integers(1, 2)), fallback_without_tools=True),
