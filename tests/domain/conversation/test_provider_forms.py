@@ -96,7 +96,11 @@ def test_each_call_is_answered_in_one_message_however_many_results_there_are(
 
 
 def test_what_the_system_says_is_no_message() -> None:
-    conversation = [SystemMessage("Be brief."), UserMessage("Hi."), SystemMessage("In French.")]
+    conversation: list[Message] = [
+        SystemMessage("Be brief."),
+        UserMessage("Hi."),
+        SystemMessage("In French."),
+    ]
     transcript = Transcript.of(conversation, Form(Provider(wire_form="messages")))
     assert json.loads(transcript.system) == "Be brief.\n\nIn French."
     assert [*transcript.messages] == conversation
