@@ -126,7 +126,9 @@ class AssistantMessage:
     def __post_init__(self) -> None:
         _check_text("content", self.content, 'write "" for a message that has calls alone')
         calls: object = self.calls
-        if not isinstance(calls, tuple) or not all(isinstance(call, SentCall) for call in calls):
+        if calls != () and not (
+            isinstance(calls, tuple) and all(isinstance(call, SentCall) for call in calls)
+        ):
             raise ConfigError("calls: expected a tuple of SentCall; write (SentCall(id, name, arguments),)")
         if self.extras is not NOTHING:
             _check_extras(self.extras)

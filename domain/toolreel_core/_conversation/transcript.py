@@ -197,6 +197,8 @@ def wire_is_memo(message: Message) -> bool:
     if not isinstance(message, AssistantMessage):
         return True
     signed = [call for call in message.calls if call.extras is not NOTHING]
+    if not signed and message.extras is NOTHING:
+        return True
     return _are_provider_fields(message.extras, _MESSAGE_FIELDS) and all(
         _are_provider_fields(call.extras, _CALL_FIELDS) for call in signed
     )
@@ -217,7 +219,7 @@ def memo(message: Message) -> JsonText:
 
 
 def _are_provider_fields(extras: JsonText, own_fields: Set[str]) -> bool:
-    return extras is NOTHING or own_fields.isdisjoint(cast("Tree", parse(extras)))
+    return own_fields.isdisjoint(cast("Tree", parse(extras)))
 
 
 def _message_of_memo(value: Json) -> Message:
@@ -335,7 +337,11 @@ class Transcript:
         after = self
         for message in messages:
             # A late result belongs before what was sent meanwhile.
-            if self._changes_earlier(message) or is_late(after.projection, message):
+            if (
+                is_late(after.projection, message)
+                if isinstance(message, ToolMessage)
+                else not isinstance(message, AssistantMessage) and self._changes_earlier(message)
+            ):
                 every = [*self.outgoing, *messages]
                 if self.less is None:
                     return Transcript.of(every, self.form)
@@ -362,12 +368,12 @@ class Transcript:
         projection, sent = self.projection.of(reminder)
         return self._append_outgoing(sent, projection, None)
 
-    def _changes_earlier(self, message: Message) -> bool:
+    def _changes_earlier(self, message: SystemMessage | UserMessage) -> bool:
         """Whether appending this message changes how earlier ones are sent."""
         provider = self.form.provider
         if isinstance(message, UserMessage):
             return provider.reasoning_replay == "current_turn"
-        return isinstance(message, SystemMessage) and provider.single_leading_system
+        return provider.single_leading_system
 
     def _append_outgoing(
         self, sent: Sequence[Outgoing], projection: Projection, message: Message | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, cast
 
 from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import NOTHING, JsonText, canonical, either, read
@@ -28,7 +28,6 @@ from toolreel_core._replies import (
     ArgumentError,
     Problem,
     ProblemCode,
-    Reading,
     Reply,
     ToolCall,
 )
@@ -60,15 +59,13 @@ class Accepted(NamedTuple):
     codes: tuple[str, ...] = ()
 
 
-_Fit: TypeAlias = "Accepted | tuple[Violation, ...]"
-
-
 def _judged_text(plan: Plan, spec: OutputSpec, text: str) -> Accepted | str:
     """The judgement of an answer in text: its value, or what is wrong with it in one sentence or two."""
     found = _json_answers(plan, text)
     accepted, broken = list[Accepted](), list[tuple[Violation, ...]]()
     for reading in found.readings:
-        fit = _fit_answer(spec, plan.config, reading, bare=found.whole)
+        may_be_bare = found.whole or isinstance(reading.tree, Mapping | list)
+        fit = _fitted_value(spec, plan.config, canonical(reading.tree), may_be_bare)
         if isinstance(fit, Accepted):
             accepted.append(Accepted(fit.value, (*reading.codes, *fit.codes)))
         else:
@@ -88,19 +85,19 @@ def _judged_text(plan: Plan, spec: OutputSpec, text: str) -> Accepted | str:
 def _judged_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted | Fault:
     """The judgement of an answer as a call of the final tool."""
     config, arguments = plan.config, call.arguments
-    fit = _fit_text(spec, config, arguments) if isinstance(arguments, JsonText) else ()
-    if isinstance(fit, Accepted):
-        return fit
-    is_cut = isinstance(arguments, ArgumentError) and arguments.code == "ARGUMENTS_TRUNCATED"
-    if spec.wrapped and config.argument_repairs != "strict" and not is_cut:
+    error = arguments if isinstance(arguments, ArgumentError) else None
+    texts = [] if isinstance(arguments, ArgumentError) else [(arguments, False)]
+    if error is None or error.code != "ARGUMENTS_TRUNCATED":
         # The arguments may be the value itself, without the object around it that was asked for.
         found = read(call.original, max_depth=config.max_argument_depth, unique_keys=True)
-        text = either(found.map(canonical))
-        if isinstance(text, JsonText) and (bare := _bare_value(spec, text)):
-            return bare
-    if isinstance(arguments, ArgumentError):
-        return unread_arguments_fault(spec.name, arguments, plan)
-    return arguments_violate_schema(spec.name, fit)
+        texts += [(text, True)] if isinstance(text := either(found.map(canonical)), JsonText) else []
+    fits = [_fitted_value(spec, config, text, may_be_bare) for text, may_be_bare in texts]
+    for fit in fits:
+        if isinstance(fit, Accepted):
+            return fit
+    if error is not None:
+        return unread_arguments_fault(spec.name, error, plan)
+    return arguments_violate_schema(spec.name, cast("tuple[Violation, ...]", fits[0]))
 
 
 def is_asked_for(plan: Plan, text: str) -> bool:
@@ -117,7 +114,7 @@ def is_asked_for(plan: Plan, text: str) -> bool:
     if not isinstance(tree, Mapping) or not tree:
         return False
     meant = tree.keys() <= spec.keys or (plan.asked_by == "tool" and tree.get("name") == spec.name)
-    return meant and isinstance(_fit_answer(spec, plan.config, found.readings[0], bare=False), Accepted)
+    return meant and isinstance(_fitted_value(spec, plan.config, canonical(tree), True), Accepted)
 
 
 def _json_answers(plan: Plan, text: str) -> Answers:
@@ -127,31 +124,25 @@ def _json_answers(plan: Plan, text: str) -> Answers:
     return answers_in(text, max_depth=config.max_argument_depth, repairs=config.argument_repairs)
 
 
-def _fit_answer(spec: OutputSpec, config: LoopConfig, reading: Reading, *, bare: bool) -> _Fit:
-    text = canonical(reading.tree)
-    fit = _fit_text(spec, config, text)
-    may_be_bare = spec.wrapped and config.argument_repairs != "strict"
-    if may_be_bare and not isinstance(fit, Accepted) and (bare or isinstance(reading.tree, Mapping | list)):
-        return _bare_value(spec, text) or fit
-    return fit
+def _fitted_value(
+    spec: OutputSpec, config: LoopConfig, text: JsonText, may_be_bare: bool
+) -> Accepted | tuple[Violation, ...]:
+    """The value of an answer that fits the schema, or what is wrong with it.
 
-
-def _fit_text(spec: OutputSpec, config: LoopConfig, text: JsonText) -> _Fit:
+    :param may_be_bare: whether it may be the value itself, without the object around it
+    """
     found = violations(spec.sent, text)
     if not found:
         return Accepted(spec.value_of(text))
-    if not text.startswith("{"):
-        return found
-    intended = coerced_arguments(spec.sent, (spec.name,), text, config)
-    if intended.doubt:
-        return found
-    broken = violations(spec.sent, intended.arguments)
-    return broken or Accepted(spec.value_of(intended.arguments), intended.codes)
-
-
-def _bare_value(spec: OutputSpec, text: JsonText) -> Accepted | None:
-    """The value itself, without the object around it that was asked for."""
-    return None if violations(spec.schema, text) else Accepted(text, ("OUTPUT_BARE",))
+    if text.startswith("{"):
+        intended = coerced_arguments(spec.sent, (spec.name,), text, config)
+        if not intended.doubt:
+            found = violations(spec.sent, intended.arguments)
+            if not found:
+                return Accepted(spec.value_of(intended.arguments), intended.codes)
+    if may_be_bare and spec.wrapped and config.argument_repairs != "strict":
+        return found if violations(spec.schema, text) else Accepted(text, ("OUTPUT_BARE",))
+    return found
 
 
 def _answer_mode(state: State) -> AskedBy:

@@ -94,9 +94,10 @@ def restatement(state: State) -> str:
     task = _task_of(state)
     known = [f"The task is: {task}"] if task else []
     done = [f"- {call.shown}" for call in state.memory.done[-_MOST_CALLS:]]
-    heading = "These calls have succeeded, so do not make them again:"
-    calls = [heading, *done] if done else ["No call has succeeded so far."]
-    return "\n".join([*known, *calls])
+    heading = (
+        "These calls have succeeded, so do not make them again:" if done else "No call has succeeded so far."
+    )
+    return "\n".join([*known, heading, *done])
 
 
 def _task_of(state: State) -> str:
@@ -335,11 +336,11 @@ def opening_notes(plan: Plan) -> tuple[Note, ...]:
     bodies = plan.bodies
     tools_unsent = bool(plan.tools.names) and not plan.sends_tools and plan.config.tool_use_mode != "disabled"
     choice_unsent = _requires_call(plan) and not plan.provider.requires_calls() and not tools_unsent
-    unsent = {"tools": tools_unsent, "tool_choice": choice_unsent}
+    unsent = ["tools"] * tools_unsent + ["tool_choice"] * choice_unsent
     return (
         *([PresetsApplied(plan.presets)] if plan.presets else []),
         *[OptionIgnored(one.key, one.why) for one in bodies.ignored],
-        *[OptionIgnored(key, "unsupported") for key, is_unsent in unsent.items() if is_unsent],
+        *[OptionIgnored(key, "unsupported") for key in unsent],
         *[SchemaReduced(tool.outward, tool.left_out) for tool in plan.tools.definitions if tool.left_out],
         *([TextCallsOff()] if plan.offers_tools and not plan.config.text_dialects else []),
         *[QuirkApplied(1, name) for name in bodies.quirks],
