@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import Any, Final, cast
 
 from tests.docs.forks import Forks
@@ -111,6 +112,18 @@ def assert_mistake(said: Said, *parts: str, code: int = 2) -> None:
         assert said.stdout == ""
 
 
+_AT_TERMINAL: Final = """
+import sys
+from toolreel.__main__ import main
+
+# What was imported in the process that is forked has found no terminal there.
+for name in [name for name in sys.modules if name.startswith("toolreel._cli")]:
+    del sys.modules[name]
+sys.argv = ["toolreel", *{arguments}]
+main()
+"""
+
+
 def on_terminal(
     *arguments: str,
     cwd: Path,
@@ -128,18 +141,39 @@ def on_terminal(
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    with subprocess.Popen(
-        [*COMMAND, *arguments], cwd=cwd, env=environment(env), stdin=theirs, stdout=theirs, stderr=theirs
-    ) as process:
+    os.write(ours, typed.encode())
+    written = bytearray()
+    if not interrupted_at:
+        reader = Thread(target=_read_on, args=(ours, written))
+        reader.start()
+        streams = [Path(os.ttyname(theirs))] * 3
+        code = _forks().run(
+            [], _AT_TERMINAL.format(arguments=arguments), cwd, environment(env), streams, HANG
+        )
         os.close(theirs)
-        os.write(ours, typed.encode())
-        written, pressed = bytearray(), not interrupted_at
-        with suppress(OSError):  # Linux says EIO when the last process has closed the terminal
-            while chunk := os.read(ours, 4096):
-                written += chunk
-                if not pressed and interrupted_at.encode() in written and when():
+        reader.join(HANG)
+    else:
+        with subprocess.Popen(
+            [*COMMAND, *arguments], cwd=cwd, env=environment(env), stdin=theirs, stdout=theirs, stderr=theirs
+        ) as process:
+            os.close(theirs)
+
+            def press() -> bool:
+                seen = interrupted_at.encode() in written and when()
+                if seen:
                     process.send_signal(signal.SIGINT)
-                    pressed = True
-        os.close(ours)
-        code = process.wait(HANG)
+                return seen
+
+            _read_on(ours, written, press)
+            code = process.wait(HANG)
+    os.close(ours)
     return code, written.decode().replace("\r\n", "\n")
+
+
+def _read_on(terminal: int, written: bytearray, press: Callable[[], bool] = lambda: True) -> None:
+    """Read what is written until the terminal is closed; ``press`` is called until it has pressed Ctrl-C."""
+    pressed = False
+    with suppress(OSError):  # Linux says EIO when the last process has closed the terminal
+        while chunk := os.read(terminal, 4096):
+            written += chunk
+            pressed = pressed or press()

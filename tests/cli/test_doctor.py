@@ -106,14 +106,14 @@ def test_recordings_with_problems_are_named(tmp_path: Path) -> None:
 
 
 def test_a_missing_extra_is_named(tmp_path: Path) -> None:
-    """Packages are found by their metadata, so metadata of another one comes first on the path here."""
-    metadata = tmp_path / "httpx-0.28.1.dist-info" / "METADATA"
+    """Packages are found by their metadata, so metadata of another toolreel comes first on the path here."""
+    metadata = tmp_path / "toolreel-9.0.dist-info" / "METADATA"
     metadata.parent.mkdir()
     lacking = 'Requires-Dist: no-such-h2<5,>=3; extra == "http2"'
-    metadata.write_text(f"Metadata-Version: 2.1\nName: httpx\nVersion: 0.28.1\n{lacking}\n")
+    metadata.write_text(f"Metadata-Version: 2.1\nName: toolreel\nVersion: 9.0\n{lacking}\n")
     _, areas = doctor(tmp_path, PYTHONPATH=str(tmp_path))
     wrong = {each["text"]: (each["state"], each["remedy"]) for each in areas["packages"]}
-    assert wrong["toolreel[http2]: no-such-h2 not installed"] == ("note", "pip install 'toolreel[http2]'")
+    assert wrong == {"toolreel[http2]: no-such-h2 not installed": ("note", "pip install 'toolreel[http2]'")}
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")

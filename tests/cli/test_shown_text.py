@@ -136,7 +136,6 @@ def test_diffs_and_errors_spell_it_out_too(tmp_path: Path) -> None:
             assert toolreel(*base, cwd=tmp_path).code == 0
     for command in (
         ("explain", "one", "two"),
-        ("explain", "one", "two", "--json"),
         ("replay", "one"),
         ("replay", UNSEEN),
     ):

@@ -66,7 +66,7 @@ def test_a_terminal_shows_a_streamed_reply_as_it_comes(tmp_path: Path) -> None:
         _, as_machine = on_terminal(*base, "--json", cwd=tmp_path)
     assert code == 0
     said = plain(shown)[plain(shown).index("Let me see.") :]
-    assert said.startswith("Let me see.\nIt is \n  a draft. \\x1b[31m\\x07\nmodel       m\n")
+    assert said.startswith("Let me see.\nIt is \n  a draft. \\x1b[31m\\x07\nturn 1: reply in ")
     assert "\x1b[31m" not in shown
     assert json.loads(as_machine.splitlines()[-1])["completed"]
 
@@ -87,7 +87,7 @@ def test_a_streamed_reply_that_breaks_off_leaves_its_line_to_the_spinner(tmp_pat
     seen = plain(shown)
     assert re.search(r"It is\n\s*turn 1: no reply in \d+ ms\n[⠀-⣿] turn 1: no reply, trying again", seen)
     assert "hidden" not in seen
-    assert re.search(r"It is a draft\.\nmodel       m", seen)
+    assert re.search(r"It is a draft\.\nturn 1: reply in \d+ ms\nmodel       m", seen)
 
 
 # What a terminal shows of a run and of an evaluation while they run, and that nothing of it stays.
@@ -138,7 +138,6 @@ def test_turns_calls_times_rates_costs_and_what_is_left_of_the_limits(tmp_path: 
 def test_a_narrow_terminal_gets_lines_that_fit(tmp_path: Path, columns: int) -> None:
     code, shown = running(tmp_path, *LIMITS, columns=columns)
     assert code == 0
-    assert "…" in live(shown), "long lines are cut"
     assert "left" in live(shown), "the figures are wrapped"
     assert max(map(len, live(shown).splitlines())) <= columns
 

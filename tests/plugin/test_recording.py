@@ -157,10 +157,13 @@ def test_pins(reel, number):
     assert_reel(reel.run(plan)).completed("There are 4.")
 """
     )
+    table = "[[tool.toolreel.vary]]\npattern = 'box [0-9]'\n"
+    (project.path / "pyproject.toml").write_text(table)
     with serving(*[replying(saying("There are 4."))] * 6) as server:
         result = project.run("-n", "2", "--reel=record", "--reel-live-url", server.url)
     result.assert_outcomes(passed=6)
-    result.stdout.fnmatch_lines(["*= recorded =*", "reels/test_agent/test_pins-0.journal.jsonl"])
+    rule = "pyproject.toml: pattern='box [[]0-9]'*: 6 requests in 6 tests"
+    result.stdout.fnmatch_lines([rule, "*= recorded =*", "reels/test_agent/test_pins-0.journal.jsonl"])
     before = {name: (project.path / "reels" / name).read_bytes() for name in project.files()}
     assert len(before) == 12
     project.here().assert_outcomes(passed=6)

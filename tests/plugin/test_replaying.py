@@ -237,7 +237,7 @@ def test_swallowed():
         pass
 """
     )
-    result = project.run()
+    result = project.here()
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
         [
@@ -271,4 +271,4 @@ def test_named():
 """
     )
     (project.path / "pyproject.toml").write_text('[tool.toolreel]\nallowed_hosts = "*.invalid"\n')
-    project.run().assert_outcomes(passed=2)
+    project.here().assert_outcomes(passed=2)

@@ -120,53 +120,7 @@ def test_rules_of_the_project_are_for_all_tests(
     assert result.ret == 0
 
 
-MANY = """
-@pytest.mark.parametrize("number", range(4))
-def test_box(reel, number):
-    plan = Plan.of(model="m", messages=f"Now: {TIME}. How many pins are in box {number}?")
-    assert_reel(reel.run(plan)).completed("There are 4.")
-
-def test_other(reel):
-    assert_reel(reel.run(Plan.of(model="m", messages="And shims?"))).completed("There are 4.")
-"""
 UNUSED = '\n[[tool.toolreel.vary]]\nat = "/metadata/trace"\n'
-SAID = "ERROR pyproject.toml: at='/metadata/trace': fits no request of any recording: correct or *"
-
-
-def test_a_rule_of_the_project_that_fits_nothing_fails_the_session(
-    project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    project.tests(PROMPT + MANY)
-    project.record(script=[replying(saying("There are 4."))] * 5).assert_outcomes(passed=5)
-    (project.path / "pyproject.toml").write_text(TABLE)
-    later(monkeypatch)
-    result = project.here()
-    result.assert_outcomes(passed=5)
-    assert result.ret == 0
-    result.stdout.fnmatch_lines([f"pyproject.toml: {USED}: 4 requests in 4 tests"])
-    (project.path / "pyproject.toml").write_text(TABLE + UNUSED)
-    # One process, and then two, of which each plays some of the recordings.
-    for result in (project.here(), project.run("-n", "2")):
-        result.assert_outcomes(passed=5)
-        result.stdout.fnmatch_lines([f"pyproject.toml: {USED}: 4 requests in 4 tests"])
-        result.stdout.fnmatch_lines(["*= rules that fit nothing =*", SAID])
-        result.stdout.no_fnmatch_line("ERROR pyproject.toml: pattern=*")
-        assert result.ret == 1
-
-
-def test_a_rule_of_the_project_is_not_missed_where_its_recordings_were_not_played(project: Project) -> None:
-    project.tests(PROMPT + MANY)
-    project.record(script=[replying(saying("There are 4."))] * 5).assert_outcomes(passed=5)
-    (project.path / "pyproject.toml").write_text(TABLE)
-    result = project.here("-k", "other")
-    result.assert_outcomes(passed=1, deselected=4)
-    assert result.ret == 0
-    project.tests(PROMPT + MANY.replace("There are 4.", "There are 5.", 1))  # four fail and were not played
-    result = project.here()
-    result.assert_outcomes(passed=1, failed=4)
-    result.stdout.no_fnmatch_line("*rules that fit nothing*")
-    (project.path / "pyproject.toml").write_text(UNUSED)
-    assert project.here("-k", "other").ret == 1, "no recording has such a request, played or not"
 
 
 def test_a_rule_of_the_project_that_is_none_is_named_with_its_line(

@@ -57,7 +57,7 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, AskApproval, ReplyReceived, RequestFailed, SendRequest
 
 if TYPE_CHECKING:
-    from toolreel._replay import Keeping, RecordedFiles, ResumedFiles
+    from toolreel._replay import RecordedFiles, ResumedFiles
 
     _Recording: TypeAlias = AbstractContextManager[RecordedFiles | ResumedFiles | None]
 
@@ -313,8 +313,7 @@ class AgentRuns:
             return
         from toolreel._replay import RecordedFiles
 
-        keeping: Keeping = "overwrite" if self.overwrite else "new"
-        files = RecordedFiles(self.record, plan, self._known_secrets(), keeping)
+        files = RecordedFiles(self.record, plan, self._known_secrets(), overwrite=self.overwrite)
         try:
             yield files
         except BaseException as stopped:

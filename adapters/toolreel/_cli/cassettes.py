@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ import click
 from toolreel._cli.console import complain, labelled, out, show_columns
 from toolreel._cli.errors import FAILED, command, json_option, say, shared_settings
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option, tools_option
-from toolreel._cli.run_options import cassette_path, secrets_option
+from toolreel._cli.run_options import cassette_path
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import AdapterError, CassetteError, JournalError, counted
 from toolreel._journal import read_journal
@@ -29,25 +28,6 @@ from toolreel_core._errors import ReplayMismatch
 
 if TYPE_CHECKING:
     from toolreel._replay import RecoveredRun
-
-_AGE: Final = re.compile(r"([1-9][0-9]{0,4})([dw])")
-"""An age in days or weeks."""
-
-
-class _Age(click.ParamType[timedelta]):
-    """``180d`` or ``26w``."""
-
-    name = "age"
-
-    def convert(
-        self, value: str | timedelta, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        if isinstance(value, timedelta):
-            return value
-        found = _AGE.fullmatch(value)
-        if found is None:
-            self.fail(f"{value!r}: expected days or weeks, such as 180d or 26w", param, ctx)
-        return int(found[1]) * timedelta(weeks=found[2] == "w", days=found[2] == "d")
 
 
 @command("check")
@@ -60,14 +40,13 @@ class _Age(click.ParamType[timedelta]):
     help="Where the tests are; a recording that none of them names is an orphan. May be repeated.",
 )
 @click.option(
-    "--max-age", type=_Age(), metavar="AGE", help="How old a recording may be, such as 180d or 26w."
+    "--max-age", type=click.IntRange(1), metavar="DAYS", help="How many days old a recording may be."
 )
-@secrets_option
 @json_option
 def check_command(
     paths: tuple[Path, ...],
     tests: tuple[Path, ...],
-    max_age: timedelta | None,
+    max_age: int | None,
     as_machine: bool,
 ) -> int:
     """Look over all recordings below PATH, by default `recordings` of pyproject.toml or this folder, offline.
@@ -77,7 +56,7 @@ def check_command(
     unreadable  not a cassette or journal, or damaged
     version     written by another toolreel, or by stock vcrpy
     drift       what a run of the journal's plan asks for is not in the cassette
-    rule        what the cassette says may vary fits none of its requests
+    rule        what may vary, as the cassette or pyproject.toml says, fits no request
     orphan      no test names it (--tests; under reels/, the tests next to it)
     old         its oldest reply is older than --max-age
 
@@ -86,12 +65,14 @@ def check_command(
     \b
     toolreel cassettes check cassettes --tests tests
     """
+    settings = shared_settings()
     checked = check(
-        *(paths or map(Path, shared_settings().texts("recordings") or (".",))),
+        *(paths or map(Path, settings.texts("recordings") or (".",))),
         now=datetime.now(UTC),
         tests=tests,
-        max_age=max_age,
+        max_age=timedelta(days=max_age) if max_age else None,
         known=known_secrets(os.environ),
+        project=settings,
     )
     failing = checked.findings
     if as_machine:
@@ -183,7 +164,6 @@ def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrit
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
 @click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
-@secrets_option
 def export_command(source: Path, target: Path | None, overwrite: bool) -> int:
     """Convert a cassette to YAML that stock vcrpy replays without toolreel.
 
@@ -213,7 +193,6 @@ _SUFFIXES: Final = frozenset({".yaml", ".yml"})
 @click.argument("source", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace files of that name.")
-@secrets_option
 def import_command(source: Path, target: Path, overwrite: bool) -> int:
     """Convert cassettes of stock vcrpy (YAML): IN is a file or a folder, and OUT likewise.
 

@@ -6,9 +6,9 @@ import os
 import platform
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -17,7 +17,7 @@ import click
 from toolreel._cli.console import labelled, out, withhold
 from toolreel._cli.errors import FAILED, command, json_option, say, shared_settings
 from toolreel._cli.options import LiveTarget, model_option, server_options
-from toolreel._cli.run_options import database_option, secrets_option
+from toolreel._cli.run_options import database_option
 from toolreel._internal import CassetteError, counted
 from toolreel._secrets import known_secrets
 from toolreel_core._config_checks import unknown_name
@@ -27,12 +27,6 @@ from toolreel_core._settings import PATHS
 
 _State: TypeAlias = Literal["ok", "note", "problem"]
 _STYLES: Final[Mapping[_State, str]] = {"ok": "", "note": "yellow", "problem": "bold red"}
-_REMEDIES: Final = {
-    401: "check the key: --api-key-env names its variable, --api-key-header its header",
-    402: "the account has no credit left",
-    403: "the key is not allowed to do this, or the server is behind a proxy that refuses it",
-    429: "the server limits requests: try again later",
-}
 
 
 class Examined(NamedTuple):
@@ -49,7 +43,6 @@ class Examined(NamedTuple):
 @server_options(required=False, fallbacks=False, seconds=10.0)
 @model_option(required=False)
 @database_option
-@secrets_option
 @json_option
 def doctor_command(
     paths: tuple[Path, ...],
@@ -89,13 +82,15 @@ def doctor_command(
     return FAILED if problems else 0
 
 
-_REQUIREMENT: Final = re.compile(r"([\w.-]+)(?:\[([\w-]+)])?.*")
-"""Name and extra of a requirement, as build tools write it into the metadata of a package."""
+_NAME: Final = re.compile(r"[\w.-]+")
 _OF_EXTRA: Final = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 
 
 def _examine_packages() -> Iterator[Examined]:
-    """Python, toolreel, and what it depends on: with which versions, and which extras are not complete."""
+    """Python, toolreel, and what it depends on: with which versions, and which extras are not complete.
+
+    `pip check` says whether versions fit.
+    """
     yield Examined("python", "ok", f"{platform.python_version()} ({sys.executable})")
     try:
         ours = distribution("toolreel")
@@ -103,39 +98,20 @@ def _examine_packages() -> Iterator[Examined]:
         yield Examined("toolreel", "note", "runs from its sources, so its extras are not known")
         return
     yield Examined("toolreel", "ok", ours.version)
-    required: dict[str, list[str]] = {"": []}
+    required: dict[str, list[str]] = {}
     for requirement in ours.requires or ():
-        extra = _OF_EXTRA.search(requirement)
-        if not (sys.platform == "win32" and "'win32'" in requirement):  # one that Windows lacks
-            required.setdefault(extra[1] if extra else "", []).append(requirement)
-    for extra_name, requirements in sorted(required.items()):
-        if extra_name == "all":  # has nothing that the others do not have
-            continue
-        wanted = f"toolreel[{extra_name}]" if extra_name else "toolreel"
-        if absent := [name for name, found in _installed(requirements) if not found]:
+        extra, name = _OF_EXTRA.search(requirement), _NAME.match(requirement)
+        if name and name[0] != "toolreel":  # an extra that contains another one, which has a line of its own
+            required.setdefault(f"toolreel[{extra[1]}]" if extra else "toolreel", []).append(name[0])
+    for wanted, names in sorted(required.items()):
+        found = {name: next((d.version for d in distributions(name=name)), "") for name in names}
+        if absent := [name for name, version in found.items() if not version]:
             text = f"{wanted}: {', '.join(absent)} not installed"
-            yield Examined("packages", "note" if extra_name else "problem", text, f"pip install '{wanted}'")
+            state: _State = "problem" if wanted == "toolreel" else "note"
+            yield Examined("packages", state, text, f"pip install '{wanted}'")
         else:
-            listed = ", ".join(f"{name} {found}" for name, found in _installed(requirements))
+            listed = ", ".join(f"{name} {version}" for name, version in found.items())
             yield Examined("packages", "ok", f"{wanted}: {listed}")
-
-
-def _installed(requirements: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The names in requirements, and in their extras, with the versions that are here; empty for none.
-
-    `pip check` says whether versions fit.
-    """
-    for named in filter(None, map(_REQUIREMENT.match, requirements)):
-        name, extra = named.groups()
-        try:
-            found = distribution(name)
-        except PackageNotFoundError:
-            yield name, ""
-            continue
-        yield name, found.version
-        yield from _installed(
-            each for each in found.requires or () if extra and _OF_EXTRA.findall(each) == [extra]
-        )
 
 
 def _examine_settings() -> Iterator[Examined]:
@@ -190,7 +166,8 @@ def _examine_server(server: LiveTarget, model: str | None) -> Iterator[Examined]
     if answer.status_code in {404, 405, 501}:
         yield Examined("server", "note", f"{shown} answers, but lists no models", "`toolreel probe` asks one")
     elif not answer.is_success:
-        remedy = _REMEDIES.get(answer.status_code, "ask those who run it")
+        is_key = answer.status_code in {401, 403}
+        remedy = "check the key: --api-key-env, --api-key-header" if is_key else "ask those who run it"
         yield Examined("server", "problem", f"{shown} answers with status {answer.status_code}", remedy)
     else:
         names = [str(as_tree(each).get("id")) for each in items_of(as_tree(read(body).value_or("")), "data")]

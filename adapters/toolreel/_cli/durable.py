@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import click
 
+from toolreel._agent import OfferedTools
 from toolreel._cli.console import err, labelled, log_json, out, printable, show_columns, withhold
 from toolreel._cli.errors import FAILED, command, json_option, say
 from toolreel._cli.options import (
@@ -45,7 +46,7 @@ from toolreel._cli.run_options import (
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._driver import Always, Approver, Endpoint, Endpoints, Later, Never, Ports
 from toolreel._internal import counted
-from toolreel.tools import PythonTools, Router
+from toolreel.tools import Router
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._tools import ToolSurface
@@ -512,7 +513,7 @@ def _live_ports(
     limits: Sequence[Mapping[str, str]] = (),
     database: str | None = None,
 ) -> Generator[Ports]:
-    host = _NamedTools(sources.hosts, PythonTools(sources.tools), sources.surface((), ()))
+    host = _NamedTools({}, OfferedTools.of(sources.tools).host(), sources.surface())
     with target.opened(None, None) as endpoint, ExitStack() as stack:
         within = _with_limits(endpoint, target, limits, database, stack) if limits else endpoint
         yield Ports(within, host, approver)

@@ -1,46 +1,24 @@
-"""Run a plan against a live endpoint on any driver, and record it; Ctrl-C keeps what was recorded."""
+"""Run a plan against a live endpoint, and record it; Ctrl-C keeps what was recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from toolreel._agent import AgentTools, OfferedTools
 from toolreel._cli.console import err
 from toolreel._cli.errors import STOPPED
 from toolreel._cli.options import LiveTarget
 from toolreel._cli.whole_run import EndedRun
-from toolreel._driver import (
-    Approver,
-    Lap,
-    Later,
-    Ports,
-    Run,
-    ToolHost,
-    go_on,
-    notify,
-    outcome_of,
-    retold,
-    run,
-    speak,
-)
+from toolreel._driver import Approver, Lap, Later, Ports, Run, go_on, notify, retold, run, speak
 from toolreel._internal import AdapterError
-from toolreel._replay import (
-    Answered,
-    EventLog,
-    Keeping,
-    RecordedFiles,
-    Rehearsal,
-    ResumedFiles,
-    check_surface,
-)
-from toolreel.tools import PythonTools, Router, Toolbox, ToolLike
+from toolreel._replay import Answered, EventLog, RecordedFiles, ResumedFiles, check_surface
 from toolreel_core._loop import fold
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import CancelRequested, Completed, Settled, State
-from toolreel_core._tools import ToolDefinition, ToolSurface
+from toolreel_core._protocol import CancelRequested, Settled, State
 
 if TYPE_CHECKING:
     from toolreel._cli.progress import RunProgress
@@ -64,19 +42,21 @@ class Live:
         """The run so far."""
         return retold(self.plan, self.log.events, self.log.laps)
 
-    def close(self, *, keep: bool = True, ended: bool = False) -> tuple[Path, ...]:
-        """Write the recording, and return its files.
+    def close(self, *, ended: bool = False) -> EndedRun:
+        """Write the recording, unless nothing has happened; the run so far, and its files.
 
-        :param keep: whether a new recording is saved
         :param ended: whether the run has ended; if not, results of tools are not deleted
         """
         files = self.files
         if files is None:
-            return ()
-        saved = files.close(keep=keep, ended=ended) if isinstance(files, RecordedFiles) else files.close()
+            return EndedRun(self.reached)
+        if isinstance(files, RecordedFiles):
+            saved = files.close(keep=bool(self.log.events), ended=ended)
+        else:
+            saved = files.close()
         for place in files.journal.withheld:
             err.print(f"A result was withheld from the model and the recording: {place}", style="yellow")
-        return saved
+        return EndedRun(self.reached, saved, files.refused, files.left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +64,8 @@ class LiveSession:
     """Runs plans against a server."""
 
     target: LiveTarget
-    tools: Sequence[ToolLike] = ()
-    hosts: Mapping[str, ToolHost] = field(default_factory=dict)
-    """Tool hosts by name prefix, such as ``mcp_``; they may be called from any thread."""
+    tools: AgentTools = ()
+    """Functions, tools and hosts; hosts may be called from any thread."""
     approver: Approver = field(default_factory=Later)
     """Decides about tools that need approval; by default, the run waits there."""
     durable: bool = False
@@ -98,7 +77,8 @@ class LiveSession:
         self,
         plan: Plan,
         record: Path | None = None,
-        keeping: Keeping = "new",
+        *,
+        overwrite: bool = False,
         earlier: Sequence[Answered] = (),
     ) -> EndedRun:
         """Run a plan.
@@ -106,14 +86,12 @@ class LiveSession:
         An event that cannot be written ends the run before its next effect, with ``Cancelled``.
 
         :param record: the cassette to write, ``<name>.yaml``; its journal goes next to it
-        :param keeping: when the recording is written, and whether it may replace existing files
+        :param overwrite: whether it may replace existing files
         :param earlier: the events that a fork keeps; the run continues after them, and is recorded as a
             journal only, because the requests before were never sent
         :raises AdapterError: before anything is sent, if the endpoint, the tools or the files cannot be used
-        :raises toolreel.ReplayMismatch: if the run differs from the recorded one that it extends
         """
-        live = self.begun(plan, record, keeping)
-        worth, over = keeping in {"new", "overwrite"}, False
+        live = self.begun(plan, record, overwrite=overwrite)
         try:
             for effect, event in earlier:
                 live.log.record(effect, event)
@@ -122,41 +100,35 @@ class LiveSession:
                 notify(self.progress, at.notes)
                 live.state, live.tape = at.state, None
             self.go(live)
-            ended, over = live.reached, True
-            worth = worth or isinstance(outcome_of(ended), Completed | None)
-        finally:
-            saved = live.close(keep=worth and bool(live.log.events), ended=over)
-        if live.files is None:
-            return EndedRun(ended)
-        return EndedRun(ended, saved, live.files.refused, live.files.left, dropped=not worth)
+        except BaseException:
+            live.close()
+            raise
+        return live.close(ended=True)
 
-    def resume(self, cassette: Path, others: Sequence[ToolDefinition] = ()) -> EndedRun:
+    def resume(self, cassette: Path) -> EndedRun:
         """Continue a recorded run that was killed or waits, under the plan of its journal.
 
         :param cassette: the path of its cassette, which need not exist; the journal is next to it
-        :param others: tools that hosts run; all tools must equal those of the recorded run
         :raises AdapterError: if the journal cannot be continued or written
         :raises toolreel.ReplayMismatch: if the run or the tools differ from the recording
         """
         live, files = self.reopened(cassette)
         try:
             if live.state and not isinstance(live.state.phase, Settled):
-                self.check_tools(files, others)
+                self.check_tools(files)
                 self.go(live)
         finally:
-            saved = live.close()
-        before, done = len(files.journal.recorded.records), live.reached
-        return EndedRun(
-            replace(done, timing=files.trace.run.timing + done.timing),
-            saved,
-            files.refused,
-            files.left,
+            done = live.close()
+        before = len(files.journal.recorded.records)
+        return replace(
+            done,
+            run=replace(done.run, timing=files.trace.run.timing + done.run.timing),
             before=before,
             new=len(live.log.events) - before,
             cut=files.journal.cut,
         )
 
-    def begun(self, plan: Plan, record: Path | None, keeping: Keeping) -> Live:
+    def begun(self, plan: Plan, record: Path | None, *, overwrite: bool) -> Live:
         """A run that begins, and the files to record it in.
 
         :raises AdapterError: if they exist already, or cannot be written
@@ -164,7 +136,7 @@ class LiveSession:
         if record is None:
             return Live(plan, EventLog(None), None, None)
         self.notice_key()
-        files = RecordedFiles(record, plan, self.target.secrets, keeping, durable=self.durable)
+        files = RecordedFiles(record, plan, self.target.secrets, overwrite=overwrite, durable=self.durable)
         return Live(plan, EventLog(files), files, files.tape)
 
     def reopened(self, cassette: Path) -> tuple[Live, ResumedFiles]:
@@ -182,14 +154,14 @@ class LiveSession:
         if notice := self.target.key_notice:
             err.print(notice, style="yellow")
 
-    def check_tools(self, files: ResumedFiles, others: Sequence[ToolDefinition]) -> None:
+    def check_tools(self, files: ResumedFiles) -> None:
         """Check that the tools equal those of a recorded run.
 
         :raises toolreel.ReplayMismatch: if they do not
         """
         recorded = files.journal.recorded
         if recorded.plan.sends_tools:
-            check_surface(recorded, ToolSurface((*Toolbox(self.tools).surface.definitions, *others)))
+            check_surface(recorded, OfferedTools.of(self.tools).surface)
 
     def go(self, live: Live, said: str | None = None) -> None:
         """Run to the end (``live.reached``), or until Ctrl-C or an event that cannot be written.
@@ -213,21 +185,15 @@ class LiveSession:
                 live.log.events.append(CancelRequested("the recording could not be written"))
 
     def _perform_run(self, live: Live, said: str | None) -> None:
-        log, tape, progress = live.log, live.tape, self.progress
+        log, progress = live.log, self.progress
         if progress:
-            progress.figures.begin(live.plan, live.state)
-            log.watch = progress.figures.answered
-        before = live.files.before if isinstance(live.files, RecordedFiles) else None
-        with self.target.opened(progress.show_delta if progress else None, tape) as endpoint:
-            ports = Ports(endpoint, Router(self.hosts, PythonTools(self.tools)), self.approver)
-            if live.state and said is not None:
-                speak(live.state, said, ports, journal=log, observe=progress)
-            elif live.state:
-                go_on(live.state, ports, journal=log, observe=progress)
-            elif before and tape:
-                rehearsal = Rehearsal(before, endpoint=endpoint, tape=tape, live=ports)
-                rehearsal.play(live.plan, journal=log, observe=progress)
-                rehearsal.finish()
-                tape.finish()
-            else:
+            progress.begin(live.plan, live.state)
+            log.watch = progress.answered
+        with self.target.opened(progress.show_delta if progress else None, live.tape) as endpoint:
+            ports = Ports(endpoint, OfferedTools.of(self.tools).host(), self.approver)
+            if live.state is None:
                 run(live.plan, ports, journal=log, observe=progress)
+            elif said is None:
+                go_on(live.state, ports, journal=log, observe=progress)
+            else:
+                speak(live.state, said, ports, journal=log, observe=progress)

@@ -170,9 +170,9 @@ _SECTIONS: Final = {
 @click.version_option(package_name="toolreel", prog_name="toolreel")
 @click.option(
     "--log-level",
-    metavar="LEVEL",
+    type=click.Choice(["debug", "info", "warning", "error"]),
     envvar="TOOLREEL_LOG",
-    help="Log to stderr: debug, info, warning or error; or LOGGER=LEVEL, as in info,http=debug.",
+    help="Log to stderr from this level on.",
 )
 @click.option(
     "--log-format",

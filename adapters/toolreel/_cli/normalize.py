@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from codecs import BOM_UTF8
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import IO, Final
 
@@ -31,27 +30,18 @@ from toolreel_core._replies import (
 )
 from toolreel_core._schema import violations
 from toolreel_core._settings import LoopConfig
-from toolreel_core._text_calls import DIALECTS, MARKED, text_calls
+from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
 _EXPECTED: Final = 'expected an object with "body" (JSON), "raw" (text of a body) or "content" (text)'
-_SETS: Final[Mapping[str, Sequence[str]]] = {"all": DIALECTS, "marked": MARKED}
-_NAMED: Final[Tree] = {
-    "type": "object",
-    "properties": {"name": {"type": "string"}, "parameters": {"type": ["object", "null"]}},
-    "required": ["name"],
-}
-_TOOL: Final[Tree] = {
-    "if": {"type": "string"},
-    "else": {"if": {"required": ["function"]}, "then": {"properties": {"function": _NAMED}}, "else": _NAMED},
-}
+_REPLIES: Final = frozenset({"body", "raw", "content"})
 _LINE: Final = canonical(
     {
         "properties": {
-            "tools": {"type": ["array", "null"], "items": _TOOL},
+            "tools": {"type": ["array", "null"], "items": {"type": ["string", "object"]}},
             "stream": {"type": "boolean"},
             "schemas": {"type": "object", "additionalProperties": {"type": "object"}},
-            "enable": {"if": {"type": "array"}, "else": {"enum": [*_SETS]}},
+            "enable": {"if": {"type": "array"}, "else": {"enum": ["all", "marked"]}},
             "finish": {"type": "string"},
         }
     }
@@ -97,124 +87,139 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tu
         if not line.strip():
             continue
         try:
-            case = _read_case(line.removeprefix(BOM_UTF8) if number == 1 else line)
+            case = _read_case(line)
             if case.keys().isdisjoint(("body", "raw")):
-                _show_text(number, case, explain=explain)
+                found = _calls_in_text(case)
+                tree, lines = _text_tree(found), _text_lines(found, str(case["content"]))
             else:
-                _show_reply(number, _normalize_case(case, config), explain=explain)
+                reply = _normalize_case(case, config)
+                tree, lines = _reply_tree(reply), _reply_lines(reply)
         except ConfigError as error:
             raise ConfigError(f"line {number}: {error}") from None
+        if explain:
+            for label, text, style in lines:
+                labelled(label.format(number), text, style)
+        else:
+            say(tree)
         sys.stdout.flush()
     return 0
 
 
-def _read_case(line: bytes) -> Mapping[str, Json]:
+def _read_case(line: bytes) -> Tree:
     """One line of input, parsed leniently: the reply itself reports what is wrong inside its body."""
     try:
-        case = json.loads(line.decode())
+        case = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise ConfigError(f"not UTF-8 at byte {error.start}") from None
     except (ValueError, RecursionError) as error:
         raise ConfigError(f'not JSON: {error}; give a body that is not as "raw" text') from None
-    if not isinstance(case, dict) or case.keys().isdisjoint(("body", "raw", "content")):
+    if not isinstance(case, dict) or _REPLIES.isdisjoint(case):
         raise ConfigError(_EXPECTED)
-    rest = {key: value for key, value in case.items() if key not in {"body", "raw", "content"}}
-    for violation in violations(_LINE, canonical(rest)):
+    for violation in violations(_LINE, canonical({k: v for k, v in case.items() if k not in _REPLIES})):
         raise ConfigError(str(violation))
     return case
 
 
-def _tool_schemas(tools: Json) -> Mapping[str, Mapping[str, Json] | None]:
+def _tool_schemas(tools: Json) -> dict[str, Tree | None]:
     """The schemas of tools that are given by their names, or as entries of a request's ``tools``."""
-    found: dict[str, Mapping[str, Json] | None] = {}
+    found: dict[str, Tree | None] = {}
     for tool in tools if isinstance(tools, list) else ():
         entry = as_tree(tool) or {"name": tool}
         inner = tree_at(entry, "function") or entry
-        found[str(inner["name"])] = tree_at(inner, "parameters") or None
+        found[str(inner.get("name", ""))] = tree_at(inner, "parameters") or None
     return found
 
 
-def _normalize_case(case: Mapping[str, Json], config: LoopConfig) -> Reply:
+def _normalize_case(case: Tree, config: LoopConfig) -> Reply:
     raw, body = case.get("raw"), case.get("body")
     tools = _tool_schemas(case.get("tools")).items()
     surface = ToolSurface(tuple(ToolDefinition.of(name, parameters=schema) for name, schema in tools))
-    if "body" in case and raw is None:
+    if raw is None and "body" in case:
         # A JSON string is a body too; encode it, so that it is not taken for the text of a body.
-        return normalize_reply(
-            json.dumps(body) if isinstance(body, str) else body, tools=surface, config=config
-        )
-    if not isinstance(raw, str):
+        raw = json.dumps(body) if isinstance(body, str) else body
+    elif not isinstance(raw, str):
         raise ConfigError('"raw": expected the text of a body; give JSON as "body"')
     if not case.get("stream"):
         return normalize_reply(raw, tools=surface, config=config)
-    read = as_chat(raw)
-    reply = normalize_reply(read.body, tools=surface, config=config)
-    return replace(reply, warnings=(*read.codes, *reply.warnings))
+    whole = as_chat(str(raw))
+    reply = normalize_reply(whole.body, tools=surface, config=config)
+    return replace(reply, warnings=(*whole.codes, *reply.warnings))
 
 
-def _show_reply(number: int, reply: Reply, *, explain: bool) -> None:
-    if not explain:
-        calls: list[Json] = []
-        for call in reply.calls:
-            tree: dict[str, Json] = {"name": call.name, "arguments": None, "id": call.id}
-            if isinstance(call.arguments, ArgumentError):
-                calls.append({**tree, "error": call.arguments.code})
-            else:
-                calls.append({**tree, "arguments": parse(call.arguments)})
-        carry: Json = {"message": parse(reply.carry), "calls": [parse(call.carry) for call in reply.calls]}
-        problem = reply.problem.code if reply.problem else None
-        whole: Mapping[str, Json] = {"calls": calls, "content": reply.content, "finish": reply.finish}
-        say({**whole, "problem": problem, "warnings": list(reply.warnings), "carry": carry})
-        return
-    labelled(f"line {number}", f"finish {reply.finish}", "bold")
+def _reply_tree(reply: Reply) -> Tree:
+    calls: list[Json] = []
+    for call in reply.calls:
+        tree: dict[str, Json] = {"name": call.name, "arguments": None, "id": call.id}
+        if isinstance(call.arguments, ArgumentError):
+            tree["error"] = call.arguments.code
+        else:
+            tree["arguments"] = parse(call.arguments)
+        calls.append(tree)
+    return {
+        "calls": calls,
+        "content": reply.content,
+        "finish": reply.finish,
+        "problem": reply.problem.code if reply.problem else None,
+        "warnings": list(reply.warnings),
+        "carry": {"message": parse(reply.carry), "calls": [parse(call.carry) for call in reply.calls]},
+    }
+
+
+def _reply_lines(reply: Reply) -> Iterator[tuple[str, str, str]]:
+    """What a reply means, in words: labels, texts and styles."""
+    yield "line {}", f"finish {reply.finish}", "bold"
     if reply.content:
-        labelled("content", reply.content)
+        yield "content", reply.content, ""
     for call in reply.calls:
         error, shown = call.arguments, str(call.arguments)
         if isinstance(error, ArgumentError):
             shown = f"{error.code}: {ERROR_WORDS[error.code]} Found: {error.detail}"
-        labelled("call", f"{call.name} {shown}")
-    if reply.problem:
-        words = PROBLEM_WORDS[reply.problem.code]
-        found = f" Found: {reply.problem.detail}" if reply.problem.detail else ""
-        labelled("problem", f"{reply.problem.code}: {words}{found}", "red")
+        yield "call", f"{call.name} {shown}", ""
+    if problem := reply.problem:
+        found = f" Found: {problem.detail}" if problem.detail else ""
+        yield "problem", f"{problem.code}: {PROBLEM_WORDS[problem.code]}{found}", "red"
     for code in reply.warnings:
-        labelled("warning", f"{code}: {WORDS[code]}", "yellow")
+        yield "warning", f"{code}: {WORDS[code]}", "yellow"
 
 
-def _show_text(number: int, case: Mapping[str, Json], *, explain: bool) -> None:
-    """Print the calls in a text, or how each part of it was parsed."""
-    content, enabled, tools = case["content"], case.get("enable", "marked"), _tool_schemas(case.get("tools"))
+def _calls_in_text(case: Tree) -> TextCalls:
+    content, enabled, tools = case["content"], case.get("enable"), _tool_schemas(case.get("tools"))
     if not isinstance(content, str):
         raise ConfigError('"content": expected text')
-    dialects = [*map(str, enabled)] if isinstance(enabled, list) else _SETS[str(enabled)]
+    dialects: Sequence[str] = DIALECTS if enabled == "all" else MARKED
+    if isinstance(enabled, list):
+        dialects = tuple(map(str, enabled))
     for name in dialects:
         if name not in DIALECTS:
             raise ConfigError(unknown_name("dialect", name, DIALECTS))
-    found = text_calls(
+    return text_calls(
         content,
         tools=tuple(tools),
         dialects=dialects,
         finish=finish_of(str(case.get("finish", "stop"))),
         schemas={**tools, **{name: as_tree(each) for name, each in tree_at(case, "schemas").items()}},
     )
-    if not explain:
-        calls: list[Json] = [
-            {
-                "id": call.id or f"call_{index}",
-                "name": call.name,
-                "arguments": parse(call.arguments),
-                "provenance": f"text:{call.dialect}",
-            }
-            for index, call in enumerate(found.calls)
-        ]
-        texts: Mapping[str, Json] = {"content": found.content, "reasoning": found.reasoning}
-        say({"calls": calls, **texts, "rejected": list(found.rejected)})
-        return
-    labelled(f"line {number}", counted(len(found.calls), "call"), "bold")
+
+
+def _text_tree(found: TextCalls) -> Tree:
+    calls: list[Json] = [
+        {
+            "id": call.id or f"call_{index}",
+            "name": call.name,
+            "arguments": parse(call.arguments),
+            "provenance": f"text:{call.dialect}",
+        }
+        for index, call in enumerate(found.calls)
+    ]
+    texts = {"content": found.content, "reasoning": found.reasoning}
+    return {"calls": calls, **texts, "rejected": list(found.rejected)}
+
+
+def _text_lines(found: TextCalls, content: str) -> Iterator[tuple[str, str, str]]:
+    """How each part of a text was read: labels, texts and styles."""
+    yield "line {}", counted(len(found.calls), "call"), "bold"
     for span in found.spans:
         if span.explanation:
             excerpt = json.dumps(content[span.start : span.end], ensure_ascii=False)
-            short = excerpt if len(excerpt) <= 60 else f"{excerpt[:57]}…"
-            labelled(f"{span.start}-{span.end}", short)
-            labelled("", span.explanation)
+            yield f"{span.start}-{span.end}", excerpt if len(excerpt) <= 60 else f"{excerpt[:57]}…", ""
+            yield "", span.explanation, ""

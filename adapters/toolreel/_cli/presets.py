@@ -341,8 +341,7 @@ def _warn_of_findings(probed: Probed) -> bool:
     elif tools and tools.stable and tools.word == "answered":
         complain(
             f"asked for a call, the model made none that can be read: {tools.detail}",
-            hint="No setting above changes that. If it is a call in a format of its own, a transform of "
-            "responses can read it; else the model calls no tools.",
+            hint="A transform of responses can read a format of its own; else the model calls no tools.",
         )
     elif not _has_answers(probed):
         complain(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Self
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import RenderableType
 from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
@@ -34,90 +33,15 @@ from toolreel_core._replies import Delta
 if TYPE_CHECKING:
     from toolreel.tools.mcp import McpNews
 
-_SHOWN: Final = 5
-"""Steps that stay on the screen."""
-
-
-class RunFigures:
-    """Follows a run event by event; empty until the run begins."""
-
-    def __init__(self) -> None:
-        self._state: State | None = None
-        self._model_ms = 0
-        self._model_tokens = 0
-        self._began = time.monotonic()
-        self.done: deque[str] = deque(maxlen=_SHOWN)
-        """The latest steps, each with how long it took."""
-
-    def begin(self, plan: Plan, state: State | None) -> None:
-        """Follow a new run, or one that goes on from a state."""
-        self._state = start(plan).state if state is None else state
-        self._began = time.monotonic()
-        self.done.clear()
-
-    def answered(self, effect: Wanted | None, event: Event, lap: Lap) -> None:
-        """Take the next event, with the effect that it answers."""
-        if self._state is None:
-            return
-        after = step(self._state, event).state
-        spent = after.tally.since(self._state.tally)
-        took = "" if lap.ms is None else f" in {duration(lap.ms)}"
-        words = ""
-        match event, effect:
-            case ReplyReceived(), SendRequest():
-                if lap.ms is not None:
-                    self._model_ms += lap.ms
-                    self._model_tokens += spent.completion_tokens
-                tokens = f"{spent.prompt_tokens} + {spent.completion_tokens} tokens"
-                words = f"reply{took}{f', {tokens}' if spent.completion_tokens else ''}"
-            case RequestFailed(), SendRequest():
-                words = f"no reply{took}"
-            case ToolReturned(), RunTool():
-                words = f"{effect.name}{' failed' if spent.failed_calls else ''}{took}"
-            case _:
-                pass
-        if words:
-            self.done.append(f"turn {self._state.tally.turns}: {words}")
-        self._state = after
-
-    @property
-    def text(self) -> str:
-        """Turns, calls, tokens, their rate, cost, and what is left of the limits; empty before the run."""
-        if self._state is None:
-            return ""
-        tally, config = self._state.tally, self._state.present.config
-        parts = [f"turn {self._state.exchange_tally.turns} of {config.max_turns}"]
-        if tally.tool_calls:
-            failed = f" ({tally.failed_calls} failed)" if tally.failed_calls else ""
-            parts.append(f"{counted(tally.tool_calls, 'call')}{failed}")
-        if tally.prompt_tokens + tally.completion_tokens:
-            limit = "" if config.max_total_tokens is None else f" of {config.max_total_tokens}"
-            parts.append(f"{tally.prompt_tokens} + {tally.completion_tokens}{limit} tokens")
-        if self._model_ms and self._model_tokens:
-            parts.append(f"{self._model_tokens / self._model_ms * 1000:.0f} tokens/s")
-        if cost := cost_in_words(Run(self._state, ())):
-            limit = "" if config.max_cost is None else f" of {config.max_cost:g}"
-            parts.append(f"cost {cost}{limit}")
-        if config.max_wall_ms is not None:
-            left = config.max_wall_ms - (time.monotonic() - self._began) * 1000
-            parts.append(f"{duration(max(0, round(left)))} left")
-        return ", ".join(parts)
-
-
-def _cut_to_width(text: Text, width: int) -> Text:
-    text.truncate(max(1, width), overflow="ellipsis")
-    return text
-
 
 class RunProgress:
     """An observer that shows what a run does and has done on a terminal, or a line per step in a pipe.
 
-    On a terminal, a streamed reply replaces what is shown; in a pipe it is printed with the result only.
+    On a terminal, the present step and the figures stand below the steps that are done, and are erased at the
+    end. A streamed reply replaces them; in a pipe it is printed with the result only.
     """
 
     def __init__(self) -> None:
-        self.figures = RunFigures()
-        """What the run has done and spent; to be told of its events."""
         self._drawn = err.is_terminal and not err.is_dumb_terminal
         self._live: Live | None = None
         """What draws this now, below what was printed. One that is started again would first erase the lines
@@ -129,27 +53,44 @@ class RunProgress:
         """The kind of delta that is being streamed now; empty if none is."""
         self._scrub = running_scrub()
         """A secret may be split over deltas."""
+        self._state: State | None = None
+        """Of the run, event by event."""
+        self._began = time.monotonic()
+        self._model_ms = self._model_tokens = 0
+
+    def begin(self, plan: Plan, state: State | None) -> None:
+        """Follow a new run, or one that goes on from a state."""
+        self._state = start(plan).state if state is None else state
+        self._began = time.monotonic()
+
+    def answered(self, effect: Wanted | None, event: Event, lap: Lap) -> None:
+        """Take the next event, with the effect that it answers; on a terminal, print how long it took."""
+        if self._state is None:
+            return
+        turn, before = self._state.tally.turns, self._state.tally
+        self._state = step(self._state, event).state
+        spent = self._state.tally.since(before)
+        took = "" if lap.ms is None else f" in {duration(lap.ms)}"
+        match event, effect:
+            case ReplyReceived(), SendRequest():
+                self._model_ms += lap.ms or 0
+                self._model_tokens += spent.completion_tokens
+                tokens = f", {spent.prompt_tokens} + {spent.completion_tokens} tokens"
+                words = f"reply{took}{tokens if spent.completion_tokens else ''}"
+            case RequestFailed(), SendRequest():
+                words = f"no reply{took}"
+            case ToolReturned(), RunTool():
+                words = f"{effect.name}{' failed' if spent.failed_calls else ''}{took}"
+            case _:
+                return
+        if self._drawn:
+            self._end_stream()
+            err.print(f"turn {turn}: {words}", style="dim")
 
     def __call__(self, note: notes.Note, /) -> None:
         """Show the step that a note reports, if it is one to wait for."""
         if text := _note_words(note):
-            self._show_status(printable(text))
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Lines that fit the width, each cut at its end but the figures, which are wrapped."""
-        if not self._step:
-            return
-        for line in self.figures.done:
-            yield _cut_to_width(Text(f"  {printable(line)}", style="dim"), options.max_width)
-        elapsed = timedelta(seconds=int(time.monotonic() - self._since))
-        spinner = self._spinner.render(time.monotonic())
-        mark = spinner.plain if isinstance(spinner, Text) else ""
-        end = f" {elapsed}"
-        yield _cut_to_width(Text(f"{mark} {self._step}"), options.max_width - len(end)) + Text(
-            end, style="cyan"
-        )
-        for part in Text(printable(self.figures.text), style="bold").wrap(console, options.max_width - 2):
-            yield Text("  ") + part
+            self._show_status(text)
 
     def show_delta(self, delta: Delta, /) -> None:
         """Print a chunk of a streamed reply."""
@@ -165,9 +106,9 @@ class RunProgress:
         """Show an event of an MCP server."""
         if news.kind != "progress":
             self._end_stream()
-            err.print(printable(news.text), style="yellow")
+            err.print(news.text, style="yellow")
         elif self._drawn:
-            self._show_status(printable(news.text))
+            self._show_status(news.text)
 
     def __enter__(self) -> Self:
         self._step = ""
@@ -200,8 +141,38 @@ class RunProgress:
 
     def _draw_status(self) -> None:
         if self._drawn and self._live is None:
-            self._live = Live(self, console=err, transient=True, refresh_per_second=10)
+            self._live = Live(get_renderable=self._status, console=err, transient=True, refresh_per_second=10)
             self._live.start()
+
+    def _status(self) -> RenderableType:
+        if not self._step:
+            return ""
+        elapsed = timedelta(seconds=int(time.monotonic() - self._since))
+        text = Text(printable(self._step)).append(f" {elapsed}", "cyan")
+        self._spinner.update(text=text.append(f"\n  {self._figures()}", "bold"))
+        return self._spinner
+
+    def _figures(self) -> str:
+        """Turns, calls, tokens, their rate, cost, and what is left of the limits; empty before the run."""
+        if self._state is None:
+            return ""
+        tally, config = self._state.tally, self._state.present.config
+        parts = [f"turn {self._state.exchange_tally.turns} of {config.max_turns}"]
+        if tally.tool_calls:
+            failed = f" ({tally.failed_calls} failed)" if tally.failed_calls else ""
+            parts.append(f"{counted(tally.tool_calls, 'call')}{failed}")
+        if tally.prompt_tokens + tally.completion_tokens:
+            limit = "" if config.max_total_tokens is None else f" of {config.max_total_tokens}"
+            parts.append(f"{tally.prompt_tokens} + {tally.completion_tokens}{limit} tokens")
+        if self._model_ms and self._model_tokens:
+            parts.append(f"{self._model_tokens / self._model_ms * 1000:.0f} tokens/s")
+        if cost := cost_in_words(Run(self._state, ())):
+            limit = "" if config.max_cost is None else f" of {config.max_cost:g}"
+            parts.append(f"cost {cost}{limit}")
+        if config.max_wall_ms is not None:
+            left = config.max_wall_ms - (time.monotonic() - self._began) * 1000
+            parts.append(f"{duration(max(0, round(left)))} left")
+        return ", ".join(parts)
 
     def _erase_status(self) -> None:
         if self._live:
@@ -222,9 +193,8 @@ class RunProgress:
 def _note_words(note: notes.Note) -> str:
     match note:
         case notes.RequestSent() | notes.SummaryRequested():
-            what = (
-                "the model" if isinstance(note, notes.RequestSent) else "a summary, since the window is full"
-            )
+            is_turn = isinstance(note, notes.RequestSent)
+            what = "the model" if is_turn else "a summary, since the window is full"
             again = f" (try {note.attempt})" if note.attempt > 1 else ""
             return f"turn {note.turn}: waiting for {what}{again}"
         case notes.RetryPlanned():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from toolreel._cli.console import err, labelled, out, printable, show_columns
-from toolreel._cli.errors import FAILED, command, json_option, say, shared_settings
+from toolreel._cli.errors import FAILED, command, json_option, shared_settings
 from toolreel._cli.options import Command, port_option, tools_option
 from toolreel._cli.whole_run import show_run
 from toolreel._driver import describe_outcome
@@ -38,7 +38,7 @@ from toolreel._replay import (
     warnings_of,
 )
 from toolreel.cassette import Change, clipped
-from toolreel_core._protocol import ReplyReceived, SendRequest
+from toolreel_core._protocol import SendRequest
 
 if TYPE_CHECKING:
     from toolreel.tools import ToolLike
@@ -152,8 +152,7 @@ _ASPECTS: Final[dict[Aspect, str]] = {
     metavar="N",
     help="Show all of turn N: what was sent of the history, each event, and what the run decided upon it.",
 )
-@json_option
-def explain_command(file: str, other: str | None, turn: int | None, as_machine: bool) -> int:
+def explain_command(file: str, other: str | None, turn: int | None) -> int:
     """Say why a recorded run ended as it did: the rule, the settings it reads, and what it judged.
 
     NAME is a recording, or a journal. With OTHER, it shows where the two runs differ: in their plans, in the
@@ -169,46 +168,31 @@ def explain_command(file: str, other: str | None, turn: int | None, as_machine: 
     if other is not None:
         if turn is not None:
             raise click.UsageError("--turn shows a turn of one run: leave out OTHER, or --turn")
-        return _explain_two(diff(file, other), as_machine=as_machine)
+        return _explain_two(diff(file, other))
     trace = retrace(opened(file))
     if turn is not None and turn > (last := max(1, trace.run.state.tally.turns)):
         raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
-    events = [each for each in trace.events if turn is None or _turn_of(each) == turn]
-    if turn is not None and not as_machine:
-        _show_turn(events)
+    if turn is not None:
+        _show_turn(each for each in trace.events if _turn_of(each) == turn)
         return 0
     outcome, config = trace.run.outcome, trace.run.state.plan.config
     words, hint = describe_outcome(outcome)
-    rule, decided, warnings = rule_of(outcome, config), deciding_event(trace), warnings_of(trace.run)
-    settings, advice = rule.values(config), rule.advice(hint)
-    if as_machine:
-        return say(
-            {
-                "outcome": outcome.name,
-                "words": words,
-                "hint": advice,
-                "rule": rule.words,
-                "settings": settings,
-                "warnings": [dict(zip(("level", "words", "turns"), each, strict=True)) for each in warnings],
-                "decided_at": decided.record.n if decided else None,
-                "events": [_event_tree(each) for each in events],
-            }
-        )
+    rule, decided = rule_of(outcome, config), deciding_event(trace)
     labelled("outcome", f"{outcome.name}: {words}", "bold green" if trace.run.completed else "bold red")
     labelled("rule", rule.words)
-    for name, value in settings.items():
+    for name, value in rule.values(config).items():
         labelled("", f"{name} = {value}", "dim")
     if decided:
         where = f"upon event {decided.record.n}, turn {_turn_of(decided)}"
         labelled("decided", f"{where}: {decided.summary}")
         for note in decided.notes:
             labelled("", note_line(note), "dim")
-    if advice:
+    if advice := rule.advice(hint):
         labelled("hint", advice)
-    for level, text, turns in warnings:
+    for level, text, turns in warnings_of(trace.run):
         where = f" (turn {', '.join(map(str, turns))})" if turns else ""
         labelled("warning", f"{text}{where}", "red" if level == "bad" else "yellow")
-    for traced in events:  # each in a line, so that --turn can be pointed at it
+    for traced in trace.events:  # each in a line, so that --turn can be pointed at it
         labelled(f"turn {_turn_of(traced)}", traced.summary)
     return 0
 
@@ -235,22 +219,6 @@ def _show_turn(events: Iterable[Traced]) -> None:
             labelled("", note_line(note), "dim")
 
 
-def _event_tree(traced: Traced) -> dict[str, object]:
-    effect, event = traced.effect, traced.record.event
-    tree: dict[str, object] = {
-        "n": traced.record.n,
-        "turn": _turn_of(traced),
-        "kind": traced.record.kind,
-        "summary": traced.summary,
-        "notes": [note_line(note) for note in traced.notes],
-    }
-    if isinstance(effect, SendRequest):
-        tree["sent"] = sent_history(traced.before.messages, effect.request)
-    if isinstance(event, ReplyReceived):
-        tree["reply"] = str(event.body)
-    return tree
-
-
 def show_changes(label: str, changes: tuple[Change, ...]) -> None:
     """Print each changed place with its old and new value."""
     for change in changes[:_MAX_CHANGES]:
@@ -263,10 +231,7 @@ def show_changes(label: str, changes: tuple[Change, ...]) -> None:
         labelled("", f"and {len(changes) - _MAX_CHANGES} more places", "dim")
 
 
-def _explain_two(difference: Difference, *, as_machine: bool) -> int:
-    if as_machine:
-        say(difference.tree())
-        return 0 if difference.same else FAILED
+def _explain_two(difference: Difference) -> int:
     a, b = difference.a, difference.b
     for name, side in (("a", a), ("b", b)):
         labelled(name, f"{side.source}: {counted(side.events, 'event')}, {side.outcome}")

@@ -8,27 +8,25 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from toolreel._cli.console import complain, err, labelled, out
-from toolreel._cli.errors import DRIFT, FAILED, STOPPED, USAGE, command, json_option, say
+from toolreel._cli.errors import DRIFT, FAILED, STOPPED, command, json_option, say
 from toolreel._cli.options import NO_PRESETS, LiveTarget, model_option, parse_settings, server_options
 from toolreel._cli.recordings import show_changes
 from toolreel._cli.run_options import (
     Approval,
     PlanChoice,
     SourceChoice,
+    Sources,
     approve_option,
     cassette_path,
     database_option,
     durable_option,
-    keeping_of,
     live_session,
-    mode_option,
     plan_options,
     prompt_text,
     resumed_path,
@@ -39,9 +37,9 @@ from toolreel._cli.run_options import (
 from toolreel._cli.whole_run import (
     EndedRun,
     as_json,
+    complain_of_recording,
     exit_code,
     recorded_code,
-    resume_hint,
     show_outcome,
     show_plan,
     show_run,
@@ -49,8 +47,8 @@ from toolreel._cli.whole_run import (
     show_turns,
 )
 from toolreel._driver import Later, cost_in_words, outcome_of
-from toolreel._internal import AdapterError, ForkError
-from toolreel._journal import FileJournal, companion, opened, read_journal
+from toolreel._internal import ForkError
+from toolreel._journal import FileJournal, companion, opened
 from toolreel._replay import (
     Changes,
     Forked,
@@ -58,12 +56,9 @@ from toolreel._replay import (
     check_free,
     fork,
     plan_changes,
-    retrace,
 )
 from toolreel._secrets import known_secrets, refuse_secrets_in_line
-from toolreel.testing import ReelFiles
 from toolreel_core._jsontext import canonical, read
-from toolreel_core._plan import Plan
 from toolreel_core._protocol import Cancelled, Completed, ConversationSpent, CostUnknown
 from toolreel_core._tools import masked
 
@@ -71,7 +66,6 @@ if TYPE_CHECKING:
     from toolreel._cli.live_run import Live
     from toolreel._cli.progress import RunProgress
     from toolreel._driver import Run
-    from toolreel.cassette import Mode
     from toolreel.durable import DurableRun
 
 
@@ -87,7 +81,6 @@ if TYPE_CHECKING:
     help="Record the run as NAME.yaml and NAME.journal.jsonl; `toolreel replay NAME` replays it.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing recording, even if the run fails.")
-@mode_option
 @durable_option
 @run_id_option
 @database_option
@@ -101,7 +94,6 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     wanted: PlanChoice,
     record: str | None,
     overwrite: bool,
-    mode: Mode | None,
     durable: bool,
     run_id: str | None,
     database: str | None,
@@ -121,27 +113,19 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         --preset qwen2_5_coder --tools toolreel.demo:TOOLS \\
         --record cassettes/status/local--qwen
     """
-    if run_id is not None and (record or mode or overwrite):
+    if run_id is not None and (record or overwrite):
         raise click.UsageError(
-            "--run-id keeps the run in --database, so it takes no --record, --mode and --overwrite; toolreel "
-            "durable export writes it to a file"
+            "--run-id keeps the run in --database, so it takes no --record and --overwrite; toolreel durable "
+            "export writes it to a file"
         )
     parse_settings(wanted.settings)  # what is wrong with the options is said before any tool server starts
     wanted.presets.preset(model)
-    path = cassette_path(record)
-    keeping = keeping_of(mode, path, overwrite=overwrite)
-    text = prompt_text(prompt)
-
-    if isinstance(keeping, Path):
-        journal = companion(keeping)
-        recorded_tools = read_journal(journal).plan.tools.definitions if journal.exists() else ()
-        plan = wanted.plan(model, text, sources.recorded(recorded_tools), server.fallbacks)
-        return _replay_instead(plan, keeping, as_machine=as_machine)
+    path, text = cassette_path(record), prompt_text(prompt)
     absent = Later() if run_id else None  # a durable run waits for `toolreel durable approve`
     with live_session(server, sources, approve, durable=durable, absent=absent) as (session, available):
         plan = wanted.plan(model, text, available, server.fallbacks)
         if run_id is None:
-            live: EndedRun | DurableRun = session.run(plan, path, keeping)
+            live: EndedRun | DurableRun = session.run(plan, path, overwrite=overwrite)
         else:
             from toolreel._cli.durable import run_durably
 
@@ -151,31 +135,11 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
 
         return print_run(live, as_machine=as_machine)
     show_run(live.run, as_machine=as_machine, extra={"saved": live.saved})
-    if live.saved and not as_machine:
-        show_saved(live.saved)
-    if not wanted.presets.named and not as_machine:
-        err.print(NO_PRESETS, style="dim")
-    if live.dropped:
-        complain(f"the recording was not saved, because the run did not complete (--mode {mode})")
-    return recorded_code(live, server)
-
-
-def _replay_instead(plan: Plan, path: Path, *, as_machine: bool) -> int:
-    """Replay the recording instead of calling the server."""
-    from toolreel._cli.progress import RunProgress
-    from toolreel.testing import Reel
-
-    with redirect_stdout(sys.stderr), RunProgress() as progress:
-        reel = Reel(ReelFiles(path))
-        done = reel.run(plan, observe=progress)
-        reel.finish()
-        reel.close()
-        done = replace(done, timing=retrace(read_journal(companion(path))).run.timing)
-    show_run(done, as_machine=as_machine, extra={"saved": [], "replayed": str(path)})
     if not as_machine:
-        labelled("replayed", str(path), "green")
-    ended = outcome_of(done)
-    return 0 if isinstance(ended, Completed | None) else FAILED
+        show_saved(live.saved)
+        if not wanted.presets.named:
+            err.print(NO_PRESETS, style="dim")
+    return recorded_code(live, server)
 
 
 @command("resume")
@@ -204,8 +168,8 @@ def resume_command(
     toolreel resume cassettes/status/local--qwen \\
         --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
     """
-    with live_session(server, sources, approve, durable=durable) as (session, available):
-        live = session.resume(resumed_path(file), available.others)
+    with live_session(server, sources, approve, durable=durable) as (session, _):
+        live = session.resume(resumed_path(file))
     if as_machine:
         kept = {"before": live.before, "new": live.new, "cut": live.cut}
         say(as_json(live.run, {"resumed": kept, "saved": live.saved}))
@@ -216,8 +180,7 @@ def resume_command(
             moved = f"the last line of the journal was incomplete; it was moved to {live.cut}"
             labelled("", moved, "yellow")
         show_run(live.run)
-        if live.saved:
-            show_saved(live.saved)
+        show_saved(live.saved)
     return recorded_code(live, server)
 
 
@@ -240,8 +203,6 @@ _NAMED: Final = re.compile(r"/[A-Za-z]\w*(?=\s|$)")
 @plan_options(
     "Set a loop setting (max_turns=5 for each exchange, max_conversation_turns=50 for all), a provider "
     "setting, a request option (temperature=0) or any other key of the request body. Repeatable.",
-    attach=False,
-    output=False,
 )
 @click.option(
     "--record",
@@ -297,14 +258,14 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         try:
             if goes_on and path:
                 live, files = session.reopened(path)
-                session.check_tools(files, available.others)
+                session.check_tools(files)
             elif path and not overwrite:
                 check_free(path)  # before the user has typed anything
             for content in _user_messages(progress):
                 with redirect_stdout(sys.stderr), progress:
                     if live is None:
                         plan = wanted.plan(str(model), content, available, server.fallbacks)
-                        live = session.begun(plan, path, "overwrite" if overwrite else "new")
+                        live = session.begun(plan, path, overwrite=overwrite)
                     session.go(live, content if live.state else None)
                 run = live.reached
                 live.state = run.state
@@ -313,12 +274,11 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
                 if spent or (live.files and live.files.refused):
                     break
         finally:
-            saved = live.close() if live else ()
-    if live and live.files and live.files.refused:
-        complain(f"the recording was not saved: {live.files.refused}", hint=resume_hint(live.files.left))
-        return USAGE
-    if saved:
-        show_saved(saved, err)
+            ended = live.close() if live else None
+    if ended and ended.refused:
+        return complain_of_recording(ended)
+    if ended:
+        show_saved(ended.saved, err)
     return code
 
 
@@ -401,7 +361,6 @@ def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
 @plan_options(
     "Change a loop or provider setting, a request option or body.KEY, as for `run`. Repeatable.",
     "Replace the system message.",
-    attach=False,
 )
 @click.option(
     "--tool-result",
@@ -462,6 +421,10 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             "choose who answers after event N with one of: --base-url URL (a live server), --from OTHER "
             "(another recording), --recorded (FILE itself, while its answers fit)"
         )
+    if sources.any_named and not server.base_url:
+        raise click.UsageError(
+            "only a live fork (--base-url) runs tools; --allow and --deny mask recorded ones"
+        )
     source, path = opened(file), cassette_path(record)
     chosen = parse_settings(wanted.settings)
     preset = wanted.presets.preset(model or source.plan.model)
@@ -471,12 +434,11 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         if server.base_url:
             session, available = stack.enter_context(live_session(server, sources, approve))
         else:
-            stack.enter_context(redirect_stdout(sys.stderr))
-            session, available = None, sources.recorded(source.plan.tools.definitions)
-        recorded_tools = source.plan.tools
+            session, available = None, Sources()
+        surface = recorded_tools = source.plan.tools
         if sources.any_named:
             surface = available.surface(wanted.allow, wanted.deny)
-        else:
+        elif wanted.allow or wanted.deny:
             surface = masked(recorded_tools, allow=wanted.allow or None, deny=wanted.deny)
         changes = Changes(
             model=model,
@@ -487,25 +449,20 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             provider=chosen.provider,
             options=chosen.options,
             tools=None if surface.fingerprint == recorded_tools.fingerprint else surface,
-            output=wanted.output,
             tool_result=None if tool_result is None else _tool_output(tool_result),
             said=said,
         )
         if session:
             forked = beginning(source, at, changes)
-            if (
-                forked.plan.sends_tools
-                and forked.plan.tools.definitions
-                and not (available.tools or available.hosts)
-            ):
+            if forked.plan.sends_tools and forked.plan.tools.definitions and not sources.any_named:
                 raise ForkError(
                     f"the run has tools ({', '.join(tool.name for tool in forked.plan.tools.definitions)}): "
                     "say what runs them, for example with --tools MODULE:ATTR"
                 )
-            live = session.run(forked.plan, path, "overwrite" if overwrite else "new", forked.answered)
+            live = session.run(forked.plan, path, overwrite=overwrite, earlier=forked.answered)
         else:
             forked = fork(source, at, changes, answers=other)
-            live = _save_fork(forked, path, overwrite=overwrite)
+            live = EndedRun(forked.run, _save_fork(forked, path, overwrite=overwrite) if path else ())
     _show_fork(forked, live, as_machine=as_machine)
     if outcome_of(live.run) is None and not live.refused:
         hint = (
@@ -517,21 +474,16 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     return recorded_code(live, server)
 
 
-def _save_fork(forked: Forked, cassette: Path | None, *, overwrite: bool) -> EndedRun:
+def _save_fork(forked: Forked, cassette: Path, *, overwrite: bool) -> tuple[Path]:
     """Write the journal of a fork; delete a stale cassette of that name. Existing files stay if it fails."""
-    if cassette is None:
-        return EndedRun(forked.run)
     path, secrets = companion(cassette), known_secrets(os.environ)
-    try:
-        for number, line in enumerate(forked.recorded.text.split("\n")[:-1], 1):
-            refuse_secrets_in_line(line, secrets, f"{path}, line {number}")
-        with FileJournal(path, forked.plan, known_secrets=secrets, overwrite=overwrite) as journal:
-            for effect, event in forked.answered:
-                journal.record(effect, event)
-    except AdapterError as error:
-        return EndedRun(forked.run, refused=error)
+    for number, line in enumerate(forked.recorded.text.split("\n")[:-1], 1):
+        refuse_secrets_in_line(line, secrets, f"{path}, line {number}")
+    with FileJournal(path, forked.plan, known_secrets=secrets, overwrite=overwrite) as journal:
+        for effect, event in forked.answered:
+            journal.record(effect, event)
     cassette.unlink(missing_ok=True)
-    return EndedRun(forked.run, (path,))
+    return (path,)
 
 
 def _show_fork(forked: Forked, ended: EndedRun, *, as_machine: bool) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 import click
 
-from toolreel._cli.console import err, labelled, printable, show_columns, withhold
+from toolreel._agent import AgentTools, OfferedTools
+from toolreel._cli.console import err, labelled, show_columns, withhold
 from toolreel._cli.errors import SharedOption, command
 from toolreel._cli.options import (
     Command,
@@ -20,7 +20,6 @@ from toolreel._cli.options import (
     LiveTarget,
     PresetChoice,
     bundle,
-    choices,
     parse_settings,
     preset_options,
     settings_option,
@@ -28,53 +27,37 @@ from toolreel._cli.options import (
     with_fallbacks,
 )
 from toolreel._cli.progress import RunProgress
-from toolreel._driver import Always, Approver, Never, ToolHost, attach
+from toolreel._driver import Always, Approver, Never
 from toolreel._internal import counted
-from toolreel._journal import companion
-from toolreel._secrets import VARIABLE
-from toolreel.tools import Toolbox, ToolLike, load_tools
+from toolreel.tools import load_tools
 from toolreel.tools.mcp import read_mcp_servers
-from toolreel_core._conversation import Media, SystemMessage, user_message
-from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import either, read
-from toolreel_core._plan import OutputSpec, Plan
+from toolreel_core._conversation import SystemMessage, UserMessage
+from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, AskApproval
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition, ToolSurface, check_surface, masked
 
 if TYPE_CHECKING:
     from toolreel._cli.live_run import LiveSession
-    from toolreel._replay import Keeping
-    from toolreel.cassette import Mode
     from toolreel.durable import DurableRuns
-    from toolreel.tools.mcp import McpListener
+    from toolreel.tools.mcp import McpListener, McpTools
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """The tools of all sources, and the hosts that run them."""
+class Sources(NamedTuple):
+    """The tools of all sources."""
 
-    tools: Sequence[ToolLike] = ()
-    others: tuple[ToolDefinition, ...] = ()
-    """Tools that servers run, through ``hosts``."""
-    hosts: Mapping[str, ToolHost] = field(default_factory=dict)
-    """Tool hosts by the prefix of the tool names that they run."""
-    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Credentials of the servers by name, to keep out of recordings."""
+    tools: AgentTools = ()
     message: str = ""
     """Names and descriptions of skills for the system message."""
+    secrets: Mapping[str, str] = {}
+    """Credentials of MCP servers by name, to keep out of recordings."""
 
-    def surface(self, allow: Sequence[str], deny: Sequence[str]) -> ToolSurface:
+    def surface(self, allow: Sequence[str] = (), deny: Sequence[str] = ()) -> ToolSurface:
         """The surface of all tools, without the masked ones.
 
         :raises ConfigError: if two share a name, or a mask means no tool
         """
-        whole = ToolSurface((*Toolbox(self.tools).surface.definitions, *self.others))
-        return masked(whole, allow=allow or None, deny=deny)
-
-    def system_message(self, system: str | None) -> str:
-        """The system message of a run: the user's text, then the message about skills."""
-        return "\n\n".join(text for text in (system, self.message) if text)
+        return masked(OfferedTools.of(self.tools).surface, allow=allow or None, deny=deny)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,59 +85,50 @@ class SourceChoice:
         :param strict: skills that do not follow the specification are errors
         :raises AdapterError: if a source cannot be used
         """
-        tools, message = self._python_tools(strict=strict)
-        file = self.mcp_file
-        if file is None:
-            if accept:
-                raise click.UsageError("--accept needs --mcp FILE: it accepts the definitions of MCP tools")
-            yield Sources(tools, message=message)
-            return
-        servers = read_mcp_servers(file)
-        import logging  # imported here because --help does not need them
+        tools, message = load_tools(self.tool_names), ""
+        if self.skill_scripts and not self.skill_folders:
+            raise click.UsageError("--skills-allow-script needs --skills FOLDER")
+        if self.skill_folders:
+            from toolreel.tools.skills import read_skills, skill_tools, skills_message
 
-        from toolreel.tools.mcp import MCP_PREFIX, McpTools, pins_beside, pins_of, read_pins, write_pins
+            skills = read_skills(*self.skill_folders, strict=strict)
+            for problem in skills.warnings:
+                err.print(f"warning     {problem}", style="yellow")
+            tools += skill_tools(skills, allow_scripts=self.skill_scripts)
+            message = skills_message(skills)
+        if file := self.mcp_file:
+            with _mcp_tools(file, listen, accept=accept) as mcp:
+                offered = [mcp] if mcp.surface.definitions else []
+                yield Sources([*tools, *offered], message, mcp.secrets)
+        elif accept:
+            raise click.UsageError("--accept needs --mcp FILE: it accepts the definitions of MCP tools")
+        else:
+            yield Sources(tools, message)
 
-        # The SDK logs problems through the root logger, which would print them to stderr. Those that matter
-        # reach the user as an error or as an event.
-        logging.getLogger().addHandler(logging.NullHandler())
-        pins = pins_beside(file)
-        with McpTools(servers, pins=None if accept else read_pins(pins), listen=listen) as mcp:
-            for each in mcp.left_out:
-                err.print(printable(f"left out    {each.name}: {each.why}"), style="yellow")
-            definitions = mcp.surface.definitions
-            for tool in definitions:
-                for part in tool.left_out:
-                    err.print(printable(f"left out    {tool.name}: {part}"), style="yellow")
-            yield Sources(tools, definitions, {f"{MCP_PREFIX}_": mcp}, mcp.secrets, message=message)
-            if accept:
-                write_pins(pins, pins_of(ToolSurface(definitions)))
-                err.print(printable(f"accepted    {counted(len(definitions), 'tool')}, kept in {pins}"))
 
-    def recorded(self, definitions: Iterable[ToolDefinition]) -> Sources:
-        """The sources for a replay: tools of servers come from the recording, so no server is started.
+@contextmanager
+def _mcp_tools(file: Path, listen: McpListener | None, *, accept: bool) -> Generator[McpTools]:
+    """The tools of the servers in a configuration; says which are left out, and writes what is accepted."""
+    servers = read_mcp_servers(file)
+    import logging  # imported here because --help does not need them
 
-        :raises AdapterError: if a source cannot be read
-        """
-        tools, message = self._python_tools()
-        if not self.mcp_file:
-            return Sources(tools, message=message)
-        return Sources(
-            tools, tuple(tool for tool in definitions if tool.name.startswith("mcp_")), message=message
-        )
+    from toolreel.tools.mcp import McpTools, pins_beside, pins_of, read_pins, write_pins
 
-    def _python_tools(self, *, strict: bool = False) -> tuple[Sequence[ToolLike], str]:
-        """The tools of modules and of skills, and the message about the skills."""
-        if not self.skill_folders:
-            if self.skill_scripts:
-                raise click.UsageError("--skills-allow-script needs --skills FOLDER")
-            return load_tools(self.tool_names), ""
-        from toolreel.tools.skills import read_skills, skill_tools, skills_message
-
-        skills = read_skills(*self.skill_folders, strict=strict)
-        for problem in skills.warnings:
-            err.print(printable(f"warning     {problem}"), style="yellow")
-        own = skill_tools(skills, allow_scripts=self.skill_scripts)
-        return (*load_tools(self.tool_names), *own), skills_message(skills)
+    # The SDK logs problems through the root logger, which would print them to stderr. Those that matter
+    # reach the user as an error or as an event.
+    logging.getLogger().addHandler(logging.NullHandler())
+    pins = pins_beside(file)
+    with McpTools(servers, pins=None if accept else read_pins(pins), listen=listen) as mcp:
+        for each in mcp.left_out:
+            err.print(f"left out    {each.name}: {each.why}", style="yellow")
+        definitions = mcp.surface.definitions
+        for tool in definitions:
+            for part in tool.left_out:
+                err.print(f"left out    {tool.name}: {part}", style="yellow")
+        yield mcp
+        if accept:
+            write_pins(pins, pins_of(ToolSurface(definitions)))
+            err.print(f"accepted    {counted(len(definitions), 'tool')}, kept in {pins}")
 
 
 source_options = bundle(
@@ -283,52 +257,11 @@ def _tool_flags(tool: ToolDefinition) -> list[str]:
     return [name for name, is_set in flags.items() if is_set]
 
 
-def _name_secret_rules(_context: click.Context, _option: click.Parameter, value: str | None) -> None:
-    if value is not None:
-        os.environ[VARIABLE] = value
-
-
-secrets_option = click.option(
-    "--secrets",
-    expose_value=False,
-    type=click.Path(),
-    callback=_name_secret_rules,
-    metavar="FILE",
-    help="TOML file with rules for detecting secrets (allow, variables, patterns, emails); by default the "
-    "file in TOOLREEL_SECRETS.",
-)
-
-
 durable_option = click.option(
     "--durable",
     is_flag=True,
     help="Survive power loss: fsync each event before the run continues.",
 )
-
-mode_option = click.option(
-    "--mode",
-    type=click.Choice(("replay", "record", "auto", "extend")),
-    help="What to do if the recording exists. replay: use it, never the server. record: run live, and "
-    "replace it if the run completes. auto: replay it, or record it if it is missing. extend: replay it, "
-    "continue live after its end, and save it if the run completes. Without --mode it is an error.",
-)
-
-
-def keeping_of(mode: Mode | None, cassette: Path | None, *, overwrite: bool) -> Keeping | Path:
-    """How a run treats an existing recording; a path means that it is replayed.
-
-    :raises click.UsageError: if the options contradict each other
-    """
-    if mode is None:
-        return "overwrite" if overwrite else "new"
-    if cassette is None:
-        raise click.UsageError(f"--mode {mode} needs a recording: --record NAME")
-    if overwrite:
-        raise click.UsageError(f"--overwrite and --mode {mode} contradict each other: give one of them")
-    exists = cassette.exists() or companion(cassette).exists()
-    if mode == "replay" or (mode == "auto" and exists):
-        return cassette
-    return "extend" if mode == "extend" else "record"
 
 
 def cassette_path(name: str | None) -> Path | None:
@@ -354,43 +287,6 @@ def resumed_path(file: Path) -> Path:
     return file.with_name(f"{name}.yaml")
 
 
-attach_option = click.option(
-    "--attach",
-    "attached",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    multiple=True,
-    callback=choices("attach", attach),
-    help="Send a picture, sound or file with the prompt. Repeatable.",
-)
-
-
-def _read_output_spec(
-    context: click.Context, parameter: click.Parameter, path: Path | None
-) -> OutputSpec | None:
-    if path is None:
-        return None
-    try:
-        tree = either(read(path.read_text(encoding="utf-8-sig")))
-        if isinstance(tree, dict):
-            return OutputSpec.of(tree)
-    except (OSError, UnicodeDecodeError, ConfigError) as error:
-        raise click.BadParameter(f"{path}: {error}", context, parameter) from None
-    why = tree if isinstance(tree, str) else "expected a JSON object"
-    raise click.BadParameter(f"{path} is not a JSON Schema: {why}", context, parameter)
-
-
-output_schema_option = click.option(
-    "--output-schema",
-    "output",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    callback=_read_output_spec,
-    help="JSON Schema of the final answer: it is validated, and the model is asked again if it does not fit "
-    "(output_retries). --set output_mode=tool, text or native says how it is asked for.",
-)
-
-
 @dataclass(frozen=True, slots=True)
 class PlanChoice:
     """The values of the options."""
@@ -400,29 +296,21 @@ class PlanChoice:
     system: str | None
     presets: PresetChoice
     settings: tuple[str, ...]
-    attached: tuple[Media, ...] = ()
-    output: OutputSpec | None = None
 
-    def plan(
-        self,
-        model: str,
-        prompt: str,
-        available: Sources,
-        fallbacks: Iterable[FallbackChoice],
-    ) -> Plan:
+    def plan(self, model: str, prompt: str, available: Sources, fallbacks: Iterable[FallbackChoice]) -> Plan:
         """The plan of a run with these tools.
 
         :raises ConfigError: if the options contradict each other
         """
-        chosen, text = parse_settings(self.settings), available.system_message(self.system)
-        user = user_message([prompt, *self.attached])
+        chosen = parse_settings(self.settings)
+        text = "\n\n".join(filter(None, (self.system, available.message)))
+        user = UserMessage(prompt)
         plan = self.presets.preset(model).plan(
             model=model,
             messages=[SystemMessage(text), user] if text else [user],
             tools=available.surface(self.allow, self.deny),
             options=chosen.options,
             settings={**chosen.config, **chosen.provider},
-            output=self.output,
         )
         return with_fallbacks(plan, fallbacks)
 
@@ -434,17 +322,12 @@ _SETTINGS_HELP: Final = (
 
 
 def plan_options(
-    settings: str = _SETTINGS_HELP,
-    system: str = "System message.",
-    *,
-    attach: bool = True,
-    output: bool = True,
+    settings: str = _SETTINGS_HELP, system: str = "System message."
 ) -> Callable[[Command], Command]:
     """The options for a plan; the command receives them as one argument ``wanted``.
 
     :param settings: the help of ``--set``
-    :param attach: whether files can be sent along
-    :param output: whether the final answer may have a schema
+    :param system: the help of ``--system``
     """
     return bundle(
         "wanted",
@@ -452,9 +335,7 @@ def plan_options(
         allow_option,
         deny_option,
         click.option("--system", metavar="TEXT", help=system),
-        *([attach_option] if attach else []),
         preset_options,
-        *([output_schema_option] if output else []),
         settings_option(settings),
     )
 
@@ -481,7 +362,7 @@ class TerminalApprover:
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
         """The answer of the person at the terminal."""
         with self.progress.paused():
-            err.print(printable(f"{effect.name}({effect.arguments})"), style="bold")
+            err.print(f"{effect.name}({effect.arguments})", style="bold")
             try:
                 approved = click.confirm("Run it?", err=True)
             except click.Abort:
@@ -528,9 +409,7 @@ def session_with(
         "always": Always(),
         "never": Never(""),
     }
-    return LiveSession(
-        target, available.tools, available.hosts, approvers[approve], durable=durable, progress=progress
-    )
+    return LiveSession(target, available.tools, approvers[approve], durable=durable, progress=progress)
 
 
 def prompt_text(prompt: str) -> str:

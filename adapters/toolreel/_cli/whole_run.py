@@ -56,8 +56,6 @@ class EndedRun:
     """Why an event or the recording could not be written."""
     left: Path | None = None
     """The unfinished journal that was left, if something could not be written."""
-    dropped: bool = False
-    """Whether the recording was discarded because the run did not complete."""
     before: int = 0
     """Number of events that were recorded before it was continued."""
     new: int = 0
@@ -144,17 +142,11 @@ def show_outcome(run: Run) -> None:
 
 
 def show_saved(saved: Sequence[Path], console: Console = out) -> None:
-    """Print the files of a recording."""
+    """Print the files of a recording, if there are any."""
     for path in saved:
         labelled("saved", str(path), console=console)
-    labelled("", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim", console=console)
-
-
-def resume_hint(left: Path | None) -> str:
-    """What to do about an unfinished journal; empty if there is none."""
-    if left is None:
-        return ""
-    return f"what was recorded is in {left}: toolreel resume {shlex.quote(str(left))} continues the run"
+    if saved:
+        labelled("", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim", console=console)
 
 
 def exit_code(run: Run, server: LiveTarget) -> int:
@@ -172,9 +164,15 @@ def exit_code(run: Run, server: LiveTarget) -> int:
 def recorded_code(live: EndedRun, server: LiveTarget) -> int:
     """The exit code of a live run that was to be recorded."""
     code = exit_code(live.run, server)
-    if live.refused is None:
-        return code
-    complain(f"the recording was not saved: {live.refused}", hint=resume_hint(live.left))
+    return complain_of_recording(live) if live.refused else code
+
+
+def complain_of_recording(live: EndedRun) -> int:
+    """Say why a recording was not saved, and what continues an unfinished one; the exit code."""
+    left, hint = live.left, ""
+    if left:
+        hint = f"what was recorded is in {left}: toolreel resume {shlex.quote(str(left))} continues the run"
+    complain(f"the recording was not saved: {live.refused}", hint=hint)
     return USAGE
 
 

@@ -13,7 +13,8 @@ Every error names line and column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
@@ -68,15 +69,20 @@ def read_tree(text: str, rules: Rules) -> Any:
 
     :raises YamlError: if the text is not YAML, or breaks the rules
     """
-    reader = _Reader(rules)
     try:
-        for event in iter(_Loader(text).get_event, None):
-            reader.take(event)
+        return _built(iter(_Loader(text).get_event, None), rules)
     except yaml.MarkedYAMLError as error:
-        raise _syntax_error(error) from None
+        problem = ", ".join(part for part in (error.context, error.problem) if part)
+        # The parser's commonest complaint does not tell people what to do.
+        hint = "; put a text that holds a colon in quotes" * ("mapping values are not allowed" in problem)
+        raise _error(error.problem_mark or error.context_mark, f"not YAML: {problem}{hint}") from None
     except (ReaderError, UnicodeEncodeError):  # the latter from libyaml, for half of a surrogate pair
-        raise _unprintable(text) from None
-    return reader.root
+        # libyaml and PyYAML state the place differently.
+        before, character, _ = re.split(f"({Reader.NON_PRINTABLE.pattern})", text, maxsplit=1)
+        problem = (
+            f"not YAML: the character {character!r} is not allowed; write it as an escape in double quotes"
+        )
+        raise YamlError(problem, before.count("\n") + 1, len(before) - before.rfind("\n")) from None
 
 
 @dataclass(slots=True)
@@ -90,140 +96,93 @@ class _Open:
     key: str | None = None
     """In a mapping, the key whose value comes next."""
 
+    def put(self, value: Any, size: int, max_size: int, mark: Any) -> None:
+        """Take a complete value."""
+        self.size += size
+        if self.size > max_size:
+            raise _error(mark, f"more than {max_size} characters with its aliases unfolded")
+        if isinstance(self.items, list):
+            self.items.append(value)
+        elif self.key is not None:
+            self.items[self.key], self.key = value, None
+        elif not isinstance(value, str):
+            raise _error(mark, "a key has to be a text; put it in quotes")
+        elif value in self.items:
+            raise _error(mark, f"the key {_shown(value)} stands twice")
+        else:
+            self.key = value
 
-class _Reader:
-    """Builds the tree from events."""
 
-    def __init__(self, rules: Rules) -> None:
-        self.root: Any = None
-        self._rules = rules
-        self._open: list[_Open] = []
-        self._anchored: dict[str, tuple[Any, int]] = {}
-        """By anchor, a complete value and its size."""
-        self._begun: set[str] = set()
-        """Anchors of what is still open."""
-        self._documents = 0
-
-    def take(self, event: Any) -> None:
+def _built(events: Iterable[Any], rules: Rules) -> Any:
+    """The tree that events of the parser describe."""
+    root: Any = None
+    opened: list[_Open] = []
+    anchored: dict[str, tuple[Any, int]] = {}
+    """By anchor, a complete value and its size."""
+    documents = 0
+    for event in events:
+        anchor = getattr(event, "anchor", None)
+        if anchor is not None and not rules.aliases:
+            raise _error(event.start_mark, "anchors and aliases are not allowed; write the value out")
         match event:  # the most frequent first
             case yaml.ScalarEvent():
-                value = self._scalar(event)
+                value: Any = _scalar(event, rules)
                 size = len(value) + 1 if isinstance(value, (str, bytes)) else 1
-                self._complete(value, size, event.anchor, event)
             case yaml.CollectionEndEvent():
-                done = self._open.pop()
-                self._begun.discard(done.anchor or "")
-                self._complete(done.items, done.size, done.anchor, event)
+                done = opened.pop()
+                value, size, anchor = done.items, done.size, done.anchor
             case yaml.CollectionStartEvent():
-                self._begin(event)
+                opened.append(_Open([] if isinstance(event, yaml.SequenceStartEvent) else {}, anchor))
+                _check_collection(event, len(opened), rules)
+                anchored.pop(anchor or "", None)  # it stands for this one, which is not complete
+                continue
             case yaml.AliasEvent():
-                self._put(*self._aliased(event), event)
-            case yaml.DocumentStartEvent():
-                self._documents += 1
-                if self._documents > 1:
-                    raise _error(event, "a second document begins here; expected one")
-            case _:
-                pass  # the ends of the document and the stream
-
-    def _scalar(self, event: Any) -> Scalar:
-        text: str = event.value
-        if event.tag is None and not event.implicit[0]:
-            return text  # in quotes, or a block
-        construct = self._rules.plain if event.tag is None else self._rules.tags.get(event.tag)
-        if construct is None:
-            raise self._unknown_tag(event)
-        try:
-            return construct(text)
-        except (ValueError, LookupError, ArithmeticError) as error:  # as PyYAML's constructors do
-            why = "does not fit its type" if event.tag else str(error)
-            raise _error(event, f"the value {_shown(text)} {why}; put texts in quotes") from None
-
-    def _begin(self, event: Any) -> None:
-        is_list = isinstance(event, yaml.SequenceStartEvent)
-        usual = {"!", f"{TAG}{'seq' if is_list else 'map'}"} if self._rules.tags else set()
-        if event.tag is not None and event.tag not in usual:
-            raise self._unknown_tag(event)
-        if len(self._open) == self._rules.max_depth:
-            raise _error(event, f"nested deeper than {self._rules.max_depth} levels")
-        if event.anchor is not None:
-            self._refuse_anchors(event)
-            self._begun.add(event.anchor)
-        self._open.append(_Open([] if is_list else {}, event.anchor))
-
-    def _complete(self, value: Any, size: int, anchor: str | None, event: Any) -> None:
+                if anchor not in anchored:
+                    raise _error(event.start_mark, f"the alias *{anchor} has no anchor before it")
+                value, size = anchored[anchor]
+            case _:  # the beginnings and ends of documents and of the stream
+                documents += isinstance(event, yaml.DocumentStartEvent)
+                if documents > 1:
+                    raise _error(event.start_mark, "a second document begins here; expected one")
+                continue
         if anchor is not None:
-            self._refuse_anchors(event)
-            self._anchored[anchor] = value, size
-        self._put(value, size, event)
-
-    def _put(self, value: Any, size: int, event: Any) -> None:
-        """Take a complete value to where it belongs."""
-        if not self._open:
-            self.root = value
-            return
-        into = self._open[-1]
-        into.size += size
-        if into.size > self._rules.max_size:
-            raise _error(event, f"more than {self._rules.max_size} characters with its aliases unfolded")
-        if isinstance(into.items, list):
-            into.items.append(value)
-        elif into.key is not None:
-            into.items[into.key] = value
-            into.key = None
+            anchored[anchor] = value, size
+        if opened:
+            opened[-1].put(value, size, rules.max_size, event.start_mark)
         else:
-            into.key = self._key(value, event)
-            if into.key in into.items:
-                raise _error(event, f"the key {_shown(into.key)} stands twice")
-
-    def _key(self, value: Any, event: Any) -> str:
-        if isinstance(value, (list, dict)):
-            raise _error(event, "a list or a mapping cannot be a key")
-        if not isinstance(value, str):
-            raise _error(event, f"the key {value!r} is not a text: put it in quotes")
-        return value
-
-    def _aliased(self, event: Any) -> tuple[Any, int]:
-        self._refuse_anchors(event)
-        if event.anchor in self._begun:
-            raise _error(event, f"the alias *{event.anchor} stands inside what it stands for")
-        if event.anchor not in self._anchored:
-            raise _error(event, f"the alias *{event.anchor} has no anchor before it")
-        return self._anchored[event.anchor]
-
-    def _refuse_anchors(self, event: Any) -> None:
-        if not self._rules.aliases:
-            raise _error(event, "anchors and aliases are not allowed; write the value out")
-
-    def _unknown_tag(self, event: Any) -> YamlError:
-        tag = str(event.tag)
-        shown = f"!!{tag.removeprefix(TAG)}" if tag.startswith(TAG) else tag
-        return _error(event, f"the tag {_shown(shown)} is not allowed here; leave it out")
+            root = value
+    return root
 
 
-def _syntax_error(error: yaml.MarkedYAMLError) -> YamlError:
-    mark = error.problem_mark or error.context_mark
-    problem = ", ".join(part for part in (error.context, error.problem) if part)
-    # The parser's commonest complaint does not tell people what to do.
-    hint = "; put a text that holds a colon in quotes" * ("mapping values are not allowed" in problem)
-    return _located(mark, f"not YAML: {problem}{hint}")
+def _scalar(event: Any, rules: Rules) -> Scalar:
+    text: str = event.value
+    if event.tag is None and not event.implicit[0]:
+        return text  # in quotes, or a block
+    construct = rules.plain if event.tag is None else rules.tags.get(event.tag)
+    if construct is None:
+        raise _unknown_tag(event)
+    try:
+        return construct(text)
+    except (ValueError, LookupError, ArithmeticError) as error:  # as PyYAML's constructors do
+        why = "does not fit its type" if event.tag else str(error)
+        raise _error(event.start_mark, f"the value {_shown(text)} {why}; put texts in quotes") from None
 
 
-def _unprintable(text: str) -> YamlError:
-    """The error for a character that YAML excludes; libyaml and PyYAML state its place differently."""
-    found = Reader.NON_PRINTABLE.search(text)
-    before = text[: found.start()] if found else text
-    character = f"the character {found[0]!r}" if found else "a character"
-    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-    return YamlError(
-        f"not YAML: {character} is not allowed; write it as an escape in double quotes", line, column
-    )
+def _check_collection(event: Any, depth: int, rules: Rules) -> None:
+    name = "seq" if isinstance(event, yaml.SequenceStartEvent) else "map"
+    if event.tag is not None and not (rules.tags and event.tag in {"!", f"{TAG}{name}"}):
+        raise _unknown_tag(event)
+    if depth > rules.max_depth:
+        raise _error(event.start_mark, f"nested deeper than {rules.max_depth} levels")
 
 
-def _error(event: Any, problem: str) -> YamlError:
-    return _located(event.start_mark, problem)
+def _unknown_tag(event: Any) -> YamlError:
+    tag = str(event.tag)
+    shown = f"!!{tag.removeprefix(TAG)}" if tag.startswith(TAG) else tag
+    return _error(event.start_mark, f"the tag {_shown(shown)} is not allowed here; leave it out")
 
 
-def _located(mark: yaml.Mark | None, problem: str) -> YamlError:
+def _error(mark: Any, problem: str) -> YamlError:
     return YamlError(problem, mark.line + 1, mark.column + 1) if mark else YamlError(problem, 1, 1)
 
 

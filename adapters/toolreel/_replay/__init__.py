@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
     from toolreel._replay.list_server import ListServer, RecordingList
     from toolreel._replay.recordings import (
-        Keeping,
         RecordedFiles,
         ResumedFiles,
         check_free,

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from toolreel._driver import Lap, Resting, Wanted
 from toolreel._internal import AdapterError, CassetteError
-from toolreel._journal import FileJournal, Recorded, ReopenedJournal, companion, read_journal, recording_files
+from toolreel._journal import FileJournal, ReopenedJournal, companion, read_journal
 from toolreel._replay.journal_performer import came_whole, exchange_of
 from toolreel._replay.trace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._loop import NO_REPLIES
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import CancelRequested, Event, ReplyRead, SendRequest
+from toolreel_core._protocol import Event, ReplyRead, SendRequest
 
 if TYPE_CHECKING:
     from toolreel.cassette import Mode, Session
-
-
-Keeping: TypeAlias = Literal["new", "overwrite", "record", "extend"]
-"""When a recording is saved. ``new`` and ``overwrite`` save every run; ``new`` fails if there are files of a
-run that got a reply.
-``record`` and ``extend`` save a run that completes or waits, and otherwise leave the files unchanged;
-``extend`` replays the existing recording first."""
 
 
 _Journal = TypeVar("_Journal", bound="FileJournal | ReopenedJournal")
@@ -72,16 +63,14 @@ class RecordedFiles(_Files[FileJournal]):
         path: Path,
         plan: Plan,
         secrets: Mapping[str, str],
-        keeping: Keeping = "new",
         *,
+        overwrite: bool = False,
         durable: bool = False,
     ) -> None:
-        if keeping == "new":
+        if not overwrite:
             check_free(path)
-        self.before = _without_cancellation(path) if keeping == "extend" else None
-        """The recorded run that is extended."""
-        self.tape = _open_session(path, "extend" if self.before else "record")
-        replaces = keeping != "new" or companion(path).exists()
+        self.tape = _open_session(path, "record")
+        replaces = overwrite or companion(path).exists()
         journal = FileJournal(
             companion(path), plan, known_secrets=secrets, overwrite=replaces, durable=durable
         )
@@ -172,20 +161,6 @@ def _never_answered(journal: Path) -> bool:
         return False
     problems = [note.problem for note in run.notes if isinstance(note, ReplyRead)]
     return not isinstance(run.outcome, Resting) and all(problem in NO_REPLIES for problem in problems)
-
-
-def _without_cancellation(path: Path) -> Recorded | None:
-    """The recorded run without its cancellation; ``None`` if there is no recording.
-
-    :raises AdapterError: if the cassette or the journal is missing, or cannot be read
-    """
-    if path.exists():
-        recorded = read_journal(recording_files(path)[1])
-        kept = takewhile(lambda record: not isinstance(record.event, CancelRequested), recorded.records)
-        return replace(recorded, records=tuple(kept))
-    if companion(path).exists():
-        raise CassetteError(f"{path}: there is only a journal, which cannot be extended: use toolreel fork")
-    return None
 
 
 def _open_session(path: Path, mode: Mode) -> Session:

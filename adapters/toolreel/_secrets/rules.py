@@ -257,7 +257,7 @@ def read_rules(path: Path, _changed: int = 0) -> SecretRules:
     :param _changed: the time of its last change, which makes the cache read an edited file again
     :raises SecretRulesError: if it cannot be read or used; names the key
     """
-    missing = f"is missing (named by --secrets or {VARIABLE})"
+    missing = f"is missing (named by {VARIABLE})"
     return read_toml(str(path), read_file(path, SecretRulesError, missing), _rules_of, SecretRulesError)
 
 

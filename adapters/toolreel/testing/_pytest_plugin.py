@@ -30,14 +30,14 @@ Every pytest session loads this module, so the rest is imported when the first t
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections import Counter
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Final
 
 import pytest
 
 if TYPE_CHECKING:
     from toolreel.testing._reel import Reel
-    from toolreel.testing._rule_report import RuleReport
 
 _GIVEN: Final = pytest.StashKey[bool]()
 """Whether a test uses a reel, directly or through a fixture."""
@@ -67,10 +67,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker, and what collects the rules of all tests."""
+    """Register the marker."""
     config.addinivalue_line("markers", _MARK)
-    if not hasattr(config, "workerinput"):  # the main process hears of the tests of all workers of xdist
-        config.pluginmanager.register(_Rules(config))
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -134,61 +132,21 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
-class _Rules:
-    """Collects what tests say about their rules, and fails a session with a rule that fits nothing."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._told: list[str] = []
-        self._unused: Sequence[str] = ()
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what a test says."""
-        if report.when == "teardown":
-            self._told += [str(value) for name, value in report.user_properties if name == "reel_rules"]
-
-    @pytest.hookimpl(trylast=True)
-    def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Fail the session if a rule that tests share fits nothing."""
-        if not self._told:
-            return
-        from toolreel.testing._pytest_reel import recordings_folder
-        from toolreel.testing._rule_report import reel_folders
-
-        folder = recordings_folder(self._config)
-        skipped = [*self._config.getini("norecursedirs"), "venv", "site-packages"]
-        folders = [folder] if folder else reel_folders(self._config.rootpath, skipped)
-        self._unused = self._report().unused(folders)
-        if self._unused and session.exitstatus == pytest.ExitCode.OK:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """List the rules that were used, and those that were not."""
-        if not self._told:
-            return
-        if used := self._report().used:
-            terminalreporter.section("what may vary in recordings")
-            for line in used:
-                terminalreporter.line(line)
-        if self._unused:
-            terminalreporter.section("rules that fit nothing", red=True)
-            for line in self._unused:
-                terminalreporter.line(f"ERROR {line}", red=True)
-
-    def _report(self) -> RuleReport:
-        from toolreel.testing._rule_report import RuleReport
-
-        report = RuleReport()
-        for value in self._told:
-            report.add(value)
-        return report
-
-
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Print which files were written."""
+    """List the rules that were used, and the files that were written."""
+    from toolreel._internal import counted
+
     reports = [report for reports in terminalreporter.stats.values() for report in reports]
     ended = [report for report in reports if getattr(report, "when", "") == "teardown"]
     said = [pair for report in ended for pair in report.user_properties]
+    requests, tests = Counter[str](), Counter[str]()
+    for rule, count in (value for name, value in said if name == "reel_rule"):
+        requests[rule] += count
+        tests[rule] += 1
+    if requests:
+        terminalreporter.section("what may vary in recordings")
+    for rule, count in sorted(requests.items()):
+        terminalreporter.line(f"{rule}: {counted(count, 'request')} in {counted(tests[rule], 'test')}")
     written = sorted(str(value) for name, value in said if name == "reel_recorded")
     if written:
         terminalreporter.section("recorded")

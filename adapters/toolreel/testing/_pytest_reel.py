@@ -22,11 +22,11 @@ from toolreel._internal import (
     project_settings,
 )
 from toolreel._secrets import scrubbed, searched_for
-from toolreel.cassette import Vary, rule_of
+from toolreel.cassette import Vary
 from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
 from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
+from toolreel.testing._recordings_check import project_rules
 from toolreel.testing._reel import LiveSide, Reel
-from toolreel.testing._rule_report import RULES, GivenRule, rules_property
 from toolreel_core._errors import ReplayMismatch
 
 PASSED: Final = pytest.StashKey[bool]()
@@ -68,7 +68,7 @@ def reel_of(item: pytest.Item) -> Reel:
     recorded = item.config.stash.setdefault(_RECORDED, set())
     missing = not files.exist if mode == "auto" else files.cassette not in recorded
     recording = mode != "replay" and missing
-    shared = _project_rules(item.config)
+    shared = project_rules(_project_settings(item.config))
     reel = Reel(files, live, recording=recording, shared=shared)
     open_ = _Open(reel, shared)
     item.stash[_OPEN] = open_
@@ -172,23 +172,7 @@ def _project_settings(config: pytest.Config) -> ProjectSettings:
     return project_settings(config.rootpath)
 
 
-def _project_rules(config: pytest.Config) -> tuple[Vary, ...]:
-    """The rules of the project about what may vary.
-
-    ::
-
-        [[tool.toolreel.vary]]
-        pattern = "Now: [0-9-]{10} [0-9:]{5}"
-        becomes = "Now: <time>"
-
-    :raises VaryError: if one cannot be used; names the place
-    """
-    place = f"{config.rootpath / PYPROJECT}: tool.toolreel.vary"
-    entries = enumerate(_project_settings(config).values.get("vary", ()))
-    return tuple(rule_of(entry, f"{place}[{n}]") for n, entry in entries)
-
-
-def recordings_folder(config: pytest.Config) -> Path | None:
+def _recordings_folder(config: pytest.Config) -> Path | None:
     """The folder of all recordings; ``None`` if they are next to each test file."""
     root = config.inipath.parent if config.inipath else config.rootpath
     named = _project_settings(config).values.get("recordings")
@@ -210,21 +194,17 @@ def _name_in_marker(name: str | None = None) -> str | None:
 
 
 def _report_rules(item: pytest.Item, reel: Reel, shared: Sequence[Vary]) -> None:
-    """Put the rules of a test that passed into its report."""
+    """Put the rules that fit requests of a test that passed into its report."""
     cassette = os.path.relpath(reel.files.cassette, item.config.invocation_params.dir)
-    sources = {
-        **dict.fromkeys(reel.fits, cassette),
-        **dict.fromkeys(reel.given, item.nodeid),
-        **dict.fromkeys(shared, PYPROJECT),
-    }
-    if sources:
-        fits = ((GivenRule(source, rule), reel.fits.get(rule, 0)) for rule, source in sources.items())
-        item.user_properties.append((RULES, rules_property(fits)))
+    for rule, count in reel.fits.items():
+        source = PYPROJECT if rule in shared else item.nodeid if rule in reel.given else cassette
+        if count:
+            item.user_properties.append(("reel_rule", (f"{source}: {rule.text}", count)))
 
 
 def _recording_folder(item: pytest.Item) -> tuple[Path, Path]:
     """The folder of recordings, and the subfolder of the test's module."""
-    folder = recordings_folder(item.config)
+    folder = _recordings_folder(item.config)
     if folder is None:
         return item.path.parent / "reels", Path(item.path.stem)
     root = item.config.inipath.parent if item.config.inipath else item.config.rootpath

@@ -6,10 +6,12 @@ passes has used its whole script.
 
 from __future__ import annotations
 
+import re
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from itertools import count
+from typing import Final, TypeAlias
 
 from toolreel._driver import Listener, ReplyPiece, notify
 from toolreel_core._errors import ReplayMismatch
@@ -23,6 +25,8 @@ from toolreel_core._protocol import (
     ToolReturned,
 )
 from toolreel_core._replies import deltas_in
+
+_ID: Final = re.compile(r'"id":"call_[a-z]+"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,28 +56,20 @@ def calling(*calls: tuple[str, Mapping[str, Json]], text: str | None = None) -> 
 
     Ids are ``call_a``, ``call_b``, …; a :class:`ScriptedEndpoint` numbers on over its whole script.
     """
-    return _Calling(calls, text)
+    entries: list[Json] = [
+        {
+            "id": _call_id(number),
+            "type": "function",
+            "function": {"name": name, "arguments": canonical(arguments)},
+        }
+        for number, (name, arguments) in enumerate(calls)
+    ]
+    message = {"role": "assistant", "content": text, "tool_calls": entries}
+    return _Calling(_reply_body(message, "tool_calls"))
 
 
 class _Calling(dict[str, Json]):
-    """The body of a reply with tool calls, which can be numbered from another id on."""
-
-    def __init__(
-        self, calls: Sequence[tuple[str, Mapping[str, Json]]], text: str | None, first: int = 0
-    ) -> None:
-        self.calls = calls
-        self.text = text
-        entries: list[Json] = [
-            {
-                "id": _call_id(number),
-                "type": "function",
-                "function": {"name": name, "arguments": canonical(arguments)},
-            }
-            for number, (name, arguments) in enumerate(calls, first)
-        ]
-        super().__init__(
-            _reply_body({"role": "assistant", "content": text, "tool_calls": entries}, "tool_calls")
-        )
+    """The body of a reply with tool calls, whose ids stand for whatever is free."""
 
 
 def _call_id(number: int) -> str:
@@ -87,11 +83,10 @@ def _call_id(number: int) -> str:
 
 def _with_distinct_ids(script: Iterable[Line]) -> Iterator[Line]:
     """The script with different ids for all calls: a run notes each id that repeats."""
-    first = 0
+    ids = map(_call_id, count())
     for line in script:
         if isinstance(line, _Calling):
-            yield _Calling(line.calls, line.text, first)
-            first += len(line.calls)
+            yield _ID.sub(lambda _: f'"id":"{next(ids)}"', canonical(line))
         else:
             yield line
 

@@ -73,4 +73,4 @@ def test_a_mistake_in_the_file_is_named(text: str, said: str, tmp_path: Path) ->
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none.toml"
     told = complaint(SecretRulesError, lambda: rules_in({VARIABLE: str(path)}))
-    assert told == f"{path}: is missing (named by --secrets or TOOLREEL_SECRETS)"
+    assert told == f"{path}: is missing (named by TOOLREEL_SECRETS)"

@@ -59,7 +59,7 @@ def denied(claim: object) -> str:
 def test_all_calls_in_their_order() -> None:
     assert_reel(RUN).calls("files.read", "files.read", "write", call("files.read", path="a").exactly())
     over = denied(lambda: assert_reel(RUN).calls("files.read"))
-    assert over.startswith("expected 1 call, got 4: files.read(…)\n")
+    assert over.startswith("expected call 2 to be none\n")
     said = denied(lambda: assert_reel(RUN).calls("files.read", "write", "files.read", "files.read"))
     assert said == "expected call 2 to be write(…)\n  expected write, got files.read\n" + LISTING.replace(
         "ARGUMENT_ERROR", "ARGUMENT_ERROR  <- here"
@@ -69,10 +69,8 @@ def test_all_calls_in_their_order() -> None:
 def test_calls_in_order_may_have_others_between_them() -> None:
     assert_reel(RUN).calls_in_order("files.read", call("files.read", path="a").exactly())
     said = denied(lambda: assert_reel(RUN).calls_in_order("write", "write"))
-    assert said.startswith(
-        "expected in this order: write(…), write(…)\n  missing: write(…) after call 3\nwhat happened:"
-    )
-    assert '3. write(path="a")  ok  <- 1\n' in said
+    assert said.startswith("expected in this order, and not found: write(…)\nwhat happened:")
+    assert '3. write(path="a")  ok  <- write(…)\n' in said
 
 
 def test_calls_in_any_order_are_a_multiset() -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.adapters.secrets.planted import KINDS
 from tests.replay.sessions import FOLDER
 from tests.samples import ROOT
+from toolreel._internal import ProjectSettings
 from toolreel._journal import companion
 from toolreel.testing import Checked, Finding, check
 
@@ -163,12 +164,18 @@ def test_a_rule_in_a_cassette_has_to_fit_one_of_its_requests(tree: Path) -> None
     assert finding.text == "at='/metadata/trace': fits no request: correct or remove it"
 
 
-def test_half_of_a_recording_is_none_the_worse_and_what_a_killed_run_left_may_leak(tree: Path) -> None:
+def test_a_rule_of_the_project_has_to_fit_a_request_of_a_recording(tree: Path) -> None:
+    rules = [{"at": "/temperature"}, {"at": "/metadata/trace"}]
+    finding = only(check(tree, now=NOW, project=ProjectSettings(tree / "pyproject.toml", {"vary": rules})))
+    assert (finding.path, finding.kind) == (Path("pyproject.toml"), "rule")
+    assert finding.text == "at='/metadata/trace': fits no request of these recordings: correct or remove it"
+
+
+def test_half_of_a_recording_is_none_the_worse(tree: Path) -> None:
     (tree / "chat" / f"{NAME}.yaml").unlink()
     companion(tree / "workspace" / f"{NAME}.yaml").unlink()
-    (tree / "workspace" / "b.journal.jsonl.part").write_text(f"{KEY}\n")
-    (tree / "workspace" / ".b.yaml.0123456789ab.tmp").write_text("")
-    assert told(check(tree, now=NOW), tree) == [("workspace/b.journal.jsonl.part", "leak")]
+    checked = check(tree, now=NOW)
+    assert (checked.findings, len(checked.recordings)) == ((), 2)
 
 
 def test_the_journal_of_an_evaluation_is_no_recording_but_may_hold_no_secret(tree: Path) -> None:

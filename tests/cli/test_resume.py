@@ -1,4 +1,4 @@
-"""``toolreel run --record NAME --mode …``: replayed, recorded again, or gone on with."""
+"""Recordings that are replayed by rules, and runs that ``toolreel resume`` goes on with."""
 
 from __future__ import annotations
 
@@ -27,118 +27,21 @@ from toolreel.testing import saying
 from toolreel.tools import Tool, Toolbox, ToolLike
 from toolreel_core._plan import Plan
 
-DOWN = "http://127.0.0.1:9"
-LOOK = replying(LOOKING_UP)
-ANSWER = replying(READY)
-
-
-def command(url: str, *further: str) -> tuple[str, ...]:
-    return ("run", "Which status?", "--model", "m", "--base-url", url, *WORKSPACE, "--json", *further)
-
-
-def kept(folder: Path) -> dict[str, str]:
-    return {path.name: path.read_text() for path in folder.iterdir()}
-
-
-def test_auto_records_what_is_missing_and_replays_what_is_there(tmp_path: Path) -> None:
-    with serving(LOOK, ANSWER) as server:
-        auto = command(server.url, "--record", "kept", "--mode", "auto")
-        (first,) = said_by_each([auto], tmp_path)
-    replays = [auto]
-    others = (("replay", "kept", "--json"), command(DOWN, "--record", "kept", "--mode", "replay"))
-    for again in said_by_each([*replays, *others], tmp_path):
-        assert again.code == 0
-        for key in ("turns", "tally", "timing"):
-            assert again.data[key] == first.data[key]
-    assert first.data["saved"] == ["kept.yaml", "kept.journal.jsonl"]
-
 
 def test_rules_in_a_recording_say_what_may_vary_and_are_listed(tmp_path: Path) -> None:
-    with serving(LOOK, ANSWER) as server:
-        said_by_each([command(server.url, "--record", "kept")], tmp_path)
+    with serving(replying(LOOKING_UP), replying(READY)) as server:
+        toolreel(*run_at(server, "Which status?"), *WORKSPACE, "--record", "kept", cwd=tmp_path)
     cassette = tmp_path / "kept.yaml"
     rule = "vary: [{pattern: 'Which [a-z]+', becomes: 'Which <what>'}]"
     cassette.write_text(cassette.read_text().replace("version: 1\n", f"version: 1\n{rule}\n"))
-    before = kept(tmp_path)
-    replay = command(DOWN, "--record", "kept", "--mode", "replay")
-    other = [word.replace("status", "state") for word in replay]
-    another = [word.replace("Which", "Whose") for word in replay]
-    asked, drifted, listed, shown = said_by_each(
-        [other, another, ("replay", "kept", "--json"), ("replay", "kept")], tmp_path
-    )
-    assert asked.code == 0
-    assert_mistake(drifted, "first change: messages[0].content", code=3)
+    listed, shown = said_by_each([("replay", "kept", "--json"), ("replay", "kept")], tmp_path)
     text = "pattern='Which [a-z]+', becomes='Which <what>'"
     assert listed.data["replay"] == {"driver": "sync", "identical": True, "vary": {text: 2}}
     assert f"may vary    {text}: 2 requests" in shown.stdout
-    assert kept(tmp_path) == before
     cassette.write_text(cassette.read_text().replace("Which [a-z]+", "What [a-z]+"))
     (unused,) = said_by_each([("replay", "kept")], tmp_path)
     assert "fits no request of this session: correct or remove it" in unused.stderr
     assert unused.code != 0
-
-
-def test_a_recording_is_made_anew_only_by_a_run_that_completes(tmp_path: Path) -> None:
-    answers = (ANSWER, Answer(b"", 401), replying(saying("Another.")))
-    with serving(*answers) as server:
-        record = command(server.url, "--record", "kept", "--mode", "record")
-        first, failed = said_by_each([record, record], tmp_path)
-        before = kept(tmp_path)
-        (anew,) = said_by_each([record], tmp_path)
-    assert (first.code, failed.code, anew.code) == (0, 1, 0)
-    assert failed.data["saved"] == []
-    assert "the recording was not saved, because the run did not complete (--mode record)" in failed.stderr
-    assert "It is a draft." in before["kept.yaml"]
-    assert "Another." in kept(tmp_path)["kept.yaml"]
-
-
-def test_a_run_goes_on_where_its_recording_ends_and_its_tools_run_once(tmp_path: Path) -> None:
-    (tmp_path / "counting.py").write_text(
-        "def state_get(path: str) -> int:\n"
-        '    """Read one value."""\n'
-        "    with open('calls', 'a') as calls:\n"
-        "        calls.write(path + ' ')\n"
-        "    return 1\n"
-    )
-    tools = ("--tools", "counting:state_get", "--record", "kept")
-    with serving(LOOK, LOOK, ANSWER) as server:
-        base = (*run_at(server), "--json", *tools)
-        short = (*base, "--set", "max_turns=1", "--overwrite")
-        ended, extended, replayed = said_by_each(
-            [short, (*base, "--mode", "extend"), ("replay", "kept", "--json")], tmp_path
-        )
-        assert len(server.seen) == 3
-    assert (ended.code, extended.code, replayed.code) == (1, 0, 0)
-    assert replayed.data["tally"] == extended.data["tally"]
-    assert replayed.data["timing"] == extended.data["timing"]
-    assert len(extended.data["timing"]["took"]) == 5
-    assert extended.data["tally"]["turns"] == 3
-    assert (tmp_path / "calls").read_text() == "/release/status /release/status "
-
-
-def test_a_run_that_parts_from_its_recording_is_not_gone_on_with(tmp_path: Path) -> None:
-    with serving(LOOK, ANSWER, ANSWER) as server:
-        said_by_each([command(server.url, "--record", "kept")], tmp_path)
-        before = kept(tmp_path)
-        extend = command(server.url, "--record", "kept", "--mode", "extend")
-        (same, other) = said_by_each([extend, (*extend, "--set", "seed=1")], tmp_path)
-        assert len(server.seen) == 2
-        said_by_each([command(server.url, "--record", "new", "--mode", "extend")], tmp_path)
-    assert (same.code, same.data["saved"]) == (0, ["kept.yaml", "kept.journal.jsonl"])
-    assert_mistake(other, "first change: seed", code=3)
-    assert {name: text for name, text in kept(tmp_path).items() if name.startswith("kept")} == before
-    assert (tmp_path / "new.yaml").exists()
-
-
-def test_options_that_contradict_each_other_are_named(tmp_path: Path) -> None:
-    both = command(DOWN, "--record", "kept", "--mode", "auto", "--overwrite")
-    nameless = command(DOWN, "--mode", "replay")
-    missing = command(DOWN, "--record", "kept", "--mode", "replay")
-    first, second, third = said_by_each([both, nameless, missing], tmp_path)
-    assert "--overwrite and --mode auto contradict each other" in first.stderr
-    assert "--mode replay needs a recording: --record NAME" in second.stderr
-    assert "kept.yaml: there is no recording" in third.stderr
-    assert {first.code, second.code, third.code} == {2}
 
 
 # A run that was killed by the system is gone on with by ``toolreel resume``.
@@ -186,7 +89,8 @@ def test_a_killed_run_is_resumed_replays_and_asks_for_nothing_twice(tmp_path: Pa
 
 
 LIMITED = """
-import resource, runpy
+import resource, runpy, sys
+sys.dont_write_bytecode = True  # half of it would be left for others
 resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, resource.RLIM_INFINITY))
 runpy.run_module("toolreel", run_name="__main__")
 """
