@@ -160,8 +160,7 @@ def test_a_line_that_was_spoiled_in_the_middle_is_told_with_its_number(
         ("[]", "header.json: expected an object; restore the file"),
         ("{}", "header.json: an evaluation of version None; this toolreel reads version 1: evaluate into"),
         ('{"toolreel_evaluation": 7}', "header.json: an evaluation of version 7; this toolreel reads"),
-        ('{"toolreel_evaluation": 1, "plan": []}', "header.json: plan is missing or wrong"),
-        ('{"toolreel_evaluation": 1, "plan": {}}', "header.json: versions is missing or wrong"),
+        ('{"toolreel_evaluation": 1, "plan": {}}', "header.json: not the header of an evaluation; restore"),
     ],
 )
 def test_a_header_that_is_none_is_refused_with_its_place(text: str, told: str, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import json
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
@@ -48,12 +48,12 @@ class Header:
     """What an evaluation was begun with."""
 
     plan: Tree
-    created: str = ""
+    created: str
     """When, as ``2026-11-22T08:30:00Z``."""
-    versions: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str]
     """Of toolreel and of what it runs on, by name."""
-    catalogue: str = ""
-    taxonomy: int = 1
+    catalogue: str
+    taxonomy: int
     shard: str = ""
     """The part of the plan's runs that this machine makes, such as ``1/3``; empty for all of them."""
 
@@ -87,11 +87,10 @@ def read_header(path: Path) -> Header:
         raise ResultsError(f"{path}: expected an object; restore the file")
     version, what = tree.get("toolreel_evaluation"), f"{path}: an evaluation"
     check_version(version, VERSION, what, "evaluate into another directory", ResultsError)
-    missing = [key for key in ("plan", "versions") if not isinstance(tree.get(key), Mapping)]
-    missing += [key for key in ("created", "catalogue", "taxonomy") if key not in tree]
-    if missing:
-        raise ResultsError(f"{path}: {missing[0]} is missing or wrong; restore the file")
-    return Header(**{each.name: tree[each.name] for each in fields(Header) if each.name in tree})
+    try:
+        return Header(**{key: value for key, value in tree.items() if key != "toolreel_evaluation"})
+    except TypeError:
+        raise ResultsError(f"{path}: not the header of an evaluation; restore the file") from None
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:

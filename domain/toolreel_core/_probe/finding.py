@@ -49,17 +49,16 @@ class Finding:
 
 def findings(probing: Probing) -> tuple[Finding, ...]:
     """All findings so far: one a question, then what was observed in all answers."""
-    found = list[Finding]()
+    found, known = list[Finding](), probing.known.words
     for question in probing.questions:
-        tries = probing.of(question.name)
-        counts = Counter(each.verdict.word for each in tries)
-        if not counts:
-            continue
-        word = counts.most_common(1)[0][0]
-        detail = next(each.verdict.detail for each in tries if each.verdict.word == word)
-        requests = tuple(number for each in tries for number in each.requests)
-        words = tuple(counts.items())
-        found.append(Finding(question.name, question.group, word, detail, requests, words, question.decides))
+        if word := known.get(question.name):
+            tries = probing.of(question.name)
+            detail = next(each.verdict.detail for each in tries if each.verdict.word == word)
+            requests = tuple(number for each in tries for number in each.requests)
+            words = tuple(probing.words[question.name].items())
+            found.append(
+                Finding(question.name, question.group, word, detail, requests, words, question.decides)
+            )
     return *found, *observed(probing)
 
 

@@ -94,13 +94,23 @@ class Probing:
     def _is_open(self, question: Question, known: Known) -> bool:
         if question.name in self.passed:
             return False
-        words = [each.verdict.word for each in self.of(question.name)]
+        words = self.words.get(question.name)
         if not words:
             return question.is_asked(known)
         wanted = self.repeat if question.decides else 1
-        # Not a lost answer: one is enough to know that waiting did not help.
-        wanted = len(words) if "lost" in words else wanted
-        return len(words) < (max(MOST, wanted) if len(set(words) - {"lost"}) > 1 and wanted > 1 else wanted)
+        if wanted > 1 and len(words.keys() - {"lost"}) > 1:
+            wanted = max(MOST, wanted)
+        elif "lost" in words:  # one is enough to know that waiting did not help
+            return False
+        return words.total() < wanted
+
+    @property
+    def words(self) -> dict[str, Counter[Word]]:
+        """How often each verdict came, by question."""
+        found: dict[str, Counter[Word]] = {}
+        for each in self.tries:
+            found.setdefault(each.question, Counter())[each.verdict.word] += 1
+        return found
 
     def of(self, question: str) -> tuple[Try, ...]:
         """The answers to a question."""
@@ -109,10 +119,7 @@ class Probing:
     @property
     def known(self) -> Known:
         """What the answers so far have settled."""
-        words: dict[str, Word] = {}
-        for question in dict.fromkeys(each.question for each in self.tries):
-            given: Counter[Word] = Counter(each.verdict.word for each in self.of(question))
-            words[question] = given.most_common(1)[0][0]
+        words = {question: given.most_common(1)[0][0] for question, given in self.words.items()}
         unasked = (each.observation for each in self.tries if each.question not in RICHER)
         messages = [each.message for each in unasked if isinstance(each, Answered)]
         reasoning = (name for message in messages for name in _REASONING if message.get(name))

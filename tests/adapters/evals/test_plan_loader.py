@@ -111,8 +111,8 @@ MISTAKES: Final = {
         "gate: there is no metric 'pass_rate'; did you mean 'pass_at_1'?",
     ),
     "its own catalogue": (
-        "[catalogue.model.mine]\npresets = ['x']\n",
-        "catalogue.model.mine.presets: there is no preset 'x'",
+        "[catalogue.model.mine]\nprests = ['x']\n",
+        "catalogue.model.mine: there is no key 'prests'; did you mean 'presets'",
     ),
 }
 

@@ -153,7 +153,7 @@ def test_directories_without_a_common_scenario_cannot_be_compared(
     other = recorded(tmp_path / "text", plan, [record("pass", cell(model="one/model", scenario="one_text"))])
     result = said(compare_command, two_models[0], other, "--gate", "no-regression")
     assert result.exit_code == 2
-    assert "the same task as a run of the other: they have no scenario in common" in result.stderr
+    assert "no run of the one has the same task and trial as a run of the other" in result.stderr
 
 
 @pytest.fixture

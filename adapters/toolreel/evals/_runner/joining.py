@@ -52,12 +52,10 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
             if before.verdict.result == "void" and not void:
                 kept[run] = record, source
             elif not void and before != record:
-                cell = record.cell
                 changes = tree_changes(record_line(before), record_line(record))[:5]
-                what = f"{cell.model}, {cell.strategy}, {cell.scenario}, trial {record.trial}"
-                lines = (f"{what} is another run in {source} than in {there}:", *changes)
+                what = f"{', '.join(filter(None, record.cell.axes))}, trial {record.trial}"
                 raise ResultsError(
-                    "\n  ".join(lines) + "\nleave one of the directories out, or remove one of the two runs"
+                    "\n  ".join((f"{what} is another run in {source} than in {there}:", *changes))
                 )
     order = sorted(kept, key=lambda run: places.get(run, len(places)))
     draft = out.with_name(f".{out.name}.{secrets.token_hex(6)}.tmp")

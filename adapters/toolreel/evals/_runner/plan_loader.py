@@ -70,8 +70,6 @@ def planned(
         *([_file_layer(Path(path))] if path else []),
         (given, partial(_nearest_place, flags)),
     )
-    for layer in layers:
-        _blame_layer((layer,), partial(Options.of, layer[0]))
     options = _blame_layer(layers, lambda: Options.of(layered(layer[0] for layer in layers)))
     presets = with_files((), environ)
 

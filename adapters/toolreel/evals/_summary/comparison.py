@@ -141,9 +141,7 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
         axes = tuple(axis for axis in apart if axis != "scenario")
     pairs = [pair for pair in pairs_of(*sides, *axes) if pair[0].key and pair[1].key]
     if not pairs:
-        common = [axis for axis, (one, other) in values.items() if axis not in axes and not one & other]
-        why = f"they have no {' and no '.join(common)} in common" if common else "they share no trial"
-        raise ConfigError(f"no run of the one has the same task as a run of the other: {why}")
+        raise ConfigError("no run of the one has the same task and trial as a run of the other")
     headers = [canonical(replace(each.header, created="").tree()) for each in opened]
     return Comparison(
         *(names[0], names[1]),
