@@ -64,13 +64,13 @@ class Turns:
     def __init__(self) -> None:
         self.count = 0
 
-    def found(self, found: ExistingRuns, /) -> None:
+    def runs_found(self, found: ExistingRuns, /) -> None:
         """Nothing is there before."""
 
     def began(self, sample: Sample, /) -> None:
         """Nothing to count yet."""
 
-    def ended(self, record: Record, /) -> None:
+    def run_ended(self, record: Record, /) -> None:
         """Add a run's."""
         self.count += record.turns
 

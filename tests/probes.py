@@ -36,5 +36,5 @@ def probed(
         if event is None:
             said = answer_of(profile, PATHS[ask.form], ask.body, flips)
             event = event_of(said, as_sent(profile, ask.body, said)[0], ask.number)
-        probing = probing.told(ask, event)
+        probing = probing.with_answer(ask, event)
     return probing

@@ -112,11 +112,11 @@ class Seen:
     before: ExistingRuns | None = None
     ran: list[Record] = field(default_factory=list)
 
-    def found(self, found: ExistingRuns, /) -> None:
+    def runs_found(self, found: ExistingRuns, /) -> None:
         """Keep what there was."""
         self.before = found
 
-    def ended(self, record: Record, /) -> None:
+    def run_ended(self, record: Record, /) -> None:
         """Keep the run."""
         self.ran.append(record)
         if len(self.ran) == self.after:

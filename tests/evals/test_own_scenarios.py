@@ -16,7 +16,7 @@ from toolreel.evals import (
     evaluate,
     plan_of_header,
     planned,
-    rejudged,
+    rejudge_runs,
     replays,
     transcript_of,
 )
@@ -55,7 +55,7 @@ def test_all_exchanges_are_recorded_told_and_met_by_another_strategy(
     assert [turn["text"] for turn in told["turns"]] == ["", "There are 12.", "", "Reserved."]
     calls = [call["name"] for turn in told["turns"] for call in turn["calls"]]
     assert calls == ["stock_of", "reserve"]
-    assert [one.fate for one in rejudged(results, plan, "baseline")] == ["unchanged"] * 2
+    assert [one.fate for one in rejudge_runs(results, plan, "baseline")] == ["unchanged"] * 2
 
 
 def test_an_exchange_without_an_answer_is_the_last(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from toolreel.evals import (
     promoted_verdict,
     proof_of,
     read_scenarios,
-    rejudged,
+    rejudge_runs,
     replays,
 )
 from toolreel_core._errors import ReplayMismatch
@@ -114,7 +114,7 @@ def test_a_run_is_recorded_and_replayed_without_its_tools(folder: Path, tmp_path
     assert [result.name for result in attempt.results] == ["stock", "order", "mcp_notes_note"]
     assert attempt.results == records[0].attempts[0].results
     assert [again.drift for again in replays(results, plan)] == [""] * 2
-    assert [one.fate for one in rejudged(results, plan, "baseline")] == ["unchanged"] * 2
+    assert [one.fate for one in rejudge_runs(results, plan, "baseline")] == ["unchanged"] * 2
     promote(results, plan, records[0].key, tmp_path / "tests", "it")
     promoted = tmp_path / "tests" / "it"
     assert promoted_verdict(promoted).result == "pass"
@@ -128,7 +128,7 @@ def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path
     plan = plan_of_header(results.header)
     record = results.records()[0]
     assert "the record has no result of it" in next(iter(replays(results, plan))).drift
-    found = rejudged(results, plan, "baseline")
+    found = rejudge_runs(results, plan, "baseline")
     assert [one.fate for one in found] == ["undecided"] * 2
     with pytest.raises(ReplayMismatch, match="the run calls"):
         promote(results, plan, record.key, tmp_path / "tests")

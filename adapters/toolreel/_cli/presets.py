@@ -21,7 +21,7 @@ from toolreel._secrets import shown_url
 from toolreel.presets import preset_named, with_files
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._plan import Change, Presets, changes
-from toolreel_core._probe import REPEAT, Finding, Probing, Why, estimate, selected
+from toolreel_core._probe import REPEAT, Finding, Probing, Why, estimate, select_questions
 
 if TYPE_CHECKING:
     from toolreel.probe import Probed
@@ -211,7 +211,7 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         slug = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
         tape = cassette_path(record) or Path(f"probe--{slug}.yaml")
         if not yes:
-            return _show_plan(server, Probing(model, selected(only), repeat), tape, presets)
+            return _show_plan(server, Probing(model, select_questions(only), repeat), tape, presets)
         if overwrite:
             tape.unlink(missing_ok=True)
         probed = _send_probe(server, model, only, repeat, tape)
@@ -315,7 +315,7 @@ def _show_findings(probed: Probed) -> None:
 
 
 def _finding_row(finding: Finding) -> tuple[str, str, str, str]:
-    word = finding.word if finding.stable else ", ".join(f"{word} {n}x" for word, n in finding.words)
+    word = finding.word if finding.is_stable else ", ".join(f"{word} {n}x" for word, n in finding.words)
     numbers = ", ".join(map(str, finding.requests))
     return finding.name, str(word).replace("_", " "), numbers, cut(finding.detail, _SHOWN)
 
@@ -338,7 +338,7 @@ def _warn_of_findings(probed: Probed) -> bool:
     if probed.stopped:
         answered = counted(len(probed.probing.tries), "answer")
         complain(f"stopped after {answered}: {probed.stopped.message}", hint=_HINTS[probed.stopped.why])
-    elif tools and tools.stable and tools.word == "answered":
+    elif tools and tools.is_stable and tools.word == "answered":
         complain(
             f"asked for a call, the model made none that can be read: {tools.detail}",
             hint="A transform of responses can read a format of its own; else the model calls no tools.",

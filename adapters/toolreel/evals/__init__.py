@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         Replayed,
         promote,
         promoted_verdict,
-        rejudged,
+        rejudge_runs,
         replays,
         write_replayed,
     )
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     )
     from toolreel.evals._report.inspect_log import write_inspect_logs
     from toolreel.evals._report.page import report_page, transcript_of
-    from toolreel.evals._report.rendering import TextTable, as_markdown, cell_text, shortened, without_usual
+    from toolreel.evals._report.rendering import TextTable, as_markdown, cell_text, one_line, without_usual
     from toolreel.evals._report.tables import (
         comparison_lines,
         comparison_tables,
@@ -64,9 +64,9 @@ if TYPE_CHECKING:
         ExistingRuns,
         Spending,
         Watcher,
-        ended_in_threads,
         evaluate,
         jobs_of,
+        run_in_threads,
         server_of,
     )
     from toolreel.evals._runner.joining import join_results
@@ -82,21 +82,28 @@ if TYPE_CHECKING:
     )
     from toolreel.evals._runner.trial import ScriptedEndpoint, WorldHost
     from toolreel.evals._scenario_of_session import scenario_of_session
-    from toolreel.evals._scenario_proof import Proof, ScriptProof, proof_of, sentences, template, write_new
+    from toolreel.evals._scenario_proof import (
+        Proof,
+        ScriptProof,
+        proof_of,
+        proof_sentences,
+        scenario_template,
+        write_new_file,
+    )
     from toolreel.evals._statistics import (
         Difference,
         PairedCell,
         Rate,
-        broken,
-        detectable,
+        detectable_difference,
         difference,
         holm,
         mean_below,
         mean_bounds,
         mean_p,
         more_to_show,
+        p_value_of_break,
         pass_hat,
-        power,
+        power_of_test,
         rate_of,
         scenario_shares,
         wilson_bounds,
@@ -115,9 +122,9 @@ if TYPE_CHECKING:
     from toolreel.evals._summary.summary_files import summary_trees, write_summaries, write_trials
     from toolreel.evals._summary.totals import (
         Total,
-        answer,
+        answer_sentences,
         findings_of,
-        warnings,
+        warning_sentences,
     )
 else:
     from toolreel._internal import MissingExtra

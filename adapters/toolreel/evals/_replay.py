@@ -96,7 +96,7 @@ class RecordedRun:
     url: str
 
     @classmethod
-    def of(cls, record: Record, plan: EvalPlan, folder: Path) -> RecordedRun:
+    def of_record(cls, record: Record, plan: EvalPlan, folder: Path) -> RecordedRun:
         """A run of a plan, under the configuration that it had.
 
         :raises ConfigError: if its scenario is not in the plan, or its configuration not one of today's
@@ -109,7 +109,7 @@ class RecordedRun:
         )
         return cls(job, record, folder, plan.endpoint_at(record.cell.endpoint).chat_url)
 
-    def replayed(self) -> tuple[Record, Exchanges]:
+    def replay(self) -> tuple[Record, Exchanges]:
         """The record that its cassette gives now, and its last conversation; a script speaks again.
 
         What no replay has is as the record says: times, and where the run was made.
@@ -129,9 +129,9 @@ class RecordedRun:
             with HttpEndpoint(self.url, transport=session.transport()) as endpoint:
                 again, ended = run_job(self.job, RunContext(endpoint, tools))
                 session.finish()
-        return _with_times(replace(again, cassette=record.cassette), record), ended
+        return _copy_times(replace(again, cassette=record.cassette), record), ended
 
-    def under(self, configuration: Configuration, *, held: bool = False) -> Verdict:
+    def verdict_under(self, configuration: Configuration, *, held: bool = False) -> Verdict:
         """The verdict about the run under another configuration, by its recorded replies.
 
         :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
@@ -143,7 +143,7 @@ class RecordedRun:
             return run_job(replace(self.job, configuration=configuration), context)[0].verdict
 
 
-def _with_times(record: Record, measured: Record) -> Record:
+def _copy_times(record: Record, measured: Record) -> Record:
     """A record with the times and servers of another, attempt by attempt and request by request."""
     attempts = (
         replace(
@@ -184,7 +184,7 @@ def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Ite
         if not record.key.startswith(tuple(keys) or ""):
             continue
         try:
-            now, _ = RecordedRun.of(record, plan, results.path).replayed()
+            now, _ = RecordedRun.of_record(record, plan, results.path).replay()
         except (ConfigError, ReplayMismatch, CassetteError) as error:
             yield Replayed(record, drift=str(error))
             continue
@@ -240,7 +240,7 @@ class Rejudged:
         return self.why or next((f"it is {each.result}: {each.category}" for each in unfit), "")
 
 
-def rejudged(
+def rejudge_runs(
     results: Results, plan: EvalPlan, strategy: str, first: str = "", keys: Collection[str] = ()
 ) -> Iterator[Rejudged]:
     """Put recorded replies through a strategy.
@@ -265,7 +265,7 @@ def rejudged(
         known.add(name := record.cell.strategy)
         if (name in names if first else name != second) and record.key.startswith(tuple(keys) or ""):
             some = True
-            yield _judge_again(record, plan, results.path, (first or name, second), held=bool(first))
+            yield _rejudge_run(record, plan, results.path, (first or name, second), held=bool(first))
     if not some:
         of = " or ".join(names) if first else f"another strategy than {second}"
         there = f"; there are runs of {', '.join(sorted(known))}" if known else ""
@@ -281,20 +281,20 @@ def _find_strategy(plan: EvalPlan, word: str) -> str:
     return names[0]
 
 
-def _judge_again(
+def _rejudge_run(
     record: Record, plan: EvalPlan, folder: Path, names: tuple[str, str], *, held: bool
 ) -> Rejudged:
     if not record.cassette:
         return Rejudged(record, why="the run was not recorded")
     try:
-        run = RecordedRun.of(record, plan, folder)
-        before: Verdict | None = run.replayed()[0].verdict
+        run = RecordedRun.of_record(record, plan, folder)
+        before: Verdict | None = run.replay()[0].verdict
     except (ConfigError, ReplayMismatch, CassetteError) as error:
         return Rejudged(record, why=f"the run cannot be replayed: {str(error).splitlines()[0]}")
 
     def verdict(configuration: Configuration) -> tuple[Verdict | None, str]:
         try:
-            return run.under(configuration, held=held), ""
+            return run.verdict_under(configuration, held=held), ""
         except ReplayMismatch as error:
             return None, str(error).partition(": ")[0]
 
@@ -339,7 +339,7 @@ def promoted_verdict(folder: str | os.PathLike[str]) -> Verdict:
     """
     results = Results.open(folder)
     plan = plan_of_header(results.header)
-    return RecordedRun.of(_find_run(results, ""), plan, results.path).replayed()[0].verdict
+    return RecordedRun.of_record(_find_run(results, ""), plan, results.path).replay()[0].verdict
 
 
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
@@ -387,8 +387,8 @@ def promote(
     cell = record.cell
     words = name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}"
     name = _UNFIT.sub("_", words.lower()).strip("_") or "run"
-    run = RecordedRun.of(record, plan, results.path)
-    verdict, scenario = run.replayed()[0].verdict, run.job.scenario
+    run = RecordedRun.of_record(record, plan, results.path)
+    verdict, scenario = run.replay()[0].verdict, run.job.scenario
     test, evaluation = Path(folder) / f"test_{name}.py", Path(folder) / name
     for path in (test, evaluation):
         if path.exists():

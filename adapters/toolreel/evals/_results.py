@@ -184,7 +184,7 @@ class Journal:
     """The journal of an evaluation that goes on; one process writes it.
 
     :param path: the evaluation's directory, which is made where there is none
-    :param header: what it goes on with; ``None``: :meth:`begin` is called once what is there has been read
+    :param header: what it goes on with; ``None``: :meth:`write_header` is called once the rest has been read
     :param known_secrets: values by name that must not be written
     :raises ResultsError: if another process is writing it, or if it cannot be written; so for all methods
     """
@@ -209,9 +209,9 @@ class Journal:
                     cut.write(whole[end:] + b"\n")
                 self._file.truncate(end)
         if header:
-            self.begin(header)
+            self.write_header(header)
 
-    def begin(self, header: Header) -> None:
+    def write_header(self, header: Header) -> None:
         """Write what the evaluation goes on with; the time of its beginning is kept."""
         path = self._path.with_name(_HEADER)
         before = read_header(path) if path.exists() else None

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Final
 
 from toolreel._internal import EvalPlanError
-from toolreel.evals._runner.trial import RunContext, ScriptedEndpoint, converse, live_tools
+from toolreel.evals._runner.trial import RunContext, ScriptedEndpoint, live_tools, run_conversation
 from toolreel_core._errors import ConfigError
 from toolreel_core.evals import ANSWERED, Kind, Result, Scenario, Verdict, check_scenario_name, judge
 
 
-def template(name: str) -> str:
+def scenario_template(name: str) -> str:
     """The text of a new scenario file: complete, commented, and its oracle holds.
 
     :raises ConfigError: if the name is none
@@ -26,7 +26,7 @@ def template(name: str) -> str:
     return (files("toolreel.evals") / "scenarios/template.toml").read_text("utf-8").replace("NAME", name, 1)
 
 
-def write_new(path: Path, text: str) -> None:
+def write_new_file(path: Path, text: str) -> None:
     """Write a file that is not there yet.
 
     :raises EvalPlanError: if it is, or cannot be written
@@ -90,7 +90,7 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
                 continue
             plan = scenario.changes.plan(model=f"scripted:{kind}", messages=case.messages, tools=case.tools)
             endpoint = ScriptedEndpoint(kind, scripts)
-            seen = converse(case, plan, RunContext(endpoint, tools)).evidence
+            seen = run_conversation(case, plan, RunContext(endpoint, tools)).evidence
             verdicts.setdefault(kind, []).append(judge(case, seen))
             failed.update(check.name for check in case.checks if check.finding(seen))
     names = (check.name for check in first.checks if check.name != ANSWERED)
@@ -98,7 +98,7 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
     return Proof(scenario.name, tuple(proofs), tuple(name for name in names if name not in failed))
 
 
-def sentences(proof: Proof) -> Iterator[str]:
+def proof_sentences(proof: Proof) -> Iterator[str]:
     """What a person reads: a line a script, and what to write where one is wrong."""
     for each in proof.scripts:
         trials = len(each.verdicts)

@@ -113,7 +113,9 @@ def mean_bounds(values: Sequence[float], alpha: float = ALPHA) -> Bounds:
 
     :param alpha: how often the interval may miss, both sides together
     """
-    return _low_end(values, alpha), round(1.0 - _low_end([1.0 - value for value in values], alpha), _DIGITS)
+    return _lower_bound(values, alpha), round(
+        1.0 - _lower_bound([1.0 - value for value in values], alpha), _DIGITS
+    )
 
 
 def mean_p(values: Sequence[float], mean: float = 0.5) -> float:
@@ -122,7 +124,7 @@ def mean_p(values: Sequence[float], mean: float = 0.5) -> float:
     return min(1.0, 2 * max(0.0, min(mean_below(values)(mean), mean_below(worse)(1 - mean))))
 
 
-def _low_end(values: Sequence[float], alpha: float) -> float:
+def _lower_bound(values: Sequence[float], alpha: float) -> float:
     """Where the share is half of alpha; nothing is above the highest value."""
     highest = max(values)
     if highest <= 2 * _EDGE:
@@ -246,7 +248,7 @@ class PairedCell(NamedTuple):
         return self.both + self.lost, self.both + self.gained
 
     @property
-    def turned(self) -> PairedCell:
+    def swapped(self) -> PairedCell:
         """The same with the sides exchanged."""
         return PairedCell(self.scenario, self.model, self.both, self.gained, self.lost, self.neither)
 
@@ -343,7 +345,7 @@ def _stratified_p(cells: Sequence[PairedCell]) -> float:
     return float(root_scalar(inside, method="brentq", bracket=(least, most), xtol=1e-12).root)
 
 
-def broken(cell: PairedCell) -> float:
+def p_value_of_break(cell: PairedCell) -> float:
     """Fisher's exact test, one-sided, of one cell having got worse: exact where few trials have to decide."""
     first, second = cell.passes
     table = [[first, cell.runs - first], [second, cell.runs - second]]
@@ -419,7 +421,7 @@ disagree by chance."""
 POWER: Final = 0.8
 
 
-def power(
+def power_of_test(
     difference: float, clusters: int, pairs: float, spread: float = SPREAD, within: float = WITHIN
 ) -> float:
     """The chance that a true difference is found, of scenarios such as these: in 800 plans, always the same.
@@ -434,8 +436,11 @@ def power(
     return float((shares <= ALPHA / 2).mean())
 
 
-def detectable(clusters: int, pairs: float) -> float | None:
+def detectable_difference(clusters: int, pairs: float) -> float | None:
     """The smallest true difference that is found in 80 % of all plans; ``None`` if there is none up to 1."""
-    if power(1.0, clusters, pairs) < POWER:
+    if power_of_test(1.0, clusters, pairs) < POWER:
         return None
-    return bisect_left(range(1_000), True, key=lambda n: power(n / 1_000, clusters, pairs) >= POWER) / 1_000
+    return (
+        bisect_left(range(1_000), True, key=lambda n: power_of_test(n / 1_000, clusters, pairs) >= POWER)
+        / 1_000
+    )

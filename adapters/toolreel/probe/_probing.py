@@ -38,11 +38,11 @@ from toolreel_core._probe import (
     Setting,
     Unanswered,
     WrittenRequest,
-    compared,
+    compare_with_preset,
+    decided_settings,
     findings,
     preset_tree,
-    selected,
-    settings,
+    select_questions,
 )
 from toolreel_core._protocol import SendRequest
 from toolreel_core._settings import API_PREFIX, WireForm, form_of
@@ -80,12 +80,12 @@ class Probed:
     @property
     def unstable(self) -> tuple[Finding, ...]:
         """The findings about which repeated answers disagree; no setting hangs on them."""
-        return tuple(each for each in self.findings if not each.stable)
+        return tuple(each for each in self.findings if not each.is_stable)
 
     @property
     def settings(self) -> tuple[Setting, ...]:
         """What the findings decide, also where it is the default."""
-        return settings(self.findings)
+        return decided_settings(self.findings)
 
     @property
     def is_stable(self) -> bool:
@@ -99,7 +99,7 @@ class Probed:
 
     def preset(self, name: str = "") -> Preset:
         """The preset that fits: the settings that differ from the defaults."""
-        return Preset.of(name or self.name, self._tree)
+        return Preset.of(name or self.name, self._preset_tree)
 
     def toml(self, name: str = "") -> str:
         """The preset as a catalogue, for ``--preset FILE``."""
@@ -109,19 +109,19 @@ class Probed:
         for each in self.unstable:
             words = ", ".join(f"{word} {n} times" for word, n in each.words)
             lines.append(f"Not stable, so not set: {each.name}: {words}.")
-        return toml_text(self._tree, lines, "preset", name or self.name)
+        return toml_text(self._preset_tree, lines, "preset", name or self.name)
 
     @property
-    def _tree(self) -> Tree:
+    def _preset_tree(self) -> Tree:
         evidence = f"toolreel probe of {self.model}{f': {self.record.name}' if self.record else ''}"
         return preset_tree(self.settings, f"{self.model}, as probed.", self.day, [evidence])
 
     def compare(self, preset: Preset) -> tuple[Compared, ...]:
         """The findings compared with another preset, differences first."""
-        return compared(self.settings, preset)
+        return compare_with_preset(self.settings, preset)
 
 
-def day_of(probing: Probing) -> str:
+def day_of_answers(probing: Probing) -> str:
     """The day of the last answer, by the server's clock; empty if none says when it was created."""
     bodies = [each.observation.body for each in probing.tries if isinstance(each.observation, Answered)]
     created = [value for body in bodies if isinstance(value := body.get("created"), int)]
@@ -173,7 +173,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
     :raises toolreel.ConfigError: if there is no such question
     :raises CassetteError: if the recording is there already, or cannot be written
     """
-    questions = selected(tuple(only))
+    questions = select_questions(tuple(only))
     if not 1 <= repeat <= _MOST_REPEATS:
         raise ConfigError(f"repeat: expected 1 to {_MOST_REPEATS}, got {repeat!r}")
     path = Path(record) if record is not None else None
@@ -198,14 +198,14 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
         try:
             while ask := probing.ask:
                 wait(ask.wait_ms / 1000) if ask.wait_ms else None
-                probing = probing.told(ask, endpoint.send(_effect(ask)))
+                probing = probing.with_answer(ask, endpoint.send(_effect(ask)))
                 if watch:
                     watch(probing)
         finally:
             if path and probing.tries:  # of a server that never answered, there is nothing to keep
                 known = known_secrets_of(os.environ) if known_secrets is None else known_secrets
                 tape.save({**known, **endpoint.secrets})
-    return Probed(probing, path, day_of(probing) or datetime.now(UTC).date().isoformat())
+    return Probed(probing, path, day_of_answers(probing) or datetime.now(UTC).date().isoformat())
 
 
 def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
@@ -232,15 +232,15 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
         while ask := probing.ask:
             effect = _effect(ask)
             if numbers := left.get((ask.form, effect.request.body.encode())):
-                probing = probing.told(replace(ask, number=numbers[0]), endpoint.send(effect))
+                probing = probing.with_answer(replace(ask, number=numbers[0]), endpoint.send(effect))
             else:
-                probing = probing.passing(ask)
+                probing = probing.without_answer(ask)
     if unused := sum(map(len, left.values())):
         raise ReplayMismatch(
             f"{path}: {unused} of its requests are not made by this version of toolreel; "
             "probe again with --overwrite"
         )
-    return Probed(replace(probing, passed=()), path, day_of(probing))
+    return Probed(replace(probing, passed=()), path, day_of_answers(probing))
 
 
 def _model_of(exchange: Exchange) -> str:

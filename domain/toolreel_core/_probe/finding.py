@@ -32,7 +32,7 @@ class Finding:
     decides: bool = False
 
     @property
-    def stable(self) -> bool:
+    def is_stable(self) -> bool:
         """Whether all answers agree."""
         return len(self.words) <= 1
 
@@ -52,17 +52,17 @@ def findings(probing: Probing) -> tuple[Finding, ...]:
     found, known = list[Finding](), probing.known.words
     for question in probing.questions:
         if word := known.get(question.name):
-            tries = probing.of(question.name)
+            tries = probing.tries_of(question.name)
             detail = next(each.verdict.detail for each in tries if each.verdict.word == word)
             requests = tuple(number for each in tries for number in each.requests)
             words = tuple(probing.words[question.name].items())
             found.append(
                 Finding(question.name, question.group, word, detail, requests, words, question.decides)
             )
-    return *found, *observed(probing)
+    return *found, *observed_findings(probing)
 
 
-def observed(probing: Probing) -> tuple[Finding, ...]:
+def observed_findings(probing: Probing) -> tuple[Finding, ...]:
     """What was seen in the answers, whatever was asked."""
     answers = [
         (each.requests[-1], each.observation)

@@ -12,7 +12,14 @@ from typing import Final, Literal, TypeAlias, get_args
 from toolreel_core._jsontext import Json, Tree
 from toolreel_core._plan import Preset
 from toolreel_core._probe.finding import Finding
-from toolreel_core._probe.question import ENCRYPTED, FORM_ROWS, Decided, Rows, first_row, settled_form
+from toolreel_core._probe.question import (
+    ENCRYPTED,
+    FORM_ROWS,
+    Decided,
+    Rows,
+    settled_form,
+    value_of_first_row,
+)
 from toolreel_core._settings import LoopConfig, Provider, WireForm
 from toolreel_core._text_calls import BARE
 
@@ -57,15 +64,15 @@ class Setting:
         return bool(getattr(provider, self.key) == self.value)
 
 
-def settings(findings: Sequence[Finding]) -> tuple[Setting, ...]:
+def decided_settings(findings: Sequence[Finding]) -> tuple[Setting, ...]:
     """The settings that the findings decide, also where they are those of the defaults."""
-    stable = {each.name: each for each in findings if each.stable and each.word not in {"lost", "cut"}}
+    stable = {each.name: each for each in findings if each.is_stable and each.word not in {"lost", "cut"}}
     words = {name: str(each.word) for name, each in stable.items()}
     form = settled_form(words) or "chat_completions"
     found = list[Setting]()
     for section, rules in _RULES.items():
         for key, rule in rules.items():
-            decided = first_row(rule, words) if isinstance(rule, tuple) else rule(stable)
+            decided = value_of_first_row(rule, words) if isinstance(rule, tuple) else rule(stable)
             if decided:
                 value, names = decided
                 told = (stable[name] for name in names if name in stable)
@@ -230,7 +237,7 @@ class Compared:
     because: str = ""
 
 
-def compared(decided: Sequence[Setting], preset: Preset) -> tuple[Compared, ...]:
+def compare_with_preset(decided: Sequence[Setting], preset: Preset) -> tuple[Compared, ...]:
     """The settings that the findings decide or could, those that differ first."""
     changes = preset.changes()
     rows = list[Compared]()

@@ -1,7 +1,7 @@
 """A probe under way: what is asked next, and what an answer changes; frozen, so that it can be told again.
 
-An adapter sends what :attr:`Probing.ask` says and gives the event to :meth:`Probing.told`, until there is
-nothing to ask. The same events in the same order ask the same, so a recording is a probe as well.
+An adapter sends what :attr:`Probing.ask` says and gives the event to :meth:`Probing.with_answer`, until
+there is nothing to ask. The same events in the same order ask the same, so a recording is a probe as well.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class Probing:
             found.setdefault(each.question, Counter())[each.verdict.word] += 1
         return found
 
-    def of(self, question: str) -> tuple[Try, ...]:
+    def tries_of(self, question: str) -> tuple[Try, ...]:
         """The answers to a question."""
         return tuple(each for each in self.tries if each.question == question)
 
@@ -123,11 +123,11 @@ class Probing:
         unasked = (each.observation for each in self.tries if each.question not in RICHER)
         messages = [each.message for each in unasked if isinstance(each, Answered)]
         reasoning = (name for message in messages for name in _REASONING if message.get(name))
-        called = (each.observation for each in self.of("tools"))
+        called = (each.observation for each in self.tries_of("tools"))
         own = (each.sent_back for each in called if isinstance(each, Answered) and each.calls)
         return Known(words, next(reasoning, ""), next(own, {}))
 
-    def told(self, ask: Ask, event: ReplyReceived | RequestFailed) -> Probing:
+    def with_answer(self, ask: Ask, event: ReplyReceived | RequestFailed) -> Probing:
         """The probe after an answer; never raises, whatever a server has sent."""
         observation = observe(event, ask.form)
         here = replace(self, sent=self.sent + 1, _wait_ms=0)
@@ -139,7 +139,7 @@ class Probing:
             case _:
                 return here._with_observation(ask, observation)
 
-    def passing(self, ask: Ask) -> Probing:
+    def without_answer(self, ask: Ask) -> Probing:
         """The probe without an answer that a recording does not have."""
         return replace(self, passed=(*self.passed, ask.question.name))
 
@@ -179,7 +179,7 @@ def estimate(probing: Probing) -> Cost:
     """The requests that are left, if all answers agree; questions that depend on answers count too."""
     known, total = probing.known, Cost(0, 0, 0)
     for question in probing.questions:
-        left = max(0, (probing.repeat if question.decides else 1) - len(probing.of(question.name)))
+        left = max(0, (probing.repeat if question.decides else 1) - len(probing.tries_of(question.name)))
         if question.when is not None and question.name not in known.words and not question.when(known):
             left = 0
         body = question.body(probing.model, known)

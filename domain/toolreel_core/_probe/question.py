@@ -11,7 +11,7 @@ from toolreel_core._conversation import Form, Transcript, message_in
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, parse
 from toolreel_core._plan import Request, RequestOptions, options_in
 from toolreel_core._probe.observation import Observation
-from toolreel_core._probe.verdict import Judge, Verdict, Word, judged
+from toolreel_core._probe.verdict import Judge, Verdict, Word, verdict_on
 from toolreel_core._settings import Provider, WireForm
 
 Group: TypeAlias = Literal["basics", "tools", "schemas", "formats", "history", "streams", "limits", "forms"]
@@ -47,10 +47,10 @@ FORM_ROWS: Final[Rows] = (
 them; but where another form brings reasoning that they have no place for, that form."""
 
 
-def first_row(rows: Rows, words: Mapping[str, str]) -> Decided | None:
+def value_of_first_row(rows: Rows, words: Mapping[str, str]) -> Decided | None:
     """The value of the first row whose conditions hold; ``None`` if none does.
 
-    >>> first_row((("tools=called", "yes"), ("tools!=lost plain", "no")), {"tools": "refused"})
+    >>> value_of_first_row((("tools=called", "yes"), ("tools!=lost plain", "no")), {"tools": "refused"})
     ('no', ('tools', 'plain'))
 
     :param words: the verdicts by question
@@ -70,7 +70,7 @@ _CONDITION: Final = re.compile(r"(!?=)")
 
 def settled_form(words: Mapping[str, str]) -> WireForm | None:
     """The form in which a server is best asked; ``None`` if it takes none."""
-    found = first_row(FORM_ROWS, words)
+    found = value_of_first_row(FORM_ROWS, words)
     return cast("WireForm", found[0]) if found else None
 
 
@@ -85,12 +85,12 @@ class Known:
     own_call: Tree = field(default_factory=dict[str, str])
     """The message with the first structured call, as it goes back unchanged; empty if there was none."""
 
-    def is_(self, question: str, *words: Word) -> bool:
+    def has_verdict(self, question: str, *words: Word) -> bool:
         """Whether the verdict on a question is one of these words."""
         return self.words.get(question) in words
 
     @property
-    def is_spoken_to(self) -> bool:
+    def takes_requests(self) -> bool:
         """Whether the server takes requests in some form, or nobody has asked yet."""
         return "plain" not in self.words or settled_form(self.words) is not None
 
@@ -102,28 +102,28 @@ class Known:
     @property
     def cap_field(self) -> str:
         """The field for the limit of the output; empty if neither is taken."""
-        if self.is_("max_tokens", "honoured"):
+        if self.has_verdict("max_tokens", "honoured"):
             return "max_tokens"
-        if self.is_("max_completion_tokens", "honoured"):
+        if self.has_verdict("max_completion_tokens", "honoured"):
             return "max_completion_tokens"
-        if not self.is_("max_tokens", "refused"):
+        if not self.has_verdict("max_tokens", "refused"):
             return "max_tokens"
-        return "" if self.is_("max_completion_tokens", "refused") else "max_completion_tokens"
+        return "" if self.has_verdict("max_completion_tokens", "refused") else "max_completion_tokens"
 
-    def options(self, limit: int) -> Tree:
+    def common_options(self, limit: int) -> Tree:
         """What every further request has: a limit of the output, and the temperature 0."""
         room: Tree = {self.cap_field: limit * (_THINKING if self.reasoning else 1)} if self.cap_field else {}
-        return room if self.is_("temperature", "refused") else {**room, "temperature": 0}
+        return room if self.has_verdict("temperature", "refused") else {**room, "temperature": 0}
 
     @property
     def tool_turn(self) -> str:
         """The question whose form of a turn with a call was taken; empty if none was."""
-        return next((name for name in _TOOL_TURNS if self.is_(name, "accepted")), "")
+        return next((name for name in _TOOL_TURNS if self.has_verdict(name, "accepted")), "")
 
     @property
     def no_tool_turn(self) -> bool:
         """Whether the turn with a call was refused in all forms that were tried."""
-        return self.is_("tool_turn", "refused") and not self.tool_turn
+        return self.has_verdict("tool_turn", "refused") and not self.tool_turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Question:
 
     def verdict(self, observation: Observation) -> Verdict:
         """What an observation says about it."""
-        return judged(observation, self.judge, about_refusals=self.about_refusals)
+        return verdict_on(observation, self.judge, about_refusals=self.about_refusals)
 
     def form(self, known: Known) -> WireForm:
         """The form in which it is asked."""
@@ -161,10 +161,10 @@ class Question:
     def is_asked(self, known: Known) -> bool:
         """Whether it is asked: where that is refused of which it is a variant, so is each variant."""
         if self.own_form is None and (
-            known.form not in self.forms or ("plain" in self.rests_on and not known.is_spoken_to)
+            known.form not in self.forms or ("plain" in self.rests_on and not known.takes_requests)
         ):
             return False
-        if "tools" in self.rests_on and known.is_("tools", "refused", "lost"):
+        if "tools" in self.rests_on and known.has_verdict("tools", "refused", "lost"):
             return False
         return self.when is None or self.when(known)
 

@@ -90,7 +90,7 @@ def _user_message(content: Json) -> Tree:
 
 
 def _fixed_body(*messages: Tree, limit: int = 16, **more: Json) -> _Body:
-    return lambda known: {"messages": [*messages], **known.options(limit), **more}
+    return lambda known: {"messages": [*messages], **known.common_options(limit), **more}
 
 
 def _body_with_tools(text: str, *tools: Tree, limit: int = 96, **more: Json) -> _Body:
@@ -98,7 +98,7 @@ def _body_with_tools(text: str, *tools: Tree, limit: int = 96, **more: Json) -> 
 
 
 def _body_of_history(history: _History) -> _Body:
-    return lambda known: {"messages": [*history(known)], **known.options(24), "tools": [_LOOKUP]}
+    return lambda known: {"messages": [*history(known)], **known.common_options(24), "tools": [_LOOKUP]}
 
 
 def _text_and_picture(text: str) -> Sequence[Json]:
@@ -117,7 +117,7 @@ def _body_with_tokens(texts: tuple[str, ...]) -> _Body:
 
 def _body_after_greeting(known: Known, *further: Tree, **reasoning: str) -> Tree:
     """A conversation with an answer of the model."""
-    needed = {"reasoning_content": " "} if known.is_("assistant_turn_reasoning", "accepted") else {}
+    needed = {"reasoning_content": " "} if known.has_verdict("assistant_turn_reasoning", "accepted") else {}
     hello: Tree = {"role": "assistant", "content": "Hello.", **(reasoning or needed)}
     return _fixed_body(_user_message("Hello."), hello, *further, _user_message(_OK))(known)
 
@@ -147,7 +147,7 @@ def _tool_turn(
 
     def only_with(addition: str, field: Tree) -> Tree:
         name = f"tool_turn_{addition}"
-        return field if form == name or known.is_(name, "accepted") else {}
+        return field if form == name or known.has_verdict(name, "accepted") else {}
 
     call: Tree = {
         "id": call_id,
@@ -208,10 +208,10 @@ def _form_question(form: WireForm, name: str, about: str, body: Tree, *, richer:
         about,
         lambda _: body,
         "forms",
-        verdict.only_here if richer else verdict.speaks,
+        verdict.judge_reasoning_to_carry if richer else verdict.judge_form,
         decides=False,
         rests_on=(form,) if richer else ("plain",),
-        when=(lambda known: known.is_(form, *SPOKEN)) if richer else None,
+        when=(lambda known: known.has_verdict(form, *SPOKEN)) if richer else None,
         own_form=form,
     )
 
@@ -222,7 +222,7 @@ _FORMS: Final = (
         "Does it answer a plain question?",
         lambda _: {"messages": [_user_message(_OK)]},
         "basics",
-        verdict.accepted,
+        verdict.judge_accepted,
         decides=False,
         rests_on=(),
         own_form="chat_completions",
@@ -248,8 +248,8 @@ _FORMS: Final = (
 # Messages and options; the others rest on the first ones, whose answers decide what each request has.
 _FORM: Final = tuple(each.name for each in _FORMS)
 _BASICS: Final = (*_FORM, "max_tokens", "max_completion_tokens", "temperature")
-_basics = partial(Question, group="basics", judge=verdict.accepted, rests_on=_BASICS)
-_caps = partial(Question, group="basics", judge=verdict.limit_of_8, rests_on=_FORM)
+_basics = partial(Question, group="basics", judge=verdict.judge_accepted, rests_on=_BASICS)
+_caps = partial(Question, group="basics", judge=verdict.judge_output_limit, rests_on=_FORM)
 _ABOUT_BASICS: Final = (
     _caps("max_tokens", "Does max_tokens limit the reply?", _body_with_limit("max_tokens")),
     _caps(
@@ -276,7 +276,7 @@ _ABOUT_BASICS: Final = (
         "Is it taken back with reasoning?",
         partial(_body_after_greeting, reasoning_content=" "),
         rests_on=(*_BASICS, "assistant_turn"),
-        when=lambda known: known.is_("assistant_turn", "refused"),
+        when=lambda known: known.has_verdict("assistant_turn", "refused"),
         forms=CHAT,
     ),
     _basics(
@@ -303,10 +303,10 @@ _ABOUT_BASICS: Final = (
 
 # Tools, their schemas, and formats of the reply.
 _WITH_TOOLS: Final = (*_BASICS, "tools")
-_tools = partial(Question, group="tools", judge=verdict.calls, rests_on=_WITH_TOOLS)
-_forced = partial(_tools, judge=verdict.called_if_told)
-_counted = partial(_tools, judge=verdict.number_of_calls)
-_schemas = partial(Question, group="schemas", judge=verdict.accepted, rests_on=_WITH_TOOLS)
+_tools = partial(Question, group="tools", judge=verdict.judge_call, rests_on=_WITH_TOOLS)
+_forced = partial(_tools, judge=verdict.judge_forced_call)
+_counted = partial(_tools, judge=verdict.judge_call_count)
+_schemas = partial(Question, group="schemas", judge=verdict.judge_accepted, rests_on=_WITH_TOOLS)
 _formats = partial(Question, group="formats", rests_on=_BASICS)
 _NAMED: Final[Tree] = {"type": "function", "function": {"name": "ping"}}
 _ABOUT_TOOLS: Final = (
@@ -332,7 +332,7 @@ _ABOUT_TOOLS: Final = (
         "tool_choice_none",
         "Does tool_choice none prevent a call?",
         _body_with_tools(_LOOK_UP, _LOOKUP, tool_choice="none"),
-        judge=verdict.no_call_if_told,
+        judge=verdict.judge_prevented_call,
         decides=False,
     ),
     _counted(
@@ -347,14 +347,14 @@ _ABOUT_TOOLS: Final = (
         "argument_types",
         "Do arguments have the types of the schema?",
         _body_with_tools(_ORDER, _tool_entry(ORDER), limit=128),
-        judge=verdict.types,
+        judge=verdict.judge_argument_types,
         decides=False,
     ),
     _tools(
         "empty_arguments",
         "What are the arguments of a tool that takes none?",
         _body_with_tools("Call the tool ping.", _tool_entry(PING)),
-        judge=verdict.empty_arguments,
+        judge=verdict.judge_empty_arguments,
         decides=False,
     ),
     _schemas(
@@ -368,20 +368,20 @@ _ABOUT_TOOLS: Final = (
         "response_format",
         "Does response_format json_object give JSON?",
         _fixed_body(_user_message("Say hello as JSON."), limit=64, response_format={"type": "json_object"}),
-        judge=verdict.any_json,
+        judge=verdict.judge_json,
         forms=CHAT_AND_RESPONSES,
     ),
     _formats(
         "json_schema",
         "Is a reply held to a JSON schema?",
         _fixed_body(_user_message("Say hello."), limit=64, response_format=_VERDICT),
-        judge=verdict.schema_of_json,
+        judge=verdict.judge_json_schema,
     ),
     _formats(
         "json_schema_with_tools",
         "Does it call a tool although a schema is asked for?",
         _body_with_tools(_LOOK_UP, _LOOKUP, response_format=_VERDICT),
-        judge=verdict.format_beside_tools,
+        judge=verdict.judge_format_beside_tools,
         rests_on=_WITH_TOOLS,
     ),
 )
@@ -390,7 +390,7 @@ _ABOUT_TOOLS: Final = (
 _FIRST: Final = (*_WITH_TOOLS, "tool_turn")
 _TOOL_TURN: Final = (*_FIRST, "tool_turn_reasoning", "tool_turn_signature", "tool_turn_name")
 _HISTORY: Final = (*_TOOL_TURN, "content_null", "content_absent", "content_space")
-_history = partial(Question, group="history", judge=verdict.accepted)
+_history = partial(Question, group="history", judge=verdict.judge_accepted)
 _in_taken_form = partial(_history, rests_on=_HISTORY, when=lambda known: not known.no_tool_turn)
 
 
@@ -448,9 +448,9 @@ _ABOUT_HISTORY: Final = (
 )
 
 # Streams, images, control tokens, errors and limits.
-_streams = partial(Question, group="streams", judge=verdict.stream, rests_on=_BASICS)
-_limits = partial(Question, group="limits", judge=verdict.accepted, rests_on=_BASICS)
-_sizes = partial(_limits, judge=verdict.prompt_tokens, decides=False)
+_streams = partial(Question, group="streams", judge=verdict.judge_stream, rests_on=_BASICS)
+_limits = partial(Question, group="limits", judge=verdict.judge_accepted, rests_on=_BASICS)
+_sizes = partial(_limits, judge=verdict.judge_prompt_tokens, decides=False)
 _errors = partial(
     _limits,
     judge=lambda _: verdict.Verdict("accepted", "it was answered"),
@@ -468,21 +468,21 @@ _ABOUT_OTHERS: Final = (
         "Does it stream without stream_options?",
         _fixed_body(_user_message(_OK), stream=True),
         rests_on=(*_BASICS, "stream"),
-        when=lambda known: known.is_("stream", "refused"),
+        when=lambda known: known.has_verdict("stream", "refused"),
         forms=CHAT,
     ),
     _streams(
         "stream_tools",
         "Does it call a tool in a stream?",
         _body_with_tools(_LOOK_UP, _LOOKUP, stream=True),
-        judge=verdict.calls,
+        judge=verdict.judge_call,
         rests_on=_WITH_TOOLS,
     ),
     _limits(
         "images",
         "Does it see an image?",
         _fixed_body(_user_message(_text_and_picture("Name the colour of this picture in one word."))),
-        judge=verdict.red,
+        judge=verdict.judge_seen_red,
     ),
     _limits(
         "image_result",
@@ -492,9 +492,9 @@ _ABOUT_OTHERS: Final = (
                 _tool_turn, result=_text_and_picture("The stored value is this picture. Name its colour.")
             )
         ),
-        judge=verdict.red,
+        judge=verdict.judge_seen_red,
         rests_on=(*_HISTORY, "images"),
-        when=lambda known: known.is_("images", "seen") and not known.no_tool_turn,
+        when=lambda known: known.has_verdict("images", "seen") and not known.no_tool_turn,
     ),
     _sizes(
         "control_tokens", "How many tokens are control tokens in a text?", _body_with_tokens(_CONTROL_TOKENS)
@@ -524,10 +524,10 @@ QUESTIONS: Final = (*_FORMS, *_ABOUT_BASICS, *_ABOUT_TOOLS, *_ABOUT_HISTORY, *_A
 """All of them. Each rests only on questions before it."""
 
 
-def selected(names: tuple[str, ...] = ()) -> tuple[Question, ...]:
+def select_questions(names: tuple[str, ...] = ()) -> tuple[Question, ...]:
     """The questions with these names, or of groups with them, and those that they rest on; all without names.
 
-    >>> [each.name for each in selected(("temperature",))]  # doctest: +ELLIPSIS
+    >>> [each.name for each in select_questions(("temperature",))]  # doctest: +ELLIPSIS
     ['plain', 'responses', 'responses_reasoning', 'messages', 'messages_thinking', ...]
 
     :raises ConfigError: if a name is neither

@@ -58,7 +58,7 @@ Judge: TypeAlias = Callable[[Answered], Verdict]
 _CUT: Final = Verdict("cut", "cut before it called")
 
 
-def judged(observation: Observation, judge: Judge, *, about_refusals: bool = False) -> Verdict:
+def verdict_on(observation: Observation, judge: Judge, *, about_refusals: bool = False) -> Verdict:
     """The verdict on an observation; only an answer is left to the judge of the question.
 
     :param about_refusals: whether a refusal is what is asked for, and should be one that programs can read
@@ -75,12 +75,12 @@ def judged(observation: Observation, judge: Judge, *, about_refusals: bool = Fal
     return Verdict("clear" if readable else "unclear", observation.message)
 
 
-def accepted(answered: Answered) -> Verdict:
+def judge_accepted(answered: Answered) -> Verdict:
     """It was answered at all."""
     return Verdict("accepted", _reply_text(answered.reply))
 
 
-def calls(answered: Answered) -> Verdict:
+def judge_call(answered: Answered) -> Verdict:
     """Whether a tool was called, and how."""
     reply = answered.reply
     written = [call.provenance.removeprefix("text:") for call in reply.calls if call.from_text]
@@ -92,33 +92,33 @@ def calls(answered: Answered) -> Verdict:
     return _CUT if answered.cut else Verdict("answered", _reply_text(reply))
 
 
-def speaks(answered: Answered) -> Verdict:
+def judge_form(answered: Answered) -> Verdict:
     """Whether it answers in the form that was asked for, and calls; some servers answer every path alike."""
-    return Verdict("ignored", "answered as chat completions") if answered.strays else calls(answered)
+    return Verdict("ignored", "answered as chat completions") if answered.strays else judge_call(answered)
 
 
-def only_here(answered: Answered) -> Verdict:
+def judge_reasoning_to_carry(answered: Answered) -> Verdict:
     """Whether there is reasoning that chat completions can't send back: signed, or encrypted."""
     if is_signed(parse(answered.carry)):
         return Verdict(
             "carried", f"{_reply_text(answered.reply)}, and reasoning that only this form sends back"
         )
-    return calls(answered)
+    return judge_call(answered)
 
 
-def called_if_told(answered: Answered) -> Verdict:
+def judge_forced_call(answered: Answered) -> Verdict:
     """Whether it called, although nothing in the text asks for it."""
-    verdict = calls(answered)
+    verdict = judge_call(answered)
     return Verdict("ignored", verdict.detail) if verdict.word in {"answered", "text_call"} else verdict
 
 
-def no_call_if_told(answered: Answered) -> Verdict:
+def judge_prevented_call(answered: Answered) -> Verdict:
     """Whether it left the tools alone, although the text asks for one."""
-    verdict = calls(answered)
+    verdict = judge_call(answered)
     return Verdict("ignored" if verdict.word == "called" else "honoured", verdict.detail)
 
 
-def number_of_calls(answered: Answered) -> Verdict:
+def judge_call_count(answered: Answered) -> Verdict:
     """How many calls are in the reply."""
     found = len(answered.reply.calls)
     if found:
@@ -126,10 +126,10 @@ def number_of_calls(answered: Answered) -> Verdict:
     return _CUT if answered.cut else Verdict("no_call", _reply_text(answered.reply))
 
 
-def types(answered: Answered) -> Verdict:
+def judge_argument_types(answered: Answered) -> Verdict:
     """Whether the arguments came in the types of the schema."""
     if not answered.reply.calls:
-        return calls(answered)
+        return judge_call(answered)
     repaired = [code for code in answered.reply.warnings if "ARGUMENT" in code]
     call = answered.reply.calls[0]
     written = " ".join(call.original.split())[:80]
@@ -140,16 +140,16 @@ def types(answered: Answered) -> Verdict:
     return Verdict("retyped", ", ".join(repaired) or written)
 
 
-def empty_arguments(answered: Answered) -> Verdict:
+def judge_empty_arguments(answered: Answered) -> Verdict:
     """The form of arguments that are none."""
     if not answered.calls:
-        return calls(answered)
+        return judge_call(answered)
     raw = tree_at(answered.calls[0], "function").get("arguments")
     plain = isinstance(raw, str) and _read_or_none(raw) == {}
     return Verdict("typed" if plain else "retyped", f"arguments: {canonical(raw)[:40]}")
 
 
-def limit_of_8(answered: Answered) -> Verdict:
+def judge_output_limit(answered: Answered) -> Verdict:
     """Whether a limit of 8 tokens was kept, by the usage or by the length of the text."""
     used, text = answered.reply.usage.completion_tokens, answered.reply.content
     size = f"{used} tokens" if used else f"{len(text)} characters"
@@ -158,28 +158,28 @@ def limit_of_8(answered: Answered) -> Verdict:
     return Verdict("honoured" if kept else "ignored", size)
 
 
-def any_json(answered: Answered) -> Verdict:
+def judge_json(answered: Answered) -> Verdict:
     """Whether the text is a JSON object."""
     return _verdict_of_keeping(isinstance(_read_or_none(answered.reply.content), dict), answered)
 
 
-def schema_of_json(answered: Answered) -> Verdict:
+def judge_json_schema(answered: Answered) -> Verdict:
     """Whether the text fits the schema that was asked for."""
-    return _verdict_of_keeping(_is_valid_call(answered.reply), answered)
+    return _verdict_of_keeping(_fits_verdict_schema(answered.reply), answered)
 
 
-def format_beside_tools(answered: Answered) -> Verdict:
+def judge_format_beside_tools(answered: Answered) -> Verdict:
     """Whether a tool was called although a format was asked for, or the text was held to the format."""
-    if _is_valid_call(answered.reply):
+    if _fits_verdict_schema(answered.reply):
         return Verdict("held", "the text fits the schema, and no tool is called")
-    return calls(answered)
+    return judge_call(answered)
 
 
-def _is_valid_call(reply: Reply) -> bool:
+def _fits_verdict_schema(reply: Reply) -> bool:
     return _read_or_none(reply.content) in ({"verdict": "yes"}, {"verdict": "no"})
 
 
-def stream(answered: Answered) -> Verdict:
+def judge_stream(answered: Answered) -> Verdict:
     """Whether a stream came, and its usage."""
     if not answered.streamed:
         return Verdict("not_streamed", "one body instead of a stream")
@@ -189,13 +189,13 @@ def stream(answered: Answered) -> Verdict:
     return Verdict("streamed", "a stream without usage")
 
 
-def red(answered: Answered) -> Verdict:
+def judge_seen_red(answered: Answered) -> Verdict:
     """Whether the model saw a red square."""
     reply = answered.reply
     return Verdict("seen" if "red" in reply.content.lower() else "not_seen", _reply_text(reply))
 
 
-def prompt_tokens(answered: Answered) -> Verdict:
+def judge_prompt_tokens(answered: Answered) -> Verdict:
     """The tokens of the prompt."""
     used = answered.reply.usage.prompt_tokens
     return Verdict("counted" if used else "unclear", f"{used} tokens of prompt" if used else "no usage")

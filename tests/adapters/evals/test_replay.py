@@ -33,7 +33,7 @@ def told(*arguments: object) -> dict[str, Any]:
     return tree
 
 
-def rejudged(folder: Path, recorded: str, other: str) -> list[str]:
+def rejudge_runs(folder: Path, recorded: str, other: str) -> list[str]:
     """What becomes of each run of a strategy under another; why, where it is undecided."""
     runs = told("replay", folder, "--strategy", other)["runs"]
     return [run["undecided"] or run["fate"] for run in runs if run["replies of"] == recorded]
@@ -190,24 +190,24 @@ def test_another_conversation_is_refused(
 
 def test_recoveries_come_from_the_same_replies(quoted: Path) -> None:
     assert verdicts(quoted) == ["pass", "pass", "fail", "fail"]
-    assert rejudged(quoted, "reads", "raw") == ["gained"] * 2
+    assert rejudge_runs(quoted, "reads", "raw") == ["gained"] * 2
     shown = said("replay", quoted, "--strategy", "raw").stdout
     assert "reads -> raw: 2 runs, 2 gained, 0 lost, 0 unchanged, 0 undecided" in shown
     assert len(told("replay", quoted, key_of(quoted, "reads"), "--strategy", "raw")["runs"]) == 1
 
 
 def test_losses_are_told_too_and_what_a_strategy_would_have_to_ask_for_is_undecided(written: Path) -> None:
-    assert rejudged(written, "reads", "raw") == ["lost"] * 3
+    assert rejudge_runs(written, "reads", "raw") == ["lost"] * 3
     parted = ["it parts from the recording at request 2 by messages"] * 3
-    assert rejudged(written, "raw", "reads") == parted
-    assert rejudged(written, "reads", "deaf") == parted
+    assert rejudge_runs(written, "raw", "reads") == parted
+    assert rejudge_runs(written, "reads", "deaf") == parted
 
 
 @pytest.mark.parametrize("strategy", ON_THE_MODEL)
 def test_what_acts_on_the_model_alone_is_not_called_unchanged(strategy: str, plain: Path) -> None:
     """Its recorded replies are those to another question, so nothing is known before the model is asked."""
     kind = "tools" if strategy in {"shown", "held"} else "options"
-    assert rejudged(plain, "raw", strategy) == [f"it parts from the recording at request 1 by {kind}"] * 2
+    assert rejudge_runs(plain, "raw", strategy) == [f"it parts from the recording at request 1 by {kind}"] * 2
 
 
 def test_settings_that_are_needed_together_are_found_and_nothing_else(two: Path) -> None:

@@ -17,15 +17,15 @@ from toolreel.evals import (
     Difference,
     PairedCell,
     Rate,
-    broken,
-    detectable,
+    detectable_difference,
     difference,
     holm,
     mean_bounds,
     mean_p,
     more_to_show,
+    p_value_of_break,
     pass_hat,
-    power,
+    power_of_test,
     rate_of,
     wilson_bounds,
 )
@@ -247,8 +247,8 @@ def test_how_many_more_would_show_a_margin(margin: float, sample: int, these: in
 
 
 def test_one_cell_that_breaks_is_seen_by_fishers_test() -> None:
-    assert broken(PairedCell("", "", 0, 5, 0, 0)) == pytest.approx(1 / 252)
-    assert broken(PairedCell("", "", 0, 0, 5, 0)) == 1
+    assert p_value_of_break(PairedCell("", "", 0, 5, 0, 0)) == pytest.approx(1 / 252)
+    assert p_value_of_break(PairedCell("", "", 0, 0, 5, 0)) == 1
 
 
 def test_holm_never_ranks_a_weaker_finding_above_a_stronger_one() -> None:
@@ -259,7 +259,7 @@ def test_holm_never_ranks_a_weaker_finding_above_a_stronger_one() -> None:
 
 def test_the_power_that_is_promised_is_found() -> None:
     for count, trials_ in ((20, 5), (60, 10)):
-        size = detectable(count, trials_)
+        size = detectable_difference(count, trials_)
         assert size
         random = np.random.default_rng(7)
         found = 0
@@ -267,7 +267,7 @@ def test_the_power_that_is_promised_is_found() -> None:
             drawn = np.clip(random.normal(size, (0.15**2 + 0.1 / trials_) ** 0.5, count), -1, 1)
             found += mean_p([(1 + each) / 2 for each in drawn]) <= 0.05
         assert found / 300 == pytest.approx(0.8, abs=0.075)
-    assert power(0.0, 20, 5) <= 0.025
-    assert [detectable(many, 0.01) for many in range(1, 6)] == [None] * 5, "however exact they are"
-    sizes = [detectable(many, 10) or 1.0 for many in (6, 12, 20, 60)]
+    assert power_of_test(0.0, 20, 5) <= 0.025
+    assert [detectable_difference(many, 0.01) for many in range(1, 6)] == [None] * 5, "however exact they are"
+    sizes = [detectable_difference(many, 10) or 1.0 for many in (6, 12, 20, 60)]
     assert sizes == sorted(sizes, reverse=True)

@@ -270,7 +270,7 @@ def test_p_values_are_adjusted_for_the_tests_that_gates_ask_for(tmp_path: Path) 
 
 
 def test_a_gate_can_name_just_what_is_measured() -> None:
-    assert (*Total.of("", (), 1).metrics,) == METRICS
+    assert (*Total.of_trials("", (), 1).metrics,) == METRICS
 
 
 def forecast(gate: dict[str, Any], scenarios: Sequence[str], **axes: Any) -> str:  # noqa: ANN401 - of a plan

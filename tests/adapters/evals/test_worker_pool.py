@@ -9,7 +9,7 @@ from threading import Event
 import pytest
 
 from tests.patience import HANG
-from toolreel.evals import ended_in_threads
+from toolreel.evals import run_in_threads
 
 
 def test_a_job_that_has_ended_is_told_while_another_goes_on() -> None:
@@ -20,7 +20,7 @@ def test_a_job_that_has_ended_is_told_while_another_goes_on() -> None:
             last.wait()
         return job
 
-    ended = ended_in_threads(iter(range(10)), 2, run, Event())
+    ended = run_in_threads(iter(range(10)), 2, run, Event())
     assert [next(ended) for _ in range(9)] == [*range(1, 10)]
     last.set()
     assert [*ended] == [0]
@@ -33,7 +33,7 @@ def test_what_ended_before_an_error_is_told_too() -> None:
         return job
 
     found = list[int]()
-    ended = ended_in_threads(iter(range(9)), 1, run, Event())
+    ended = run_in_threads(iter(range(9)), 1, run, Event())
     with pytest.raises(LookupError):
         found.extend(ended)
     assert found == [0, 1]
@@ -58,5 +58,5 @@ def test_a_signal_that_does_not_wake_the_waiting_thread_is_answered() -> None:
         return job
 
     with pytest.raises(KeyboardInterrupt):
-        next(ended_in_threads(iter(range(1)), 1, run, Event()))
+        next(run_in_threads(iter(range(1)), 1, run, Event()))
     last.set()

@@ -9,7 +9,7 @@ import pytest
 from tests.probes import probed
 from tests.servers.quirky_provider import Profile
 from toolreel_core._jsontext import canonical
-from toolreel_core._probe import Cost, Probing, estimate, selected
+from toolreel_core._probe import Cost, Probing, estimate, select_questions
 from toolreel_core._settings import bytes_per_4
 
 
@@ -29,5 +29,5 @@ def test_what_was_answered_is_not_counted_again() -> None:
 
 
 def test_more_repetitions_take_more_requests() -> None:
-    few, many = (estimate(Probing("m", selected(("temperature",)), repeat)) for repeat in (1, 3))
+    few, many = (estimate(Probing("m", select_questions(("temperature",)), repeat)) for repeat in (1, 3))
     assert (few.requests, many.requests) == (6, 12)

@@ -8,17 +8,20 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._probe import Finding, Probing, observed, selected
+from toolreel_core._probe import Finding, Probing, observed_findings, select_questions
 from toolreel_core._protocol import ReplyReceived
 
 CALL = {"id": "call_0123456789", "type": "function", "function": {"name": "ping", "arguments": "{}"}}
 
 
 def seen(message: Mapping[str, Any], finish: str | None = "tool_calls") -> dict[str, Finding]:
-    probing = Probing("m", selected(("plain",)))
+    probing = Probing("m", select_questions(("plain",)))
     assert probing.ask is not None
     body = json.dumps({"choices": [{"message": message, "finish_reason": finish}]})
-    return {each.name: each for each in observed(probing.told(probing.ask, ReplyReceived(1, 200, body)))}
+    return {
+        each.name: each
+        for each in observed_findings(probing.with_answer(probing.ask, ReplyReceived(1, 200, body)))
+    }
 
 
 @pytest.mark.parametrize(

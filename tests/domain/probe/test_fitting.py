@@ -7,7 +7,15 @@ from typing import Any
 import pytest
 
 from tests.preset_values import preset
-from toolreel_core._probe import Finding, Known, Setting, Word, compared, preset_tree, settings
+from toolreel_core._probe import (
+    Finding,
+    Known,
+    Setting,
+    Word,
+    compare_with_preset,
+    decided_settings,
+    preset_tree,
+)
 
 
 def finding(name: str, word: str, detail: str = "", *words: tuple[str, int]) -> Finding:
@@ -15,7 +23,7 @@ def finding(name: str, word: str, detail: str = "", *words: tuple[str, int]) -> 
 
 
 def decided(*findings: Finding) -> dict[str, Any]:
-    return {each.key: each.value for each in settings(findings)}
+    return {each.key: each.value for each in decided_settings(findings)}
 
 
 @pytest.mark.parametrize(
@@ -80,10 +88,10 @@ def test_a_preset_has_only_what_differs_from_the_defaults() -> None:
 
 
 def test_a_temperature_that_was_refused_is_not_sent() -> None:
-    assert Known({"temperature": "refused"}).options(16) == {"max_tokens": 16}
-    assert Known(reasoning="reasoning").options(16) == {"max_tokens": 256, "temperature": 0}
+    assert Known({"temperature": "refused"}).common_options(16) == {"max_tokens": 16}
+    assert Known(reasoning="reasoning").common_options(16) == {"max_tokens": 256, "temperature": 0}
     refused: dict[str, Word] = {"max_tokens": "refused", "max_completion_tokens": "refused"}
-    assert Known(refused).options(16) == {"temperature": 0}
+    assert Known(refused).common_options(16) == {"temperature": 0}
 
 
 SHIPPED = preset(
@@ -100,7 +108,7 @@ FOUND = (
 
 
 def test_what_differs_comes_first_and_what_no_probe_decides_is_left_out() -> None:
-    rows = compared(FOUND, SHIPPED)
+    rows = compare_with_preset(FOUND, SHIPPED)
     assert [(row.standing, row.key) for row in rows] == [
         ("differs", "provider.id_style"),
         ("added", "provider.assistant_after_tool"),

@@ -14,10 +14,10 @@ from toolreel_core._probe import (
     Answered,
     Known,
     Probing,
+    decided_settings,
     findings,
     observe,
     preset_tree,
-    settings,
 )
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed
 
@@ -135,8 +135,8 @@ def test_judging_never_raises(event: ReplyReceived | RequestFailed, question: An
 def test_a_probe_of_anything_ends_in_findings_and_a_preset(given_events: Any, repeat: int) -> None:  # noqa: ANN401
     probing, number = Probing("m", repeat=repeat), 0
     while (ask := probing.ask) and number < 60:
-        probing = probing.told(ask, given_events[number % len(given_events)])
+        probing = probing.with_answer(ask, given_events[number % len(given_events)])
         number += 1
     found = findings(probing)
-    assert json.dumps(preset_tree(settings(found), "As probed.", "", []))
+    assert json.dumps(preset_tree(decided_settings(found), "As probed.", "", []))
     assert all(each.requests for each in found)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.probes import Event, probed
 from tests.servers.quirky_provider import Profile
-from toolreel_core._probe import Ask, Probing, findings, selected, settings
+from toolreel_core._probe import Ask, Probing, decided_settings, findings, select_questions
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 GOOD = Profile()
@@ -21,32 +21,32 @@ def failing(status: int, retry_after_ms: int | None = None) -> RequestFailed:
 
 def told(*events: Event, only: tuple[str, ...] = ("plain",), repeat: int = 1) -> Probing:
     """A probe that was told these events, as far as it asked."""
-    probing = Probing("m", selected(only), repeat)
+    probing = Probing("m", select_questions(only), repeat)
     for event in events:
         ask = probing.ask
         assert ask is not None
-        probing = probing.told(ask, event)
+        probing = probing.with_answer(ask, event)
     return probing
 
 
 def test_a_question_on_which_a_setting_hangs_is_repeated() -> None:
     probing = probed(GOOD, repeat=3)
-    assert [len(probing.of(name)) for name in ("plain", "tools", "tool_choice_none")] == [1, 3, 1]
+    assert [len(probing.tries_of(name)) for name in ("plain", "tools", "tool_choice_none")] == [1, 3, 1]
 
 
 def test_answers_that_disagree_are_asked_for_until_five_and_settle_nothing() -> None:
     probing = probed(Profile(flip="parallel_tool_calls"), repeat=2)
-    [unstable] = [each for each in findings(probing) if not each.stable]
+    [unstable] = [each for each in findings(probing) if not each.is_stable]
     assert (unstable.name, dict(unstable.words)) == (
         "parallel_tool_calls",
         {"one_call": 3, "refused": 2},
     )
-    assert "supports_parallel_tool_calls" not in {each.key for each in settings(findings(probing))}
+    assert "supports_parallel_tool_calls" not in {each.key for each in decided_settings(findings(probing))}
 
 
 def test_more_than_five_are_asked_if_so_many_are_wanted() -> None:
     probing = probed(Profile(flip="parallel_tool_calls"), repeat=7)
-    assert len(probing.of("parallel_tool_calls")) == 7
+    assert len(probing.tries_of("parallel_tool_calls")) == 7
 
 
 @pytest.mark.parametrize(("status", "why"), [(401, "key"), (402, "payment"), (407, "key")])
@@ -66,7 +66,7 @@ def test_too_many_requests_are_waited_for_as_long_as_the_server_says() -> None:
     probing = told(failing(429, 2_500))
     assert probing.ask is not None
     assert (probing.ask.wait_ms, probing.ask.number) == (2_500, 2)
-    done = probing.told(probing.ask, ReplyReceived(2, 200, json.dumps(OK)))
+    done = probing.with_answer(probing.ask, ReplyReceived(2, 200, json.dumps(OK)))
     assert (done.ask, done.tries[0].requests) == (None, (1, 2))
 
 
@@ -74,7 +74,7 @@ def test_waits_double_where_the_server_says_nothing() -> None:
     probing, waits = told(failing(429)), list[int]()
     while ask := probing.ask:
         waits.append(ask.wait_ms)
-        probing = probing.told(ask, failing(429))
+        probing = probing.with_answer(ask, failing(429))
     assert waits == [1_000, 2_000, 4_000]
     assert probing.stopped is not None
     assert probing.stopped.why == "rate"
@@ -101,7 +101,7 @@ def test_a_question_without_an_answer_settles_nothing_and_the_others_go_on() -> 
     assert probing.stopped is None
     [lost] = [each for each in findings(probing) if each.word == "lost"]
     assert (lost.name, len(lost.requests)) == ("two_systems", 1)
-    assert "single_leading_system" not in {each.key for each in settings(findings(probing))}
+    assert "single_leading_system" not in {each.key for each in decided_settings(findings(probing))}
 
 
 def test_three_in_a_row_without_an_answer_stop_the_probe() -> None:
@@ -120,14 +120,14 @@ def test_what_is_no_model_is_asked_in_other_forms_and_nothing_else() -> None:
         None,
         ["plain", "responses", "messages"],
     )
-    assert not settings(findings(probing))
+    assert not decided_settings(findings(probing))
     assert "Welcome" in findings(probing)[0].detail
 
 
 def test_questions_without_an_answer_in_a_recording_are_passed() -> None:
-    probing = Probing("m", selected(("plain", "responses")))
+    probing = Probing("m", select_questions(("plain", "responses")))
     asked = []
     while ask := probing.ask:
         asked.append(ask.question.name)
-        probing = probing.passing(ask)
+        probing = probing.without_answer(ask)
     assert asked == ["plain", "responses"]

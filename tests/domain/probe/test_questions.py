@@ -7,7 +7,7 @@ import pytest
 from tests.probes import probed
 from tests.servers.quirk_profiles import PROFILES
 from toolreel_core._errors import ConfigError
-from toolreel_core._probe import QUESTIONS, selected
+from toolreel_core._probe import QUESTIONS, select_questions
 
 
 def test_each_question_rests_only_on_questions_before_it() -> None:
@@ -18,8 +18,8 @@ def test_each_question_rests_only_on_questions_before_it() -> None:
 
 
 def test_questions_are_selected_by_name_and_by_group() -> None:
-    assert [each.name for each in selected(("responses",))] == ["plain", "responses"]
-    assert {each.name for each in selected(("streams",))} == {
+    assert [each.name for each in select_questions(("responses",))] == ["plain", "responses"]
+    assert {each.name for each in select_questions(("streams",))} == {
         *(
             "plain",
             "responses",
@@ -33,19 +33,19 @@ def test_questions_are_selected_by_name_and_by_group() -> None:
         ),
         *("stream", "stream_plain", "stream_tools"),
     }
-    assert selected() == QUESTIONS
+    assert select_questions() == QUESTIONS
 
 
 def test_a_misspelt_question_is_corrected() -> None:
     with pytest.raises(ConfigError, match="did you mean 'two_systems'"):
-        selected(("two_system",))
+        select_questions(("two_system",))
 
 
 @pytest.mark.parametrize("name", ["deepseek", "mistral", "bedrock", "llama_cpp"])
 def test_a_few_questions_find_what_all_of_them_find(name: str) -> None:
     whole = probed(PROFILES[name], repeat=1).known
     for each in ("user_after_tool", "tool_choice_required", "images"):
-        part = probed(PROFILES[name], questions=selected((each,)), repeat=1).known
+        part = probed(PROFILES[name], questions=select_questions((each,)), repeat=1).known
         assert part.words[each] == whole.words[each]
 
 

@@ -51,51 +51,55 @@ FENCED = '```json\n{"name": "lookup", "arguments": {"key": "a"}}\n```'
 @pytest.mark.parametrize(
     ("judge", "seen", "word"),
     [
-        (verdict.accepted, answered("ok"), "accepted"),
-        (verdict.accepted, answered(None, LOOKUP, LOOKUP | {"id": "d"}), "accepted"),
-        (verdict.calls, answered(None, LOOKUP), "called"),
-        (verdict.calls, answered(FENCED), "text_call"),
-        (verdict.calls, answered(f"{FENCED}\n\n\n", finish="length"), "text_call"),
-        (verdict.calls, answered("It is 42."), "answered"),
-        (verdict.calls, answered("I think", finish="length"), "cut"),
-        (verdict.called_if_told, answered(None, LOOKUP), "called"),
-        (verdict.called_if_told, answered("Hello."), "ignored"),
-        (verdict.called_if_told, answered(FENCED), "ignored"),
-        (verdict.called_if_told, answered("I think", finish="length"), "cut"),
-        (verdict.no_call_if_told, answered(None, LOOKUP), "ignored"),
-        (verdict.no_call_if_told, answered("ok"), "honoured"),
-        (verdict.number_of_calls, answered("ok"), "no_call"),
-        (verdict.number_of_calls, answered("I think", finish="length"), "cut"),
-        (verdict.number_of_calls, answered(None, LOOKUP), "one_call"),
-        (verdict.number_of_calls, answered(None, LOOKUP, LOOKUP | {"id": "d"}), "several_calls"),
-        (verdict.types, answered(None, order()), "typed"),
-        (verdict.types, answered(None, order(count="3")), "retyped"),
-        (verdict.types, answered(None, order(labels='["red"]')), "retyped"),
-        (verdict.types, answered("ok"), "answered"),
-        (verdict.empty_arguments, answered(None, ping("{}")), "typed"),
-        (verdict.empty_arguments, answered(None, ping("")), "retyped"),
-        (verdict.empty_arguments, answered(None, ping(None)), "retyped"),
-        (verdict.empty_arguments, answered("ok"), "answered"),
-        (verdict.limit_of_8, answered("1, 2", finish="length"), "honoured"),
-        (verdict.limit_of_8, answered("1, 2", usage={"completion_tokens": 8}), "honoured"),
-        (verdict.limit_of_8, answered("1, 2", usage={"completion_tokens": 180}), "ignored"),
-        (verdict.limit_of_8, answered("1, 2"), "honoured"),
-        (verdict.limit_of_8, answered("1, 2, " * 50), "ignored"),
-        (verdict.any_json, answered('{"a": 1}'), "honoured"),
-        (verdict.any_json, answered("Hello."), "ignored"),
-        (verdict.any_json, answered('{"a": ', finish="length"), "cut"),
-        (verdict.schema_of_json, answered('{"verdict": "no"}'), "honoured"),
-        (verdict.schema_of_json, answered('{"verdict": "maybe"}'), "ignored"),
-        (verdict.schema_of_json, answered('{"verdict": ["yes"]}'), "ignored"),
-        (verdict.format_beside_tools, answered('{"verdict": "no"}'), "held"),
-        (verdict.format_beside_tools, answered(None, LOOKUP), "called"),
-        (verdict.stream, answered("ok"), "not_streamed"),
-        (verdict.stream, answered("ok", stream=True), "streamed"),
-        (verdict.stream, answered("ok", usage={"prompt_tokens": 4}, stream=True), "streamed_with_usage"),
-        (verdict.red, answered("It is RED."), "seen"),
-        (verdict.red, answered("I can't see it."), "not_seen"),
-        (verdict.prompt_tokens, answered("ok", usage={"prompt_tokens": 145}), "counted"),
-        (verdict.prompt_tokens, answered("ok"), "unclear"),
+        (verdict.judge_accepted, answered("ok"), "accepted"),
+        (verdict.judge_accepted, answered(None, LOOKUP, LOOKUP | {"id": "d"}), "accepted"),
+        (verdict.judge_call, answered(None, LOOKUP), "called"),
+        (verdict.judge_call, answered(FENCED), "text_call"),
+        (verdict.judge_call, answered(f"{FENCED}\n\n\n", finish="length"), "text_call"),
+        (verdict.judge_call, answered("It is 42."), "answered"),
+        (verdict.judge_call, answered("I think", finish="length"), "cut"),
+        (verdict.judge_forced_call, answered(None, LOOKUP), "called"),
+        (verdict.judge_forced_call, answered("Hello."), "ignored"),
+        (verdict.judge_forced_call, answered(FENCED), "ignored"),
+        (verdict.judge_forced_call, answered("I think", finish="length"), "cut"),
+        (verdict.judge_prevented_call, answered(None, LOOKUP), "ignored"),
+        (verdict.judge_prevented_call, answered("ok"), "honoured"),
+        (verdict.judge_call_count, answered("ok"), "no_call"),
+        (verdict.judge_call_count, answered("I think", finish="length"), "cut"),
+        (verdict.judge_call_count, answered(None, LOOKUP), "one_call"),
+        (verdict.judge_call_count, answered(None, LOOKUP, LOOKUP | {"id": "d"}), "several_calls"),
+        (verdict.judge_argument_types, answered(None, order()), "typed"),
+        (verdict.judge_argument_types, answered(None, order(count="3")), "retyped"),
+        (verdict.judge_argument_types, answered(None, order(labels='["red"]')), "retyped"),
+        (verdict.judge_argument_types, answered("ok"), "answered"),
+        (verdict.judge_empty_arguments, answered(None, ping("{}")), "typed"),
+        (verdict.judge_empty_arguments, answered(None, ping("")), "retyped"),
+        (verdict.judge_empty_arguments, answered(None, ping(None)), "retyped"),
+        (verdict.judge_empty_arguments, answered("ok"), "answered"),
+        (verdict.judge_output_limit, answered("1, 2", finish="length"), "honoured"),
+        (verdict.judge_output_limit, answered("1, 2", usage={"completion_tokens": 8}), "honoured"),
+        (verdict.judge_output_limit, answered("1, 2", usage={"completion_tokens": 180}), "ignored"),
+        (verdict.judge_output_limit, answered("1, 2"), "honoured"),
+        (verdict.judge_output_limit, answered("1, 2, " * 50), "ignored"),
+        (verdict.judge_json, answered('{"a": 1}'), "honoured"),
+        (verdict.judge_json, answered("Hello."), "ignored"),
+        (verdict.judge_json, answered('{"a": ', finish="length"), "cut"),
+        (verdict.judge_json_schema, answered('{"verdict": "no"}'), "honoured"),
+        (verdict.judge_json_schema, answered('{"verdict": "maybe"}'), "ignored"),
+        (verdict.judge_json_schema, answered('{"verdict": ["yes"]}'), "ignored"),
+        (verdict.judge_format_beside_tools, answered('{"verdict": "no"}'), "held"),
+        (verdict.judge_format_beside_tools, answered(None, LOOKUP), "called"),
+        (verdict.judge_stream, answered("ok"), "not_streamed"),
+        (verdict.judge_stream, answered("ok", stream=True), "streamed"),
+        (
+            verdict.judge_stream,
+            answered("ok", usage={"prompt_tokens": 4}, stream=True),
+            "streamed_with_usage",
+        ),
+        (verdict.judge_seen_red, answered("It is RED."), "seen"),
+        (verdict.judge_seen_red, answered("I can't see it."), "not_seen"),
+        (verdict.judge_prompt_tokens, answered("ok", usage={"prompt_tokens": 145}), "counted"),
+        (verdict.judge_prompt_tokens, answered("ok"), "unclear"),
     ],
 )
 def test_an_answer_gets_a_word(judge: verdict.Judge, seen: Answered, word: str) -> None:
@@ -123,13 +127,13 @@ def test_what_is_no_answer_is_not_left_to_the_judge() -> None:
     def judge(_: Answered) -> Verdict:
         raise AssertionError
 
-    assert verdict.judged(Unanswered("refused", "HTTP 400: no tools"), judge) == Verdict(
+    assert verdict.verdict_on(Unanswered("refused", "HTTP 400: no tools"), judge) == Verdict(
         "refused", "HTTP 400: no tools"
     )
-    assert verdict.judged(Unanswered("timeout", "late"), judge).word == "lost"
+    assert verdict.verdict_on(Unanswered("timeout", "late"), judge).word == "lost"
 
 
 def test_a_detail_quotes_what_was_said() -> None:
-    assert verdict.accepted(answered("It\nis  4.")).detail == 'it said "It is 4."'
-    assert verdict.accepted(answered(None, LOOKUP)).detail == "1 call"
-    assert verdict.accepted(answered("")).detail == "no text"
+    assert verdict.judge_accepted(answered("It\nis  4.")).detail == 'it said "It is 4."'
+    assert verdict.judge_accepted(answered(None, LOOKUP)).detail == "1 call"
+    assert verdict.judge_accepted(answered("")).detail == "no text"

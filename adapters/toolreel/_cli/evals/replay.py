@@ -13,14 +13,14 @@ from toolreel._cli.evals.summarize import folder_argument, show_tables
 from toolreel._internal import ResultsError, counted
 from toolreel.evals import (
     Results,
+    one_line,
     plan_of_header,
     promote,
-    rejudged,
+    rejudge_runs,
     rejudged_lines,
     rejudged_tables,
     rejudged_tree,
     replays,
-    shortened,
     write_replayed,
 )
 
@@ -88,7 +88,7 @@ def replay_command(
             record, verdict = again.record, (again.now or again.record).verdict
             said = ": ".join(filter(None, (verdict.result, verdict.category, *verdict.reasons[:1])))
             run = f"{record.key[:12]}  {record.cell.model} {record.cell.scenario} trial {record.trial}"
-            out.print(printable(f"{run} {record.cell.strategy}  {shortened(said)}"))
+            out.print(printable(f"{run} {record.cell.strategy}  {one_line(said)}"))
             if again.drift:
                 err.print(printable(f"  {again.drift}"), style="yellow")
         rest = f"{len(drifted)} of them not as recorded" if drifted else "all of them as recorded"
@@ -128,7 +128,7 @@ def _rejudge(
     results: Results, keys: tuple[str, ...], strategy: str, first: str = "", *, as_machine: bool
 ) -> int:
     with err.status("Replaying the runs"):
-        found = [*rejudged(results, plan_of_header(results.header), strategy, first, keys)]
+        found = [*rejudge_runs(results, plan_of_header(results.header), strategy, first, keys)]
     tree = rejudged_tree(found, strategy, first)
     lines, tables = [*rejudged_lines(found, strategy, first)], rejudged_tables(found)
     show_tables("Recorded runs", lines, tables, tree, as_machine=as_machine)

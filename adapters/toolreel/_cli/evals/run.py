@@ -107,7 +107,7 @@ class EvaluationProgress:
         self._bar = Progress(*columns, console=err, transient=True, expand=True, disable=not shown)
         self._task = self._bar.add_task("waiting for the first run", total=self._total)
 
-    def found(self, found: ExistingRuns, /) -> None:
+    def runs_found(self, found: ExistingRuns, /) -> None:
         """Print how many runs exist already."""
         self._spending = found.spending
         self._bar.update(self._task, completed=len(found.ended))
@@ -115,7 +115,7 @@ class EvaluationProgress:
             again = f"; {found.void} are void and made again" if found.void else ""
             err.print(f"{len(found.ended)} of {self._total} runs have ended before{again}")
 
-    def ended(self, record: Record, /) -> None:
+    def run_ended(self, record: Record, /) -> None:
         """Count a run, and print its result."""
         cell, verdict = record.cell, record.verdict
         self._results[verdict.result] += 1

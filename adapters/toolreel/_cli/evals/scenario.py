@@ -15,11 +15,11 @@ from toolreel._internal import toml_text
 from toolreel.evals import (
     paths_of,
     proof_of,
+    proof_sentences,
     read_scenarios,
     scenario_of_session,
-    sentences,
-    template,
-    write_new,
+    scenario_template,
+    write_new_file,
 )
 from toolreel_core._jsontext import Json
 
@@ -37,7 +37,7 @@ def new_command(name: str) -> int:
     toolreel eval scenario new refund
     """
     file = Path(name if name.endswith(".toml") else f"{name}.toml")
-    write_new(file, template(file.stem))
+    write_new_file(file, scenario_template(file.stem))
     place = quote(str(file))
     out.print(printable(f"{file} is written."))
     labelled(
@@ -80,7 +80,7 @@ def check_command(files: Sequence[str], trials: int | None, as_machine: bool) ->
         return FAILED if failed else 0
     for proof in proofs:
         out.print(printable(f"{proof.scenario}: {'holds' if proof.holds else 'does not hold'}"))
-        for sentence in sentences(proof):
+        for sentence in proof_sentences(proof):
             out.print(printable(f"  {sentence}"))
     return FAILED if failed else 0
 
@@ -116,7 +116,7 @@ def from_command(recording: Path, path: Path | None, name: str) -> int:
     tree, decisions = scenario_of_session(recording, name)
     file = path or Path(f"{tree['name']}.toml")
     about = (f"Made of {recording.name}, without what is null, and without images and files of the user.",)
-    write_new(file, toml_text(tree, (*about, *(f"Decide: {each}" for each in decisions))))
+    write_new_file(file, toml_text(tree, (*about, *(f"Decide: {each}" for each in decisions))))
     out.print(printable(f"{file} is written."))
     for each in decisions:
         err.print(printable(f"Decide: {each}."), style="yellow")

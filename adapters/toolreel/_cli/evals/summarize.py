@@ -81,7 +81,7 @@ def summarize_command(
     """
     from toolreel.evals import (
         Results,
-        answer,
+        answer_sentences,
         findings_of,
         gate_trees,
         head_lines,
@@ -90,7 +90,7 @@ def summarize_command(
         plan_results,
         summary_tables,
         summary_trees,
-        warnings,
+        warning_sentences,
         write_summaries,
     )
     from toolreel_core.evals import incompleteness
@@ -106,7 +106,7 @@ def summarize_command(
     findings, gates = findings_of(trials, plan), plan_results(plan, trials)
     tables = summary_tables(trials, findings, gates)
     head = head_lines(trials, plan, results.header.created, str(folder))
-    lines = [*answer(findings), *head, *warnings(trials)]
+    lines = [*answer_sentences(findings), *head, *warning_sentences(trials)]
     incomplete = incompleteness(trials, plan.options.min_coverage)
     tree = {**summary_trees(trials, findings, results, plan)["summary.json"], "gates": gate_trees(gates)}
     show_tables("Evaluation of tool calls", lines, tables, tree, markdown, incomplete, as_machine=as_machine)

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from toolreel._internal import ResultsError
 from toolreel.evals._report.rendering import TextTable, percent
-from toolreel.evals._summary.totals import grouped, recommendation
+from toolreel.evals._summary.totals import group_trials, recommendation
 from toolreel_core._jsontext import as_tree, parse
 from toolreel_core.evals import EvalPlan, Trial, alias_of, harness_percentile
 
@@ -39,10 +39,10 @@ def case_study_figures(trials: Iterable[Trial], plan: EvalPlan) -> dict[str, Any
     made = [one for one in trials if one.key]
     if not made:
         raise ResultsError("no run has been made yet; `toolreel eval run` makes them")
-    strategies = grouped(made, lambda one: one.cell.strategy)
+    strategies = group_trials(made, lambda one: one.cell.strategy)
     chosen = "production" if "production" in strategies else [*strategies][-1]
-    models = grouped(strategies[chosen], lambda one: one.cell.model)
-    scenarios = grouped(made, lambda one: one.cell.scenario)
+    models = group_trials(strategies[chosen], lambda one: one.cell.model)
+    scenarios = group_trials(made, lambda one: one.cell.scenario)
     shares = {name: fmean(one.ok for one in rows) for name, rows in scenarios.items() if not rows[0].control}
     least = min(shares.values(), default=1.0)
     hardest = [name for name, share in shares.items() if share == least < 1]
@@ -63,38 +63,41 @@ def _tools_and_controls(rows: Iterable[Trial]) -> tuple[list[Trial], list[Trial]
     return [one for one in given if not one.control], [one for one in given if one.control]
 
 
-def _counts(rows: Sequence[Trial]) -> tuple[int, int]:
+def _passed_and_all(rows: Sequence[Trial]) -> tuple[int, int]:
     return sum(one.ok for one in rows), len(rows)
 
 
-def _errors(rows: Iterable[Trial]) -> dict[str, int]:
+def _error_counts(rows: Iterable[Trial]) -> dict[str, int]:
     """The study's categories of the runs that did not pass, the most frequent first."""
     return dict(Counter(alias_of(one.category, one.status) for one in rows if not one.ok).most_common())
 
 
 def _strategy_row(rows: Sequence[Trial]) -> dict[str, Any]:
     tools, controls = _tools_and_controls(rows)
-    scenarios = grouped(rows, lambda one: one.cell.scenario)
+    scenarios = group_trials(rows, lambda one: one.cell.scenario)
     return {
-        "overall": _counts(rows),
-        "tools": _counts(tools),
-        "control": _counts(controls),
+        "overall": _passed_and_all(rows),
+        "tools": _passed_and_all(tools),
+        "control": _passed_and_all(controls),
         **{f"tool_p{at}_ms": harness_percentile([one.ms for one in tools], at) for at in (50, 95)},
-        "categories": _errors(rows),
-        "scenarios": {name: _counts(of_scenario) for name, of_scenario in scenarios.items()},
+        "categories": _error_counts(rows),
+        "scenarios": {name: _passed_and_all(of_scenario) for name, of_scenario in scenarios.items()},
     }
 
 
 def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
     """Its best sampling profile, the first of several that are equally good; and what to configure."""
     tools, controls = _tools_and_controls(rows)
-    profiles = grouped(tools or rows, lambda one: one.cell.profile)
+    profiles = group_trials(tools or rows, lambda one: one.cell.profile)
     shares = {name: fmean(one.ok for one in of_profile) for name, of_profile in profiles.items()}
     best = max(shares, key=lambda name: shares[name])
     runs, control = profiles[best], [one for one in controls if one.cell.profile == best]
-    notes, advice = [_cell(_errors(runs))] if _errors(runs) else [], recommendation(runs).capitalize()
+    notes, advice = (
+        [_cell_text(_error_counts(runs))] if _error_counts(runs) else [],
+        recommendation(runs).capitalize(),
+    )
     if not all(one.ok for one in control):
-        notes.append(f"control passes {_cell(_counts(control))}")
+        notes.append(f"control passes {_cell_text(_passed_and_all(control))}")
         advice = advice.replace("Yes", "Yes (tool scenarios)")
     cell = rows[0].cell
     strategy = next(each for each in plan.strategies if each.name == cell.strategy)
@@ -106,7 +109,7 @@ def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
         equals.append(f"{name} ({shown or 'no overrides'})")
     return {
         "profile": best,
-        "tools": _counts(runs),
+        "tools": _passed_and_all(runs),
         "p95_ms": harness_percentile([one.ms for one in runs], 95),
         "recommended": advice,
         "notes": "; ".join(notes) or "-",
@@ -153,7 +156,7 @@ def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]
     by_scenario = [
         (
             name,
-            *(_cell(each["scenarios"].get(name, (0, 0))) for each in strategies.values()),
+            *(_cell_text(each["scenarios"].get(name, (0, 0))) for each in strategies.values()),
             figures["notes"].get(name, "-"),
         )
         for name in names
@@ -161,7 +164,7 @@ def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]
 
     def table(title: str, what: str, first: str, rows: Mapping[str, Mapping[str, Any]]) -> TextTable:
         columns = _COLUMNS[what]
-        cells = [(name, *(_cell(each[key]) for key in columns.values())) for name, each in rows.items()]
+        cells = [(name, *(_cell_text(each[key]) for key in columns.values())) for name, each in rows.items()]
         return TextTable(f"{title}: {whose}", (first, *columns), tuple(cells))
 
     best = f"{figures.get('chosen', 'production')} best-per-model (tool scenarios only)"
@@ -175,7 +178,7 @@ def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]
     ]
 
 
-def _cell(figure: Any) -> str:  # noqa: ANN401 - a text, a number, passed of all runs, or runs by category
+def _cell_text(figure: Any) -> str:  # noqa: ANN401 - a text, a number, passed of all runs, or runs by category
     match figure:
         case [ok, runs]:
             return f"{ok}/{runs} ({percent(ok / runs)})" if runs else "-"

@@ -109,7 +109,7 @@ def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) ->
     verdict, asked, model = record.verdict, record.attempts[-1].asked, record.cell.model
     messages, opening, problem = list[Json](), 0, ""
     try:
-        run = RecordedRun.of(record, plan, folder).replayed()[1].run
+        run = RecordedRun.of_record(record, plan, folder).replay()[1].run
         messages, opening = [*map(inspect_message, run.messages)], len(run.state.plan.messages)
     except ToolreelError as error:
         problem = str(error)

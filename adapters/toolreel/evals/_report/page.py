@@ -26,17 +26,17 @@ from toolreel.evals._report.rendering import (
     percent,
     without_usual,
 )
-from toolreel.evals._report.tables import RESULTS, head_lines, split_words, summary_tables
+from toolreel.evals._report.tables import RESULTS, head_lines, outcome_counts, summary_tables
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import rate_of
 from toolreel.evals._summary.gates import GateResult, plan_results
 from toolreel.evals._summary.totals import (
     AXES,
-    answer,
+    answer_sentences,
     findings_of,
-    grouped,
-    warnings,
+    group_trials,
+    warning_sentences,
 )
 from toolreel_core._conversation import shown_content, wire_tree
 from toolreel_core._errors import ToolreelError
@@ -58,7 +58,7 @@ LONGEST: Final = 4_000
 def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
     """The transcript of a run as data, long texts cut; if it cannot be replayed, the reason."""
     try:
-        _, again = RecordedRun.of(record, plan, folder).replayed()
+        _, again = RecordedRun.of_record(record, plan, folder).replay()
     except ToolreelError as error:
         # Files are named from the results on: where these are is no matter of a page that is passed on.
         problem = str(error).replace(f"{folder}/", "")
@@ -122,7 +122,7 @@ def _run_elements(
     :param transcripts: by the key of their run
     :param folder: what commands call the directory of the results
     """
-    cells = grouped(made, lambda one: one.cell)
+    cells = group_trials(made, lambda one: one.cell)
     yield json_element("run-index", _index_data(cells, plan, folder))
     for at, rows in enumerate(cells.values()):
         yield packed_element(f"cell-{at}", packed({one.key[:_DIGITS]: transcripts[one.key] for one in rows}))
@@ -186,8 +186,8 @@ def _page_body(
         *map(without_usual, summary_tables(trials, findings, ())),
     ]
     yield f'<a class="skip" href="#main">To the figures</a>\n<header>\n<h1>{html_text(title)}</h1>'
-    yield from _answer_section(answer(findings), gates, trials, plan)
-    notes = [*findings.notes, *warnings(made)]
+    yield from _answer_section(answer_sentences(findings), gates, trials, plan)
+    notes = [*findings.notes, *warning_sentences(made)]
     if notes:
         items = "".join(f"<li>{html_text(note)}</li>" for note in notes)
         yield f'<ul class="notes" aria-label="What to know about the figures">{items}</ul>'
@@ -232,7 +232,7 @@ def _answer_section(
 def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> TextTable:
     packs = {each.name: each.pack for each in plan.scenarios}
     tasks = [*dict.fromkeys(one.cell.task for one in made)]
-    cells = grouped(made, lambda one: (one.cell.scenario, one.cell.task))
+    cells = group_trials(made, lambda one: (one.cell.scenario, one.cell.task))
     ran = {one.cell.scenario for one in made}
     rows = list[tuple[Content, ...]]()
     for pack, names in groupby((name for name in packs if name in ran), packs.get):
@@ -251,7 +251,7 @@ def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> TextTable:
 def _heat_cell(trials: Sequence[Trial]) -> Content:
     if not trials:
         return "not run"
-    rate, words = rate_of(trials), split_words(trials)
+    rate, words = rate_of(trials), outcome_counts(trials)
     link = f"#cell={cell_name(trials[0].cell)}"
     if rate is None:
         return Link(words, link, "none")

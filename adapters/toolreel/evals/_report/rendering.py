@@ -67,10 +67,10 @@ def rate_cells(rate: Rate | None) -> tuple[str, str, str]:
     return f"{rate.passed}/{rate.of}", percent(rate.rate), f"{100 * rate.low:.1f}-{100 * rate.high:.1f}"
 
 
-def points(difference: float | None) -> str:
+def points_text(difference: float | None) -> str:
     """A difference of rates in points of percent, with its sign.
 
-    >>> points(0.0312), points(-0.2), points(0.0), points(None)
+    >>> points_text(0.0312), points_text(-0.2), points_text(0.0), points_text(None)
     ('+3.1', '-20.0', '0.0', '-')
     """
     if difference is None:
@@ -83,7 +83,11 @@ def difference_cells(found: Difference | None, p_holm: float | None) -> tuple[st
     """A difference in points, its interval, and its p-value."""
     if found is None:
         return "-", "-", "-"
-    return points(found.difference), f"{points(found.low)} to {points(found.high)}", p_text(p_holm)
+    return (
+        points_text(found.difference),
+        f"{points_text(found.low)} to {points_text(found.high)}",
+        p_text(p_holm),
+    )
 
 
 def p_text(value: float | None) -> str:
@@ -97,12 +101,12 @@ def p_text(value: float | None) -> str:
     return "<0.0001" if value < 0.0001 else f"{value:.3g}"
 
 
-def where(one: Trial) -> str:
+def recording_or_key(one: Trial) -> str:
     """The recording of a run, or else the beginning of its key."""
     return one.recording or one.key[:12]
 
 
-def shortened(text: str) -> str:
+def one_line(text: str) -> str:
     """A text in one line of at most 120 characters, with a mark if there was more."""
     line = " ".join(text.split())
     return line if len(line) <= _ERROR_LENGTH else line[:_ERROR_LENGTH] + "…"
@@ -132,22 +136,23 @@ _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 def as_markdown(title: str, lines: Iterable[str], tables: Iterable[TextTable]) -> str:
     """A page: a title, sentences, each a paragraph (empty ones are left out), and tables with their notes."""
-    parts = [f"# {escaped(title)}", *map(escaped, filter(None, lines))]
+    parts = [f"# {markdown_text(title)}", *map(markdown_text, filter(None, lines))]
     for table in tables:
         rows = [
-            f"| {' | '.join(escaped(cell_text(cell)) for cell in row)} |" for row in (table.head, *table.rows)
+            f"| {' | '.join(markdown_text(cell_text(cell)) for cell in row)} |"
+            for row in (table.head, *table.rows)
         ]
         grid = "\n".join((rows[0], f"|{' --- |' * len(table.head)}", *rows[1:]))
-        parts += [f"## {escaped(table.title)}", grid, *map(escaped, table.notes)]
+        parts += [f"## {markdown_text(table.title)}", grid, *map(markdown_text, table.notes)]
     return "\n\n".join(parts) + "\n"
 
 
-def escaped(text: str) -> str:
+def markdown_text(text: str) -> str:
     r"""A text that Markdown shows as it is, in one line.
 
     What a model or a server wrote can be in it, so its markup is escaped.
 
-    >>> print(escaped("happy_path|_b_ <c>\n[d](e)"))
+    >>> print(markdown_text("happy_path|_b_ <c>\n[d](e)"))
     happy_path\|\_b\_ \<c\> \[d\](e)
     """
     return _SPECIAL.sub(r"\\\1", printable(_CONTROL.sub(" ", text)))

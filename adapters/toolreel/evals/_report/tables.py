@@ -14,11 +14,11 @@ from toolreel.evals._report.rendering import (
     Link,
     TextTable,
     difference_cells,
+    one_line,
     percent,
     rate_cells,
+    recording_or_key,
     rows_of,
-    shortened,
-    where,
 )
 from toolreel.evals._statistics import pass_hat, rate_of, wilson_bounds
 from toolreel.evals._summary.comparison import Comparison, Flip
@@ -29,7 +29,7 @@ from toolreel.evals._summary.totals import (
     WORKS,
     Findings,
     Pair,
-    grouped,
+    group_trials,
     recommendation,
 )
 from toolreel_core._jsontext import Json, Tree
@@ -95,7 +95,7 @@ def totals_table(what: str, findings: Findings) -> TextTable:
     rows = []
     for total in totals:
         rate, tally = total.rate, total.tally
-        runs, p95 = max(1, tally.runs), total.ms(95)
+        runs, p95 = max(1, tally.runs), total.percentile_ms(95)
         rows.append(
             (
                 total.name,
@@ -118,7 +118,7 @@ def totals_table(what: str, findings: Findings) -> TextTable:
 
 def _tasks_table(made: Sequence[Trial]) -> TextTable:
     rows = []
-    for cell, trials in grouped(made, lambda one: one.cell.task).items():
+    for cell, trials in group_trials(made, lambda one: one.cell.task).items():
         tools, controls = (Tally.of(one for one in trials if one.control is part) for part in (False, True))
         low, high = wilson_bounds(tools.ok, tools.valid) if tools.valid else (0.0, 1.0)
         rows.append(
@@ -146,7 +146,7 @@ def _tasks_table(made: Sequence[Trial]) -> TextTable:
 
 def _flaky_table(made: Iterable[Trial]) -> TextTable:
     rows = []
-    for cell, trials in grouped(made, lambda one: one.cell).items():
+    for cell, trials in group_trials(made, lambda one: one.cell).items():
         rate = rate_of(trials)
         if rate and 0 < rate.passed < rate.of:
             passed, _, interval = rate_cells(rate)
@@ -157,7 +157,7 @@ def _flaky_table(made: Iterable[Trial]) -> TextTable:
 
 def failures_table(made: Iterable[Trial]) -> TextTable:
     """Failure categories with their number of runs by strategy, the most frequent first."""
-    groups = grouped(made, lambda one: one.cell.strategy)
+    groups = group_trials(made, lambda one: one.cell.strategy)
     counts = {name: Counter(one.category for one in rows) for name, rows in groups.items()}
     total = sum(counts.values(), Counter[str]())
     rows = list[tuple[Content, ...]]()
@@ -176,7 +176,7 @@ FLIPS: Final[dict[Flip, str]] = {
 def comparison_lines(found: Comparison) -> tuple[str, ...]:
     """What is compared, and what of it has a pair."""
     valid = sum(one.valid and other.valid for one, other in found.pairs)
-    first, second = found.alone
+    first, second = found.unpaired
     return (
         f"first: {found.first}",
         f"second: {found.second}",
@@ -195,15 +195,15 @@ def comparison_tables(found: Comparison) -> list[TextTable]:
     )
     rates = []
     for row in found.rows:
-        pairs = row.pairs
+        pairs = row.pair_counts
         rates.append(
             (
                 f"{row.axis} {row.value}" if row.axis else "all tool runs",
                 *(f"{each.ok}/{each.valid}" for each in map(Tally.of, row.trials)),
-                *difference_cells(row.shown, row.p_holm),
+                *difference_cells(row.shown_difference, row.p_holm),
                 *(str(pairs[name]) for name in ("gained", "lost")),
                 str(sum(pairs.values())),
-                "-" if row.shown is None else row.shown.about.replace("-", " "),
+                "-" if row.shown_difference is None else row.shown_difference.about.replace("-", " "),
             )
         )
     categories = tuple(
@@ -228,7 +228,7 @@ def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextT
     for first, second in pairs[:_FLIPS]:
         failed = second if first.ok else first
         at = (str(getattr(first.cell, axis)) for axis in others)
-        where_ = where(first), where(second), shortened(failed.hint or failed.error)
+        where_ = recording_or_key(first), recording_or_key(second), one_line(failed.hint or failed.error)
         rows.append((first.cell.scenario, str(first.trial), failed.category, *at, *where_))
     head = ("scenario", "trial", "category", *others, "first", "second", "error")
     notes = ("`toolreel eval compare --json` has all of them",) if len(pairs) > _FLIPS else ()
@@ -245,8 +245,8 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
         "pairs": {
             "valid": valid,
             "invalid": len(found.pairs) - valid,
-            "only_first": found.alone[0],
-            "only_second": found.alone[1],
+            "only_first": found.unpaired[0],
+            "only_second": found.unpaired[1],
         },
         "lacking": sum(one.lacking for side in found.sides for one in side),
         "rows": [
@@ -255,8 +255,8 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
                 "value": row.value or None,
                 "first_side": Tally.of(row.trials[0]).counts(),
                 "second_side": Tally.of(row.trials[1]).counts(),
-                "pairs": dict(row.pairs),
-                "difference": asdict(row.shown) if row.shown else None,
+                "pairs": dict(row.pair_counts),
+                "difference": asdict(row.shown_difference) if row.shown_difference else None,
                 "p_holm": row.p_holm,
                 "these_scenarios": asdict(row.these) if row.these else None,
             }
@@ -270,7 +270,7 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
     }
 
 
-def split_words(trials: Iterable[Trial]) -> str:
+def outcome_counts(trials: Iterable[Trial]) -> str:
     """How runs went, in words."""
     outcomes = Tally.of(trials).outcomes
     return ", ".join(f"{outcomes[name]} {words}" for name, words in RESULTS.items() if outcomes[name])

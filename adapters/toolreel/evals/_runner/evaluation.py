@@ -24,7 +24,15 @@ from toolreel._secrets import scrubbed_url
 from toolreel.cassette import Session
 from toolreel.evals._results import Header, Journal, Results, all_records, read_header, trials_in
 from toolreel.evals._runner.connection import Connection, connect, new_header
-from toolreel.evals._runner.trial import Job, RunContext, SendingBy, Stopped, live_tools, measured, run_job
+from toolreel.evals._runner.trial import (
+    Job,
+    RunContext,
+    SendingBy,
+    Stopped,
+    live_tools,
+    measure_request,
+    run_job,
+)
 from toolreel_core._jsontext import canonical, tree_at
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._settings import Price
@@ -70,7 +78,7 @@ class Spending:
         """Of the replies so far: what one is taken to cost that has no price."""
         self._changed = Condition()
 
-    def count(self, asked: SentRequest, cell: Cell) -> None:
+    def count_request(self, asked: SentRequest, cell: Cell) -> None:
         """Add a request that has ended."""
         with self._changed:
             self.tokens += asked.prompt_tokens + asked.completion_tokens
@@ -78,10 +86,10 @@ class Spending:
             self._unpriced += cost is None
             self.cost += cost or 0.0
             self._largest = max(self._largest, cost or 0.0)
-            if self.over():
+            if self.reached_cap():
                 self._stop.set()
 
-    def over(self, minutes: float = 0) -> str:
+    def reached_cap(self, minutes: float = 0) -> str:
         """Which cap has been reached or cannot be kept, in words; empty if none.
 
         :param minutes: since the evaluation began
@@ -116,7 +124,7 @@ class Spending:
         reserved = self._reserve_cost(estimate)
         try:
             event = endpoint.send(effect)
-            self.count(measured(effect, event), cell)
+            self.count_request(measure_request(effect, event), cell)
             return event
         finally:
             with self._changed:
@@ -130,7 +138,7 @@ class Spending:
         with self._changed:
             while True:
                 if cap < inf and (self._unpriced or self.cost >= cap):
-                    raise Stopped(self.over())
+                    raise Stopped(self.reached_cap())
                 left = cap - self.cost - self._held
                 # As long as nothing has come, a reply without a price may cost anything.
                 wanted = estimate if estimate is not None else self._largest or inf
@@ -169,7 +177,7 @@ _Job = TypeVar("_Job")
 _Result = TypeVar("_Result")
 
 
-def ended_in_threads(
+def run_in_threads(
     jobs: Iterator[_Job], threads: int, run: Callable[[_Job], _Result], stop: Event
 ) -> Iterator[_Result]:
     """Run jobs in a few threads; yield the result of each when it has ended.
@@ -266,11 +274,11 @@ class EvaluationOutcome:
 class Watcher(Protocol):
     """Receives the progress of an evaluation; called from one thread."""
 
-    def found(self, found: ExistingRuns, /) -> None:
+    def runs_found(self, found: ExistingRuns, /) -> None:
         """Called once, before the first run."""
         ...
 
-    def ended(self, record: Record, /) -> None:
+    def run_ended(self, record: Record, /) -> None:
         """Called after each run, once its record is on the disk."""
         ...
 
@@ -323,21 +331,21 @@ def evaluate(
             attempts = tuple(replace(each, base_url=server) for each in record.attempts)
             return replace(record, attempts=attempts, cassette=name if saved else "")
 
-        journal.begin(header)
+        journal.write_header(header)
         if watcher:
-            watcher.found(found)
-        why = spending.over()
+            watcher.runs_found(found)
+        why = spending.reached_cap()
         # From each model at each endpoint in turn: none waits for the others, and what is compared between
         # endpoints is run at nearly the same time.
         in_turn = zip_longest(*(plan.samples(*one) for one in product(plan.models, plan.endpoints)))
         samples = (sample for of_each in in_turn for sample in of_each if sample)
         jobs = (job_for(sample) for sample in samples if sample.key not in found.ended)
-        for ended in ended_in_threads(jobs, plan.options.jobs, run_one, stop):
+        for ended in run_in_threads(jobs, plan.options.jobs, run_one, stop):
             record = journal.append(ended)
             made += 1
             if watcher:
-                watcher.ended(record)
-            if not why and (why := spending.over((time.monotonic() - since) / 60)):
+                watcher.run_ended(record)
+            if not why and (why := spending.reached_cap((time.monotonic() - since) / 60)):
                 stop.set()
     return EvaluationOutcome(plan, Results.open(out).trials(plan), made, why, tuple(refused))
 
@@ -356,7 +364,7 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
     for record in all_records(out):
         for attempt in () if kind_of(record.cell.model) else record.attempts:
             for asked in attempt.asked:
-                spending.count(asked, record.cell)
+                spending.count_request(asked, record.cell)
         latest[record.cell, record.trial] = record
     for run, record in latest.items():
         cell, sample = record.cell, samples.get(run)

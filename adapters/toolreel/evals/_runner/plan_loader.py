@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
 from toolreel.evals._results import Header
-from toolreel.evals._runner.scenario_files import beside, select_all, stored_scenarios
+from toolreel.evals._runner.scenario_files import paths_beside, select_all, stored_scenarios
 from toolreel.presets import with_files
 from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
@@ -100,7 +100,7 @@ def _file_layer(path: Path) -> _Layer:
     tree: dict[str, Any] = read_toml(str(path), text, checked, EvalPlanError)
     if words := tree.get("eval", {}).get("scenarios"):
         listed = comma_separated(words) if isinstance(words, str) else words
-        tree = {**tree, "eval": {**tree["eval"], "scenarios": beside(path.parent, listed)}}
+        tree = {**tree, "eval": {**tree["eval"], "scenarios": paths_beside(path.parent, listed)}}
     return (tree, lambda _: f"{path}")
 
 

@@ -146,7 +146,7 @@ def _read_catalogue() -> Mapping[str, Any]:
 
 
 @cache
-def _packs() -> Mapping[str, str]:
+def _scenario_packs() -> Mapping[str, str]:
     return {name: pack for pack, names in _read_catalogue()["pack"].items() for name in names}
 
 
@@ -161,7 +161,7 @@ def groups() -> Mapping[str, tuple[str, ...]]:
         **dict.fromkeys(("all", "full", "*"), packs["reference"]),
         **packs,
         "production": production,
-        "packs": tuple(name for name in everything if _packs()[name] not in {"reference", "capped"}),
+        "packs": tuple(name for name in everything if _scenario_packs()[name] not in {"reference", "capped"}),
         "everything": everything,
     }
 
@@ -172,16 +172,16 @@ def built_in(name: str) -> Scenario:
 
     :raises ConfigError: if there is none; the text names the nearest
     """
-    if name not in _packs():
-        raise ConfigError(unknown_name("scenario", name, _packs()))
-    pack = _packs()[name]
+    if name not in _scenario_packs():
+        raise ConfigError(unknown_name("scenario", name, _scenario_packs()))
+    pack = _scenario_packs()[name]
     text = (_FOLDER / pack / f"{name}.toml").read_text("utf-8")
     return scenario_of(tomllib.loads(text), pack=pack, version=_read_catalogue()["version"].get(name, 2))
 
 
 def catalogue_digest() -> str:
     """The digest of all built-in scenarios, as their files say them."""
-    texts = ((_FOLDER / pack / f"{name}.toml").read_text("utf-8") for name, pack in _packs().items())
+    texts = ((_FOLDER / pack / f"{name}.toml").read_text("utf-8") for name, pack in _scenario_packs().items())
     return chain("catalogue", canonical(_read_catalogue()), *texts)
 
 
@@ -203,7 +203,10 @@ def select_scenarios(words: Iterable[str], own: Sequence[Scenario] = ()) -> tupl
     if not own and all(word.startswith("!") for word in given):
         given.append("all" if given else "default")
     chosen = select(
-        (*given, *of_own), "scenario or group", [*_packs(), *of_own], lambda name: (name, *_groups_of(name))
+        (*given, *of_own),
+        "scenario or group",
+        [*_scenario_packs(), *of_own],
+        lambda name: (name, *_groups_of(name)),
     )
     return tuple(of_own.get(name) or built_in(name) for name in chosen)
 
@@ -240,7 +243,7 @@ def stored_scenarios(plan: Tree) -> tuple[Scenario, ...]:
     :raises ResultsError: if a Python file is missing, or is not the one that the results were made with
     """
     own, names = as_tree(plan.get("own_scenarios")), as_tree(plan.get("scenarios"))
-    found = [built_in(name) for name in names if name not in own and name in _packs()]
+    found = [built_in(name) for name in names if name not in own and name in _scenario_packs()]
     for name, tree in own.items():
         if isinstance(file := as_tree(tree).get("python_file"), str):
             try:
@@ -270,7 +273,7 @@ def names_a_file(word: str) -> bool:
     return word.endswith(SUFFIXES) or "/" in word
 
 
-def beside(folder: Path, words: Sequence[str]) -> list[str]:
+def paths_beside(folder: Path, words: Sequence[str]) -> list[str]:
     """The words of a plan file, whose files stand relative to its folder."""
     return [str(folder / word) if names_a_file(word) and not word.startswith("!") else word for word in words]
 
@@ -286,7 +289,7 @@ def select_all(words: Iterable[str]) -> tuple[Scenario, ...]:
     own = [each for word in files for path in paths_of(word) for each in read_scenarios(path)]
     names = [each.name for each in own]
     for name in names:
-        if name in _packs():
+        if name in _scenario_packs():
             raise ConfigError(f"scenarios: {name!r} is a built-in scenario; choose another name for yours")
         if names.count(name) > 1:
             raise ConfigError(f"scenarios: there are two scenarios {name!r}; rename one")

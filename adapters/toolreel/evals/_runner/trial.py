@@ -86,7 +86,7 @@ class ScriptedEndpoint:
         return ReplyReceived(effect.ref, 200, scripted_stream(reply) if streamed else canonical(reply))
 
 
-def measured(
+def measure_request(
     effect: SendRequest, event: ReplyReceived | RequestFailed, turn: int = 0, ms: int = 0
 ) -> SentRequest:
     """One request, from what answered it."""
@@ -218,7 +218,7 @@ class Exchanges:
     """Why it was stopped before a request."""
 
 
-def converse(
+def run_conversation(
     case: Case, plan: Plan, context: RunContext, asked: list[SentRequest] | None = None
 ) -> Exchanges:
     """Run a case to its end: an exchange without a complete answer is the last one.
@@ -238,7 +238,7 @@ def converse(
         nonlocal failed
         since = time.monotonic()
         event = context.endpoint.send(effect)
-        requests.append(measured(effect, event, turn, round((time.monotonic() - since) * 1000)))
+        requests.append(measure_request(effect, event, turn, round((time.monotonic() - since) * 1000)))
         failed = event if isinstance(event, RequestFailed) else None
         if isinstance(event, ReplyReceived):
             sent.append(Sent(effect.request, event.body))
@@ -302,7 +302,7 @@ def run_job(job: Job, context: RunContext) -> tuple[Record, Exchanges]:
     failures, attempts = 0, list[Attempt]()
     while True:
         since, asked, case = time.monotonic(), list[SentRequest](), job.case
-        ended = converse(case, job.plan(case), context, asked)
+        ended = run_conversation(case, job.plan(case), context, asked)
         evidence, failed = ended.evidence, ended.failed
         verdict = judge(case, evidence, control=job.scenario.control)
         if ended.stopped:

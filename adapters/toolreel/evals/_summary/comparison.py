@@ -14,7 +14,7 @@ from toolreel.evals._statistics import Difference, PairedCell, difference, holm
 from toolreel.evals._summary.totals import (
     AXES,
     Pair,
-    grouped,
+    group_trials,
     paired_cells,
     pairs_of,
 )
@@ -50,12 +50,12 @@ class Row:
     """The p-value, adjusted for all groups of this axis."""
 
     @property
-    def shown(self) -> Difference | None:
+    def shown_difference(self) -> Difference | None:
         """The one that tables show: about scenarios such as these, if there is more than one."""
         return self.sample if self.sample and self.sample.scenarios > 1 else self.these
 
     @property
-    def pairs(self) -> dict[str, int]:
+    def pair_counts(self) -> dict[str, int]:
         """How many pairs both sides passed, and so on."""
         names = ("both", "lost", "gained", "neither")
         return {name: sum(getattr(cell, name) for cell in self.cells) for name in names}
@@ -89,7 +89,7 @@ class Comparison:
         return next(filter(None, lacks), "")
 
     @property
-    def alone(self) -> tuple[int, int]:
+    def unpaired(self) -> tuple[int, int]:
         """Number of runs of each side that have no partner."""
         first, second = (sum(bool(one.key) for one in side) - len(self.pairs) for side in self.sides)
         return first, second
@@ -127,7 +127,7 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
     tables = [each.trials(plan) for each, plan in zip(opened, plans, strict=True)]
     names, axes = [str(each.path) for each in opened], tuple(filter(None, [by]))
     if by:
-        names, groups = [*others], grouped(tables[0], lambda one: str(getattr(one.cell, by)))
+        names, groups = [*others], group_trials(tables[0], lambda one: str(getattr(one.cell, by)))
         for value in names:
             if value not in groups:
                 raise ConfigError(f"{opened[0].path}: {unknown_name(by, value, groups)}")
@@ -177,5 +177,5 @@ def _pair_rows(
         values = dict.fromkeys(getattr(one.cell, by) if by else "" for one in shown) or {"": None}
         if not by or (len(values) > 1 and by not in axes):
             rows = [row(by, value) for value in values]
-            adjusted = holm({one.value: one.shown.p_value for one in rows if one.shown})
+            adjusted = holm({one.value: one.shown_difference.p_value for one in rows if one.shown_difference})
             yield from (replace(one, p_holm=adjusted.get(one.value)) for one in rows)

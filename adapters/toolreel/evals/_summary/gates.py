@@ -18,14 +18,14 @@ from toolreel.evals._statistics import (
     Difference,
     PairedCell,
     adjusted_differences,
-    broken,
-    detectable,
+    detectable_difference,
     difference,
     holm,
     more_to_show,
+    p_value_of_break,
     scenarios_to_tell,
 )
-from toolreel.evals._summary.totals import Pair, Total, counted, paired_cells, pairs_of
+from toolreel.evals._summary.totals import Pair, Total, counted_trials, paired_cells, pairs_of
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
@@ -68,18 +68,19 @@ class Sides:
         first, second = self.first, self.second
         if first is None:
             first, second = (
-                _part_of(second, {**gate.part, "strategy": each}) for each in self.called(gate)[::-1]
+                _trials_of_part(second, {**gate.part, "strategy": each})
+                for each in self.side_names(gate)[::-1]
             )
         if not gate.scenario:
-            first, second = counted(first), counted(second)
+            first, second = counted_trials(first), counted_trials(second)
         return pairs_of(first, second, *self.compared)
 
-    def called(self, gate: Gate) -> tuple[str, str]:
+    def side_names(self, gate: Gate) -> tuple[str, str]:
         """What the second side and the first are called."""
         return self.names if self.first is not None else (gate.strategy, gate.against)
 
 
-def _part_of(trials: Sequence[Trial], part: Mapping[str, str]) -> list[Trial]:
+def _trials_of_part(trials: Sequence[Trial], part: Mapping[str, str]) -> list[Trial]:
     """The trials of a part.
 
     :raises ConfigError: if there is no such part; names what there is
@@ -111,7 +112,7 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
         if gate.kind == "figure":
             found.append(_judge_figure(gate, sides))
             continue
-        second, first = sides.called(gate)
+        second, first = sides.side_names(gate)
         if not cells[gate]:
             asks = f"{second} is compared with {first}, and nothing compares them."
             found.append(GateResult("undecided", asks))
@@ -159,7 +160,7 @@ def _check_coverage(
 
 
 def _judge_figure(gate: Gate, sides: Sides) -> GateResult:
-    rows = counted(_part_of(sides.second, gate.part))
+    rows = counted_trials(_trials_of_part(sides.second, gate.part))
     metrics = Total("", tuple(rows), sides.k).metrics
     value, of = metrics[gate.metric], " / ".join(gate.part.values()) or "all runs"
     side = "at least" if gate.sign == ">=" else "at most"
@@ -199,7 +200,7 @@ def _judge_regression(
     asked, alone = f"{second} must not be significantly worse than {first}", ""
     found, these = tested[gate.about], tested[THESE]
     if gate.about == SAMPLE:
-        alone = f'. On these scenarios alone ("these-scenarios") the difference is {_test_text(these)}'
+        alone = f'. On these scenarios alone ("these-scenarios") the difference is {_difference_text(these)}'
     if found.smallest_p > gate.limit:  # no difference can be significant; this would change it
         among = f" of {found.comparisons} comparisons" if found.comparisons > 1 else ""
         there = count(found.scenarios, "scenario")
@@ -212,7 +213,7 @@ def _judge_regression(
             "undecided",
             f"{asked}, and with {there} no difference{among} can reach {gate.limit:g}; {more} can{alone}",
         )
-    finding = f"{asked}: the difference is {_test_text(found)} for {gate.about.replace('-', ' ')}"
+    finding = f"{asked}: the difference is {_difference_text(found)} for {gate.about.replace('-', ' ')}"
     finding += f", and the level is {gate.limit:g}"
     if found.difference < 0 and found.p_value <= gate.limit:
         return "failed", finding
@@ -227,22 +228,22 @@ def _judge_nothing_broke(
 ) -> tuple[Standing, str]:
     asked = f"no scenario that worked under {first} may have broken under {second}"
     names = {place: f"{cell.scenario}, {cell.model}".rstrip(", ") for place, cell in enumerate(cells)}
-    found = holm({place: broken(cell) for place, cell in enumerate(cells)})
+    found = holm({place: p_value_of_break(cell) for place, cell in enumerate(cells)})
     fell = [place for place, value in found.items() if value <= gate.limit]
     if fell:
         worst = min(fell, key=lambda place: found[place])
         more = f" and {len(fell) - 1} more" if len(fell) > 1 else ""
         lost = f"{cells[worst].passes[0]} to {cells[worst].passes[1]} of {cells[worst].runs} runs"
         return "failed", f"{asked}: {names[worst]} fell from {lost} (p {_p_text(found[worst])}, Holm){more}"
-    if any(len(cells) * broken(cell.all_lost) > gate.limit for cell in cells):
+    if any(len(cells) * p_value_of_break(cell.all_lost) > gate.limit for cell in cells):
         weakest = (PairedCell("", "", 0, many, 0, 0) for many in range(1, 1_000))
-        trials = next(each.lost for each in weakest if len(cells) * broken(each) <= gate.limit)
+        trials = next(each.lost for each in weakest if len(cells) * p_value_of_break(each) <= gate.limit)
         takes = f"it takes {trials} trials of a cell to see one of {len(cells)} break"
         return "undecided", f"{asked}: none is seen to, and {takes}"
     return "passed", f"{asked}: none of {count(len(cells), 'cell')} did"
 
 
-def _test_text(found: Difference) -> str:
+def _difference_text(found: Difference) -> str:
     return f"{100 * found.difference:+.3g} points, p {_p_text(found.p_value)}"
 
 
@@ -289,12 +290,12 @@ def power_sentence(plan: EvalPlan) -> str:
         return "no tool scenario, so nothing to compare"
     by_model = len(plan.strategies) == 1 and len(plan.models) > 1
     pairs = plan.count // len(plan.scenarios) // (len(plan.models) if by_model else len(plan.strategies))
-    found = detectable(scenarios, pairs)
+    found = detectable_difference(scenarios, pairs)
     there = f"with {count(scenarios, 'scenario')} of {count(pairs, 'pair')} each"
     if found is None:
         scenarios = max(2 * scenarios_to_tell(), scenarios + 1)
         there += f", nothing can be seen, however many trials they have; with {scenarios} scenarios"
-        found = detectable(scenarios, pairs) or 1
+        found = detectable_difference(scenarios, pairs) or 1
     return (
         f"{there}, differences of about {100 * found:.0f} points can be seen (for scenarios such as these; "
         f"power 80 %, level 5 %, if differences vary by {100 * SPREAD:.0f} points among scenarios, and "

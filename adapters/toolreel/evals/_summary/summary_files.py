@@ -25,11 +25,11 @@ from toolreel.evals._summary.totals import (
     AXES,
     Findings,
     Total,
-    answer,
+    answer_sentences,
     findings_of,
-    grouped,
+    group_trials,
     recommendation,
-    warnings,
+    warning_sentences,
 )
 from toolreel_core._jsontext import Json, Tree
 from toolreel_core.evals import (
@@ -137,7 +137,7 @@ def summary_trees(
     made = [one for one in trials if one.key]
     incomplete = incompleteness(trials, plan.options.min_coverage)
     places: Tree = {name: shown_url(each.base_url) for name, each in plan.endpoints.items() if name}
-    strategies = grouped(made, lambda one: one.cell.strategy)
+    strategies = group_trials(made, lambda one: one.cell.strategy)
     whole: Tree = {
         "ts": results.header.created,
         "base_url": shown_url(plan.endpoint.base_url),
@@ -158,12 +158,13 @@ def summary_trees(
         "lacking": sum(one.lacking for one in trials),
         **({"accepted_void": sum(one.accepted for one in trials)} if plan.options.accept_void else {}),
         **Tally.of(made).counts(),
-        "warnings": list(warnings(trials)),
-        "answer": list(answer(findings)),
+        "warnings": list(warning_sentences(trials)),
+        "answer": list(answer_sentences(findings)),
         "figures": {
-            "whole": _total(findings.whole),
+            "whole": _total_tree(findings.whole),
             **{
-                what: {each.name: _total(each) for each in totals} for what, totals in findings.totals.items()
+                what: {each.name: _total_tree(each) for each in totals}
+                for what, totals in findings.totals.items()
             },
             **{
                 f"{what}_compared": [
@@ -172,23 +173,26 @@ def summary_trees(
                 ]
                 for what, contrasts in findings.contrasts.items()
             },
-            "taxonomy": {name: _tally(one.category for one in rows) for name, rows in strategies.items()},
+            "taxonomy": {
+                name: _counts_by_name(one.category for one in rows) for name, rows in strategies.items()
+            },
             "notes": list(findings.notes),
         },
         "models": [
-            _task(cell, rows, plan) for cell, rows in grouped(made, lambda one: one.cell.task).items()
+            _task_tree(cell, rows, plan)
+            for cell, rows in group_trials(made, lambda one: one.cell.task).items()
         ],
     }
     return {
         "summary.json": whole,
-        "summary_by_scenario.json": _by_scenario(made),
+        "summary_by_scenario.json": _scenario_trees(made),
         "summary_by_scenario_and_strategy.json": {
-            name: _by_scenario(rows) for name, rows in strategies.items()
+            name: _scenario_trees(rows) for name, rows in strategies.items()
         },
     }
 
 
-def _total(total: Total) -> Tree:
+def _total_tree(total: Total) -> Tree:
     rate, (_, cells, left_out) = total.rate, pass_hat(total.trials, total.k)
     return {
         **total.tally.counts(),
@@ -202,7 +206,7 @@ def _total(total: Total) -> Tree:
     }
 
 
-def _task(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
+def _task_tree(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
     """A task, and each of its runs, in the order in which a plan has them."""
     tools, controls = ([one for one in trials if one.control is part] for part in (False, True))
     parts, tally = {"": trials, "tool_": tools, "control_": controls}, Tally.of(trials)
@@ -213,7 +217,11 @@ def _task(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
         "sampling_profile": cell.profile,
         **({"endpoint": cell.endpoint} if cell.endpoint else {}),
         **tally.counts(),
-        **{f"{part}{name}": each for part, rows in parts.items() for name, each in _figures(rows).items()},
+        **{
+            f"{part}{name}": each
+            for part, rows in parts.items()
+            for name, each in _part_figures(rows).items()
+        },
         "recommended": recommendation(trials),
         "usage": tally.usage(),
         "run_results": [
@@ -232,7 +240,7 @@ def _task(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
     }
 
 
-def _figures(trials: Sequence[Trial]) -> dict[str, Json]:
+def _part_figures(trials: Sequence[Trial]) -> dict[str, Json]:
     """Figures of a part of a task as the reference has them; ``rate`` is the mean over scenarios."""
     tally, ms = Tally.of(trials), [one.ms for one in trials]
     return {
@@ -252,18 +260,18 @@ def _rate_tree(trials: Iterable[Trial]) -> dict[str, Json]:
     return {"rate": rate.rate, "interval": {"low": rate.low, "high": rate.high, "method": rate.about}}
 
 
-def _by_scenario(trials: Iterable[Trial]) -> Tree:
+def _scenario_trees(trials: Iterable[Trial]) -> Tree:
     """For each scenario: runs, how many of them went wrong in which way, and the rate with its interval."""
     return {
         scenario: {
             **Tally.of(rows).counts(),
-            "errors": _tally(alias_of(one.category, one.status) for one in rows if not one.ok),
-            "categories": _tally(one.category for one in rows),
+            "errors": _counts_by_name(alias_of(one.category, one.status) for one in rows if not one.ok),
+            "categories": _counts_by_name(one.category for one in rows),
             **_rate_tree(rows),
         }
-        for scenario, rows in grouped(trials, lambda one: one.cell.scenario).items()
+        for scenario, rows in group_trials(trials, lambda one: one.cell.scenario).items()
     }
 
 
-def _tally(names: Iterable[str]) -> dict[str, Json]:
+def _counts_by_name(names: Iterable[str]) -> dict[str, Json]:
     return dict(sorted(Counter(filter(None, names)).items()))

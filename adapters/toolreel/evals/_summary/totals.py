@@ -39,7 +39,7 @@ AXES: Final = ("model", "profile", "strategy", "endpoint")
 """What two sides of a comparison can differ in within one evaluation."""
 
 
-def grouped(trials: Iterable[Trial], key: Callable[[Trial], Key]) -> dict[Key, list[Trial]]:
+def group_trials(trials: Iterable[Trial], key: Callable[[Trial], Key]) -> dict[Key, list[Trial]]:
     """The trials by something of them, in their order."""
     groups: dict[Key, list[Trial]] = {}
     for one in trials:
@@ -47,16 +47,16 @@ def grouped(trials: Iterable[Trial], key: Callable[[Trial], Key]) -> dict[Key, l
     return groups
 
 
-def counted(trials: Iterable[Trial]) -> list[Trial]:
+def counted_trials(trials: Iterable[Trial]) -> list[Trial]:
     """The trials that a total is of: those of tool scenarios; where there are none, the controls."""
     given = [*trials]
     return [one for one in given if not one.control] or given
 
 
-def warnings(trials: Iterable[Trial]) -> Iterator[str]:
+def warning_sentences(trials: Iterable[Trial]) -> Iterator[str]:
     """What readers of the figures have to know: cells that another model answered now and then."""
     made = [one for one in trials if one.key]
-    for cell, rows in grouped(made, lambda one: one.cell).items():
+    for cell, rows in group_trials(made, lambda one: one.cell).items():
         served = sorted({who for one in rows for who in one.served})
         if len(served) > 1:
             name = ", ".join(filter(None, (cell.model, cell.strategy, cell.endpoint, cell.scenario)))
@@ -72,9 +72,9 @@ class Total:
     k: int
 
     @classmethod
-    def of(cls, name: str, trials: Iterable[Trial], k: int) -> Total:
+    def of_trials(cls, name: str, trials: Iterable[Trial], k: int) -> Total:
         """The total of some trials."""
-        return cls(name, tuple(counted(trials)), k)
+        return cls(name, tuple(counted_trials(trials)), k)
 
     @cached_property
     def tally(self) -> Tally:
@@ -92,7 +92,7 @@ class Total:
         found = rate_of(self.trials, lambda one: one.outcome == "pass")
         return found.rate if found else None
 
-    def ms(self, percent: int) -> int | None:
+    def percentile_ms(self, percent: int) -> int | None:
         """A percentile of the last attempts of runs that are not void."""
         made = [one.last_attempt_ms for one in self.trials if one.outcome not in {"void", "missing"}]
         return harness_percentile(made, percent) if made else None
@@ -112,8 +112,8 @@ class Total:
             "runs": tally.runs,
             "valid": tally.valid,
             **{name: tally.outcomes[name] for name in ("fail", "unsupported", "void")},
-            "p50_ms": self.ms(50),
-            "p95_ms": self.ms(95),
+            "p50_ms": self.percentile_ms(50),
+            "p95_ms": self.percentile_ms(95),
             "cost": tally.cost,
             "tokens": tally.tokens,
         }
@@ -199,16 +199,19 @@ def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
         cell = one.cell
         return f"{cell.model}:{cell.profile}" if cell.model in several else cell.model
 
-    by = {"strategies": grouped(trials, lambda one: one.cell.strategy), "models": grouped(trials, candidate)}
+    by = {
+        "strategies": group_trials(trials, lambda one: one.cell.strategy),
+        "models": group_trials(trials, candidate),
+    }
     axes = {"strategies": ("strategy",), "models": ("model", "profile")}
     totals = {
-        what: tuple(Total.of(name, rows, plan.trials) for name, rows in groups.items())
+        what: tuple(Total.of_trials(name, rows, plan.trials) for name, rows in groups.items())
         for what, groups in by.items()
     }
     contrasts, notes = dict[str, tuple[Contrast, ...]](), list[str]()
     for what, groups in by.items():
         # Each candidate with each that comes after it in the plan, where they share a valid task.
-        of_total = {name: counted(rows) for name, rows in groups.items()}
+        of_total = {name: counted_trials(rows) for name, rows in groups.items()}
         cells = {
             (one, other): paired_cells(pairs_of(of_total[one], of_total[other], *axes[what]), *axes[what])
             for one, other in combinations(groups, 2)
@@ -225,7 +228,7 @@ def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
                 f"{what} are compared on {number(scenarios, 'scenario')}; with fewer than {least}, no "
                 f"difference{among} is significant"
             )
-    whole = Total.of("all runs", trials, plan.trials)
+    whole = Total.of_trials("all runs", trials, plan.trials)
     return Findings(whole, totals, contrasts, tuple(notes))
 
 
@@ -233,7 +236,7 @@ _NAMED: Final = 4
 """Candidates that a sentence names; it counts more of them."""
 
 
-def answer(findings: Findings) -> tuple[str, ...]:
+def answer_sentences(findings: Findings) -> tuple[str, ...]:
     """What a reader has to know first: a sentence about models and one about strategies, with their scope."""
     found = tuple(
         sentence
@@ -262,7 +265,7 @@ def _best_sentences(
     # By how much, on the tasks that both have.
     ahead = ""
     if contrast := of_best.get(others[0]):
-        turned = (cell.turned for cell in contrast.cells) if contrast.first == best else contrast.cells
+        turned = (cell.swapped for cell in contrast.cells) if contrast.first == best else contrast.cells
         if found := difference(turned):
             interval = f"95 % interval {100 * found.low:+.1f} to {100 * found.high:+.1f}"
             ahead = f", {100 * found.difference:+.1f} points over {others[0]} ({interval})"
