@@ -16,7 +16,7 @@ import json
 import os
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
@@ -88,7 +88,8 @@ def read_header(path: Path) -> Header:
     version, what = tree.get("toolreel_evaluation"), f"{path}: an evaluation"
     check_version(version, VERSION, what, "evaluate into another directory", ResultsError)
     try:
-        return Header(**{key: value for key, value in tree.items() if key != "toolreel_evaluation"})
+        # Older versions stored more.
+        return Header(**{each.name: tree[each.name] for each in fields(Header) if each.name in tree})
     except TypeError:
         raise ResultsError(f"{path}: not the header of an evaluation; restore the file") from None
 
