@@ -118,8 +118,8 @@ class ChatEvents(Events):
         # Left next to the message, where the reader of replies finds them and says so.
         beside = {"tool_calls": message.pop("tool_calls")} if self.misplaced else {}
         choice: Tree = {"index": 0, "message": message, **beside, "finish_reason": None, **self.choice}
-        announced = {"message": joined(self.calls_of_others)} if self.calls_of_others else {}
-        further: list[Json] = [{"index": 1, **announced}] if self.others else []
+        others: Tree = {"index": 1, "message": joined(self.calls_of_others)}
+        further: list[Json] = [others] if self.others else []
         began = bool(self.deltas or self.message or self.choice)
         listed = [choice, *further] if began else []
         return {"object": "chat.completion", **self.head, "choices": listed}

@@ -45,7 +45,7 @@ _Texts: TypeAlias = Mapping[tuple[str, int], PVector[str]]
 _NO_VALUES: PMap[int, Tree] = pmap()
 _NO_TEXTS: PMap[int, _Texts] = pmap()
 _NO_PIECES: Final[_Texts] = {}
-_NO_PLACES: PMap[int | str, int] = pmap()
+_NO_PLACES: PMap[int | str | None, int] = pmap()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,9 @@ class Assembly:
     """What a value begins with, by its place."""
     texts: PMap[int, _Texts] = field(default=_NO_TEXTS)
     """The texts of each value so far, by its place."""
-    places: PMap[int | str, int] = field(default=_NO_PLACES)
+    places: PMap[int | str | None, int] = field(default=_NO_PLACES)
     """The place that an index or an id means at present."""
-    closed: frozenset[int] = frozenset()
+    closed: frozenset[int | None] = frozenset()
     """Indexes whose value has ended, so that another one may begin there."""
     latest: int = 0
     """The place of the newest event, for servers that leave out which they mean."""
@@ -75,7 +75,7 @@ class Assembly:
         """
         place = self.place(None, names)
         if place is None:
-            known = None if index is None else self.places.get(index)
+            known = self.places.get(index)
             if index is None or (known is None and index in self.begun):
                 place = self.free()
             elif known is None:
@@ -100,11 +100,11 @@ class Assembly:
 
     def close(self, index: int | None) -> Assembly:
         """With a value that has ended."""
-        return self if index is None else replace(self, closed=self.closed | {index})
+        return replace(self, closed=self.closed | {index})
 
     def place(self, index: int | None, names: Sequence[str] = ()) -> int | None:
         """The place that an id or else an index means; ``None`` if nothing was begun there."""
-        found = (self.places.get(key) for key in (*names, *(() if index is None else (index,))))
+        found = (self.places.get(key) for key in (*names, index))
         return next((place for place in found if place is not None), None)
 
     def merged(self, place: int, value: Tree, homes: Mapping[str, str]) -> Assembly:
@@ -113,7 +113,7 @@ class Assembly:
         :param homes: the key of a whole value in which each kind of piece stands
         """
         begun = self.begun[place]
-        said = {key: one for key, one in value.items() if _has_text(one) or key not in begun}
+        said = {key: one for key, one in value.items() if _has_text(one)}
         texts = {
             key: pieces
             for key, pieces in self.texts.get(place, _NO_PIECES).items()
@@ -130,7 +130,7 @@ class Assembly:
         :param of: the type of the value, if it was not begun
         :param whole: whether the text takes the place of its pieces
         """
-        begun = self.begun if place in self.begun else self.begun.set(place, {"type": of} if of else {})
+        begun = self.begun if place in self.begun else self.begun.set(place, {"type": of})
         texts = self.texts.get(place, _NO_PIECES)
         pieces = pvector([text]) if whole else texts.get((key, part), pvector()).append(text)
         texts = {**texts, (key, part): pieces}
@@ -161,7 +161,7 @@ def _has_text_under(value: Tree, key: str) -> bool:
 
 
 def _has_text(value: Json) -> bool:
-    return value is not None and value != ""
+    return value not in (None, "")
 
 
 def number_in(event: Mapping[str, Json], key: str) -> int | None:

@@ -21,6 +21,7 @@ from toolreel_core._jsontext import (
     items_of,
     listed,
     read,
+    text_at,
     tree_at,
 )
 from toolreel_core._replies.event_assembly import (
@@ -61,17 +62,16 @@ def chat_of_message(body: Json) -> ReadAsChat:
     for block in blocks:
         kind = _block_type(block)
         if kind == "tool_use":
-            given = next((block[key] for key in _INPUTS if block.get(key) is not None), None)
+            given = next((block[key] for key in _INPUTS if block.get(key) is not None), {})
             # An object is what the form documents, so its text is no repair.
             arguments = canonical(finite(given)) if isinstance(given, Mapping) else given
-            function: Tree = {"name": block.get("name"), "arguments": "{}" if given is None else arguments}
+            function: Tree = {"name": block.get("name"), "arguments": arguments}
             calls.append({"id": block.get("id"), "type": "function", "function": function})
-        elif kind in texts and isinstance(said := block.get(kind), str):
-            texts[kind].append(said)
+        elif kind in texts:
+            texts[kind].append(text_at(block, kind))
     text, refusal = "".join(texts["text"]), ""
     if body.get("stop_reason") == "refusal":
-        why = as_tree(body.get("stop_details")).get("explanation")
-        refusal = text or (why if isinstance(why, str) and why.strip() else _REFUSED)
+        refusal = text or text_at(tree_at(body, "stop_details"), "explanation").strip() or _REFUSED
     head = {key: body[key] for key in _HEAD if body.get(key)}
     usage: Tree = {}
     if isinstance(counts := body.get("usage"), Mapping):
@@ -83,7 +83,6 @@ def chat_of_message(body: Json) -> ReadAsChat:
                 **counts,
                 "prompt_tokens": sum(prompt),
                 "completion_tokens": counts.get("output_tokens"),
-                **({"prompt_tokens_details": {"cached_tokens": cached}} if cached else {}),
             }
         }
     reason = body.get("stop_reason")
@@ -172,14 +171,10 @@ class MessageEvents(BlockEvents):
         """After one more event, and what to display of it."""
         match type_of(event):
             case "message_start":
-                message = tree_at(event, "message")
-                head = {
-                    key: value for key, value in message.items() if key != "content" and value is not None
-                }
-                blocks = self.assembly
+                message, blocks = tree_at(event, "message"), self.assembly
                 for place, block in enumerate(items_of(message, "content")):
                     blocks = blocks.open(as_tree(block), place)
-                return replace(self, head={**self.head, **head}, assembly=blocks), ()
+                return replace(self, head={**self.head, **message}, assembly=blocks), ()
             case "content_block_start":
                 return self._begin_block(event)
             case "content_block_delta":
@@ -236,7 +231,7 @@ class MessageEvents(BlockEvents):
         # A count of the first event stays where the last one has none (envoyproxy/ai-gateway#1631).
         counts = {key: value for key, value in tree_at(event, "usage").items() if value}
         usage = {**tree_at(event, "usage"), **tree_at(self.head, "usage"), **counts}
-        head = {**self.head, **delta, **({"usage": usage} if usage else {})}
+        head = {**self.head, **delta, "usage": usage}
         return replace(self, head=head, complete=self.complete or bool(delta.get("stop_reason")))
 
 

@@ -110,7 +110,7 @@ def _first_count(counts: Mapping[str, Json], names: tuple[str, ...]) -> int:
 
 
 def _valid_cost(raw: Json) -> float | None:
-    if raw is None or isinstance(raw, bool) or not isinstance(raw, int | float):
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
         return None
     return float(raw) if 0 <= raw <= _MAX_COST else None
 
@@ -191,9 +191,7 @@ def find_message(tree: Json) -> FoundMessage:
     error = error_in(body) or error_in(tree)
     if isinstance(choices, dict) and choices:
         # It is a choice itself, or its values are, if its keys are indices.
-        of_choices = all(isinstance(choice, dict) for choice in choices.values())
-        numbered = in_order(choices) if of_choices else None
-        choices = [*numbered.values()] if numbered else [choices]
+        choices = [*in_order(choices).values()] or [choices]
         codes = (*codes, "CHOICES_NOT_LIST")
     if not isinstance(choices, list) or not choices:
         return _message_without_choices(FoundMessage(body, problem=error, codes=codes))
@@ -229,10 +227,8 @@ def _message_without_choices(found: FoundMessage) -> FoundMessage:
     if found.problem:
         return found
     # Gemini reports why it has blocked a prompt without any choice.
-    feedback = body.get("promptFeedback", body.get("prompt_feedback"))
-    blocked = as_tree(feedback)
-    reason = blocked.get("blockReason", blocked.get("block_reason"))
-    if isinstance(reason, str) and reason:
+    blocked = as_tree(body.get("promptFeedback", body.get("prompt_feedback")))
+    if reason := text_at(blocked, "blockReason") or text_at(blocked, "block_reason"):
         return replace(found, problem=Problem("CONTENT_FILTER", reason))
     inner = body.get("message")
     has_content = body.get("content") is not None or body.get("tool_calls") is not None
@@ -330,7 +326,7 @@ def content_of(raw: Json) -> Content:
 
 def visible(text: str) -> str:
     """The text, or an empty string if it is blank."""
-    return "" if not text or text.isspace() else text
+    return "" if text.isspace() else text
 
 
 def _content_of_parts(raw: Sequence[Json]) -> Content:
@@ -355,8 +351,7 @@ def _part_kind(part: Json) -> _Kind:
         return "text"
     if not isinstance(part, Mapping):
         return "other"
-    kind = part.get("type")
-    if isinstance(kind, str) and kind:
+    if kind := text_at(part, "type"):
         return _KINDS.get(kind.lower(), "other")
     if part.get("thought") is True:
         return "thought"

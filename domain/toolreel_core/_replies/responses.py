@@ -119,10 +119,7 @@ def _chat_call(item: Tree) -> Json:
 
 
 def _content_parts(item: Tree) -> Iterator[Tree]:
-    content = item.get("content")
-    if isinstance(content, str):
-        yield {"type": "output_text", "text": content}
-    for part in items_of(item, "content"):
+    for part in listed(item.get("content")):
         yield {"type": "output_text", "text": part} if isinstance(part, str) else as_tree(part)
 
 
@@ -135,10 +132,8 @@ def _finish_reason(body: Tree, *, called: bool) -> Json:
         case "completed" | None:
             return "tool_calls" if called else "stop"
         case "incomplete":
-            reason = tree_at(body, "incomplete_details").get("reason")
-            return _INCOMPLETE.get(reason if isinstance(reason, str) else None, reason)
-        case "failed" | "cancelled":
-            return "error"
+            reason = text_at(tree_at(body, "incomplete_details"), "reason")
+            return _INCOMPLETE.get(reason, reason)
         case status:
             return status
 
@@ -226,8 +221,8 @@ class ResponseEvents(BlockEvents):
     def _add_delta(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
         name, _, ending = type_of(event).rpartition(".")
         kind, key, display = _PIECES.get(name, ("", "", None))
-        text = event.get("delta") if ending == "delta" else event.get(key.removeprefix("summary_"))
-        if not key or not isinstance(text, str) or not text or ending not in {"delta", "done"}:
+        text = text_at(event, "delta" if ending == "delta" else key.removeprefix("summary_"))
+        if not key or not text:
             return self, ()
         part = next((number for name in _PARTS if (number := number_in(event, name)) is not None), 0)
         place = self._place_of_delta(_output_index(event), text_at(event, "item_id"), kind)
@@ -253,10 +248,9 @@ def _output_index(event: Tree) -> int | None:
 
 def _item_ids(item: Tree) -> tuple[str, ...]:
     """The ids under which pieces name an item; Ollama makes one of the id of the call (oh-my-pi#2719)."""
-    if isinstance(own := item.get("id"), str) and own:
-        return (own,)
-    call = item.get("call_id")
-    return (call, f"fc_{call}") if isinstance(call, str) and call else ()
+    own, call = text_at(item, "id"), text_at(item, "call_id")
+    ids = (own,) if own else (call, f"fc_{call}")
+    return ids if own or call else ()
 
 
 def _count_calls_and_text(output: Sequence[Json]) -> tuple[int, bool]:

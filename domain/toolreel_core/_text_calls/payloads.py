@@ -77,8 +77,9 @@ def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[TextCall, ..
     """The calls of a whole message: ``None`` unless all are strict envelopes of known tools."""
     calls: list[TextCall] = []
     for item in listed(tree):
-        inner = wrapped_calls(item) if isinstance(item, Mapping) else None
-        if inner is not None and isinstance(item, Mapping):
+        if not isinstance(item, Mapping):
+            return None
+        if (inner := wrapped_calls(item)) is not None:
             if not item.keys() <= {*_WRAPPERS, *_IDS, "type", "index"}:
                 return None
             nested = bare_calls(inner, offered, dialect)
@@ -88,7 +89,7 @@ def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[TextCall, ..
                 nested = (replace(nested[0], id=identity(_first_value(item, _IDS))),)
             calls.extend(nested)
             continue
-        if not isinstance(item, Mapping) or item.get("type", "function") != "function":
+        if item.get("type", "function") != "function":
             return None
         names = [key for key in _NAMES if key in item]
         places = [key for key in _ARGUMENTS if key in item]
@@ -98,24 +99,15 @@ def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[TextCall, ..
         if call is None or call.name not in offered.names:
             return None
         calls.append(call)
-    return tuple(calls) or None
+    return tuple(calls)
 
 
 def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:
     """The content of a wrapper such as OpenAI's ``function``; ``None`` if the object is no wrapper."""
     if _first_value(tree, _NAMES) is not None:
         return None
-    for key in _WRAPPERS:
-        match tree.get(key):
-            case Mapping() as inner:
-                return [inner]
-            case str():
-                continue
-            case Sequence() as items:
-                return items
-            case _:
-                continue
-    return None
+    inside = (tree.get(key) for key in _WRAPPERS)
+    return next((listed(inner) for inner in inside if isinstance(inner, Mapping | list)), None)
 
 
 def _call_of_object(
@@ -206,7 +198,7 @@ def enveloped(block: Block, source: Source, _start: int, end: int) -> Reading:
     at = end_of(_FENCE, source.text, end)
     at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
     if not source.text.startswith(("{", "["), at):
-        return Broken("truncated", at) if source.cut and at == len(source.text) else None
+        return None
     calls: list[TextCall] = []
     broken: list[Rejection] = []
     begin = at
@@ -260,11 +252,7 @@ def tail(source: Source, at: int, block: Block) -> int:
 def debris(source: Source, begin: int, at: int, block: Block) -> int:
     """The end of a block with an error at some place: its closing tag, or the next block."""
     early = source.search(block.closing, begin)
-    if (
-        early
-        and early.start() < at
-        and block.opening.match(source.text, skip_blanks(source.text, early.end()))
-    ):
+    if early and block.opening.match(source.text, skip_blanks(source.text, early.end())):
         return early.end()
     close = source.search(block.closing, at)
     sibling = source.search(block.opening, at)
@@ -470,7 +458,7 @@ def end_call(
     """
     if closed < 0:
         if (source.cut and last) or not given or not source.offered.satisfied(name, given):
-            return Broken("truncated", len(source.text) if last else at)
+            return Broken("truncated", at)
         if left := rest(source, at, tags.opening):
             return left
     end = max(at, closed)

@@ -192,8 +192,7 @@ def _start_of_arguments(
         if _is_in_a_sentence(text, name.start()):
             return None
         if _is_envelope(before, after, parameters):
-            brace = _ARGUMENTS.search(after)
-            return name.end() + (brace.end() - 1 if brace else max(0, after.find("{")))
+            return name.end() + max(0, after.find("{"))
     if before.endswith(("<", "</")):
         is_element = _is_element(name, after, parameters) or (
             name[0].lower() not in _HTML and ends.get(name[0], -1) >= name.start() - len("</")
@@ -203,7 +202,7 @@ def _start_of_arguments(
     begins_line = _HEAD_OF_LINE.search(before) is not None
     if beside is None:
         return name.end() if begins_line and _EMPTY.match(after) else None
-    begins_with_object = begins_line and beside.start("bracket") == 0 and beside["bracket"] not in {"{", "("}
+    begins_with_object = begins_line and beside["bracket"] not in {"{", "("}
     known = beside["key"] in parameters and (beside["bracket"] != "(" or begins_line)
     return name.end() + beside.start("bracket") if known or begins_with_object else None
 
@@ -213,7 +212,7 @@ def _is_envelope(before: str, after: str, parameters: Mapping[str, Json]) -> boo
     if _ARGUMENTS.search(before) or _ARGUMENTS.search(after):
         return True
     flat = _FLAT.match(after)
-    keys = [flat] if flat or not before.rstrip("\"' ").endswith("=") else _NAMED_KEY.finditer(after)
+    keys = _NAMED_KEY.finditer(after) if before.rstrip("\"' ").endswith("=") else [flat]
     return any(key is not None and key["key"] in parameters for key in keys)
 
 
@@ -264,6 +263,8 @@ _MARKUP: Final = lazy_pattern(
 """The markup of calls in all dialects."""
 _END_MARKER: Final = lazy_pattern(rf"(?P<call>{_CALL_END})|{SPECIAL.pattern}", re.IGNORECASE)
 _LONGEST_MARKER: Final = 80
+_BRACKETS: Final = frozenset("{=<")
+"""Signs of which a call has at least one."""
 _IN_SENTENCE: Final = lazy_pattern(r"[^\s.!?:;,)}\]'\"”。>][ \t]\Z|[(\[{]\s?\Z")
 """What stands before a marker that a sentence names: a blank without the end of a sentence, or a bracket."""
 
@@ -286,8 +287,8 @@ def looks_like_a_call(
     outside = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut=False)).outside()
     if (
         has_markup(outside)
-        or (names_a_tool(outside, known) and has_skeleton(outside, known, schemas, made))
-        or (text.rstrip().endswith("```") and named_before_fence(text, known, schemas))
+        or (not _BRACKETS.isdisjoint(outside) and has_skeleton(outside, known, schemas, made))
+        or named_before_fence(text, known, schemas)
     ):
         return True
     if not text.lstrip().startswith(WHOLE):
@@ -310,12 +311,6 @@ def without_end_markers(text: str) -> str:
     One that stands in a sentence is what the answer is about.
     """
     return _split_end_markers(text)[0]
-
-
-def names_a_tool(text: str, known: Collection[str]) -> bool:
-    """Whether a text names a tool, and has a bracket, a tag or an assignment: a call may be in it."""
-    drawn = "{" in text or "=" in text or "<" in text
-    return drawn and any(name in text for name in known)
 
 
 def _split_end_markers(text: str) -> tuple[str, bool]:

@@ -78,7 +78,7 @@ def json_message(source: Source) -> TextCalls | None:
     if trees and isinstance(trees[0], Mapping):
         wrapped = any(isinstance(tree, Mapping) and wrapped_calls(tree) is not None for tree in trees)
         dialect = "json_envelope" if wrapped else "llama_json"
-    calls = _json_calls(source, trees, dialect) if trees and dialect in source.enabled else None
+    calls = _json_calls(source, trees, dialect) if dialect in source.enabled else None
     return TextCalls(calls) if calls else None
 
 
@@ -86,9 +86,9 @@ def json_fence(source: Source) -> TextCalls | None:
     """A message that is one code fence around such JSON; Command-R writes ``Action:`` before it."""
     action = _ACTION_FENCE.search(source.text) if "cohere_action_fence" in source.enabled else None
     lead, info, body = fenced(source.text[action.end() :] if action else source.text)
-    dialect = "cohere_action_fence" if action else "json_fenced"
+    dialect = "json_fenced"
     if action:
-        lead = source.text[: action.start()].strip() + lead
+        lead, dialect = source.text[: action.start()].strip(), "cohere_action_fence"
     if info.lower() not in _INFOS or dialect not in source.enabled or not is_plain_lead(lead):
         return None
     inner = source.of(body)
@@ -103,7 +103,7 @@ def begins_a_call(source: Source) -> bool:
 
 
 def _json_values(source: Source) -> list[Json]:
-    """The JSON values of a message; empty if there is anything else in it, or a value that is empty itself.
+    """The JSON values of a message; empty if there is anything else in it.
 
     Qwen2.5-Coder doubles the outer braces, as its own chat template shows them (``{{"name": …}}``),
     and loses count of the closers.
@@ -114,7 +114,7 @@ def _json_values(source: Source) -> list[Json]:
     while at < len(text):
         doubled = text.startswith("{{", at)
         value = value_at(source, at + doubled)
-        if isinstance(value, Flaw) or not value.tree or not text.startswith(("{", "["), at):
+        if isinstance(value, Flaw) or not value.tree:
             return []
         trees.append(value.tree)
         at = end_of(_BETWEEN, text, value.end)
@@ -209,7 +209,7 @@ def functionary(source: Source) -> TextCalls | None:
 
 def react(source: Source) -> TextCalls | None:
     """ReAct's message: a thought, an action, and its input; the model invents any observation."""
-    action = _ACTION.search(source.text) if "Action Input:" in source.text else None
+    action = _ACTION.search(source.text)
     if action is None:
         return None
     lead, *thoughts = _THOUGHT.split(source.text[: action.start()])
@@ -224,8 +224,6 @@ def react(source: Source) -> TextCalls | None:
     given: Mapping[str, Json] = {}
     if read := object_at(source, at):
         given, at = read
-    elif at < len(source.text) and not source.text.startswith("Observation:", at):
-        return None
     after = _REACT_END.match(source.text, at)
     if after is None or not (after["result"] or after.end() == len(source.text)):
         return None

@@ -10,7 +10,6 @@ def test_another_value_at_an_index_has_a_place_of_its_own() -> None:
     first = Assembly().open({"type": "text"}, 0)
     assert first.open({"type": "text"}, 0).latest == 0
     assert first.close(0).open({"type": "text"}, 0).latest == 1
-    assert first.close(None) == first
     assert first.open({"type": "call", "id": "a"}, 0).open({"type": "call", "id": "b"}, 0).latest == 2
     # The place 1 is taken by then, whatever the index 1 means.
     assert first.close(0).open({"type": "text"}, 0).open({"type": "text"}, 1).latest == 2

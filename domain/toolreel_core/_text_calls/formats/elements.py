@@ -56,10 +56,6 @@ BAR: Final = "[|｜‖]{1,2}"
 DSML: Final = rf"{BAR}(?:DSML|GCML){BAR}[ ]?"
 """The token before the names of DeepSeek's tags."""
 
-BARS: Final = frozenset("|｜‖")
-"""The characters that a token may have for a bar."""
-
-
 NAMESPACE: Final = rf"(?:\w{{1,40}}:|{DSML})?"
 """Optional prefix of a tag's name."""
 
@@ -79,8 +75,6 @@ _KIND: Final = lazy_pattern(
     r"""string[ ]*=[ ]*["']?(?:true|false)|type(?:="|[^<>]*>\s*+)(?P<type>\w+)""", re.IGNORECASE
 )
 """Where DeepSeek says whether a value is text, and Kimi K3 and a family of GLM's say of which type it is."""
-_PARAM: Final = lazy_pattern(r"<param(?!eter)")
-"""The short spelling of the tag, which is MiniCPM's."""
 _CDATA_BEGIN: Final = lazy_pattern(r"\s*<!\[CDATA\[")
 """The start of a CDATA section around a value."""
 _CDATA: Final = lazy_pattern(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
@@ -121,13 +115,11 @@ def _read_element(
     if closed < 0 and _WRAPPING.match(source.text, at) and (given or known):
         closed = at
     last = _REST.match(source.text, at) is not None
-    if closed < 0:
-        left = _TAGS_AND_WRAPPING if given and tags.left is _TAGS else tags.left
-        if not (source.cut and last):
-            if (cut := surplus(source, at, left)) >= 0:
-                return Broken("malformed", cut)
-            if not given:
-                return None
+    if closed < 0 and not (source.cut and last):
+        if (cut := surplus(source, at, tags.left)) >= 0:
+            return Broken("malformed", cut)
+        if not given:
+            return None
     return end_call(source, at, name, given, dialect, closed=closed, last=last, tags=tags)
 
 
@@ -180,9 +172,9 @@ def _read_parameter(
     elif data and (whole := _CDATA.fullmatch(text)):
         value = typed(whole[1], schema)
     else:
-        if _PARAM.match(opening[0]) and source.search(_LEAK, 0):
+        if source.search(_LEAK, 0):
             text = text.translate(_LEAKED)
-        value = typed(text if opening[0][1] in BARS else one_line_break_less(text), schema)
+        value = typed(one_line_break_less(text), schema)
     if isinstance(value, str) and may_have_swallowed(text, tags, closed=closed, behind=behind - begin):
         return confused(source, at, tags)
     return key, value, skip_blanks(source.text, end[1]), closed
@@ -209,8 +201,6 @@ _TAGS: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """What is left behind a call that was cut: tags of its inside and its end, up to the next call."""
-_TAGS_AND_WRAPPING: Final = lazy_pattern(f"{_TAGS.pattern}|{_WRAPPING.pattern}", re.IGNORECASE)
-"""The same for a call without a closing tag, which may end with the element around it, but not before it."""
 _BEFORE_JSON: Final = lazy_pattern(r"[\s,>]*(?={)")
 """What models without constrained decoding write between the name and a JSON object."""
 _FUNCTION_END: Final = closers(rf"</{NAMESPACE}function\b[^<>\n]{{0,80}}>")
@@ -304,7 +294,7 @@ def arg_keys(source: Source, at: int, dialect: str) -> Reading:
     """
     head = _NAME.match(source.text, at)
     if head is None:
-        return Broken("truncated", at) if source.cut and at == len(source.text) else None
+        return None
     raw, at = head["name"], head.end()
     if not head["sep"] and _KEY_END.match(source.text, at):  # the opener of the first key is lost
         raw = source.offered.beginning(raw)
@@ -319,12 +309,11 @@ def arg_keys(source: Source, at: int, dialect: str) -> Reading:
     given, at = read
     at = end_of(_BLANKS, source.text, at)
     if _ARG_KEY.match(source.text, at):
-        close = None if source.cut else source.search(_CALL_CLOSE, at)
+        close = source.search(_CALL_CLOSE, at)
         return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
     close = _CALL_CLOSE.match(source.text, at)
     if not given and not head["sep"] and not (name in source.offered.names and close):
-        begun = source.cut and not close and _REST.match(source.text, at)
-        return Broken("truncated", len(source.text)) if begun else None
+        return None
     closed = end_of(_CLOSES, source.text, close.end()) if close else -1
     last = _WORD_REST.match(source.text, at) is not None
     return end_call(source, at, name, given, dialect, closed=closed, last=last, tags=_PAIRS)
