@@ -77,9 +77,9 @@ _BLOCKQUOTE: Final = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
 """A line of a block quotation; ``>>>`` is Python's prompt."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Scan:
-    """The result of a scan so far; the scanner fills its lists."""
+    """The result of a scan so far."""
 
     source: Source
     quotations: Quotations
@@ -93,10 +93,10 @@ class Scan:
     rejected: list[Rejection] = field(default_factory=list[Rejection])
     unread: list[Unread] = field(default_factory=list[Unread])
     """The calls among what was rejected."""
-    _heads: list[int] = field(default_factory=list[int])
-    """For each span, where the calls and tags begin of which it is one."""
-    _edges: list[int] = field(default_factory=lambda: [0])
-    """Ends of calls, frames and tokens; the current message begins after the last."""
+    _head: int = 0
+    """Where the calls and tags begin of which the last span is one."""
+    _edge: int = 0
+    """End of the last call, frame or token, after which the current message begins."""
 
     def head(self) -> int:
         """Read a call whose opener the server removed; returns where to continue."""
@@ -167,7 +167,7 @@ class Scan:
                 return end
             case Frame(end, reasoning, rejected):
                 # Only tokens may be between this place and the message before.
-                text = self.source.search(_TEXT, self._edges[-1])
+                text = self.source.search(_TEXT, self._edge)
                 if text is None or text.start() >= start:
                     self.reasoning.extend([reasoning] if reasoning else [])
                     self.rejected.extend(rejected)
@@ -221,7 +221,7 @@ class Scan:
     def _is_in_a_sentence(self, start: int, end: int, head: int) -> bool:
         """Whether prose goes on in the line of a call, so that it may be a quotation."""
         text = self.source.text
-        begin = max(text.rfind("\n", 0, head) + 1, head - _LABEL, self._edges[-1])
+        begin = max(text.rfind("\n", 0, head) + 1, head - _LABEL, self._edge)
         while mark := _CLOSER.match(text, end):
             end = mark.end()
         behind = text[end : end + _LABEL].partition("\n")[0].strip()
@@ -240,13 +240,13 @@ class Scan:
         last = self.spans[-1] if self.spans else None
         if last is None or last.kind == "prose" or (last.kind == "quotation" and not last.about):
             return start
-        return self._heads[-1] if _is_blank(self.source.text[last.end : start]) else start
+        return self._head if _is_blank(self.source.text[last.end : start]) else start
 
     def _add_span(self, start: int, end: int, kind: Kind, about: str = "") -> None:
-        self._heads.append(self._start_of_neighbours(start))
+        self._head = self._start_of_neighbours(start)
         self.spans.append(Span(start, end, kind, about))
         if kind in {"call", "frame", "special"}:
-            self._edges.append(end)
+            self._edge = end
 
 
 def scan(source: Source, earlier: Iterable[str] = (), *, nested: bool = False) -> Scan:

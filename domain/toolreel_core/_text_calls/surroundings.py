@@ -36,8 +36,8 @@ _INDENT: Final = lazy_pattern(r"[ \t]*")
 _LITERAL: Final = lazy_pattern(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
 """The line before a literal block of reStructuredText, which is indented by any width."""
 _CODE_WIDTH: Final = 4
-_LINES: Final = 400
-"""Maximum number of lines before a call that are searched for the start of its indented block."""
+_BLOCK: Final = 8_000
+"""Number of characters before a call that are searched for the start of its indented block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,29 +117,21 @@ class Place:
         text = self.source.text
         first = text.rfind("\n", 0, self.head) + 1
         lead = text[first : self.head]
-        # The place has to be the first on its line, behind the first line.
-        width = _column_count(lead) if first and not lead.strip() else 0
-        if not width or not text[: self.head].strip():
-            return False
+        width = _column_count(lead)
         lines = text[self.start : self.end].rstrip().split("\n")[1:]
-        if any(line.strip() and _column_count(line) < min(width, _CODE_WIDTH) for line in lines):
+        # The place has to be the first on its line, and what follows it as far inside.
+        if lead.strip() or any(
+            _column_count(line) < min(width, _CODE_WIDTH) for line in lines if line.strip()
+        ):
             return False
-        # The lines before are of the same block, down to a blank one or the head of a literal.
-        end, blank = first - 1, False
-        for _ in range(_LINES):
-            if end <= 0:
-                return False
-            begin = text.rfind("\n", 0, end) + 1
-            line = text[begin:end]
+        # Between an indented block and the text before it is a blank line.
+        blank = False
+        for line in reversed(text[max(0, first - _BLOCK) : first].splitlines()):
             if not line.strip():
                 blank = True
             elif not _column_count(line):
-                return bool(blank and (width >= _CODE_WIDTH or _LITERAL.match(line)))
-            elif blank and width >= _CODE_WIDTH:
-                return True
-            elif width >= _CODE_WIDTH > _column_count(line):
-                return False
-            end = begin - 1
+                literal = 0 < width < _CODE_WIDTH and _LITERAL.match(line)
+                return blank and bool(width >= _CODE_WIDTH or literal)
         return False
 
 
