@@ -92,9 +92,10 @@ def usage_in(body: Mapping[str, Json]) -> Usage:
 
 def served_in(body: Mapping[str, Json]) -> Served:
     """Model, provider and ids of a reply; a failed router names its upstream in the error."""
+    upstream = tree_at(body, "error", "metadata") if "error" in body else {}
     return Served(
         text_at(body, "model"),
-        text_at(body, "provider") or text_at(tree_at(body, "error", "metadata"), "provider_name"),
+        text_at(body, "provider") or text_at(upstream, "provider_name"),
         text_at(body, "system_fingerprint"),
         text_at(body, "id") or text_at(body, "request_id"),
     )

@@ -148,7 +148,7 @@ def object_at(source: SearchedText, at: int) -> tuple[Mapping[str, Json], int] |
     return (value.tree, value.end) if isinstance(value, Value) and isinstance(value.tree, Mapping) else None
 
 
-def one_call(name: str, given: Mapping[str, Json], dialect: str, end: int, call_id: str = "") -> Reading:
+def one_call(name: str, given: Mapping[str, Json], dialect: str, end: int, call_id: Json = None) -> Reading:
     """A reading of one call."""
     call = found(name, given, dialect, call_id)
     return Calls((call,), end) if call else Broken("malformed", end)
@@ -224,7 +224,7 @@ def enveloped(block: Block, source: Source, _start: int, end: int) -> Reading:
     return Broken("malformed", debris(source, begin, begin, block)) if tried else None
 
 
-def arguments(source: Source, at: int, name: str, block: Block, call_id: str = "") -> Reading:
+def arguments(source: Source, at: int, name: str, block: Block, call_id: Json = None) -> Reading:
     """The call of a named tool, whose arguments begin here."""
     at = end_of(_FENCE, source.text, at)
     dialect = source.prefer(*block.dialects)

@@ -61,8 +61,6 @@ class Code:
     """Offsets of backtick runs by length: code within a line ends with a run of the same length."""
     lines: Sequence[_FenceLine]
     """The lines that open or close a fence, in order."""
-    closers: Sequence[int]
-    """The starts of those that may close one."""
     breaks: Sequence[int]
     """The ends of paragraphs."""
 
@@ -76,9 +74,8 @@ class Code:
             (line.start(), line.end(), line["mark"], line["bare"] is not None)
             for line in _FENCE_LINE.finditer(text)
         ]
-        closers = [start for start, _, _, bare in lines if bare]
         breaks = [end.start() for end in _PARAGRAPH_END.finditer(text)] if runs else []
-        return cls(text, cut, runs, lines, closers, breaks)
+        return cls(text, cut, runs, lines, breaks)
 
     def at(self, start: int, end: int) -> Region | None:
         """The code that the backticks or tildes at ``start:end`` open."""
@@ -131,11 +128,8 @@ class Code:
         """
         opener = self.text[start:end]
         first = depth = 0
-        behind, closer = bisect_left(self.lines, (end,)), bisect_left(self.closers, end)
-        window = self.lines[behind : behind + _NESTED]
-        # Without a closer among them, as in a text of openers only, there is nothing to count.
-        closes = window and closer < len(self.closers) and self.closers[closer] <= window[-1][0]
-        for _, stop, mark, bare in window if closes else ():
+        behind = bisect_left(self.lines, (end,))
+        for _, stop, mark, bare in self.lines[behind : behind + _NESTED]:
             if not mark.startswith(opener):
                 continue
             if not bare:

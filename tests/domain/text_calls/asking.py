@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from toolreel_core._jsontext import Json
-from toolreel_core._text_calls import DIALECTS, MARKED, Offered, Source, TextCalls, text_calls
+from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls
 
-__all__ = ["OFFERED", "SAME", "SCHEMAS", "ask", "in_words", "source"]
+__all__ = ["SAME", "SCHEMAS", "ask", "in_words"]
 
 SAME: Final = "="
 """Stands for: the content is the text, as it came."""
@@ -30,7 +30,6 @@ SCHEMAS: Final[dict[str, Json]] = {
     "search_docs": _takes("query", query="string", top_k="integer"),
     "run_code": _takes("code", code="string"),
 }
-OFFERED: Final = Offered(frozenset(SCHEMAS), SCHEMAS)
 
 
 def ask(text: str, enabled: str = "all", finish: str = "stop") -> TextCalls:
@@ -47,8 +46,3 @@ def in_words(found: TextCalls, text: str) -> tuple[str, str, str]:
     """Calls, content and rejections, as the rows of the tests have them."""
     calls = " ".join(f"{call.id}{'=' if call.id else ''}{call.name}{call.arguments}" for call in found.calls)
     return calls, SAME if found.content == text else found.content, " ".join(found.rejected)
-
-
-def source(text: str, *, cut: bool = False) -> Source:
-    """A text as decoders see it."""
-    return Source(text, OFFERED, frozenset(DIALECTS), cut)

@@ -170,22 +170,10 @@ def test_calls_that_share_a_block_each_have_their_arguments_as_their_text() -> N
     assert [call.original for call in found(bare).calls] == ["{}", '{"a":1}']
 
 
-def test_of_several_calls_with_one_id_only_the_first_keeps_it() -> None:
-    text = '<tool_calls>[{"name": "ping", "id": "x"}, {"name": "ping", "id": "x"}]</tool_calls>'
-    assert [call.id for call in found(text).calls] == ["x", ""]
-
-
 def test_a_whole_message_that_was_there_before_is_a_quotation() -> None:
     text = '{"name": "ping", "arguments": {}}'
     got = text_calls(text, tools=["ping"], dialects=DIALECTS, finish="stop", earlier=[f"It returned {text}."])
     assert got == TextCalls((), text)
-
-
-def test_reasoning_of_all_kinds_is_joined() -> None:
-    text = "<think>One.</think>Thought: Two.\nAction: ping\nAction Input: {}"
-    assert found(text).reasoning == "One.\nTwo."
-    text = f"<think>One.</think><|channel|>analysis<|message|>Two.<|end|>{PING}"
-    assert (found(text).reasoning, found(text).content) == ("One.\nTwo.", "")
 
 
 def test_spans_count_the_characters_of_the_whole_text() -> None:
@@ -194,37 +182,6 @@ def test_spans_count_the_characters_of_the_whole_text() -> None:
     assert [(span.start, span.end) for span in found(f"<think>so</think>{FENCED}").spans] == [
         (17, 17 + len(FENCED))
     ]
-
-
-def test_marks_within_the_arguments_of_a_whole_message_are_data() -> None:
-    text = f"{{'name': 'add', 'arguments': {{'s': '{PING}'}}}}"
-    assert calls_in(found(text)) == [("add", canonical({"s": PING}))]
-    assert found(text[:-1], finish="length").calls == ()
-
-
-def test_a_marked_call_in_the_paragraph_before_opens_first() -> None:
-    assert [call.dialect for call in found(f"{PING}\n{FENCED}").calls] == ["hermes_json"]
-
-
-def test_a_frame_that_held_a_call_apart_stays() -> None:
-    text = "<|content_text|><function=<|message_model|>ping></function>"
-    assert found(text) == TextCalls((), text)
-
-
-def test_a_message_is_whole_without_its_frame() -> None:
-    text = '<|channel|>final<|message|>{"name": "ping", "arguments": {}}<|return|>'
-    assert calls_in(found(text)) == [("ping", "{}")]
-
-
-def test_a_bare_call_that_was_cut_is_told() -> None:
-    assert found('{"name": "ping", "arg', finish="length").rejected == ("truncated",)
-    assert found('{"name": "pong", "arg', finish="length").rejected == ()
-    assert found('{"name": "ping", "arg', "hermes_json", finish="length").rejected == ()
-
-
-def test_the_rest_of_a_text_never_makes_up_another_call() -> None:
-    joined = f'<tool_call> {PING} {{"name": "add", "arguments": {{}}}}'
-    assert (calls_in(found(joined)), found(joined).content) == ([("ping", "{}")], "")
 
 
 def test_a_text_above_256_kib_is_left_alone() -> None:

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-from tests.domain.text_calls.asking import SAME, in_words, source
+from tests.domain.text_calls.asking import SAME, in_words
 from toolreel_core._jsontext import canonical
-from toolreel_core._text_calls import Span, scan, text_calls, was_said
+from toolreel_core._text_calls import text_calls, was_said
 
 
 def test_what_was_said_before_is_known_again_inside_of_json_too() -> None:
@@ -40,15 +40,3 @@ def test_a_call_that_stood_in_the_conversation_before_is_a_quotation() -> None:
 
     assert read(f"Page: {PING}.") == ("", SAME, "quotation")
     assert read("Page: nothing.") == ("ping{}", "It says", "")
-
-
-def test_every_part_of_a_text_says_what_it_is() -> None:
-    text = f"`code` <tool_call> x {PING}</tool_calls><|im_end|>"
-    assert scan(source(text)).spans == [
-        Span(0, 6, "quotation"),
-        Span(7, 18, "wrapper"),
-        Span(21, 77, "call", "ping (hermes_json)"),
-        Span(77, 90, "wrapper"),
-        Span(90, 100, "special"),
-    ]
-    assert scan(source("<function=x")).spans == [Span(0, 9, "prose")]

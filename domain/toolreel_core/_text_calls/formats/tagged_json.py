@@ -190,7 +190,7 @@ def headed(head: re.Pattern[str], block: Block, source: Source, _start: int, end
     found_head = head.match(source.text, end)
     if found_head is None:
         return None
-    call_id = found_head.groupdict().get("id") or ""
+    call_id = found_head.groupdict().get("id")
     return arguments(source, found_head.end(), source.offered.named(found_head["name"]), block, call_id)
 
 
