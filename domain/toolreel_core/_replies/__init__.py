@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         html_page,
         is_out_of_quota,
     )
-    from toolreel_core._replies.coercion import Coercion, Intended, coerced, decoded
+    from toolreel_core._replies.coercion import Intended, coerced, decoded
     from toolreel_core._replies.deltas import joined, joined_calls
     from toolreel_core._replies.event_assembly import Assembly, Delta, number_in, type_of
     from toolreel_core._replies.messages import carried_in_messages, whole_blocks

@@ -11,10 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel_core._text_calls.decoder_interface import (
         Made,
-        Offered,
         Rejection,
-        Source,
-        Span,
         TextCall,
         TextCalls,
         Unread,
@@ -29,7 +26,7 @@ if TYPE_CHECKING:
         short_dialects,
     )
     from toolreel_core._text_calls.markers import mark_at
-    from toolreel_core._text_calls.parse import scan, text_calls
+    from toolreel_core._text_calls.parse import text_calls
     from toolreel_core._text_calls.payloads import decoded, typed, unwrapped
     from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, thoughts, was_said
     from toolreel_core._text_calls.unread_calls import (
