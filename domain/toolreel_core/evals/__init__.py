@@ -163,6 +163,7 @@ from toolreel_core.evals._trials import (
     Trial,
     TrialOutcome,
     acceptance,
+    copies,
     harness_percentile,
     incompleteness,
     trials_of,

@@ -246,6 +246,21 @@ class Tally:
         }
 
 
+def copies(trials: Iterable[Trial]) -> tuple[int, int]:
+    """How many valid trials repeat an earlier one of their cell word for word, and how many could.
+
+    A server that ignores seeds, or samples at temperature 0, gives the same replies to the same requests.
+    Such trials are one trial: whatever takes them for several is too sure.
+    """
+    seen: dict[Cell, list[str]] = {}
+    for one in trials:
+        if one.valid and one.requests:
+            seen.setdefault(one.cell, []).append(one.replies_digest)
+    return sum(len(each) - len({*each}) for each in seen.values()), sum(
+        len(each) - 1 for each in seen.values()
+    )
+
+
 def incompleteness(trials: Iterable[Trial], min_coverage: float) -> str:
     """What an evaluation lacks, in a sentence; empty if nothing."""
     rows = [*trials]

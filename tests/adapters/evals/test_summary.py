@@ -154,6 +154,16 @@ def test_a_model_is_recommended_by_its_interval_and_never_by_its_rate(tmp_path: 
         assert tree["models"][0]["recommended"] == wanted.strip()
 
 
+def test_copies_of_a_trial_are_found_and_said(tmp_path: Path) -> None:
+    plan = plan_with(CELL.model, strategies=["raw"], scenarios=[*SCENARIOS[:3]], trials=4)
+    records = [one for name in SCENARIOS[:3] for one in runs("raw", "pppp", name)]
+    tree, *_ = summed(recorded(tmp_path / "same", plan, records))
+    assert "all 9 repeated trials are copies of an earlier one" in tree["warnings"][-1]
+    # A model that is always right says the same too: one other reply shows that seeds have an effect.
+    others = [*records[:-1], replace(records[-1], final="Done at last.")]
+    assert summed(recorded(tmp_path / "other", plan, others))[0]["warnings"] == []
+
+
 def gated(folder: Path, gates: Sequence[dict[str, Any]], records: Sequence[Record], **axes: Any) -> list[str]:  # noqa: ANN401 - of a plan
     given = {"strategies": ["raw", "production"], "scenarios": ["happy_path"], "trials": 5, **axes}
     plan = plan_with(CELL.model, **given, tables={"gate": [*gates]})

@@ -16,6 +16,7 @@ from toolreel_core.evals import (
     Tally,
     Trial,
     acceptance,
+    copies,
     harness_percentile,
     incompleteness,
     trials_of,
@@ -100,6 +101,18 @@ def test_a_tally_counts_runs_and_what_they_used() -> None:
     assert (tally.cost, tally.usage()["requests"]) == (None, 3)
     nothing = Tally.of(())
     assert (nothing.counts()["rate"], nothing.coverage, nothing.cost) == (None, None, 0.0)
+
+
+def test_copies_are_trials_that_repeat_an_earlier_one() -> None:
+    runs = [record("pass", HAPPY, trial) for trial in (1, 2, 3)]
+    assert copies(table(*runs)) == (2, 2)
+    assert copies(
+        table(runs[0], record("fail", HAPPY, 2, asked=[SentRequest(1, 1, 200, finish="length")]))
+    ) == (
+        0,
+        1,
+    )
+    assert copies(table(record("pass", asked=()), record("void", HAPPY, 2))) == (0, 0)
 
 
 @pytest.mark.parametrize(

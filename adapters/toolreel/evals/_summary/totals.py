@@ -27,10 +27,12 @@ from toolreel.evals._statistics import (
     wilson_bounds,
 )
 from toolreel_core.evals import (
+    THESE,
     Cell,
     EvalPlan,
     Tally,
     Trial,
+    copies,
     harness_percentile,
 )
 
@@ -54,13 +56,25 @@ def counted_trials(trials: Iterable[Trial]) -> list[Trial]:
 
 
 def warning_sentences(trials: Iterable[Trial]) -> Iterator[str]:
-    """What readers of the figures have to know: cells that another model answered now and then."""
+    """What readers of the figures have to know: cells that are not what they seem, and copies."""
     made = [one for one in trials if one.key]
     for cell, rows in group_trials(made, lambda one: one.cell).items():
         served = sorted({who for one in rows for who in one.served})
         if len(served) > 1:
             name = ", ".join(filter(None, (cell.model, cell.strategy, cell.endpoint, cell.scenario)))
             yield f"{name}: not always the same model answered: {', '.join(served)}"
+    # A model that always does right repeats itself too: only where no trial differs are seeds without effect.
+    for (model, endpoint, strategy), rows in group_trials(
+        made, lambda one: (one.cell.model, one.cell.endpoint, one.cell.strategy)
+    ).items():
+        same, repeated = copies(rows)
+        if same == repeated > 1:
+            name = ", ".join(filter(None, (model, strategy, endpoint)))
+            yield (
+                f"{name}: all {repeated} repeated trials are copies of an earlier one, reply by reply: the "
+                "server seems to ignore seeds. They count as trials in all that is about these scenarios "
+                "alone, which is too sure therefore; take what is about scenarios such as these"
+            )
 
 
 @dataclass(frozen=True)
@@ -263,12 +277,12 @@ def _best_sentences(
     }
     p_values = {name: of_best[name].difference.p_value if name in of_best else 1.0 for name in others}
     # By how much, on the tasks that both have.
-    ahead = ""
+    ahead, next_best = "", tuple[PairedCell, ...]()
     if contrast := of_best.get(others[0]):
-        turned = (cell.swapped for cell in contrast.cells) if contrast.first == best else contrast.cells
-        if found := difference(turned):
-            interval = f"95 % interval {100 * found.low:+.1f} to {100 * found.high:+.1f}"
-            ahead = f", {100 * found.difference:+.1f} points over {others[0]} ({interval})"
+        turned = contrast.first == best
+        next_best = tuple(cell.swapped for cell in contrast.cells) if turned else contrast.cells
+    if measured := difference(next_best):
+        ahead = f", {100 * measured.difference:+.1f} points over {others[0]} ({_interval_text(measured)})"
     highest = f"{100 * rates[best].rate:.1f} % (95 % interval {rates[best]}){ahead}"
     equals = [name for name in others if p_values[name] > ALPHA]
     if not equals:
@@ -278,9 +292,19 @@ def _best_sentences(
             f"{rest} (p {max(p_values.values()):.3g}, Holm)."
         )
         return
+    alone, here = "", difference(next_best, THESE) if len(others) == 1 else None
+    if here and here.p_value <= ALPHA and here.difference > 0:
+        alone = (
+            f"; on these {here.scenarios} scenarios alone, {best} is shown to be better "
+            f"({_interval_text(here)}, p {here.p_value:.2g})"
+        )
     named = ", ".join(equals[:_NAMED]) + (f" and {len(equals) - _NAMED} others" if equals[_NAMED:] else "")
     yield (
         f"Undecided which of the {len(rates)} {several} is best for scenarios such as these: {best} has the "
         f"highest rate, {highest}, but no test separates it from {named} "
-        f"(p {min(p_values[name] for name in equals):.3g}, level {ALPHA}, Holm)."
+        f"(p {min(p_values[name] for name in equals):.3g}, level {ALPHA}, Holm){alone}."
     )
+
+
+def _interval_text(found: Difference) -> str:
+    return f"95 % interval {100 * found.low:+.1f} to {100 * found.high:+.1f}"
