@@ -119,8 +119,8 @@ def _mcp_tools(file: Path, listen: McpListener | None, *, accept: bool) -> Gener
     logging.getLogger().addHandler(logging.NullHandler())
     pins = pins_beside(file)
     with McpTools(servers, pins=None if accept else read_pins(pins), listen=listen) as mcp:
-        for each in mcp.left_out:
-            err.print(f"left out    {each.name}: {each.why}", style="yellow")
+        for name, why in mcp.left_out.items():
+            err.print(f"left out    {name}: {why}", style="yellow")
         definitions = mcp.surface.definitions
         for tool in definitions:
             for part in tool.left_out:

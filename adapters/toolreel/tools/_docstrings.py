@@ -118,27 +118,20 @@ def _after_type(text: str) -> str:
 def _join_paragraphs(lines: Iterable[str]) -> str:
     """One text: the lines of a paragraph are joined, and so are paragraphs; lists and code keep theirs."""
     written: list[str] = []
-    fenced = flows = in_item = in_code = False
-    blank = True
+    fenced = verbatim = flows = False
+    begins = True
     for line in lines:
         text = line.strip()
-        indented = line[:4].isspace()
-        if fenced or text.startswith(_FENCE):
-            fenced ^= text.startswith(_FENCE)
-            written.append(line.rstrip())
-            flows = in_item = in_code = False
-        elif _ITEM.match(text):
-            written.append(line.rstrip())
-            flows, in_item, in_code = True, True, False
-        elif text.startswith((">>>", "|")) or (
-            text and ((in_code and (indented or not blank)) or (indented and blank and not in_item))
-        ):
-            written.append(line.rstrip())
-            flows, in_item, in_code = False, False, True
-        elif text and flows and not (in_item and blank and not line[0].isspace()):
+        is_fence = text.startswith(_FENCE)
+        fenced ^= is_fence
+        if not text and not fenced:
+            verbatim, begins = False, True
+            continue
+        begins_code = text.startswith((">>>", "|")) or (begins and line[:4].isspace())
+        verbatim = verbatim or fenced or is_fence or begins_code or _ITEM.match(text) is not None
+        if flows and not verbatim:
             written[-1] += f" {text}"
-        elif text:
-            written.append(text)
-            flows, in_item, in_code = True, False, False
-        blank = not text
+        else:
+            written.append(line.rstrip() if verbatim else text)
+        flows, begins = not verbatim, False
     return "\n".join(written).strip()

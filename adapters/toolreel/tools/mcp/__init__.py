@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         read_mcp_servers,
     )
     from toolreel.tools.mcp._definitions import (
-        SkippedTool,
         pins_beside,
         pins_of,
         read_pins,

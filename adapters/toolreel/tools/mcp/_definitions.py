@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -44,21 +44,13 @@ class McpTool:
 
 
 @dataclass(frozen=True, slots=True)
-class SkippedTool:
-    """A tool that is not offered to the model, and why."""
-
-    name: str
-    """The inner name that it would have."""
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
 class ServerTools:
     """The usable tools of a server, and those left out."""
 
     tools: Mapping[str, McpTool]
     """By inner name, in the server's order."""
-    left_out: tuple[SkippedTool, ...] = ()
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Why, by the inner name that each would have."""
 
 
 def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: ServerSettings) -> ServerTools:
@@ -70,8 +62,7 @@ def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: Ser
     ]
     inner = {own: prefixed_name(MCP_PREFIX, server, own) for own, _ in allowed}
     alike = Counter(map(outward_name, inner.values()))
-    tools: dict[str, McpTool] = {}
-    left_out: list[SkippedTool] = []
+    tools, left_out = dict[str, McpTool](), dict[str, str]()
     for own, tool in allowed:
         name = inner[own]
         # Of those that look alike to the model, one whose own name needed no change keeps it, in any order.
@@ -79,10 +70,10 @@ def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: Ser
             name = with_digest(name, own)
         offered = McpTool(own, _tool_definition(name, tool, settings))
         if not own:
-            left_out.append(SkippedTool(name, "its server lists it without a name"))
+            left_out[name] = "its server lists it without a name"
         elif tools.setdefault(name, offered) != offered:
-            left_out.append(SkippedTool(name, "its server lists another tool of the same name"))
-    return ServerTools(tools, tuple(left_out))
+            left_out[name] = "its server lists another tool of the same name"
+    return ServerTools(tools, left_out)
 
 
 def _text(tool: Mapping[str, Any], key: str) -> str:
@@ -159,18 +150,12 @@ def write_pins(path: Path | str, pins: Mapping[str, str]) -> None:
         raise McpConfigError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def unaccepted(tools: Iterable[ToolDefinition], pins: Mapping[str, str] | None) -> tuple[SkippedTool, ...]:
-    """The tools that do not match their pins."""
-    if pins is None:
-        return ()
+def unaccepted(tools: Iterable[ToolDefinition], pins: Mapping[str, str] | None) -> dict[str, str]:
+    """The names of the tools that do not match their pins, and why."""
     remedy = "look at it, and accept it if it is right: toolreel tools --mcp FILE --accept"
-    return tuple(
-        SkippedTool(
-            tool.name,
-            f"it was not accepted yet; {remedy}"
-            if tool.name not in pins
-            else f"its definition is not the one that was accepted; {remedy}",
-        )
+    whys = {False: "it was not accepted yet", True: "its definition is not the one that was accepted"}
+    return {
+        tool.name: f"{whys[tool.name in pins]}; {remedy}"
         for tool in tools
-        if pins.get(tool.name) != tool.fingerprint
-    )
+        if pins is not None and pins.get(tool.name) != tool.fingerprint
+    }

@@ -12,7 +12,7 @@ from toolreel._driver import notify as notify_listener
 from toolreel._internal import McpServerError, MissingExtra, log
 from toolreel.tools import DEADLINE
 from toolreel.tools.mcp._config_file import McpServer, credentials
-from toolreel.tools.mcp._definitions import McpTool, SkippedTool, unaccepted
+from toolreel.tools.mcp._definitions import McpTool, unaccepted
 from toolreel.tools.mcp._server import McpListener, McpNews, Server
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import RunTool, ToolReturned
@@ -58,8 +58,8 @@ class _McpHost:
         self._listen = listen
         self.surface = ToolSurface()
         """The tools of all servers."""
-        self.left_out: tuple[SkippedTool, ...] = ()
-        """Tools that are not offered, because they have no name of their own or were not accepted."""
+        self.left_out: Mapping[str, str] = {}
+        """Why tools are not offered, by name: they have no name of their own, or were not accepted."""
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -121,9 +121,8 @@ class AsyncMcpTools(_McpHost):
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its server; failures become results for the model."""
         if effect.name not in self._tools:
-            skipped = any(each.name == effect.name for each in self.left_out)
-            fault = tool_changed(effect.name) if skipped else tool_not_implemented(effect.name)
-            return ToolReturned(effect.ref, failed(effect.name, fault).text())
+            fault = tool_changed if effect.name in self.left_out else tool_not_implemented
+            return ToolReturned(effect.ref, failed(effect.name, fault(effect.name)).text())
         server, tool = self._tools[effect.name]
         own = tool.definition.deadline_ms
         return await server.run(effect, tool, self._deadline if own is None else own / 1000)
@@ -145,7 +144,7 @@ class AsyncMcpTools(_McpHost):
         self._collect_tools()
 
     def _collect_tools(self) -> None:
-        left_out: list[SkippedTool] = []
+        left_out: dict[str, str] = {}
         sources: list[ToolSource] = []
         seen: set[str] = set()
         for server in self._servers:
@@ -159,13 +158,13 @@ class AsyncMcpTools(_McpHost):
                 offered[definition.name] = definition
                 self._tools[definition.name] = server, tool
             unpinned = unaccepted(offered.values(), self._pins)
-            left_out += [*server.offer.left_out, *unpinned]
-            for each in unpinned:
-                del offered[each.name], self._tools[each.name]
+            left_out |= {**server.offer.left_out, **unpinned}
+            for name in unpinned:
+                del offered[name], self._tools[name]
             sources.append(ToolSource(f"mcp {server.config.name}", tuple(offered.values())))
-        for skipped in left_out:
-            log("tools", "warning", "tool_left_out", {"tool": skipped.name, "why": skipped.why})
-        self.left_out = tuple(left_out)
+        for name, why in left_out.items():
+            log("tools", "warning", "tool_left_out", {"tool": name, "why": why})
+        self.left_out = left_out
         self.surface = compose(*sources)
 
 

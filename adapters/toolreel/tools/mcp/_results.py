@@ -52,9 +52,7 @@ def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
             case {"type": "resource_link", "uri": str(), "name": str()}:
                 parts.append(_about("resource_link", block))
             case _:
-                kind = block.get("type") if isinstance(block, Mapping) else None
-                what = f"a block of type {kind!r}" if isinstance(kind, str) else "a block without a type"
-                warnings.append(f"{what} is not one of the protocol, and is given as JSON")
+                warnings.append("a block of the result is not one of the protocol, and is given as JSON")
                 texts.append(canonical(block)[:_LONGEST])
     text, structured = "\n".join(texts), finite(result.get("structuredContent"))
     if structured is not None and not isinstance(structured, Mapping):

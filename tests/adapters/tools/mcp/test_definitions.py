@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolreel.tools.mcp import ServerSettings, SkippedTool, server_tools
+from toolreel.tools.mcp import ServerSettings, server_tools
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._schema import violations
 from toolreel_core._tools import ToolDefinition
@@ -72,7 +72,7 @@ def test_hints_are_believed_only_where_that_is_asked_for() -> None:
 def test_only_what_is_wanted_is_offered() -> None:
     tools = [listed(name) for name in ("git_log", "git_push", "status")]
     offer = server_tools("s", tools, ServerSettings(allow=("git_*",), deny=("*_push",)))
-    assert ([*offer.tools], offer.left_out) == (["mcp_s_git_log"], ())
+    assert ([*offer.tools], offer.left_out) == (["mcp_s_git_log"], {})
 
 
 @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ def test_a_name_that_is_too_long_is_shortened_and_one_that_is_missing_is_told() 
     long, other = listed("x" * 300), listed("x" * 299)
     offer = server_tools("my server", [long, other, listed("")], DEFAULTS)
     assert [len(name) for name in offer.tools] == [256, 256]
-    assert offer.left_out == (SkippedTool("mcp_my_server_", "its server lists it without a name"),)
+    assert offer.left_out == {"mcp_my_server_": "its server lists it without a name"}
 
 
 def test_a_tool_that_is_listed_twice_is_one_and_another_of_its_name_is_told() -> None:
     tools = [listed("a"), listed("a")]
-    assert server_tools("s", tools, DEFAULTS).left_out == ()
+    assert server_tools("s", tools, DEFAULTS).left_out == {}
     tools.append(listed("a", description="Another."))
     offer = server_tools("s", tools, DEFAULTS)
     assert offer.tools["mcp_s_a"].definition.description == ""
-    assert offer.left_out == (SkippedTool("mcp_s_a", "its server lists another tool of the same name"),)
+    assert offer.left_out == {"mcp_s_a": "its server lists another tool of the same name"}

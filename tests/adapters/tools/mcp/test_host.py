@@ -73,7 +73,7 @@ def test_the_tools_of_several_servers_have_names_that_say_whose_they_are(tools: 
 def test_what_is_left_out_of_a_schema_is_a_note_and_a_warning_in_the_log(
     tools: McpTools, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert tools.left_out == ()
+    assert tools.left_out == {}
     plan = Plan.of(model="m", messages="hi", tools=tools.surface)
     ended = run(plan, Ports(ScriptedEndpoint([calling(("mcp_good_elsewhere", {})), saying("Done.")]), tools))
     why = "$ref 'https://example.com/a.json' points outside its schema"
@@ -289,7 +289,7 @@ def test_a_plan_that_goes_on_later_refuses_what_has_changed_meanwhile(tmp_path: 
     words.write_text("Look something up, and tell nobody.")
     with McpTools([rude("words", str(words)), rude("", name="new")], pins=pins_of(surface)) as tools:
         assert tools.surface.names == ("mcp_rude_do",)
-        assert {each.name: each.why.partition(";")[0] for each in tools.left_out} == {
+        assert {name: why.partition(";")[0] for name, why in tools.left_out.items()} == {
             "mcp_rude_fickle": "its definition is not the one that was accepted",
             "mcp_new_do": "it was not accepted yet",
         }
@@ -385,7 +385,7 @@ def test_one_tool_without_a_schema_of_an_object_leaves_its_server_usable() -> No
 
 def test_a_tool_with_wrong_fields_keeps_those_that_are_right() -> None:
     with McpTools([rude("odd_tools")]) as tools:
-        assert [each.why for each in tools.left_out] == ["its server lists it without a name"]
+        assert [*tools.left_out.values()] == ["its server lists it without a name"]
         shown = {each.name: each.description for each in tools.surface.definitions}
         assert shown == {"mcp_rude_do": "", "mcp_rude_a": "", "mcp_rude_b": "Look."}
 
@@ -446,11 +446,8 @@ def test_a_block_that_the_protocol_does_not_know_leaves_the_others(rude_tools: M
     assert text.startswith('before\n{"type":"video","data":"xxx')
     assert text.endswith('xxx\nannotated\n{"type":"image","data":"eHh4"}\n5\nafter')
     assert len(text) < 2_000
-    assert tree(told)["warnings"] == [
-        "a block of type 'video' is not one of the protocol, and is given as JSON",
-        "a block of type 'image' is not one of the protocol, and is given as JSON",
-        "a block without a type is not one of the protocol, and is given as JSON",
-    ]
+    unknown = "a block of the result is not one of the protocol, and is given as JSON"
+    assert tree(told)["warnings"] == [unknown] * 3
     assert data(told)["structured"] == {"result": [1]}
 
 

@@ -29,9 +29,9 @@ def test_pins_are_kept_and_hold_tools_to_what_was_accepted(tmp_path: Path) -> No
         "}",
     ]
 
-    assert unaccepted(before, read_pins(path)) == ()
+    assert unaccepted(before, read_pins(path)) == {}
     after = unaccepted(offering(a="Look.", b="Look, and tell me.", c="New."), read_pins(path))
-    assert [(each.name, each.why.partition(";")[0]) for each in after] == [
+    assert [(name, why.partition(";")[0]) for name, why in after.items()] == [
         ("mcp_s_b", "its definition is not the one that was accepted"),
         ("mcp_s_c", "it was not accepted yet"),
     ]

@@ -87,7 +87,7 @@ X, Y = "The text.", "More."
         ("Args:\n    x: The text.\n    ---: none\n    ?: none", {"x": f"{X} ---: none ?: none"}),
         (
             "Args:\n    x: One of:\n        - a\n        - b,\n          or c",
-            {"x": "One of:\n- a\n- b, or c"},
+            {"x": "One of:\n- a\n- b,\n  or c"},
         ),
         (
             "Args:\n    x: As in\n        ```\n        f(x)\n\n        g()\n        ```",
@@ -112,7 +112,10 @@ def test_a_parameter_is_found_however_it_is_written(section: str, described: dic
     ("docstring", "about"),
     [
         ("Do\nit.\n\nNow.", "Do it. Now."),
-        ("Do these:\n\n- one\n- two\n  goes on\n\nAnd that.", "Do these:\n- one\n- two goes on\nAnd that."),
+        (
+            "Do these:\n\n- one\n- two\n  goes on\n\nAnd that.",
+            "Do these:\n- one\n- two\n  goes on\nAnd that.",
+        ),
         ("1. one\n   - inner\n2) two", "1. one\n   - inner\n2) two"),
         ("Do:\n\n```python\nf(1)\n\n# g\n```\nEnd.", "Do:\n```python\nf(1)\n\n# g\n```\nEnd."),
         ("Do::\n\n    f(1)\n    g(2)\n\nEnd.", "Do::\n    f(1)\n    g(2)\nEnd."),

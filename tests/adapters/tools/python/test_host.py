@@ -5,12 +5,10 @@ from __future__ import annotations
 import contextvars
 import json
 import math
-import sys
 import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import date
 from functools import partial
 from queue import Queue
 from typing import Any, Final, Protocol, cast
@@ -20,7 +18,6 @@ import pytest
 
 from tests.patience import HANG, eventually_async
 from tests.samples import complaint
-from toolreel._internal import MissingExtra
 from toolreel.tools import (
     AsyncPythonTools,
     CurrentCall,
@@ -171,15 +168,6 @@ def test_the_model_gets_the_words_of_a_tool_error_and_the_class_of_any_other(run
     assert run(call("add", c=1), add) == unexpected("add", "TypeError")
 
 
-async def arefuse() -> None:
-    refuse()
-
-
-def test_an_async_tool_fails_alike() -> None:
-    words = "There is no such room; ask for a list first."
-    assert run_async(call("arefuse"), arefuse) == failing("ARGUMENT_ERROR", words)
-
-
 @on_every_host
 @pytest.mark.parametrize("stop", [SystemExit(3), KeyboardInterrupt()])
 def test_what_stops_a_program_stops_it(stop: BaseException, run: Running) -> None:
@@ -308,13 +296,6 @@ def test_a_tool_sees_the_context_of_its_caller_and_knows_its_call(run: Running) 
 def test_an_async_tool_is_sent_to_the_async_host(tool: ToolLike) -> None:
     assert complaint(ConfigError, lambda: PythonTools([tool])) == (
         "tool 'fetch' is async; run it with arun and AsyncPythonTools"
-    )
-
-
-def test_without_anyio_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "anyio", None)
-    assert complaint(MissingExtra, AsyncPythonTools) == (
-        "anyio is not installed: it comes with the extra 'http', pip install 'toolreel[http]'"
     )
 
 
@@ -460,19 +441,6 @@ def test_a_class_and_an_object_are_tools_like_functions() -> None:
     assert run_sync(call("shout", text="a"), Tool.of(Shouting(), name="shout")) == ToolReturned(4, '"A"')
 
 
-def test_arguments_are_values_of_their_types() -> None:
-    def plan(day: date, at: Point) -> Mapping[str, object]:
-        return {"day": f"{day:%A}", "x": at.x, "at": at}
-
-    read = run_sync(call("plan", day="2026-11-22", at={"x": 1}), plan)
-    assert read == ToolReturned(4, '{"day":"Sunday","x":1,"at":{"x":1}}')
-    assert run_sync(call("plan", day="22.11.", at={"x": 1}), plan) == failing(
-        "ARGUMENT_ERROR",
-        '/day: expected a date such as "2026-11-22", got "22.11.". '
-        "Call plan again with the corrected arguments.",
-    )
-
-
 REPORTED: Final[dict[str, Json]] = {"ok": False, "error": "No room."}
 UNEXPLAINED: Final = "The tool failed without saying why. Try another way."
 ENVELOPED: Final = {"ok": False, "errors": ["No room."]}
@@ -508,13 +476,6 @@ def test_how_ok_in_a_result_counts_is_up_to_the_tool(
     returned = run_sync(call("report", value=value), Tool.of(report, ok_key=ok_key))
     envelope = envelope_of("report", returned.output, limit=10_000)
     assert (envelope.ok, parse(envelope.data), [each.message for each in envelope.errors]) == read
-
-
-def test_it_counts_alike_in_a_process_of_its_own_and_in_an_async_host() -> None:
-    effect = call("report", value=REPORTED)
-    isolated = run_sync(effect, Tool.of(report, ok_key="failure", isolated=True))
-    assert run_async(effect, Tool.of(report, ok_key="failure")) == isolated
-    assert not envelope_of("report", isolated.output, limit=10_000).ok
 
 
 def test_a_tool_error_is_a_failure_whatever_ok_means() -> None:

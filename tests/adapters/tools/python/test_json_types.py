@@ -17,7 +17,6 @@ from pydantic import (
     AfterValidator,
     AliasChoices,
     BaseModel,
-    EmailStr,
     Field,
     PositiveInt,
     TypeAdapter,
@@ -131,26 +130,6 @@ def test_a_value_is_read_as_its_type(hint: object, value: Json, read: object) ->
     found = kind_of(hint).read(value)
     assert found == read
     assert type(found) is type(read)
-
-
-def test_models_may_hold_themselves() -> None:
-    types = Types()
-    room = types.of(Room, "it").read(
-        {"title": "a", "free_on": "2026-11-22", "next_to": [{"title": "b"} | FREE]}
-    )
-    assert room == Room(title="a", free_on=DAY, next_to=[Room(title="b", free_on=DAY)])
-    assert types.shared["Room"] == {
-        "properties": {
-            "title": {"description": "What it is called.", "type": "string"},
-            "free_on": {"format": "date", "type": "string"},
-            "next_to": {"default": [], "items": {"$ref": "#/$defs/Room"}, "type": "array"},
-        },
-        "required": ["title", "free_on"],
-        "type": "object",
-    }
-
-
-FREE: dict[str, Json] = {"free_on": "2026-11-22"}
 
 
 def test_a_dataclass_that_holds_itself_is_referred_to() -> None:
@@ -300,12 +279,3 @@ def taken(kind: JsonType, value: Json) -> object:
         return kind.read(value)
     except (InvalidValue, ValueError):
         return "refused"
-
-
-def test_an_address_needs_what_pydantic_needs_for_it() -> None:
-    try:
-        kind = kind_of(EmailStr)
-    except ConfigError as error:
-        assert "email-validator" in str(error)  # noqa: PT017 - it may be installed
-    else:
-        assert kind.schema == {"type": "string", "format": "email"}

@@ -16,7 +16,6 @@ from typing import (
     TypedDict,
     TypeVar,
     Union,
-    cast,
 )
 
 import pytest
@@ -241,27 +240,6 @@ def test_a_default_that_is_not_json_is_refused(default: object) -> None:
     assert told.endswith(" is not JSON; use None and decide inside")
 
 
-def test_a_parameter_without_a_type_is_refused_with_an_example() -> None:
-    def add(a: int, b) -> int:  # type: ignore[no-untyped-def] # noqa: ANN001 # pyright: ignore[reportMissingParameterType]
-        return a + int(b)
-
-    assert complaint(ConfigError, lambda: signature_of(add).definition) == (
-        "tool 'add', parameter 'b': has no type; annotate it, for example `b: str`"
-    )
-
-
-def test_parameters_that_have_no_name_for_the_model_are_refused() -> None:
-    def many(*values: int) -> None: ...
-    def any_name(**values: int) -> None: ...
-    def nameless(value: int, /) -> None: ...
-
-    for function, name in ((many, "values"), (any_name, "values"), (nameless, "value")):
-        assert complaint(ConfigError, partial(signature_of, function)) == (
-            f"tool {function.__name__!r}, parameter {name!r}: models pass arguments by name; "
-            "make it a plain parameter"
-        )
-
-
 def test_annotations_that_cannot_be_read_are_refused() -> None:
     for hint, why in (
         ("Nowhere", "name 'Nowhere' is not defined"),
@@ -273,22 +251,6 @@ def test_annotations_that_cannot_be_read_are_refused() -> None:
         assert untyped_arguments(taking(hint)).context is None
         assert told.startswith("tool 'tool': its annotations cannot be read: ")
         assert why in told
-
-
-def test_what_has_no_name_is_no_tool() -> None:
-    def add(a: int, b: int) -> int:
-        return a + b
-
-    for nameless in (partial(lambda: add(1, 2)), Threading(), lambda: 1):
-        told = complaint(ConfigError, partial(signature_of, cast("Callable[..., object]", nameless)))
-        assert told.endswith(" has no name that a model could call; give it one with def")
-
-
-def test_a_builtin_without_a_signature_is_to_be_wrapped() -> None:
-    assert complaint(ConfigError, lambda: signature_of(max).definition) == (
-        "tool 'max': no signature found for builtin <built-in function max>; "
-        "wrap it in a function of your own"
-    )
 
 
 def test_a_partial_keeps_to_itself_what_it_has_bound() -> None:
@@ -341,3 +303,30 @@ def test_all_that_does_not_read_as_its_type_is_told_at_once() -> None:
         '/day: expected a date such as "2026-11-22", got "soon"; /hours/1: expected an integer, got "two"; '
         "/level: expected one of 1, 2, got 7. Call plan again with the corrected arguments."
     )
+
+
+def many(*values: int) -> None: ...
+def any_name(**values: int) -> None: ...
+def nameless(value: int, /) -> None: ...
+def untyped(a: int, b) -> None: ...  # type: ignore[no-untyped-def] # noqa: ANN001 # pyright: ignore[reportMissingParameterType]
+
+
+BY_NAME = "models pass arguments by name; make it a plain parameter"
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        (many, f"tool 'many', parameter 'values': {BY_NAME}"),
+        (any_name, f"tool 'any_name', parameter 'values': {BY_NAME}"),
+        (nameless, f"tool 'nameless', parameter 'value': {BY_NAME}"),
+        (untyped, "tool 'untyped', parameter 'b': has no type; annotate it, for example `b: str`"),
+        (max, "wrap it in a function of your own"),
+        (lambda: 1, " has no name that a model could call; give it one with def"),
+        (partial(lambda: 1), " has no name that a model could call; give it one with def"),
+    ],
+)
+def test_a_function_that_a_model_cannot_call_is_refused_with_a_remedy(
+    function: Callable[..., object], told: str
+) -> None:
+    assert complaint(ConfigError, lambda: signature_of(function)).endswith(told)
