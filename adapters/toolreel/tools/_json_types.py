@@ -563,13 +563,9 @@ def _fields_of(kind: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, 
             outer = get_origin(get_args(hint)[0] if get_origin(hint) is Annotated else hint)
             is_marked = outer in {Required, NotRequired}
             yield name, hint, outer is Required if is_marked else name in kind.__required_keys__, _NOTHING
-    elif dataclasses.is_dataclass(kind):
-        for field in dataclasses.fields(kind):
-            if field.init:
-                default = _NOTHING if field.default is dataclasses.MISSING else field.default
-                is_required = default is _NOTHING and field.default_factory is dataclasses.MISSING
-                yield field.name, hints[field.name], is_required, default
-    else:
-        for name in kind._fields:
-            default = kind._field_defaults.get(name, _NOTHING)
-            yield name, hints.get(name, Any), default is _NOTHING, default
+        return
+    fields = getattr(kind, "__dataclass_fields__", {}).values()
+    made = {field.name for field in fields if field.default_factory is not dataclasses.MISSING}
+    for name, parameter in inspect.signature(kind).parameters.items():
+        default = _NOTHING if name in made else parameter.default
+        yield name, hints.get(name, Any), parameter.default is _NOTHING, default

@@ -86,17 +86,13 @@ def _schema_check(schema: Json) -> _Check | None:
         return lambda _: schema
     if not isinstance(schema, dict):
         return None
-    checks: list[_Check] = []
-    for keyword, rule in schema.items():
-        if _is_annotation(keyword, rule):
-            continue
-        check = _rule_check(keyword, rule) or _check_of_parts(keyword, rule, schema)
-        if check is None:
-            return None
-        checks.append(check)
+    checks = [_keyword_check(keyword, rule, schema) for keyword, rule in schema.items()]
+    if None in checks:
+        return None
+    telling = [check for check in checks if check is not None and check is not _anything]
 
     def fits(value: Json) -> bool:
-        for check in checks:  # noqa: SIM110 - a generator would cost as many calls again
+        for check in telling:  # noqa: SIM110 - a generator would cost as many calls again
             if not check(value):
                 return False
         return True
@@ -104,80 +100,61 @@ def _schema_check(schema: Json) -> _Check | None:
     return fits
 
 
-def _is_annotation(keyword: str, rule: Json) -> bool:
-    """Whether a keyword rejects nothing, and has a value that it may have."""
-    match keyword:
-        case "$comment" | "description" | "format" | "title":
-            return isinstance(rule, str)
-        case "$schema":
-            return rule == _DRAFT
-        case _:
-            return keyword == "default"
+def _anything(_: Json) -> bool:
+    """The check of a keyword that rejects nothing."""
+    return True
 
 
-def _rule_check(keyword: str, rule: Any) -> _Check | None:  # noqa: ANN401 - JSON of any kind
-    """The check of a keyword that holds no schema."""
-    sound = False
-    check: _Check | None = None
-    match keyword:
-        case "type":
+def _keyword_check(keyword: str, rule: Any, schema: Mapping[str, Json]) -> _Check | None:  # noqa: ANN401 - any JSON
+    """The check of a keyword; ``None`` if it is not common, or has a value that it may not have."""
+    match keyword, rule:
+        case ("$comment" | "description" | "format" | "title", str()) | ("default", _):
+            return _anything
+        case "$schema", str() if rule == _DRAFT:
+            return _anything
+        case "type", str() | [_, *_]:
             kinds = [rule] if isinstance(rule, str) else rule
-            sound = _are_names(kinds) and bool(kinds) and _CLASSES.keys() >= {*kinds}
-            check = partial(_has_type, kinds)
-        case "enum":
-            sound = isinstance(rule, list) and _SCALARS.issuperset(map(type, rule))
-            check = partial(_is_among, rule)
-        case "required":
-            sound = _are_names(rule)
-            check = lambda value: not isinstance(value, dict) or value.keys() >= {*rule}  # noqa: E731
-        case "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum":
-            sound, holds = _is_number(rule), _COMPARISONS[keyword]
-            check = lambda value: not _is_number(value) or holds(value, rule)  # noqa: E731
-        case "minLength" | "maxLength" | "minItems" | "maxItems":
-            sound, holds = type(rule) is int and rule >= 0, _COMPARISONS[keyword]
-            kind = str if keyword.endswith("Length") else list
-            check = lambda value: not isinstance(value, kind) or holds(len(value), rule)  # noqa: E731
-        case _:
-            pass
-    return check if sound else None
-
-
-def _check_of_parts(keyword: str, rule: Any, schema: Mapping[str, Json]) -> _Check | None:  # noqa: ANN401
-    """The check of a keyword that holds schemas."""
-    match keyword:
-        case "items" | "additionalProperties":
-            parts: list[Json] = [rule]
-        case "properties" if isinstance(rule, dict):
-            parts = [*rule.values()]
-        case "anyOf" if isinstance(rule, list) and rule:
-            parts = rule
+            return partial(_has_type, kinds) if _are_names(kinds) and _CLASSES.keys() >= {*kinds} else None
+        case "enum", [*_] if _SCALARS.issuperset(map(type, rule)):
+            return partial(_is_among, rule)
+        case "required", [*_] if _are_names(rule):
+            return lambda value: not isinstance(value, dict) or value.keys() >= {*rule}
+        case (("minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"), _) if _is_number(rule):
+            holds = _COMPARISONS[keyword]
+            return lambda value: not _is_number(value) or holds(value, rule)
+        case (("minLength" | "maxLength" | "minItems" | "maxItems"), _) if type(rule) is int and rule >= 0:
+            holds, kind = _COMPARISONS[keyword], str if keyword.endswith("Length") else list
+            return lambda value: not isinstance(value, kind) or holds(len(value), rule)
+        case "items", _ if part := _schema_check(rule):
+            return partial(_items_fit, part)
+        case "additionalProperties", _ if part := _schema_check(rule):
+            named = as_tree(schema.get("properties"))
+            return lambda value: (
+                not isinstance(value, dict)
+                or all(part(each) for name, each in value.items() if name not in named)
+            )
+        case "properties", dict():
+            parts = {name: check for name, each in rule.items() if (check := _schema_check(each))}
+            return None if len(parts) < len(rule) else partial(_properties_fit, parts)
+        case "anyOf", [_, *_]:
+            choices = [check for each in rule if (check := _schema_check(each))]
+            return None if len(choices) < len(rule) else lambda value: any(fit(value) for fit in choices)
         case _:
             return None
-    checks = [check for part in parts if (check := _schema_check(part))]
-    if len(checks) < len(parts):
-        return None
-    named = as_tree(schema.get("properties"))
-    by_name = dict(zip(named, checks, strict=False))
-    match keyword:
-        case "items":
-            return lambda value: not isinstance(value, list) or all(map(checks[0], value))
-        case "properties":
-            return lambda value: (
-                not isinstance(value, dict)
-                or all(by_name[name](each) for name, each in value.items() if name in by_name)
-            )
-        case "additionalProperties":
-            return lambda value: (
-                not isinstance(value, dict)
-                or all(checks[0](each) for name, each in value.items() if name not in named)
-            )
-        case _:
-            return lambda value: any(check(value) for check in checks)
 
 
-def _are_names(names: Any) -> bool:  # noqa: ANN401
-    named = isinstance(names, list) and all(type(name) is str for name in names)
-    return named and len({*names}) == len(names)
+def _items_fit(part: _Check, value: Json) -> bool:
+    return not isinstance(value, list) or all(map(part, value))
+
+
+def _properties_fit(parts: Mapping[str, _Check], value: Json) -> bool:
+    return not isinstance(value, dict) or all(
+        parts[name](each) for name, each in value.items() if name in parts
+    )
+
+
+def _are_names(names: Sequence[Json]) -> bool:
+    return all(type(name) is str for name in names) and len({*names}) == len(names)
 
 
 def _has_type(kinds: Sequence[str], value: Json) -> bool:

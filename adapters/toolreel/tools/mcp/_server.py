@@ -225,10 +225,8 @@ class Server:
         # Not session.call_tool, which fails if the result does not match the tool's output schema.
         try:
             result = await link.session.send_request(request, types.Result, progress_callback=report)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            what = ": ".join(filter(None, [".".join(map(str, first["loc"])), first["msg"]]))
-            raise _NoResponse("unusable", f"its answer is not what was asked for: {what}") from None
+        except ValidationError:
+            raise _NoResponse("unusable", "its answer is not what was asked for") from None
         except MCPError as error:
             code, text = error.code, error.message
             if code == SESSION_FORGOTTEN:
@@ -352,23 +350,11 @@ class Server:
         self._current = now
         if before is None:
             self.offer = now
-        if before is None or before == now:
-            return
-        frozen, listed_now = self.offer.tools, now.tools
-        both = frozen.keys() & listed_now.keys()
-        for what, names in (
-            (
-                "changed the definitions, which are now rejected, of:",
-                [name for name in frozen if name in both and listed_now[name] != frozen[name]],
-            ),
-            ("no longer has", [name for name in frozen if name not in both]),
-            (
-                "has new tools, which this run does not see:",
-                [name for name in listed_now if name not in both],
-            ),
-        ):
-            if names:
-                self._tell("changed", f"MCP server {self.config.name} {what} {', '.join(names)}")
+        frozen = self.offer.tools
+        differing = [name for name in {**frozen, **now.tools} if frozen.get(name) != now.tools.get(name)]
+        if before not in (None, now) and differing:
+            names = ", ".join(differing)
+            self._tell("changed", f"MCP server {self.config.name} changed its tools; rejected are: {names}")
 
     def _tell(self, kind: Literal["restarted", "ended", "changed", "progress"], text: str) -> None:
         self._notify(McpNews(kind, self.config.name, text))

@@ -15,7 +15,8 @@ import shutil
 import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from functools import partial
 from subprocess import PIPE
 from typing import Any, Final, TypeAlias, cast
 
@@ -78,17 +79,14 @@ class ConnectionEnd:
 
 
 # Any: the SDK names the type of a pair of streams in a private module only.
-@asynccontextmanager
-async def open_transport(server: McpServer, ending: ConnectionEnd) -> AsyncGenerator[Any]:
+def open_transport(server: McpServer, ending: ConnectionEnd) -> AbstractAsyncContextManager[Any]:
     """Connect to a server; end its process or its session when the context exits.
 
     :param ending: receives the reason of the end, and the tail of stderr
     :raises ServerUnreachable: if it cannot be started
     :raises httpx2.HTTPError: in a group, if it cannot be reached
     """
-    transport = _stdio(server, ending) if isinstance(server, StdioServer) else _http(server)
-    async with transport as streams:
-        yield streams
+    return _stdio(server, ending) if isinstance(server, StdioServer) else _http(server)
 
 
 def replacing_error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
@@ -378,12 +376,11 @@ _REJECTED: Final = frozenset({400, 404, 410})
 async def _http(server: HttpServer) -> AsyncGenerator[Any]:
     limit = server.settings.max_message_bytes
 
-    async def bound(response: httpx2.Response) -> None:
-        await _limit_body(response, limit)
-
     # Uncompressed, so that the limit applies to the bytes that are parsed.
     headers = {"accept-encoding": "identity", **server.headers}
-    client = httpx2.AsyncClient(headers=headers, timeout=_TIMEOUT, event_hooks={"response": [bound]})
+    client = httpx2.AsyncClient(
+        headers=headers, timeout=_TIMEOUT, event_hooks={"response": [partial(_limit_body, limit=limit)]}
+    )
     to_client, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
     async def pass_on(messages: AsyncIterable[SessionMessage | Exception]) -> None:

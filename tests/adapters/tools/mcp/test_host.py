@@ -262,7 +262,7 @@ def test_a_definition_that_changes_in_a_run_is_refused_and_all_others_still_run(
     )
     assert data(tools.run(called("mcp_good_sum"))) == {"sum": 3}
     (changed,) = heard.of("changed")
-    assert changed == "MCP server good changed the definitions, which are now rejected, of: mcp_good_fickle"
+    assert changed == "MCP server good changed its tools; rejected are: mcp_good_fickle"
     assert "keys" not in tools.surface.text
 
     words.write_text(AS_EVER)
@@ -278,7 +278,7 @@ def test_a_definition_that_changes_over_a_restart_is_refused(tmp_path: Path) -> 
         assert "it ended with exit code 7" in message(tools.run(called("mcp_rude_do")))
         assert codes(tools.run(called("mcp_rude_fickle"))) == ["TOOL_NOT_ALLOWED"]
     (changed,) = heard.of("changed")
-    assert changed == "MCP server rude changed the definitions, which are now rejected, of: mcp_rude_fickle"
+    assert changed == "MCP server rude changed its tools; rejected are: mcp_rude_fickle"
 
 
 def test_a_plan_that_goes_on_later_refuses_what_has_changed_meanwhile(tmp_path: Path) -> None:
@@ -415,7 +415,7 @@ UNREAD = "its answer cannot be read: "
     [
         ("large", "TOOL_OUTPUT_TOO_LARGE", LARGE),
         ("large_backwards", "TOOL_OUTPUT_TOO_LARGE", LARGE),
-        ("nonsense", "TOOL_OUTPUT_NOT_JSON", "its answer is not what was asked for: content"),
+        ("nonsense", "TOOL_OUTPUT_NOT_JSON", "its answer is not what was asked for"),
         ("cut_off", "TOOL_OUTPUT_NOT_JSON", UNREAD),
         ("bad_error", "TOOL_OUTPUT_NOT_JSON", UNREAD),
         ("no_result", "TOOL_OUTPUT_NOT_JSON", UNREAD),
