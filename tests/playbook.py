@@ -65,7 +65,7 @@ from toolreel_core._protocol import (
     WaitElapsed,
     encode,
 )
-from toolreel_core._tools import Envelope, Fault, failed
+from toolreel_core._tools import Envelope, Fault, failed_envelope
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +295,7 @@ def tells(call_id: str, name: str, data: Mapping[str, Json]) -> ToolMessage:
 
 def faults(call_id: str, name: str, fault: Fault) -> ToolMessage:
     """The history's message for a call that came to nothing."""
-    return ToolMessage(call_id, failed(name, fault).text())
+    return ToolMessage(call_id, failed_envelope(name, fault).text())
 
 
 def body_of(content: Json = None, *calls: tuple[str, str, Json], finish: str = "") -> dict[str, Json]:

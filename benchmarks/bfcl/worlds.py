@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from benchmarks.bfcl.cases import Case
 from toolreel import ToolError
-from toolreel.tools import failure, keywords, succeeded
+from toolreel.tools import call_arguments, exception_event, success_event
 from toolreel_core import Json, RunTool, ToolReturned
 
 __all__ = ["Deed", "World", "parameters", "public"]
@@ -80,8 +80,12 @@ class World:
 
     def run(self, effect: RunTool) -> ToolReturned:
         """The same, asked for by a run of toolreel."""
-        deed = self.do(effect.name, (), keywords(effect))
-        return failure(effect, ToolError(str(deed.result))) if deed.failed else succeeded(effect, deed.result)
+        deed = self.do(effect.name, (), call_arguments(effect))
+        return (
+            exception_event(effect, ToolError(str(deed.result)))
+            if deed.failed
+            else success_event(effect, deed.result)
+        )
 
     @property
     def state(self) -> Json:

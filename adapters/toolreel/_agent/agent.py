@@ -10,7 +10,7 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, overload
 
-from toolreel._agent.agent_run import AgentEvent, AgentRun, AgentRuns, Value_co, awaited_endpoint
+from toolreel._agent.agent_run import AgentEvent, AgentRun, AgentRuns, Value_co, async_endpoint
 from toolreel._agent.offered_tools import (
     AgentTools,
     Approve,
@@ -22,9 +22,9 @@ from toolreel._agent.settings import (
     AgentSettings,
     Fallback,
     PresetLike,
-    check_kinds,
-    preset_of,
-    server_of,
+    check_types,
+    merged_preset,
+    server_settings,
 )
 from toolreel._driver import (
     AsyncEndpoint,
@@ -50,7 +50,7 @@ from toolreel._driver import (
     stream,
 )
 from toolreel._secrets import Secret, shown_url
-from toolreel.tools import Adapter, Output, Tool, ToolError, current_call, output_of, spending
+from toolreel.tools import Adapter, Output, Tool, ToolError, begin_spending, current_call, output_of
 from toolreel_core._conversation import Messages, SystemMessage, messages_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, as_tree, parse
@@ -154,7 +154,7 @@ class Agent(Generic[Value_co]):
         # fmt: on
 
     def __post_init__(self) -> None:
-        check_kinds(**{name: getattr(self, name) for name in (*AgentSettings.__annotations__, "model")})
+        check_types(**{name: getattr(self, name) for name in (*AgentSettings.__annotations__, "model")})
         for name in ("base_url", "api_key", "api_key_env", "headers"):
             if self.endpoint is not None and getattr(self, name):
                 raise ConfigError(f"{name} and endpoint are both given; give it to the endpoint")
@@ -170,8 +170,8 @@ class Agent(Generic[Value_co]):
         is_ready = self.output is None or isinstance(self.output, Output)
         object.__setattr__(self, "_output", self.output if is_ready else output_of(self.output))
         object.__setattr__(self, "_offered", OfferedTools.of(self.tools))
-        object.__setattr__(self, "_preset", preset_of(self.preset, self.provider, self.model))
-        object.__setattr__(self, "at_fallbacks", _agents_of(self, self.fallbacks))
+        object.__setattr__(self, "_preset", merged_preset(self.preset, self.provider, self.model))
+        object.__setattr__(self, "at_fallbacks", _fallback_agents(self, self.fallbacks))
         self.plan("?")  # what is wrong with a setting is told here, not by the first run
 
     def plan(self, prompt: Messages, *, streams: bool = False) -> Plan:
@@ -239,8 +239,8 @@ class Agent(Generic[Value_co]):
         :raises EndpointConfigError: if no server is named, or its settings are not usable
         :raises SecretFound: if the recording would hold a secret
         """
-        runs, plan = self._runs(record, journal, observe, inbox, overwrite=overwrite), self.plan(prompt)
-        return immediately(runs.ended(runs.recorded(plan), partial(run, plan)))
+        runs, plan = self._agent_runs(record, journal, observe, inbox, overwrite=overwrite), self.plan(prompt)
+        return immediately(runs.perform(runs.new_recording(plan), partial(run, plan)))
 
     async def arun(
         self,
@@ -253,8 +253,8 @@ class Agent(Generic[Value_co]):
         inbox: Incoming | None = None,
     ) -> AgentRun[Value_co]:
         """The async version of :meth:`run`, for asyncio and trio; what blocks runs in threads."""
-        runs, plan = self._runs(record, journal, observe, inbox, overwrite=overwrite), self.plan(prompt)
-        return await runs.ended(runs.recorded(plan), partial(arun, plan), awaits=True)
+        runs, plan = self._agent_runs(record, journal, observe, inbox, overwrite=overwrite), self.plan(prompt)
+        return await runs.perform(runs.new_recording(plan), partial(arun, plan), awaits=True)
 
     def stream(
         self,
@@ -270,9 +270,9 @@ class Agent(Generic[Value_co]):
         The last event, ``RunEnded``, has the run. Closing the generator before its end closes the connection;
         the recording then ends with a ``CancelRequested``.
         """
-        runs = self._runs(record, journal, None, inbox, overwrite=overwrite)
+        runs = self._agent_runs(record, journal, None, inbox, overwrite=overwrite)
         plan = self.plan(prompt, streams=True)
-        return iterated(runs.events(runs.recorded(plan, streams=True), partial(stream, plan)))
+        return iterated(runs.perform_stream(runs.new_recording(plan, streams=True), partial(stream, plan)))
 
     def astream(
         self,
@@ -287,9 +287,11 @@ class Agent(Generic[Value_co]):
 
         If you may stop before the last event, use it with ``contextlib.aclosing``.
         """
-        runs = self._runs(record, journal, None, inbox, overwrite=overwrite)
+        runs = self._agent_runs(record, journal, None, inbox, overwrite=overwrite)
         plan = self.plan(prompt, streams=True)
-        return runs.events(runs.recorded(plan, streams=True), partial(astream, plan), awaits=True)
+        return runs.perform_stream(
+            runs.new_recording(plan, streams=True), partial(astream, plan), awaits=True
+        )
 
     def as_tool(
         self,
@@ -309,17 +311,17 @@ class Agent(Generic[Value_co]):
         :param record: a folder, in which each inner run is recorded under the idempotency key of its call
         :param flags: such as ``needs_approval=True`` or ``deadline_ms=60_000``
         """
-        check_kinds(name=name, description=description, record=record)
+        check_types(name=name, description=description, record=record)
         folder = None if record is None else Path(record)
 
         is_async = self._offered.needs_async or iscoroutinefunction(getattr(self.endpoint, "send", None))
         run_agent: Any = self.arun if is_async else self.run
 
         async def aask(prompt: str) -> dict[str, Json]:
-            bill = spending()
-            run: Run = await resolved(run_agent(prompt, record=_free_path(folder)))
+            bill = begin_spending()
+            run: Run = await resolved(run_agent(prompt, record=_free_recording_path(folder)))
             bill.settle(run.spent)
-            return _told(run)
+            return _agent_answer(run)
 
         def ask(prompt: str) -> dict[str, Json]:
             return immediately(aask(prompt))
@@ -356,13 +358,13 @@ class Agent(Generic[Value_co]):
         if first is None:
             from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 
-            settings = {**self._connection(), "transport": transport}
+            settings = {**self._connection_settings(), "transport": transport}
             if awaits:
                 first = await opened.enter_async_context(AsyncHttpEndpoint(**settings))
             else:
                 first = opened.enter_context(HttpEndpoint(**settings))
         elif awaits:
-            first = awaited_endpoint(first)
+            first = async_endpoint(first)
         elif iscoroutinefunction(first.send):
             raise ConfigError(f"endpoint: {type(first).__name__} is async; write await agent.arun(...)")
         others = {
@@ -382,7 +384,7 @@ class Agent(Generic[Value_co]):
             return secrets_of(replace(self, fallbacks=()), *self.at_fallbacks.values())
         if self.endpoint is not None:
             return secrets_of(self.endpoint, *self._offered.hosts)
-        connection = self._connection()
+        connection = self._connection_settings()
         address = Address.of(connection.pop("base_url"), connection.pop("api_key_env"), **connection)
         return {**secrets_of(*self._offered.hosts), **address.secrets}
 
@@ -396,7 +398,7 @@ class Agent(Generic[Value_co]):
         names = [definition.name for definition in self._offered.surface.definitions]
         return f"Agent({self.model!r}{where}, tools=[{', '.join(names)}])"
 
-    def _runs(
+    def _agent_runs(
         self,
         record: str | Path | None,
         journal: Journal | None,
@@ -405,22 +407,24 @@ class Agent(Generic[Value_co]):
         *,
         overwrite: bool,
     ) -> AgentRuns:
-        check_kinds(record=record, overwrite=overwrite)
+        check_types(record=record, overwrite=overwrite)
         check_given(journal=journal, observe=observe, inbox=inbox)
         if record is not None and journal is not None:
             raise ConfigError("record and journal are both given; a recording has a journal of its own")
         path = None if record is None else Path(str(record).removesuffix(".yaml") + ".yaml")
         return AgentRuns(self, self._output, journal, observe, inbox, path, overwrite)
 
-    def _connection(self) -> dict[str, Any]:
+    def _connection_settings(self) -> dict[str, Any]:
         """The arguments of an endpoint."""
         given = None if self.api_key is None else Secret(self.api_key)
-        url, key, variable = server_of(self.base_url, given, self.api_key_env, own_key=not self._keyless)
+        url, key, variable = server_settings(
+            self.base_url, given, self.api_key_env, own_key=not self._keyless
+        )
         headers = {name: Secret(value).reveal() for name, value in (self.headers or {}).items()}
         return {"base_url": url, "api_key": key, "api_key_env": variable, "headers": headers}
 
 
-def _agents_of(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:
+def _fallback_agents(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:
     """The agent at each of its fallbacks, by their names.
 
     :raises ConfigError: if a setting is not usable; names the fallback
@@ -439,7 +443,7 @@ def _agents_of(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:
         settings |= {key: getattr(there if is_elsewhere else agent, key) for key in _OF_SERVER}
         settings["provider"] = there.provider or ("" if is_elsewhere else agent.provider)
         try:
-            check_kinds(name=there.name, on=there.on)
+            check_types(name=there.name, on=there.on)
             found[name] = replace(agent, **settings, fallbacks=())
         except ConfigError as error:
             raise ConfigError(f"fallbacks[{number}]: {error}") from error
@@ -448,7 +452,7 @@ def _agents_of(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:
     return found
 
 
-def _free_path(folder: Path | None) -> Path | None:
+def _free_recording_path(folder: Path | None) -> Path | None:
     """A free name for the recording of an inner run: the key of the outer call, which its journal has too."""
     if folder is None:
         return None
@@ -461,7 +465,7 @@ def _free_path(folder: Path | None) -> Path | None:
     return path
 
 
-def _told(run: Run) -> dict[str, Json]:
+def _agent_answer(run: Run) -> dict[str, Json]:
     """The result of a call."""
     outcome = run.outcome
     match outcome:

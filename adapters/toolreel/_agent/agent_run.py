@@ -49,7 +49,7 @@ from toolreel._driver import (
 )
 from toolreel._internal import in_thread, printable
 from toolreel._secrets import Secret, known_secrets, scrubbed
-from toolreel.tools import Output, awaited
+from toolreel.tools import Output, await_future
 from toolreel_core._conversation import Said
 from toolreel_core._errors import ConfigError
 from toolreel_core._loop import pending
@@ -87,7 +87,7 @@ class AgentRun(Run, Generic[Value_co]):
         self.raise_for_outcome()
         if self.state.plan.output is None:
             return cast("Value_co", self.text)
-        return cast("Value_co", self._own_runs().value(self))
+        return cast("Value_co", self._own_runs().output_value(self))
 
     def reply(self, content: Said) -> AgentRun[Value_co]:
         """Say something: after the end this begins the next exchange of the same conversation.
@@ -98,11 +98,11 @@ class AgentRun(Run, Generic[Value_co]):
         :param content: what the user says: a text, or texts, images, audio and files in a list
         :raises ConfigError: if the message is empty, or the recording has gone on without this run
         """
-        return immediately(self._continued(partial(speak, self, message_of(content))))
+        return immediately(self._continue_run(partial(speak, self, message_of(content))))
 
     async def areply(self, content: Said) -> AgentRun[Value_co]:
         """The async version of :meth:`reply`."""
-        return await self._continued(partial(aspeak, self, message_of(content)), awaits=True)
+        return await self._continue_run(partial(aspeak, self, message_of(content)), awaits=True)
 
     def reply_stream(self, content: Said) -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`reply`, and yield what there is to show, as it happens.
@@ -110,18 +110,18 @@ class AgentRun(Run, Generic[Value_co]):
         The pieces of a reply arrive one by one if the conversation began with ``stream`` or ``astream``, or
         the agent's ``config`` has ``{"stream": "always"}``; else each reply comes as a whole.
         """
-        return iterated(self._events(partial(stream_on, self.state, say=message_of(content))))
+        return iterated(self._continue_stream(partial(stream_on, self.state, say=message_of(content))))
 
     def areply_stream(self, content: Said) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`reply_stream`."""
-        return self._events(partial(astream_on, self.state, say=message_of(content)), awaits=True)
+        return self._continue_stream(partial(astream_on, self.state, say=message_of(content)), awaits=True)
 
     def approve(self) -> AgentRun[Value_co]:
         """Approve the call that the run rests at, and go on.
 
         :raises ConfigError: if it rests at no call
         """
-        return immediately(self._continued(partial(go_on, self.state), self._decision(True)))
+        return immediately(self._continue_run(partial(go_on, self.state), self._decision(True)))
 
     def deny(self, reason: str = "") -> AgentRun[Value_co]:
         """Deny the call that the run rests at, and go on.
@@ -129,15 +129,17 @@ class AgentRun(Run, Generic[Value_co]):
         :param reason: why; the model sees it in the result of the call
         :raises ConfigError: if it rests at no call
         """
-        return immediately(self._continued(partial(go_on, self.state), self._decision(False, reason)))
+        return immediately(self._continue_run(partial(go_on, self.state), self._decision(False, reason)))
 
     async def aapprove(self) -> AgentRun[Value_co]:
         """The async version of :meth:`approve`."""
-        return await self._continued(partial(ago_on, self.state), self._decision(True), awaits=True)
+        return await self._continue_run(partial(ago_on, self.state), self._decision(True), awaits=True)
 
     async def adeny(self, reason: str = "") -> AgentRun[Value_co]:
         """The async version of :meth:`deny`."""
-        return await self._continued(partial(ago_on, self.state), self._decision(False, reason), awaits=True)
+        return await self._continue_run(
+            partial(ago_on, self.state), self._decision(False, reason), awaits=True
+        )
 
     def _decision(self, approved: bool, reason: str = "") -> ApprovalGiven:
         for effect in pending(self.state):
@@ -145,23 +147,23 @@ class AgentRun(Run, Generic[Value_co]):
                 return ApprovalGiven(effect.ref, approved, reason)
         raise ConfigError(f"the run rests at no call that needs approval: it is {self.outcome.name}")
 
-    async def _continued(
+    async def _continue_run(
         self, drive: _Drive, decision: ApprovalGiven | None = None, *, awaits: bool = False
     ) -> AgentRun[Value_co]:
         runs = self._own_runs()
-        return await runs.ended(runs.resumed(self), drive, self, decision, awaits=awaits)
+        return await runs.perform(runs.resume_recording(self), drive, self, decision, awaits=awaits)
 
-    def _events(
+    def _continue_stream(
         self, drive: _StreamingDrive, *, awaits: bool = False
     ) -> AsyncGenerator[AgentEvent[Value_co], None]:
         runs = self._own_runs()
-        return runs.events(runs.resumed(self), drive, self, awaits=awaits)
+        return runs.perform_stream(runs.resume_recording(self), drive, self, awaits=awaits)
 
     def _recording(self) -> Path | None:
         return None if self.runs is None else self.runs.record
 
     def _shown(self, text: str) -> str:
-        return printable(text if self.runs is None else self.runs.shown(text))
+        return printable(text if self.runs is None else self.runs.scrub_secrets(text))
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "runs"}
@@ -226,7 +228,7 @@ class AgentRuns:
     sent: Mapping[str, Secret] = field(default_factory=dict)
     """The credentials that were sent, by name: a server may say them back in an error."""
 
-    async def ended(
+    async def perform(
         self,
         recording: _Recording,
         drive: _Drive,
@@ -243,11 +245,11 @@ class AgentRuns:
         :param decision: about the call at which that run rests
         :param awaits: whether the driver is the async one; else nothing suspends
         """
-        async with self._opened(recording, decision, awaits=awaits) as (ports, journal):
+        async with self._open_ports(recording, decision, awaits=awaits) as (ports, journal):
             ended = await resolved(drive(ports, journal=journal, observe=self.observe, inbox=self.inbox))
-        return self._made_of(ended, before, ports)
+        return self._as_agent_run(ended, before, ports)
 
-    async def events(
+    async def perform_stream(
         self,
         recording: _Recording,
         drive: _StreamingDrive,
@@ -255,9 +257,9 @@ class AgentRuns:
         *,
         awaits: bool = False,
     ) -> AsyncGenerator[AgentEvent[Any], None]:
-        """Perform it like :meth:`ended`, and yield what happens."""
+        """Perform it like :meth:`perform`, and yield what happens."""
         ended = list[Run]()
-        async with self._opened(recording, awaits=awaits) as (ports, journal):
+        async with self._open_ports(recording, awaits=awaits) as (ports, journal):
             driving = drive(ports, journal=journal, inbox=self.inbox)
             async with aclosing(scoped_items(driving, nullcontext)) as events:
                 async for event in events:
@@ -266,10 +268,10 @@ class AgentRuns:
                     else:
                         yield event
         # Only now, since a recording that was refused raises at the end of its block.
-        yield RunEnded(self._made_of(ended[0], before, ports))
+        yield RunEnded(self._as_agent_run(ended[0], before, ports))
 
     @asynccontextmanager
-    async def _opened(
+    async def _open_ports(
         self, recording: _Recording, decision: ApprovalGiven | None = None, *, awaits: bool
     ) -> AsyncGenerator[tuple[Ports | AsyncPorts, Journal | None]]:
         """The ports and the journal of a run."""
@@ -286,7 +288,7 @@ class AgentRuns:
                     ports = replace(ports, approver=_Decided(decision, ports.approver))
                 yield ports, files or self.journal
 
-    def _made_of(self, run: Run, before: Run | None, ports: Ports | AsyncPorts) -> AgentRun[Any]:
+    def _as_agent_run(self, run: Run, before: Run | None, ports: Ports | AsyncPorts) -> AgentRun[Any]:
         """The agent's run, which goes on in this way, with the conversation before it."""
         going_on = replace(self, sent={name: Secret(value) for name, value in ports.secrets.items()})
         if before is None:
@@ -294,16 +296,16 @@ class AgentRuns:
         notes, timing = before.notes + run.notes, before.timing + run.timing
         return AgentRun(run.state, notes, timing, run.server, going_on)
 
-    def value(self, run: Run) -> object:
+    def output_value(self, run: Run) -> object:
         """The output of a run that has completed."""
         return run.text if self.output is None else self.output.value(run)
 
-    def shown(self, text: str) -> str:
+    def scrub_secrets(self, text: str) -> str:
         """The text without what the agent sends and nobody shall see."""
         return scrubbed(text, {name: value.reveal() for name, value in self.sent.items()})
 
     @contextmanager
-    def recorded(self, plan: Plan, *, streams: bool = False) -> Generator[RecordedFiles | None]:
+    def new_recording(self, plan: Plan, *, streams: bool = False) -> Generator[RecordedFiles | None]:
         """The files of a new recording, both written or neither.
 
         :param streams: whether a run that is interrupted is kept too: its journal ends with the cancellation
@@ -325,7 +327,7 @@ class AgentRuns:
             raise files.refused
 
     @contextmanager
-    def resumed(self, run: Run) -> Generator[ResumedFiles | None]:
+    def resume_recording(self, run: Run) -> Generator[ResumedFiles | None]:
         """The files of a recording that goes on.
 
         :raises ConfigError: if it has gone on without this run
@@ -368,20 +370,22 @@ class ThreadedEndpoint:
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request in a thread."""
-        return await awaited(in_thread("request", partial(self.endpoint.send, effect)))
+        return await await_future(in_thread("request", partial(self.endpoint.send, effect)))
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply, from a thread, and last the event."""
         pieces = pieces_of(self.endpoint, effect)
         try:
-            while (piece := await awaited(in_thread("request", partial(next, pieces, None)))) is not None:
+            while (
+                piece := await await_future(in_thread("request", partial(next, pieces, None)))
+            ) is not None:
                 yield piece
         finally:
             with suppress(ValueError):  # a thread that was abandoned still waits for the next piece
                 pieces.close()
 
 
-def awaited_endpoint(endpoint: Endpoint | AsyncEndpoint) -> AsyncEndpoint:
+def async_endpoint(endpoint: Endpoint | AsyncEndpoint) -> AsyncEndpoint:
     """An endpoint for async runs."""
     if iscoroutinefunction(endpoint.send):
         return cast("AsyncEndpoint", endpoint)

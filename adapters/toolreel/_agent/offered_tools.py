@@ -18,7 +18,7 @@ from toolreel.tools import (
     ThreadedTools,
     Tool,
     Toolbox,
-    awaited,
+    await_future,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import parse
@@ -161,7 +161,7 @@ class _AskedFunction:
         if isawaitable(said):
             cast("Any", said).close()
             raise ConfigError("approve: the function is async; write await agent.arun(...)")
-        return _given(effect, said)
+        return _approval_event(effect, said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +171,15 @@ class _AwaitedApprover:
     asked: Any
 
     async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        decide = _decide_of(self.asked)
+        decide = _decide_method(self.asked)
         asking = (
             partial(decide, effect) if decide else partial(self.asked, effect.name, parse(effect.arguments))
         )
-        said = asking() if iscoroutinefunction(self.asked) else await awaited(in_thread("approve", asking))
+        said = (
+            asking() if iscoroutinefunction(self.asked) else await await_future(in_thread("approve", asking))
+        )
         said = await resolved(said)
-        return cast("ApprovalGiven | None", said) if decide else _given(effect, said)
+        return cast("ApprovalGiven | None", said) if decide else _approval_event(effect, said)
 
 
 def approver_of(given: Approve | None, *, awaits: bool = False) -> Any:  # noqa: ANN401 - sync or async
@@ -189,7 +191,7 @@ def approver_of(given: Approve | None, *, awaits: bool = False) -> Any:  # noqa:
     """
     if given is None:
         return AsyncLater() if awaits else Later()
-    decide = _decide_of(given)
+    decide = _decide_method(given)
     if iscoroutinefunction(decide) and not awaits:
         raise ConfigError(f"approve: {type(given).__name__} is async; write await agent.arun(...)")
     if awaits:
@@ -203,7 +205,7 @@ def check_approve(given: object) -> None:
     :raises ConfigError: if it is neither
     """
     instead = "write approve=lambda name, arguments: True, or approve=Always()"
-    if given is None or (_decide_of(given) and not isinstance(given, type)):
+    if given is None or (_decide_method(given) and not isinstance(given, type)):
         return
     if isinstance(given, type) or not callable(given):
         kind = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
@@ -216,11 +218,11 @@ def check_approve(given: object) -> None:
         return
 
 
-def _decide_of(given: object) -> Callable[[AskApproval], Any] | None:
+def _decide_method(given: object) -> Callable[[AskApproval], Any] | None:
     return getattr(given, "decide", None)
 
 
-def _given(effect: AskApproval, said: object) -> ApprovalGiven | None:
+def _approval_event(effect: AskApproval, said: object) -> ApprovalGiven | None:
     match said:
         case None:
             return None

@@ -113,7 +113,7 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
 _NEEDED: Final = {"model", "seed", "name", "description", "overwrite"}
 
 
-def check_kinds(**given: object) -> None:
+def check_types(**given: object) -> None:
     """Check the kinds of what an agent or one of its runs is given.
 
     :raises ConfigError: at the first that is of another kind
@@ -131,7 +131,7 @@ def check_kinds(**given: object) -> None:
             raise ConfigError(f"headers: expected a text for {name}, got {type(value).__name__}")
 
 
-def preset_of(given: PresetLike, provider: str, model: str) -> Preset:
+def merged_preset(given: PresetLike, provider: str, model: str) -> Preset:
     """The presets that apply to a provider and a model, and those that are named, as one.
 
     :raises ConfigError: if there is no such provider
@@ -156,7 +156,7 @@ OPENAI_KEY_VARIABLE: Final = "OPENAI_API_KEY"
 _OPENAI: Final = "https://api.openai.com"
 
 
-def server_of(
+def server_settings(
     base_url: str | None, api_key: Secret | None, api_key_env: str | None, *, own_key: bool
 ) -> tuple[str, Secret | None, str | None]:
     """The server that the arguments name, else ``TOOLREEL_*``, else ``OPENAI_*``: URL, key and its variable.

@@ -32,7 +32,7 @@ from toolreel_core._protocol import (
     WaitElapsed,
 )
 from toolreel_core._replies import Delta
-from toolreel_core._tools import failed, tool_not_implemented
+from toolreel_core._tools import failed_envelope, tool_not_implemented
 
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 """An effect that needs performing: any but ``Finish``."""
@@ -341,7 +341,9 @@ class NoTools:
 
     def run(self, effect: RunTool) -> ToolReturned:
         """Fail as not implemented."""
-        return ToolReturned(effect.ref, failed(effect.name, tool_not_implemented(effect.name)).text())
+        return ToolReturned(
+            effect.ref, failed_envelope(effect.name, tool_not_implemented(effect.name)).text()
+        )
 
 
 class _AnyPorts:

@@ -374,7 +374,7 @@ def _unused_tools(run: Run) -> Iterator[str]:
     called = {note.name for note in run.notes if isinstance(note, notes.CallStarted)}
     tools = run.state.plan.tools
     offered = [each.name for each in tools.definitions]
-    unused = [name for name in offered if not called & {name, tools.inner(name)}]
+    unused = [name for name in offered if not called & {name, tools.inner_name(name)}]
     if unused and len(unused) == len(offered):
         yield f"no tool was run, and {'1 was' if len(offered) == 1 else f'{len(offered)} were'} offered"
     elif 0 < len(unused) <= 8:

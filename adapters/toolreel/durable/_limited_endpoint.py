@@ -35,7 +35,7 @@ from toolreel._internal import DurableError, in_thread
 from toolreel._journal import taken
 from toolreel.durable._database import retried
 from toolreel.durable._ledger import GRANTED, Ledger, Limits
-from toolreel.tools import awaited
+from toolreel.tools import await_future
 from toolreel_core._jsontext import as_tree, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Usage, as_chat, usage_in
@@ -194,7 +194,7 @@ class AsyncLimitedEndpoint(_Limited[AsyncEndpoint]):
         abandoned = threading.Event()
         waiting = in_thread("limits", partial(take_turn, self.ledger, effect, abandoned))
         try:
-            return await awaited(waiting)
+            return await await_future(waiting)
         except BaseException:
             abandoned.set()
             waiting.add_done_callback(self._leave)

@@ -43,7 +43,7 @@ from toolreel_core._protocol import (
     fingerprint,
     tag,
 )
-from toolreel_core._tools import ToolSurface, failed, result_unknown
+from toolreel_core._tools import ToolSurface, failed_envelope, result_unknown
 
 INLINE_MS: Final = 1_000
 """A wait of at most this long is slept through; a longer one gives its place to another run."""
@@ -286,7 +286,7 @@ class _Segment:
             return None
         if decision is None:
             return None, None
-        unknown = failed(effect.name, result_unknown(effect.name)).text()
+        unknown = failed_envelope(effect.name, result_unknown(effect.name)).text()
         return None if decision.approved else (ToolReturned(effect.ref, unknown), None)
 
     def _timed_event(self, effect: Wanted) -> tuple[Event | None, Lap]:

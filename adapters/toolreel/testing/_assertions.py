@@ -71,7 +71,9 @@ def _calls_made(run: Run) -> list[_CallMade]:
         for call, result in zip(calls, messages[at + 1 :], strict=False):
             if call.name != final and isinstance(result, ToolMessage):
                 arguments = read(call.arguments).value_or(call.arguments)
-                made.append(_CallMade(plan.tools.inner(call.name), arguments, _error_codes(result.content)))
+                made.append(
+                    _CallMade(plan.tools.inner_name(call.name), arguments, _error_codes(result.content))
+                )
     return made
 
 

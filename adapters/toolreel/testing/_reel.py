@@ -390,7 +390,7 @@ class _ReelRuns(AgentRuns):
     """Runs of an agent, of which each has a journal of the reel."""
 
     @contextmanager
-    def recorded(self, plan: Plan, *, streams: bool = False) -> Generator[None]:  # noqa: ARG002 - of the base
+    def new_recording(self, plan: Plan, *, streams: bool = False) -> Generator[None]:  # noqa: ARG002 - of the base
         object.__setattr__(self, "journal", cast("_InReel[Any]", self.agent).reel.journal(plan))
         yield None
 
@@ -425,7 +425,7 @@ class _InReel(Agent[Value_co]):
             return super().as_tool(*given, **settings)
         return self.of(self, self.reel, is_inner=True).as_tool(*given, **settings)
 
-    def _runs(
+    def _agent_runs(
         self,
         record: str | Path | None,
         journal: Journal | None,
@@ -437,7 +437,7 @@ class _InReel(Agent[Value_co]):
         if self.reel.recording:
             self.reel.keep_secret(self.secrets)
         if self._is_inner:
-            return super()._runs(record, journal, observe, inbox, overwrite=overwrite)
+            return super()._agent_runs(record, journal, observe, inbox, overwrite=overwrite)
         if record is not None or journal is not None:
             raise ConfigError("reel.agent: the reel records its runs; leave out record= and journal=")
         return _ReelRuns(self, self._output, None, observe, inbox, None, False)
@@ -452,12 +452,12 @@ class _InReel(Agent[Value_co]):
         async with super().aports(transport or self.reel.async_transport) as ports:
             yield ports if self.reel.recording else replace(ports, clock=ImmediateClock(InstantClock()))
 
-    def _connection(self) -> dict[str, Any]:
+    def _connection_settings(self) -> dict[str, Any]:
         """The server of the reel, if it has one; while recording else that of the agent."""
         reel = self.reel
         if reel.recording and not reel.live.base_url:
             try:
-                return super()._connection()
+                return super()._connection_settings()
             except EndpointConfigError as error:
                 raise EndpointConfigError(f"{error}; or give pytest --reel-live-url URL") from None
         key = reel.live.api_key_env if reel.recording else None

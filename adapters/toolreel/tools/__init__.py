@@ -9,20 +9,20 @@ if TYPE_CHECKING:
         BoundedProcess,
         ProcessOutput,
         ProcessResult,
-        exit_words,
+        describe_exit,
         inherited_environment,
     )
     from toolreel.tools._call_context import (
         CurrentCall,
         RunContext,
         ToolError,
+        as_current_call,
+        begin_spending,
         current_call,
-        running,
         spend,
-        spending,
     )
     from toolreel.tools._docstrings import parse_docstring
-    from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools, awaited
+    from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools, await_future
     from toolreel.tools._isolation import Crash, IsolatedCall, Isolation
     from toolreel.tools._json_types import InvalidValue, JsonType, Types
     from toolreel.tools._python_tools import (
@@ -40,16 +40,16 @@ if TYPE_CHECKING:
         Adapter,
         OkKey,
         Output,
+        call_arguments,
+        exception_event,
         failed_event,
-        failure,
-        keywords,
         output_of,
         returned_event,
-        succeeded,
+        success_event,
         timeout_event,
     )
     from toolreel.tools._signature import signature_of, untyped_arguments
-    from toolreel.tools._values import plain
+    from toolreel.tools._values import value_as_json
 else:
     from toolreel_core._lazy_names import face
 

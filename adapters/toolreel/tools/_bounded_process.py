@@ -46,10 +46,10 @@ def inherited_environment(names: Sequence[str]) -> dict[str, str]:
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
-def exit_words(status: int) -> str:
+def describe_exit(status: int) -> str:
     """How a process ended.
 
-    >>> exit_words(-9)
+    >>> describe_exit(-9)
     'was ended by SIGKILL'
     """
     if status >= 0:

@@ -54,7 +54,7 @@ class CurrentCall:
     """Turn of the run, counted from 1; 0 if unknown."""
 
 
-def _call_end() -> Future[None]:
+def _end_signal() -> Future[None]:
     """What is done when a call is over; the thread of the tool polls it."""
     from concurrent.futures import Future  # slow to import
 
@@ -70,7 +70,7 @@ class Spending:
     """How many runs of inner agents are underway; until they end, nobody knows what they take."""
 
     def settle(self, spent: Spent | None) -> None:
-        """Say what a run took that was :func:`spending`."""
+        """Say what a run took that was :func:`begin_spending`."""
         if spent is not None:
             self.known.append(spent)
         self.underway -= 1  # last, since a call at its deadline reads this from another thread
@@ -96,7 +96,7 @@ class RunContext(Generic[Deps]):
     """The current call."""
     deadline: float | None = None
     """When the call times out, on ``time.monotonic``; ``None`` for never."""
-    _end: Future[None] = field(default_factory=_call_end, compare=False, repr=False)
+    _end: Future[None] = field(default_factory=_end_signal, compare=False, repr=False)
     spending: Spending = field(default_factory=Spending, compare=False, repr=False)
 
     @classmethod
@@ -159,7 +159,7 @@ def spend(spent: Spent | None) -> None:
         context.spending.known.append(spent)
 
 
-def spending() -> Spending:
+def begin_spending() -> Spending:
     """What the current call has taken, to which a run begins to add: :meth:`Spending.settle` it at the end.
 
     Outside of a tool call, nobody counts it.
@@ -181,7 +181,7 @@ def _current_context(function: str) -> RunContext[Any]:
 
 
 @contextmanager
-def running(context: RunContext[Any]) -> Generator[None]:
+def as_current_call(context: RunContext[Any]) -> Generator[None]:
     """Set the current call while its tool runs."""
     token = _CURRENT.set(context)
     try:

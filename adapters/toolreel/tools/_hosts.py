@@ -15,7 +15,7 @@ from toolreel._driver import AsyncToolHost, ToolHost, secrets_of
 from toolreel._internal import MissingExtra, in_thread
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import RunTool, ToolReturned
-from toolreel_core._tools import failed, tool_not_implemented
+from toolreel_core._tools import failed_envelope, tool_not_implemented
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -37,10 +37,10 @@ class ThreadedTools:
 
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool in a thread."""
-        return await awaited(in_thread(effect.name, partial(self.tools.run, effect)))
+        return await await_future(in_thread(effect.name, partial(self.tools.run, effect)))
 
 
-async def awaited(returned: Future[_Result]) -> _Result:
+async def await_future(returned: Future[_Result]) -> _Result:
     """Await the result of a call that runs in a thread.
 
     :raises MissingExtra: if anyio is not installed
@@ -115,7 +115,7 @@ class Router(_Routes[ToolHost]):
     def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its host."""
         host = self._host_of(effect.name)
-        return _not_implemented(effect) if host is None else host.run(effect)
+        return _not_implemented_event(effect) if host is None else host.run(effect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ class AsyncRouter(_Routes[AsyncToolHost]):
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its host."""
         host = self._host_of(effect.name)
-        return _not_implemented(effect) if host is None else await host.run(effect)
+        return _not_implemented_event(effect) if host is None else await host.run(effect)
 
 
-def _not_implemented(effect: RunTool) -> ToolReturned:
-    return ToolReturned(effect.ref, failed(effect.name, tool_not_implemented(effect.name)).text())
+def _not_implemented_event(effect: RunTool) -> ToolReturned:
+    return ToolReturned(effect.ref, failed_envelope(effect.name, tool_not_implemented(effect.name)).text())

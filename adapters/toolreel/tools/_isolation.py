@@ -49,7 +49,7 @@ class Crash(Exception):
         """The reason, safe to show to the model; without the traceback."""
 
 
-def target_of(function: Callable[..., object], place: str) -> str:
+def import_path(function: Callable[..., object], place: str) -> str:
     """The import path of a function for another process: ``module:qualname``.
 
     :raises ConfigError: if another process could not import it
@@ -96,8 +96,8 @@ class IsolatedCall:
         except (ValueError, RecursionError):
             tree = None
         if not isinstance(tree, dict) or not isinstance(tree.get("event"), str):
-            from toolreel.tools._bounded_process import exit_words
+            from toolreel.tools._bounded_process import describe_exit
 
-            how = "was stopped" if ended.exit_code is None else exit_words(ended.exit_code)
+            how = "was stopped" if ended.exit_code is None else describe_exit(ended.exit_code)
             raise Crash(f"it gave no answer: its process {how}")
         return cast("Mapping[str, Json]", tree)

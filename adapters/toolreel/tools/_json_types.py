@@ -43,11 +43,11 @@ from typing import (
 from uuid import UUID
 
 from toolreel.tools._docstrings import parse_docstring
-from toolreel.tools._values import plain
+from toolreel.tools._values import value_as_json
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._schema import broken_places, changed_within
+from toolreel_core._schema import changed_within, violating_paths
 
 _MAX_DISPLAY: Final = 60
 
@@ -61,7 +61,7 @@ class InvalidValue(Exception):
         self.path = path
 
     @classmethod
-    def of(cls, value: Json, expected: str) -> InvalidValue:
+    def expecting(cls, value: Json, expected: str) -> InvalidValue:
         """The error that says what was expected, and the actual value."""
         text = canonical(value)
         shown = text if len(text) <= _MAX_DISPLAY else text[:_MAX_DISPLAY] + "…"
@@ -93,14 +93,14 @@ class JsonType:
             raise InvalidValue(error.reason, (step, *error.path)) from None
 
 
-def _converted(convert: Callable[[Any], object], expected: str, *kinds: str, **schema: Json) -> JsonType:
+def _converted_type(convert: Callable[[Any], object], expected: str, *kinds: str, **schema: Json) -> JsonType:
     """A type whose JSON value is converted; what cannot be is an error that says what was expected."""
 
     def read(value: Json) -> object:
         try:
             return convert(value)
         except (ValueError, ArithmeticError):
-            raise InvalidValue.of(value, expected) from None
+            raise InvalidValue.expecting(value, expected) from None
 
     return JsonType({"type": kinds[0] if len(kinds) == 1 else [*kinds], **schema}, read)
 
@@ -112,31 +112,33 @@ def _decimal(value: object) -> Decimal:
     return number
 
 
-def _same(value: Json) -> Json:
+def _unchanged(value: Json) -> Json:
     return value
 
 
-_ANYTHING: Final = JsonType({}, _same)
-_NULL: Final = JsonType({"type": "null"}, _same)
-_PATH: Final = _converted(Path, "a path", "string", format="path")
+_ANYTHING: Final = JsonType({}, _unchanged)
+_NULL: Final = JsonType({"type": "null"}, _unchanged)
+_PATH: Final = _converted_type(Path, "a path", "string", format="path")
 _SCALARS: Final[Mapping[object, JsonType]] = {
-    str: JsonType({"type": "string"}, _same),
-    int: _converted(int, "an integer", "integer"),  # 3.0 is one to JSON Schema, and keys are texts
-    float: _converted(float, "a number below 1.8e308", "number"),
-    bool: JsonType({"type": "boolean"}, _same),
+    str: JsonType({"type": "string"}, _unchanged),
+    int: _converted_type(int, "an integer", "integer"),  # 3.0 is one to JSON Schema, and keys are texts
+    float: _converted_type(float, "a number below 1.8e308", "number"),
+    bool: JsonType({"type": "boolean"}, _unchanged),
     None: _NULL,
     NoneType: _NULL,
     Any: _ANYTHING,
     object: _ANYTHING,
-    datetime: _converted(
+    datetime: _converted_type(
         datetime.fromisoformat, 'a date and time such as "2026-11-22T09:30:00Z"', "string", format="date-time"
     ),
-    date: _converted(date.fromisoformat, 'a date such as "2026-11-22"', "string", format="date"),
-    time: _converted(time.fromisoformat, 'a time such as "09:30:00"', "string", format="time"),
-    UUID: _converted(UUID, 'a UUID such as "c7f9d3a2-5b1e-4c6d-8e2f-0a1b2c3d4e5f"', "string", format="uuid"),
+    date: _converted_type(date.fromisoformat, 'a date such as "2026-11-22"', "string", format="date"),
+    time: _converted_type(time.fromisoformat, 'a time such as "09:30:00"', "string", format="time"),
+    UUID: _converted_type(
+        UUID, 'a UUID such as "c7f9d3a2-5b1e-4c6d-8e2f-0a1b2c3d4e5f"', "string", format="uuid"
+    ),
     Path: _PATH,
     PurePath: _PATH,
-    Decimal: _converted(_decimal, 'a decimal number such as "12.50"', "number", "string"),
+    Decimal: _converted_type(_decimal, 'a decimal number such as "12.50"', "number", "string"),
 }
 _ARRAYS: Final[Mapping[object, Callable[[list[object]], object]]] = {
     list: list,
@@ -171,7 +173,7 @@ class Types:
         """Types whose parts are being converted: meeting one again means that it is recursive."""
         self._recursive: dict[object, JsonType | None] = {}
 
-    def of(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401 - a type hint can be anything
+    def json_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401 - a type hint can be anything
         """A type as JSON.
 
         :raises ConfigError: if JSON cannot represent it
@@ -180,19 +182,19 @@ class Types:
         if origin is Annotated:
             return self._annotated_type(hint, arguments[0], arguments[1:], place)
         if origin in {Required, NotRequired}:
-            return self.of(arguments[0], place)
+            return self.json_type(arguments[0], place)
         if isinstance(hint, Hashable) and hint in _SCALARS:
             return _SCALARS[hint]
         if origin in {Union, types.UnionType}:
-            return self._union_type([self.of(choice, place) for choice in arguments])
+            return self._union_type([self.json_type(choice, place) for choice in arguments])
         if origin is Literal:
-            return _one_of({choice: choice for choice in arguments}, place)
+            return _choice_type({choice: choice for choice in arguments}, place)
         if origin in _ARRAYS:
             return self._array_type(origin, arguments, place)
         if origin in _OBJECTS:
             return self._object_type(arguments, place)
         if isinstance(hint, type) and issubclass(hint, Enum):
-            return _one_of({member: member.value for member in hint}, place)
+            return _choice_type({member: member.value for member in hint}, place)
         return self._named_type(hint, origin, place)
 
     def _named_type(self, hint: Any, origin: Any, place: str) -> JsonType:  # noqa: ANN401
@@ -202,11 +204,11 @@ class Types:
             return self._define_once(hint, place, lambda: self._record_type(hint, origin, place))
         if isinstance(hint, TypeVar):  # of a generic type without arguments
             known = hint.__constraints__ or (hint.__bound__ or Any,)
-            return self.of(Union[known], place)  # noqa: UP007 - of any number
+            return self.json_type(Union[known], place)  # noqa: UP007 - of any number
         if hasattr(hint, "__supertype__"):  # a NewType
-            return self.of(hint.__supertype__, place)
+            return self.json_type(hint.__supertype__, place)
         if hasattr(origin, "__value__"):  # `type X = …`
-            aliased = _substituted(origin.__value__, _variables_of(origin, get_args(hint)))
+            aliased = _substitute_variables(origin.__value__, _type_variables(origin, get_args(hint)))
             return self._define_once(hint, place, lambda: self._resolve_type(aliased, place, origin))
         if isinstance(hint, ForwardRef):  # the name of an alias inside itself
             return self._define_once(hint.__forward_arg__, place, lambda: self._resolve_type(hint, place))
@@ -218,11 +220,11 @@ class Types:
         namespace = {**self._namespace, **vars(module or builtins)}
         if alias is not None:
             namespace[alias.__name__] = alias
-        return self.of(_resolved({"it": hint}, place, namespace)["it"], place)
+        return self.json_type(_resolve_hints({"it": hint}, place, namespace)["it"], place)
 
     def _define_once(self, hint: Any, place: str, make: Callable[[], JsonType]) -> JsonType:  # noqa: ANN401
         """A type whose parts may hold it again, which is then a reference."""
-        name = _name_of(hint)
+        name = _definition_name(hint)
         reference: dict[str, Json] = {"$ref": f"#/$defs/{name}"}
         if hint in self._recursive or hint in self._open:
             self._recursive.setdefault(hint, None)
@@ -234,10 +236,10 @@ class Types:
         if hint not in self._recursive:
             return kind
         self._recursive[hint] = kind
-        self._share({name: kind.schema}, place)
+        self._share_definitions({name: kind.schema}, place)
         return JsonType(reference, kind.read)
 
-    def _share(self, schemas: Mapping[str, Json], place: str) -> None:
+    def _share_definitions(self, schemas: Mapping[str, Json], place: str) -> None:
         for name, schema in schemas.items():
             if self.shared.setdefault(name, schema) != schema:
                 raise ConfigError(f"{place}: there are two types {name!r}; rename one of the two")
@@ -246,7 +248,7 @@ class Types:
         if any(_needs_pydantic(extra) for extra in extras):
             kind = self._library_type(hint, place)
         else:
-            kind = _constrained(self.of(inner, place), extras, place)
+            kind = _constrained_type(self.json_type(inner, place), extras, place)
         for extra in extras:
             name = "description" if _is_field(extra) else "documentation"
             text = extra if isinstance(extra, str) else getattr(extra, name, None)
@@ -278,7 +280,7 @@ class Types:
                 raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None
 
         schema = _without_titles(tree)
-        self._share(schema.pop("$defs", {}), place)
+        self._share_definitions(schema.pop("$defs", {}), place)
         return JsonType(schema, read)
 
     def _union_type(self, choices: Sequence[JsonType]) -> JsonType:
@@ -287,14 +289,14 @@ class Types:
             results = list[object]()
             for choice in choices:
                 shared = {"$defs": self.shared} if self.shared else {}
-                if broken_places(canonical({**choice.schema, **shared}), value):
+                if violating_paths(canonical({**choice.schema, **shared}), value):
                     continue
                 try:
                     results.append(choice.read(value))
                 except InvalidValue as error:
                     complaint = error
             if not results:
-                raise complaint or InvalidValue.of(value, "another type")
+                raise complaint or InvalidValue.expecting(value, "another type")
             # A value that needs no conversion wins, so that "7" for `int | str` stays text.
             return next((result for result in results if type(result) is type(value)), results[0])
 
@@ -305,7 +307,7 @@ class Types:
 
     def _array_type(self, origin: object, arguments: Sequence[Any], place: str) -> JsonType:
         build = _ARRAYS[origin]
-        items = [self.of(argument, place) for argument in arguments if argument is not Ellipsis]
+        items = [self.json_type(argument, place) for argument in arguments if argument is not Ellipsis]
         is_fixed = origin is tuple and items and Ellipsis not in arguments
         schema: dict[str, Json] = {"type": "array"}
         if is_fixed:
@@ -324,7 +326,10 @@ class Types:
         key, item = _SCALARS[str], _ANYTHING
         schema: dict[str, Json] = {"type": "object"}
         if arguments:
-            key, item = self.of(arguments[0], f"{place}, the keys"), self.of(arguments[1], place)
+            key, item = (
+                self.json_type(arguments[0], f"{place}, the keys"),
+                self.json_type(arguments[1], place),
+            )
             schema["additionalProperties"] = item.schema
 
         def read(value: Any) -> object:  # noqa: ANN401 - an object
@@ -335,12 +340,12 @@ class Types:
     def _record_type(self, hint: Any, kind: Any, place: str) -> JsonType:  # noqa: ANN401
         """A dataclass, named tuple or ``TypedDict``, as an object with a key for each field."""
         self._namespace = {**self._namespace, **vars(sys.modules.get(kind.__module__, builtins))}
-        fields = [*_fields_of(kind, _bound_hints(hint, place))]
+        fields = [*_record_fields(kind, _hints_of_generic(hint, place))]
         descriptions = parse_docstring(inspect.getdoc(kind) or "", {name for name, *_ in fields}).parameters
         parts, properties = dict[str, JsonType](), dict[str, Json]()
         for name, part, _, default in fields:
             at = f"{place}, key {name!r}"
-            parts[name] = self.of(part, at)
+            parts[name] = self.json_type(part, at)
             described = {"description": descriptions[name]} if name in descriptions else {}
             properties[name] = {**described, **parts[name].schema, **default_keyword(default, at)}
         required: list[Json] = [name for name, _, is_required, _ in fields if is_required]
@@ -392,15 +397,15 @@ def _with_type(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     return {"type": kinds if len(kinds) > 1 else kinds[0], **schema}
 
 
-def _one_of(choices: Mapping[object, object], place: str) -> JsonType:
+def _choice_type(choices: Mapping[object, object], place: str) -> JsonType:
     """A type with fixed choices, each a Python value with what stands for it."""
-    written = [default_of(value, f"{place}: the choice") for value in choices.values()]
+    written = [json_default(value, f"{place}: the choice") for value in choices.values()]
 
     def read(value: Json) -> object:
         for choice, each in zip(choices, written, strict=True):
             if each == value and isinstance(each, bool) == isinstance(value, bool):  # 1 is not true in JSON
                 return choice
-        raise InvalidValue.of(value, f"one of {', '.join(map(canonical, written))}")
+        raise InvalidValue.expecting(value, f"one of {', '.join(map(canonical, written))}")
 
     return JsonType(_with_type({"enum": written}), read)
 
@@ -419,12 +424,12 @@ _CONSTRAINTS: Final[Mapping[str, Mapping[str, str]]] = {
 """By the attribute of a constraint, its keyword for each JSON type; a function has none."""
 
 
-def _constrained(kind: JsonType, extras: Sequence[object], place: str) -> JsonType:
+def _constrained_type(kind: JsonType, extras: Sequence[object], place: str) -> JsonType:
     """The type with the constraints of ``Annotated``; other metadata is ignored.
 
     :raises ConfigError: if a schema cannot say a constraint
     """
-    schema, kinds = dict(kind.schema), _json_types(kind.schema) - {"null"}
+    schema, kinds = dict(kind.schema), _types_in_schema(kind.schema) - {"null"}
     # A Field of pydantic has several constraints.
     each = [one for extra in extras for one in (cast("Any", extra).metadata if _is_field(extra) else [extra])]
     for extra, (name, keywords) in product(each, _CONSTRAINTS.items()):
@@ -442,30 +447,30 @@ def _is_field(value: Any) -> bool:  # noqa: ANN401
     return isinstance(getattr(value, "metadata", None), list) and hasattr(value, "is_required")
 
 
-def _json_types(schema: Mapping[str, Json]) -> set[str]:
+def _types_in_schema(schema: Mapping[str, Json]) -> set[str]:
     """The JSON types in a schema's ``type`` and ``anyOf``; an integer counts as a number."""
     types = schema.get("type", [])
     kinds = {types} if isinstance(types, str) else {*cast("list[str]", types)}
     for choice in cast("Sequence[Mapping[str, Json]]", schema.get("anyOf", ())):
-        kinds |= _json_types(choice)
+        kinds |= _types_in_schema(choice)
     return {"number" if kind == "integer" else kind for kind in kinds}
 
 
-def hints_of(annotated: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
+def type_hints_of(annotated: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
     """The resolved annotations of a class, or of the parameters of a function.
 
     :raises ConfigError: if they cannot be resolved
     """
     if isinstance(annotated, type):
-        return _resolved(annotated, place)
+        return _resolve_hints(annotated, place)
     # Without "return": a return type that is imported under TYPE_CHECKING need not resolve.
     parameters = {
         name: hint for name, hint in getattr(annotated, "__annotations__", {}).items() if name != "return"
     }
-    return _resolved(parameters, place, getattr(inspect.unwrap(annotated), "__globals__", {}))
+    return _resolve_hints(parameters, place, getattr(inspect.unwrap(annotated), "__globals__", {}))
 
 
-def _resolved(
+def _resolve_hints(
     annotated: type | Mapping[str, Any], place: str, namespace: Mapping[str, Any] | None = None
 ) -> Mapping[str, Any]:
     if isinstance(annotated, Mapping):
@@ -476,27 +481,30 @@ def _resolved(
         raise ConfigError(f"{place}: its annotations cannot be read: {error}") from None
 
 
-def _bound_hints(hint: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
+def _hints_of_generic(hint: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
     """The resolved annotations of a class, with the arguments of a generic one in place of its variables.
 
     Each class of the hierarchy binds its own variables: the same one may mean something else in a base.
     """
     kind = get_origin(hint) or hint
-    variables, hints = _variables_of(kind, get_args(hint)), {**hints_of(kind, place)}
+    variables, hints = _type_variables(kind, get_args(hint)), {**type_hints_of(kind, place)}
     for base in getattr(kind, "__orig_bases__", ()):
         if is_record(origin := get_origin(base)):
-            inherited, bound = hints_of(origin, place), _bound_hints(_substituted(base, variables), place)
+            inherited, bound = (
+                type_hints_of(origin, place),
+                _hints_of_generic(_substitute_variables(base, variables), place),
+            )
             hints |= {name: bound[name] for name in inherited if hints[name] == inherited[name]}
-    return {name: _substituted(found, variables) for name, found in hints.items()}
+    return {name: _substitute_variables(found, variables) for name, found in hints.items()}
 
 
-def _variables_of(kind: Any, arguments: Sequence[Any]) -> Mapping[Any, Any]:  # noqa: ANN401
+def _type_variables(kind: Any, arguments: Sequence[Any]) -> Mapping[Any, Any]:  # noqa: ANN401
     """The variables of a generic type, with the arguments for them."""
     names = getattr(kind, "__type_params__", ()) or getattr(kind, "__parameters__", ())
     return dict(zip(names, arguments, strict=False))
 
 
-def _substituted(hint: Any, variables: Mapping[Any, Any]) -> Any:  # noqa: ANN401
+def _substitute_variables(hint: Any, variables: Mapping[Any, Any]) -> Any:  # noqa: ANN401
     """A type hint with types in place of its variables."""
     if isinstance(hint, TypeVar):
         return variables.get(hint, hint)
@@ -506,10 +514,10 @@ def _substituted(hint: Any, variables: Mapping[Any, Any]) -> Any:  # noqa: ANN40
     return hint[tuple(variables.get(each, each) for each in parameters)]
 
 
-def _name_of(hint: Any) -> str:  # noqa: ANN401
+def _definition_name(hint: Any) -> str:  # noqa: ANN401
     """The name of a type under ``$defs``.
 
-    >>> _name_of(list[dict[str, int]])
+    >>> _definition_name(list[dict[str, int]])
     'list_dict_str_int'
     """
     if isinstance(hint, str):
@@ -518,13 +526,13 @@ def _name_of(hint: Any) -> str:  # noqa: ANN401
     return "_".join([origin.__name__, *_WORD.findall(", ".join(map(inspect.formatannotation, arguments)))])
 
 
-def default_of(value: object, place: str) -> Json:
+def json_default(value: object, place: str) -> Json:
     """A default or a choice as JSON.
 
     :raises ConfigError: if JSON cannot represent it
     """
     try:
-        return plain(value)
+        return value_as_json(value)
     except (TypeError, ValueError):
         raise ConfigError(f"{place} {value!r} is not JSON; use None and decide inside") from None
 
@@ -536,7 +544,7 @@ def default_keyword(value: object, place: str) -> dict[str, Json]:
     """The keyword for a default; none without one, and for ``None``."""
     if value is _NOTHING or value is None:
         return {}
-    return {"default": default_of(value, f"{place}: its default")}
+    return {"default": json_default(value, f"{place}: its default")}
 
 
 def is_record(hint: Any) -> bool:  # noqa: ANN401 - a type hint can be anything
@@ -552,7 +560,7 @@ def _is_typed_dict(kind: type) -> bool:
     return issubclass(kind, dict) and hasattr(kind, "__required_keys__")
 
 
-def _fields_of(kind: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool, object]]:  # noqa: ANN401
+def _record_fields(kind: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool, object]]:  # noqa: ANN401
     """The fields of a record in order: name, hint, whether it is required, and its default.
 
     A default that a factory makes is not known.

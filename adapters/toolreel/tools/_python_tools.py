@@ -21,11 +21,18 @@ from toolreel._internal import MissingExtra, ToolModuleError, in_thread
 from toolreel.tools._call_context import (
     CurrentCall,
     RunContext,
-    running,
+    as_current_call,
 )
-from toolreel.tools._hosts import awaited
-from toolreel.tools._isolation import Crash, IsolatedCall, Isolation, target_of
-from toolreel.tools._results import OkKey, failure, keywords, succeeded, timeout_event, unexpected
+from toolreel.tools._hosts import await_future
+from toolreel.tools._isolation import Crash, IsolatedCall, Isolation, import_path
+from toolreel.tools._results import (
+    OkKey,
+    call_arguments,
+    exception_event,
+    success_event,
+    timeout_event,
+    unexpected_error,
+)
 from toolreel.tools._signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel_core._config_checks import check_choice, unknown_name
 from toolreel_core._errors import ConfigError
@@ -68,7 +75,7 @@ class Tool:
         object.__setattr__(self, "arguments", _typed_arguments(self.definition, self.function))
         if self.isolation is not None:
             place = f"tool {self.definition.name!r}"
-            target_of(self.function, place)
+            import_path(self.function, place)
             if self.arguments.context is not None:
                 raise ConfigError(
                     f"{place}: an isolated tool cannot have a RunContext; call current_call() for the key, "
@@ -113,7 +120,7 @@ class Tool:
         is_async = inspect.iscoroutinefunction
         return self.isolation is None and (is_async(self.function) or is_async(type(self.function).__call__))
 
-    def from_source(self, source: str) -> Self:
+    def with_source(self, source: str) -> Self:
         """The same tool with another source in its definition."""
         return replace(self, definition=replace(self.definition, source=source))
 
@@ -207,7 +214,7 @@ def _load_tools(name: str) -> Iterator[Tool]:
                 f"--tools {name}: expected a function, a Tool, a list of them or a PythonTools, "
                 f"got {type(each).__name__}"
             )
-        yield (each if isinstance(each, Tool) else Tool.of(each)).from_source(name)
+        yield (each if isinstance(each, Tool) else Tool.of(each)).with_source(name)
 
 
 def load_module(place: str, option: str) -> ModuleType:
@@ -351,23 +358,23 @@ class Call:
         """Call the tool; exceptions become results for the model."""
         tool, effect = self._tool, self._effect
         try:
-            with running(self._context):
+            with as_current_call(self._context):
                 if self._isolated is not None:
-                    event = self._result_of_worker(self._isolated.run(self._worker_request()))
+                    event = self._worker_event(self._isolated.run(self._worker_request()))
                 else:
                     value: Any = tool.function(
-                        **tool.arguments.read(effect.name, keywords(effect), self._context)
+                        **tool.arguments.keyword_arguments(effect.name, call_arguments(effect), self._context)
                     )
-                    event = succeeded(effect, await value if tool.is_async else value, tool.ok_key)
+                    event = success_event(effect, await value if tool.is_async else value, tool.ok_key)
         except Exception as error:  # noqa: BLE001 - exceptions become results for the model
-            event = self.failed(error)
-        return self._with_cost(event)
+            event = self.failure_result(error)
+        return self._add_cost(event)
 
     def end(self) -> None:
         """Mark the call as over: its context says so, and its process is killed."""
         self._context.end()
 
-    def timed_out(self) -> ToolReturned:
+    def timeout_result(self) -> ToolReturned:
         """The event for a call that was still running at its deadline."""
         definition, how = self._tool.definition, f"did not return within {self.seconds:g} s"
         repeatable = definition.idempotent or definition.read_only
@@ -375,32 +382,32 @@ class Call:
             how = f"{how} and was stopped"
         if not repeatable:
             how = f"{how}; it may {'still have' if self._isolated is None else 'have had'} effects"
-        return self._with_cost(timeout_event(self._effect, how, safe_to_repeat=repeatable))
+        return self._add_cost(timeout_event(self._effect, how, safe_to_repeat=repeatable))
 
-    def _with_cost(self, event: ToolReturned) -> ToolReturned:
+    def _add_cost(self, event: ToolReturned) -> ToolReturned:
         """The event with what the tool has said that it took of models."""
         spent = self._context.spending.total
         return event if spent is None else replace(event, spent=spent)
 
     def _worker_request(self) -> Mapping[str, Json]:
         return {
-            "target": target_of(self._tool.function, f"tool {self._effect.name!r}"),
+            "target": import_path(self._tool.function, f"tool {self._effect.name!r}"),
             "typed": bool(self._tool.arguments.kinds),
             "ok_key": self._tool.ok_key,
             "effect": dump(self._effect),
         }
 
-    def _result_of_worker(self, response: Mapping[str, Json]) -> ToolReturned:
+    def _worker_event(self, response: Mapping[str, Json]) -> ToolReturned:
         if trace := response.get("trace"):
             self._on_error(self._context.call, Crash("it failed in its own process", str(trace)))
         return replace(cast("ToolReturned", load_event(str(response["event"]))), ref=self._effect.ref)
 
-    def failed(self, error: Exception) -> ToolReturned:
+    def failure_result(self, error: Exception) -> ToolReturned:
         """The event for an exception of the tool."""
         killed = isinstance(error, Crash) and self._context.cancelled
-        if not killed and (surprise := unexpected(error)):
+        if not killed and (surprise := unexpected_error(error)):
             self._on_error(self._context.call, surprise)
-        return failure(self._effect, error)
+        return exception_event(self._effect, error)
 
 
 class PythonTools(Toolbox):
@@ -433,7 +440,7 @@ class PythonTools(Toolbox):
             perform = partial(immediately, call.perform())
             return perform() if call.seconds is None else in_thread(effect.name, perform).result(call.seconds)
         except TimeoutError:
-            return call.timed_out()
+            return call.timeout_result()
         finally:
             call.end()
 
@@ -459,19 +466,19 @@ class AsyncPythonTools(Toolbox):
         call = self._prepare_call(effect)
         try:
             with self._move_on_after(math.inf if call.seconds is None else call.seconds):
-                return await _result_of(call, effect.name)
-            return call.timed_out()
+                return await _await_call(call, effect.name)
+            return call.timeout_result()
         finally:
             call.end()
 
 
-async def _result_of(call: Call, name: str) -> ToolReturned:
+async def _await_call(call: Call, name: str) -> ToolReturned:
     from asyncio import CancelledError, current_task  # not needed by sync tools
 
     try:
         if call.is_async:
             return await call.perform()
-        return await awaited(in_thread(name, partial(immediately, call.perform())))
+        return await await_future(in_thread(name, partial(immediately, call.perform())))
     except CancelledError as error:
         # A tool let out the cancellation of a task of its own, if nobody cancelled the run. Trio's
         # cancellations are of another class, and never leave the scope that was cancelled.
@@ -480,4 +487,4 @@ async def _result_of(call: Call, name: str) -> ToolReturned:
             raise
         escaped = RuntimeError(f"{name} let out the cancellation of a task of its own")
         escaped.__cause__ = error
-        return call.failed(escaped)
+        return call.failure_result(escaped)

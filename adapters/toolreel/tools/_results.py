@@ -11,7 +11,7 @@ from toolreel._internal import OutputError
 from toolreel.tools._call_context import ToolError
 from toolreel.tools._isolation import Crash
 from toolreel.tools._json_types import InvalidValue, Types
-from toolreel.tools._values import plain
+from toolreel.tools._values import value_as_json
 from toolreel_core._conversation import Media
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
 from toolreel_core._plan import OutputSpec
@@ -25,12 +25,12 @@ any other keys, when it is false, and ``error`` says why; ``data``: it never cou
 _ENVELOPE: Final = frozenset({"ok", "tool_name", "data", "warnings", "errors"})
 
 
-def counted(value: Json, ok_key: OkKey) -> Json:
+def apply_ok_key(value: Json, ok_key: OkKey) -> Json:
     """What a tool returned, in the form in which the loop reads it as it is meant.
 
-    >>> counted({"ok": False, "error": "No room.", "left": 3}, "failure")
+    >>> apply_ok_key({"ok": False, "error": "No room.", "left": 3}, "failure")
     {'ok': False, 'data': {'left': 3}, 'warnings': None, 'errors': ['No room.']}
-    >>> counted({"ok": False, "data": {}}, "data")
+    >>> apply_ok_key({"ok": False, "data": {}}, "data")
     {'ok': True, 'data': {'ok': False, 'data': {}}}
     """
     if ok_key == "envelope" or not isinstance(value, Mapping) or not isinstance(value.get("ok"), bool):
@@ -55,19 +55,19 @@ def _failure_envelope(value: Mapping[str, Json]) -> Json:
 _REMEDY: Final = "Do not repeat the call as it was: try other arguments, or another way."
 
 
-def keywords(effect: RunTool) -> Mapping[str, Json]:
+def call_arguments(effect: RunTool) -> Mapping[str, Json]:
     """The arguments of a call as keyword arguments of JSON values."""
     return cast("Mapping[str, Json]", parse(effect.arguments))
 
 
-def succeeded(effect: RunTool, value: object, ok_key: OkKey = "envelope") -> ToolReturned:
+def success_event(effect: RunTool, value: object, ok_key: OkKey = "envelope") -> ToolReturned:
     """The event for a returned value, or for one that JSON cannot represent.
 
     Images, audio and files anywhere in the value go with it, and their labels say where they were.
     """
     parts: list[Media] = []
     try:
-        output = canonical(counted(plain(value, parts), ok_key))
+        output = canonical(apply_ok_key(value_as_json(value, parts), ok_key))
         return ToolReturned(effect.ref, output, parts=tuple(parts))
     except (TypeError, ValueError, RecursionError) as error:
         return failed_event(
@@ -75,7 +75,7 @@ def succeeded(effect: RunTool, value: object, ok_key: OkKey = "envelope") -> Too
         )
 
 
-def failure(effect: RunTool, error: Exception) -> ToolReturned:
+def exception_event(effect: RunTool, error: Exception) -> ToolReturned:
     """The event for an exception: the message of a :class:`ToolError`, only the class of any other.
 
     Messages of other exceptions are not shown to the model, because they may contain secrets. A group is as
@@ -101,7 +101,7 @@ def tool_errors(error: BaseException) -> list[ToolError]:
     return [error] if isinstance(error, ToolError) else []
 
 
-def unexpected(error: Exception) -> Exception | None:
+def unexpected_error(error: Exception) -> Exception | None:
     """The exception without the errors that a tool means for the model."""
     if isinstance(error, ExceptionGroup):
         return error.split(ToolError)[1]
@@ -118,7 +118,7 @@ def timeout_event(effect: RunTool, how: str, *, safe_to_repeat: bool) -> ToolRet
 def failed_event(effect: RunTool, code: str, message: str, data: Json = None) -> ToolReturned:
     """The event for a failure, with an error code and a message for the model."""
     errors: list[Json] = [{"code": code, "message": message}]
-    tree = {"ok": False, "data": {} if data is None else plain(data), "errors": errors}
+    tree = {"ok": False, "data": {} if data is None else value_as_json(data), "errors": errors}
     return ToolReturned(effect.ref, canonical(tree))
 
 
@@ -207,7 +207,7 @@ def output_of(kind: Any, *, name: str = _NAME, description: str = "") -> Output[
             OutputSpec.of(schema_tree(kind), name=name, description=description), kind.validate_json
         )
     types = Types()
-    found = types.of(kind, f"output {name!r}")
+    found = types.json_type(kind, f"output {name!r}")
     tree: Tree = {**found.schema, **({"$defs": types.shared} if types.shared else {})}
     spec = OutputSpec.of(tree, name=name, description=description)
     return Output(spec, lambda text: found.read(parse(text)))

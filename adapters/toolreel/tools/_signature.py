@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 from toolreel.tools._call_context import RunContext, ToolError
 from toolreel.tools._docstrings import parse_docstring
-from toolreel.tools._json_types import InvalidValue, JsonType, Types, default_keyword, hints_of
+from toolreel.tools._json_types import InvalidValue, JsonType, Types, default_keyword, type_hints_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._tools import ToolDefinition
@@ -28,7 +28,7 @@ class Arguments:
     context: str | None = None
     """Name of the parameter for the :class:`~toolreel.tools._call_context.RunContext`, if any."""
 
-    def read(
+    def keyword_arguments(
         self, name: str, arguments: Mapping[str, Json], context: RunContext[Any] | None
     ) -> dict[str, object]:
         """Keyword arguments for the function.
@@ -76,7 +76,10 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
     tool = name if name is not None else _tool_name(function)
     place = f"tool {tool!r}"
     annotated = _annotations_holder(function)
-    hints, types = hints_of(annotated, place), Types(getattr(inspect.unwrap(annotated), "__globals__", {}))
+    hints, types = (
+        type_hints_of(annotated, place),
+        Types(getattr(inspect.unwrap(annotated), "__globals__", {})),
+    )
     properties, required = dict[str, Json](), list[str]()
     kinds = dict[str, JsonType]()
     parameters, context = _parameters_of(function, place), None
@@ -87,11 +90,11 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
             raise ConfigError(f"{at}: models pass arguments by name; make it a plain parameter")
         if key not in hints:
             raise ConfigError(f"{at}: has no type; annotate it, for example `{key}: str`")
-        if _is_context(hints[key]):
+        if _is_run_context(hints[key]):
             context = key
             continue
         try:
-            kinds[key] = types.of(hints[key], at)
+            kinds[key] = types.json_type(hints[key], at)
         except RecursionError:
             raise ConfigError(
                 f"{at}: its type is recursive in a way that a schema cannot express; use dict"
@@ -110,10 +113,10 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
 def untyped_arguments(function: Callable[..., object]) -> Arguments:
     """Arguments that are passed as JSON, for tools with a schema of their own."""
     try:
-        hints = hints_of(_annotations_holder(function), "")
+        hints = type_hints_of(_annotations_holder(function), "")
     except ConfigError:
         return Arguments()
-    return Arguments(context=next((name for name, hint in hints.items() if _is_context(hint)), None))
+    return Arguments(context=next((name for name, hint in hints.items() if _is_run_context(hint)), None))
 
 
 def summary_of(function: Callable[..., object]) -> str:
@@ -155,8 +158,8 @@ def _tool_name(function: Callable[..., object]) -> str:
     return name
 
 
-def _is_context(hint: Any) -> bool:  # noqa: ANN401
+def _is_run_context(hint: Any) -> bool:  # noqa: ANN401
     if (get_origin(hint) or hint) is RunContext:
         return True
     is_choice = get_origin(hint) in {Annotated, Union, UnionType}
-    return is_choice and any(_is_context(part) for part in get_args(hint))
+    return is_choice and any(_is_run_context(part) for part in get_args(hint))

@@ -37,26 +37,26 @@ _TEXTS: Final[Sequence[tuple[type | UnionType, Callable[[Any], str]]]] = (
 """What is written as a string."""
 
 
-def plain(value: object, parts: list[Media] | None = None) -> Json:
+def value_as_json(value: object, parts: list[Media] | None = None) -> Json:
     """A value as JSON; a label stands for each image, audio or file.
 
     Dataclasses, named tuples, pydantic models, msgspec structs and attrs classes become objects; enums become
     their values; dates, times, UUIDs, decimals and paths become strings; sets become sorted arrays, so that
     results are reproducible.
 
-    >>> plain({"at": date(2026, 11, 22), "tags": {"b", "a"}})
+    >>> value_as_json({"at": date(2026, 11, 22), "tags": {"b", "a"}})
     {'at': '2026-11-22', 'tags': ['a', 'b']}
 
     :param parts: takes the images, audio and files
     :raises TypeError: if JSON cannot represent it; says what to return instead
     :raises ValueError: if it contains itself, NaN or an infinity
     """
-    return _to_json(value, (), [] if parts is None else parts)
+    return _convert_value(value, (), [] if parts is None else parts)
 
 
-def _to_json(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
+def _convert_value(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
     if isinstance(value, Enum):
-        return _to_json(value.value, above, parts)
+        return _convert_value(value.value, above, parts)
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"Out of range float values are not JSON compliant: {value}")
     if value is None or isinstance(value, bool | int | float | str):
@@ -71,13 +71,13 @@ def _to_json(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
         if isinstance(value, kinds):
             return write(cast("Any", value))
     if (serializer := getattr(type(value), "__pydantic_serializer__", None)) is not None:
-        return _to_json(serializer.to_python(value, mode="json", by_alias=True), above, parts)
+        return _convert_value(serializer.to_python(value, mode="json", by_alias=True), above, parts)
     if (named := _named_fields(value)) is not None:
-        return _object_to_json(named, above, parts)
+        return _convert_object(named, above, parts)
     if isinstance(value, Set):
-        return sorted((_to_json(item, above, parts) for item in value), key=canonical)
+        return sorted((_convert_value(item, above, parts) for item in value), key=canonical)
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
-        return [_to_json(item, above, parts) for item in value]
+        return [_convert_value(item, above, parts) for item in value]
     kind = type(value).__name__
     remedy = _REMEDIES.get(kind, "return what JSON can carry")
     if inspect.iscoroutine(value):
@@ -85,13 +85,13 @@ def _to_json(value: object, above: tuple[int, ...], parts: list[Media]) -> Json:
     raise TypeError(f"Object of type {kind} is not JSON serializable; {remedy}")
 
 
-def _object_to_json(named: Mapping[object, object], above: tuple[int, ...], parts: list[Media]) -> Json:
+def _convert_object(named: Mapping[object, object], above: tuple[int, ...], parts: list[Media]) -> Json:
     written: dict[str, Json] = {}
     for key, item in named.items():
-        name = _key_text(key)
+        name = _json_key(key)
         if name in written:
             raise ValueError(f"two keys of an object are {name!r} in JSON, one of them {key!r}; rename one")
-        written[name] = _to_json(item, above, parts)
+        written[name] = _convert_value(item, above, parts)
     return written
 
 
@@ -113,8 +113,8 @@ def _named_fields(value: object) -> Mapping[object, object] | None:
     return {key: getattr(value, name) for key, name in zip(written, names, strict=True)}
 
 
-def _key_text(key: object) -> str:
-    value = plain(key)
+def _json_key(key: object) -> str:
+    value = value_as_json(key)
     if isinstance(value, Mapping | list):
         raise TypeError(f"keys must be str, int, float, bool or None, not {type(key).__name__}")
     return value if isinstance(value, str) else str(canonical(value))

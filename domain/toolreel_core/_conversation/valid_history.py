@@ -38,7 +38,7 @@ from toolreel_core._conversation.message import (
 from toolreel_core._jsontext import NOTHING, as_tree, canonical, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._settings import KEPT, KEPT_IN, IdStyle, Provider
-from toolreel_core._tools import failed, outward_name, result_unknown
+from toolreel_core._tools import failed_envelope, outward_name, result_unknown
 
 _LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _NATIVE: Final[Mapping[IdStyle, re.Pattern[str]]] = {
@@ -151,7 +151,7 @@ class Projection:
         unknown = list[Outgoing]()
         for number, place in enumerate(self.waiting):
             name = self.sent[place].name
-            result = ToolMessage(self.called[place].id, failed(name, result_unknown(name)).text())
+            result = ToolMessage(self.called[place].id, failed_envelope(name, result_unknown(name)).text())
             unknown.append(self._result_as_sent(place, result, before=number))
         if not self.moved:
             return tuple(unknown)

@@ -38,7 +38,7 @@ from toolreel_core._tools import (
     Fault,
     arguments_violate_schema,
     call_abandoned,
-    failed,
+    failed_envelope,
     output_too_early,
 )
 
@@ -200,7 +200,7 @@ def _with_results(
 ) -> State:
     """The state with the result of each call of the final tool: a fault, or that it is the answer."""
     taken = Envelope(True, spec.name, NOTHING)
-    results = [taken if fault is None else failed(spec.name, fault) for fault in faults]
+    results = [taken if fault is None else failed_envelope(spec.name, fault) for fault in faults]
     pairs = zip(calls, results, strict=True)
     return state.said(*[ToolMessage(call.id, result.text()) for call, result in pairs])
 

@@ -88,7 +88,7 @@ from toolreel_core._replies import (
     without_thoughts,
 )
 from toolreel_core._settings import LoopConfig, WireForm
-from toolreel_core._tools import shown
+from toolreel_core._tools import shortened_name
 from toolreel_core._transforms import apply_all, neutralized
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ def salvaged(body: str, state: State) -> Reply | None:
 
 def _calls_made(state: State) -> Made:
     """Whether a call has succeeded in the present exchange; read from the history only if it is asked."""
-    inner, calls = state.present.tools.inner, list[tuple[str, Json]]()
+    inner, calls = state.present.tools.inner_name, list[tuple[str, Json]]()
 
     def made(name: str, given: Json) -> bool:
         calls.extend(() if calls else _succeeded_calls(state))
@@ -234,7 +234,7 @@ def _succeeded_calls(state: State) -> Iterator[tuple[str, Json]]:
             turns -= 1
             for call in message.calls:
                 if call.id in succeeded:
-                    yield state.present.tools.inner(call.name), either(read(call.arguments))
+                    yield state.present.tools.inner_name(call.name), either(read(call.arguments))
             succeeded.clear()
 
 
@@ -507,7 +507,7 @@ def _with_tool_calls(state: State, reply: Reply) -> Step:
 
 def _ignoring(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> State:
     tally = replace(state.tally, ignored_calls=state.tally.ignored_calls + len(calls))
-    names = tuple(shown(call.name) for call in calls)
+    names = tuple(shortened_name(call.name) for call in calls)
     return replace(noting(state, CallsIgnored(tally.turns, names, why)), tally=tally)
 
 

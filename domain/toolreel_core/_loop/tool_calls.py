@@ -50,7 +50,7 @@ from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import (
     Envelope,
     Fault,
-    already_done,
+    already_done_envelope,
     arguments_in_envelope,
     arguments_not_json,
     arguments_not_object,
@@ -62,12 +62,12 @@ from toolreel_core._tools import (
     call_cancelled,
     call_denied,
     envelope_of,
-    failed,
-    matches,
+    failed_envelope,
+    matches_tool_name,
     output_not_alone,
     parts_too_large,
     plain_text,
-    shown,
+    shortened_name,
     tool_not_allowed,
     tool_not_allowed_as_text,
     tool_not_found,
@@ -158,12 +158,12 @@ def run_tool(state: State, ref: int, call: ToolCall) -> RunTool:
     place = str(ids.index(call.id)) if call.id in ids else call.id
     key = chain("call", state.plan.digest, str(turn), place)
     arguments = cast("JsonText", call.arguments)  # admitted, so they could be read
-    return RunTool(ref, call.id, state.present.tools.inner(call.name), arguments, key, turn)
+    return RunTool(ref, call.id, state.present.tools.inner_name(call.name), arguments, key, turn)
 
 
 def ask_approval(state: State, ref: int, call: ToolCall) -> AskApproval:
     """The effect that asks for approval of an admitted call of the current turn."""
-    name, arguments = state.present.tools.inner(call.name), cast("JsonText", call.arguments)
+    name, arguments = state.present.tools.inner_name(call.name), cast("JsonText", call.arguments)
     return AskApproval(ref, call.id, name, arguments)
 
 
@@ -185,10 +185,10 @@ def run_calls(state: State, calls: tuple[ToolCall, ...]) -> Step:
         admission, refused = admit(call, state.present), False
         if isinstance(admission, Fault):
             state = noting(state, _call_rejected(state, call, admission))
-            result = failed(call.name, admission)
+            result = failed_envelope(call.name, admission)
         elif refused := refuses and is_done(state, call, admission.arguments):
-            result = already_done(call.name)
-            state = noting(state, CallSkipped(state.tally.turns, call.id, shown(call.name)))
+            result = already_done_envelope(call.name)
+            state = noting(state, CallSkipped(state.tally.turns, call.id, shortened_name(call.name)))
         else:
             return _start_calls(state, calls[index:], admission)
         state, repetition = _record_result(state, call, result, refused=refused)
@@ -233,7 +233,7 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: Intended) -> 
     for call, admission in zip(calls[:count], admissions, strict=True):
         if isinstance(admission, Fault):
             notes.append(_call_rejected(state, call, admission))
-            flights.append(InFlight(0, call, failed(call.name, admission)))
+            flights.append(InFlight(0, call, failed_envelope(call.name, admission)))
         else:
             admitted = call
             if call.arguments != admission.arguments:
@@ -265,7 +265,7 @@ def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) 
         return Step(running, (run_tool(state, flight.ref, call),))
     denied = call_denied(call.name, event.reason)
     notes = (_call_rejected(state, call, denied),)
-    return _record_results(state, [(call, failed(call.name, denied), ())], phase.waiting, notes)
+    return _record_results(state, [(call, failed_envelope(call.name, denied), ())], phase.waiting, notes)
 
 
 def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> Step:
@@ -278,13 +278,13 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     call, config = returned.call, state.present.config
     tool = state.present.tools.by_name[call.name]
     limit = config.max_tool_output_bytes if tool.max_output_bytes is None else tool.max_output_bytes
-    untrusted = any(matches(pattern, tool.name) for pattern in config.untrusted_tools)
+    untrusted = any(matches_tool_name(pattern, tool.name) for pattern in config.untrusted_tools)
     result = envelope_of(call.name, event.output, limit=limit, untrusted=untrusted)
     parts, lost = event.parts, tuple[Media, ...]()
     if parts:
         provider, most = state.present.provider, config.max_tool_parts_bytes
         if (size := sum(blob.size for blob in blobs_of(parts))) > most:
-            result, parts = failed(call.name, parts_too_large(call.name, size, most)), ()
+            result, parts = failed_envelope(call.name, parts_too_large(call.name, size, most)), ()
         lost = tuple([part for part in parts if not is_taken(part, provider)])
         warnings = [left_out(part, provider) for part in lost]
         result = replace(result, warnings=(*result.warnings, *warnings))
@@ -329,8 +329,10 @@ def cancel_running(state: State, phase: AwaitingTools, outcome: Outcome) -> Step
 def _abandon_call(state: State, call: ToolCall, fault: Fault) -> State:
     tally = state.tally.counted(failed_calls=1)
     # Without the plan's transforms: one that failed is a reason to abandon a call.
-    answered = state.said(ToolMessage(call.id, failed(call.name, fault).text()))
-    return replace(noting(answered, CallAbandoned(tally.turns, call.id, shown(call.name))), tally=tally)
+    answered = state.said(ToolMessage(call.id, failed_envelope(call.name, fault).text()))
+    return replace(
+        noting(answered, CallAbandoned(tally.turns, call.id, shortened_name(call.name))), tally=tally
+    )
 
 
 def _record_results(
@@ -363,7 +365,7 @@ def _record_result(
         # No tool: it counts neither as a failed call nor for the modes and policies of tools.
         return noting(state.said(ToolMessage(call.id, result.text())), *notes), None
     config, tool = state.present.config, state.present.tools.by_name.get(call.name)
-    name, turn = shown(call.name) if tool is None else tool.name, state.tally.turns
+    name, turn = shortened_name(call.name) if tool is None else tool.name, state.tally.turns
     # Counted without the warning: else the warning, which contains the count, would make each result differ
     # from the one before.
     named = result if result.tool_name == name else replace(result, tool_name=name)
@@ -377,13 +379,13 @@ def _record_result(
     repeated = 0 if tool is not None and tool.polling else times
     if config.repetition_warn is not None and repeated >= config.repetition_warn:
         result = with_repetition_warning(result, times)
-        notes = (*notes, CallRepeated(turn, shown(call.name), times))
+        notes = (*notes, CallRepeated(turn, shortened_name(call.name), times))
     text, quirks = _rendered(result, config)
     tally = state.tally if result.ok else state.tally.counted(failed_calls=1)
     messages = state.messages.append(ToolMessage(call.id, text, parts=parts))
     noted = (*state.noted, *notes, *[QuirkApplied(turn, quirk) for quirk in quirks])
     stops = config.repetition_stop is not None and repeated >= config.repetition_stop
-    outcome = RepeatedCall(shown(call.name), times) if stops else None
+    outcome = RepeatedCall(shortened_name(call.name), times) if stops else None
     return replace(state, messages=messages, tally=tally, memory=memory, noted=noted), outcome
 
 
@@ -427,7 +429,7 @@ def _rendered(result: Envelope, config: LoopConfig) -> tuple[str, tuple[str, ...
 
 
 def _call_rejected(state: State, call: ToolCall, fault: Fault) -> CallRejected:
-    return CallRejected(state.tally.turns, call.id, shown(call.name), fault.code, fault.message)
+    return CallRejected(state.tally.turns, call.id, shortened_name(call.name), fault.code, fault.message)
 
 
 def _call_started(state: State, call: ToolCall) -> CallStarted:

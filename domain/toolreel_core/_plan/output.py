@@ -22,9 +22,9 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._schema import changed_within, check_schema, inlined, schemas_in
+from toolreel_core._schema import changed_within, check_schema, inline_references, schemas_in
 from toolreel_core._settings import LoopConfig, Provider
-from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface, opened, schema_tree
+from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface, resolve_root_reference, schema_tree
 
 # The output of a plan: the schema that the final answer has to fit, and how it is asked for.
 #
@@ -74,7 +74,7 @@ class OutputSpec:
         tree = parse(self.schema)
         if not isinstance(tree, Mapping):
             raise ConfigError(f"output: expected a JSON Schema object, got {self.schema}")
-        whole = opened(tree)
+        whole = resolve_root_reference(tree)
         wrapped = whole.get("type") != "object" or not _COMBINING.isdisjoint(whole)
         object.__setattr__(self, "wrapped", wrapped)
         object.__setattr__(self, "sent", canonical(_wrap_schema(tree) if wrapped else whole))
@@ -308,7 +308,7 @@ def constraint(entries: Iterable[Json]) -> Tree:
 def _schema_of_call(entry: Tree) -> Tree:
     function = tree_at(entry, "function")
     # A reference points to the root of its schema, which is another one here.
-    arguments = inlined(tree_at(function, "parameters"))
+    arguments = inline_references(tree_at(function, "parameters"))
     return {
         "type": "object",
         "properties": {"name": {"const": function["name"]}, "arguments": arguments},

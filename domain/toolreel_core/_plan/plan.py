@@ -322,7 +322,7 @@ class Plan:
             native = None if self.asked_by == "tool" else response_format(self.output, schema)
             output = OutputParts(tool=None if native else entry, response_format=native)
         if self.constrains_calls:
-            names = [self.tools.inner(str(tree_at(entry, "function")["name"])) for entry in entries]
+            names = [self.tools.inner_name(str(tree_at(entry, "function")["name"])) for entry in entries]
             offered = [entry for name, entry in zip(names, entries, strict=True) if name not in withheld]
             output = output._replace(callable=tuple(offered))
         options, overrides = as_tree(parse(self.options)), as_tree(parse(self.overrides))
@@ -338,7 +338,7 @@ class Plan:
         return tuple(each.tree for each in applied), tuple(changed)
 
     def _digest(self) -> str:
-        tools = self.tools.text if self.tools.told_whole else self.tools.fingerprint
+        tools = self.tools.text if self.tools.is_sent_whole else self.tools.fingerprint
         provider = self.provider.changes()
         if not any(map(parts_of, self.messages)):
             # Without a part, the settings of parts decide nothing, so a catalogue that knows more of a

@@ -226,7 +226,7 @@ def _calls_that_fit(
         codes += ["CALL_ID_REPEATED"] if fresh != call.id else []
         used[fresh] = 0
         tool = request.tools.by_name.get(call.name)
-        known = replace(call, id=fresh, name=request.tools.inner(call.name))
+        known = replace(call, id=fresh, name=request.tools.inner_name(call.name))
         if tool is not None and isinstance(call.arguments, JsonText):
             meant = coerced_arguments(
                 tool.parameters, (tool.name, tool.outward), call.arguments, profile.config

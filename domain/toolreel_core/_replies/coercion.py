@@ -23,7 +23,7 @@ from toolreel_core._jsontext import (
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.tool_calls import meant_name
-from toolreel_core._schema import broken_places, refused_nulls
+from toolreel_core._schema import refused_nulls, violating_paths
 
 Coercion: TypeAlias = Literal["ARGUMENTS_DECODED", "ARGUMENTS_UNWRAPPED", "NULL_ARGUMENT_DROPPED"]
 """Coercions of arguments to a schema; each is also a warning code of a reply."""
@@ -110,8 +110,8 @@ def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH
     if whole[0] == before or nesting(text, enough=max_depth + 1) > max_depth:
         return Intended(arguments)
     # Arguments that stay invalid must at least improve; otherwise the model gets its own text back.
-    broken = len(broken_places(schema, whole[0]))
-    if broken and broken >= len(broken_places(schema, before)):
+    broken = len(violating_paths(schema, whole[0]))
+    if broken and broken >= len(violating_paths(schema, before)):
         return Intended(arguments)
     return Intended(text, ("ARGUMENTS_DECODED",))
 
@@ -137,10 +137,10 @@ def _open_envelope(
     more = not listed or any(
         "additionalProperties" in each or "patternProperties" in each for each in applied
     )
-    may_stay = not broken_places(schema, parse(outer.arguments))
+    may_stay = not violating_paths(schema, parse(outer.arguments))
     if may_stay and tree.keys() <= declared:
         return outer
-    fits = not broken_places(schema, parse(inner.arguments))
+    fits = not violating_paths(schema, parse(inner.arguments))
     if not may_stay and not fits:
         return outer
     name = tree.get("name")
@@ -187,9 +187,9 @@ class _Walk(NamedTuple):
             return
         candidate, holder[key] = holder[key], value
         if self.may_try:
-            before = broken_places(self.text, self.whole[0])
+            before = violating_paths(self.text, self.whole[0])
             holder[key] = candidate
-            after = broken_places(self.text, self.whole[0])
+            after = violating_paths(self.text, self.whole[0])
             # The place has to be valid now, and those above it may not have more violations than before.
             valid = not any(each[: len(place)] == place for each in after)
             fewer = _count_above(place, after) <= _count_above(place, before)

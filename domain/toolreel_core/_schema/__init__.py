@@ -5,19 +5,19 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel_core._schema.foreign import modern, usable
+    from toolreel_core._schema.foreign import modernize_schema, usable_schema
     from toolreel_core._schema.subsets import gemini_subset
     from toolreel_core._schema.validation import (
         MAX_LEVELS,
         Violation,
-        broken_places,
         check_schema,
         common_check,
         refused_nulls,
         unknown_keys,
+        violating_paths,
         violations,
     )
-    from toolreel_core._schema.walk import changed_within, inlined, schemas_in
+    from toolreel_core._schema.walk import changed_within, inline_references, schemas_in
 else:
     from toolreel_core._lazy_names import face
 

@@ -41,10 +41,10 @@ class _Fault(NamedTuple):
     """It stands for a schema, so that any value has to be allowed instead."""
 
 
-def usable(schema: Tree) -> tuple[Tree, tuple[str, ...]]:
+def usable_schema(schema: Tree) -> tuple[Tree, tuple[str, ...]]:
     r"""The part of a schema that can be used, and what was left out.
 
-    >>> usable({"properties": {"a": {"type": "string", "pattern": r"\p{Emoji}"}}})[0]
+    >>> usable_schema({"properties": {"a": {"type": "string", "pattern": r"\p{Emoji}"}}})[0]
     {'properties': {'a': {'type': 'string'}}}
     """
     left_out: dict[str, None] = {}
@@ -66,7 +66,7 @@ def usable(schema: Tree) -> tuple[Tree, tuple[str, ...]]:
             if not found:
                 break
         for part in schemas_in(tree) if loosened else ():
-            left_out |= dict.fromkeys(_loosen(part))
+            left_out |= dict.fromkeys(_drop_rejecting_keywords(part))
         check_schema(canonical(tree))
     except (ConfigError, RecursionError) as error:
         return {"type": "object"}, (f"the whole schema: {error}",)
@@ -113,7 +113,7 @@ def _bad_references(tree: Tree) -> Iterator[_Fault]:
                 yield _Fault(why, part, keyword)
 
 
-def _loosen(schema: Any) -> Iterator[str]:  # noqa: ANN401 - an object of JSON
+def _drop_rejecting_keywords(schema: Any) -> Iterator[str]:  # noqa: ANN401 - an object of JSON
     """Remove what rejects more where another part accepts more; ``oneOf`` becomes ``anyOf``."""
     for keyword in _REJECTING:
         if (value := schema.pop(keyword, None)) is not None:
@@ -131,10 +131,10 @@ _TUPLE_ITEM: Final = re.compile(r"/items/(?=\d+(/|$))")
 """A reference into a tuple of ``items``, which newer drafts call ``prefixItems``."""
 
 
-def modern(schema: Json) -> Json:
+def modernize_schema(schema: Json) -> Json:
     """The schema with the keywords of draft 2020-12; unchanged if it has no older ones.
 
-    >>> modern({"items": [{"type": "string"}], "additionalItems": False})
+    >>> modernize_schema({"items": [{"type": "string"}], "additionalItems": False})
     {'prefixItems': [{'type': 'string'}], 'items': False}
     """
     if not isinstance(schema, Mapping):
@@ -166,4 +166,4 @@ def modern(schema: Json) -> Json:
                 newer[exclusive if schema.get(exclusive) is True else keyword] = value
             case _:
                 newer[keyword] = value
-    return changed_within(newer, modern)
+    return changed_within(newer, modernize_schema)

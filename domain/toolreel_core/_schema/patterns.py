@@ -30,12 +30,12 @@ def python_pattern(pattern: str) -> re.Pattern[str]:
     :raises ConfigError: if Python has no such pattern
     """
     try:
-        return re.compile(_NAMED.sub(_in_python, pattern))
+        return re.compile(_NAMED.sub(_translate_token, pattern))
     except (re.error, OverflowError, RecursionError) as error:
         raise ConfigError(f"the pattern {pattern!r} cannot be used: {error}") from None
 
 
-def _in_python(token: re.Match[str]) -> str:
+def _translate_token(token: re.Match[str]) -> str:
     if token["back"]:
         return f"(?P={token['back']})"
     return f"(?P<{token['group']}>" if token["group"] else token[0]

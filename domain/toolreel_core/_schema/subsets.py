@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final, TypeGuard
 
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, tree_at
-from toolreel_core._schema.walk import inlined
+from toolreel_core._schema.walk import inline_references
 
 # The subset of OpenAPI 3.0 that Gemini accepts. One unknown keyword makes Gemini reject the whole request
 # ("Unknown name … Cannot find field"), and so does a node without a type, an enum of anything but strings, or
@@ -15,27 +15,29 @@ from toolreel_core._schema.walk import inlined
 # arguments are still validated against the original.
 
 
-def with_all_of(schema: Tree) -> Tree:
+def merge_all_of(schema: Tree) -> Tree:
     """A schema with its ``allOf`` merged into it.
 
-    >>> with_all_of({"title": "A", "allOf": [{"title": "B", "type": "string"}]})
+    >>> merge_all_of({"title": "A", "allOf": [{"title": "B", "type": "string"}]})
     {'title': 'A', 'type': 'string'}
     """
     together: Tree = {key: value for key, value in schema.items() if key != "allOf"}
     for part in items_of(schema, "allOf"):
-        together = _merge_schemas(together, with_all_of(as_tree(part)))
+        together = _merge_schemas(together, merge_all_of(as_tree(part)))
     return together
 
 
-def with_properties_of(branches: Sequence[Tree], schema: Tree) -> Tree:
+def merge_branch_properties(branches: Sequence[Tree], schema: Tree) -> Tree:
     """An object schema with the properties of all branches; what every branch requires is required.
 
-    >>> with_properties_of([{"properties": {"b": True}}, {"properties": {"c": True}}], {"type": "object"})
+    >>> merge_branch_properties(
+    ...     [{"properties": {"b": True}}, {"properties": {"c": True}}], {"type": "object"}
+    ... )
     {'type': 'object', 'properties': {'b': True, 'c': True}, 'required': []}
     """
     if not branches:
         return schema
-    folded = [with_all_of(branch) for branch in branches]
+    folded = [merge_all_of(branch) for branch in branches]
     properties = tree_at(schema, "properties")
     for part in folded:
         properties = _join_keywords(properties, tree_at(part, "properties"))
@@ -89,20 +91,20 @@ def gemini_subset(schema: Tree) -> Tree:
 
     If the root is a choice of objects, the result has the properties of all of them.
     """
-    root = with_all_of(inlined(schema))
-    return _gemini_type(with_properties_of(_branches_except_null(root), root), "object", nullable=False)
+    root = merge_all_of(inline_references(schema))
+    return _gemini_type(merge_branch_properties(_branches_except_null(root), root), "object", nullable=False)
 
 
 def _gemini_schema(schema: Json) -> dict[str, Json]:
     """One schema below the root."""
-    tree = with_all_of(as_tree(schema))
+    tree = merge_all_of(as_tree(schema))
     branches, kinds = _branches_except_null(tree), _types_of(tree)
     if not branches and len(kinds) > 1:
         return _gemini_any_of(tree, [{**tree, "type": kind} for kind in kinds])
     if branches and not any(key in tree for key in _OWN_SHAPE):
         return _gemini_any_of(tree, branches)
     kind = kinds[0] if kinds else "string"
-    return _gemini_type(with_properties_of(branches, tree), kind, nullable=_is_nullable(tree))
+    return _gemini_type(merge_branch_properties(branches, tree), kind, nullable=_is_nullable(tree))
 
 
 def _gemini_any_of(tree: Tree, branches: Sequence[Tree]) -> dict[str, Json]:

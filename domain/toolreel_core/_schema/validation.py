@@ -28,7 +28,7 @@ from toolreel_core._jsontext import (
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema.patterns import with_python_patterns
-from toolreel_core._schema.walk import subschemas, target_of
+from toolreel_core._schema.walk import reference_target, subschemas
 
 if TYPE_CHECKING:
     from jsonschema import Draft202012Validator
@@ -208,7 +208,7 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
     ['/n: expected integer, got "3"']
     """
     tree = parse(arguments)
-    errors = _errors(schema, tree)
+    errors = _validation_errors(schema, tree)
     if errors is None:
         return (Violation("", "smaller numbers or less nesting", _short_text(tree)),)
     errors.sort(key=lambda error: _document_position(error, tree))
@@ -216,13 +216,13 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
     return tuple(islice(dict.fromkeys(map(_violation_of, errors)), AT_MOST))
 
 
-def broken_places(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, ...], ...]:
+def violating_paths(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, ...], ...]:
     """The paths of all values that violate a schema.
 
-    >>> broken_places(canonical({"properties": {"n": {"type": "integer"}}}), {"n": "3"})
+    >>> violating_paths(canonical({"properties": {"n": {"type": "integer"}}}), {"n": "3"})
     (('n',),)
     """
-    errors = _errors(schema, arguments)
+    errors = _validation_errors(schema, arguments)
     return ((),) if errors is None else tuple(tuple(error.absolute_path) for error in errors)
 
 
@@ -237,7 +237,7 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
         return ()
     tree = as_tree(parse(arguments))
     nulls = [name for name, value in tree.items() if value is None]
-    broken = broken_places(schema, tree) if nulls else ()
+    broken = violating_paths(schema, tree) if nulls else ()
     needed = items_of(as_tree(parse(schema)), "required") if broken else ()
     return tuple(name for name in nulls if (name,) in broken and name not in needed)
 
@@ -278,7 +278,7 @@ def _declared_parameters(schema: JsonText) -> frozenset[str]:
     return frozenset(tree_at(tree, "properties")) if _OPENS.isdisjoint(tree) else frozenset()
 
 
-def _errors(schema: JsonText, value: Json) -> list[ValidationError] | None:
+def _validation_errors(schema: JsonText, value: Json) -> list[ValidationError] | None:
     """What jsonschema finds wrong with a value; ``None`` if it can't tell."""
     fits = common_check(schema)
     if fits and fits(value):
@@ -344,7 +344,7 @@ def check_references(root: Tree) -> None:
             continue
         if "$id" in schema and schema is not root:
             raise BadReference("an $id below the root changes what references mean", schema, "$id")
-        targets = [_reference_target(schema, keyword, root) for keyword in _REFERENCES if keyword in schema]
+        targets = [_checked_target(schema, keyword, root) for keyword in _REFERENCES if keyword in schema]
         same_value = subschemas({keyword: schema[keyword] for keyword in _SAME_VALUE if keyword in schema})
         schemas[id(schema)] = schema
         applied[id(schema)] = [id(other) for other in (*targets, *same_value)]
@@ -357,11 +357,11 @@ def check_references(root: Tree) -> None:
         raise BadReference("the schema refers to itself without end", holder, keyword) from None
 
 
-def _reference_target(schema: Tree, keyword: str, root: Tree) -> Json:
+def _checked_target(schema: Tree, keyword: str, root: Tree) -> Json:
     from jsonschema import Draft202012Validator, SchemaError  # noqa: PLC0415
 
     reference = cast("str", schema[keyword])
-    target = target_of(reference, root)
+    target = reference_target(reference, root)
     if target is None:
         where = "to nothing in its schema" if reference.startswith("#") else "outside its schema"
         why = f"$ref {reference!r} points {where}; put what it means under $defs"

@@ -74,22 +74,22 @@ def schemas_in(schema: Json) -> Iterator[Tree]:
             pending += subschemas(part)
 
 
-def target_of(reference: Json, root: Tree) -> Json:
+def reference_target(reference: Json, root: Tree) -> Json:
     """What a reference into its own schema leads to; null if it leads elsewhere, or to nothing.
 
-    >>> target_of("#/$defs/a~1b", {"$defs": {"a/b": True}})
+    >>> reference_target("#/$defs/a~1b", {"$defs": {"a/b": True}})
     True
     """
     if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
         return None
-    return pointed(root, _ESCAPED.sub(_unescaped, reference))
+    return pointed(root, _ESCAPED.sub(_decode_percent, reference))
 
 
 _ESCAPED: Final = lazy_pattern(r"(?:%[0-9A-Fa-f]{2})+")
 """Percent-encoded bytes of a reference; one character may take several."""
 
 
-def _unescaped(escapes: re.Match[str]) -> str:
+def _decode_percent(escapes: re.Match[str]) -> str:
     return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
 
 
@@ -106,22 +106,22 @@ class _TooLargeError(Exception):
     """The schema is too large or too deep to inline."""
 
 
-def inlined(schema: Tree) -> Tree:
+def inline_references(schema: Tree) -> Tree:
     """A schema with its references replaced by what they refer to; a recursive one is cut where it recurs.
 
     Some providers reject ``$ref`` and ``$defs``, and some models write text where a reference describes an
     object (GLM, pydantic-ai#10243).
 
-    >>> inlined({"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "string"}}})
+    >>> inline_references({"properties": {"a": {"$ref": "#/$defs/A"}}, "$defs": {"A": {"type": "string"}}})
     {'properties': {'a': {'type': 'string'}}}
-    >>> inlined({"type": "object", "properties": {"next": {"$ref": "#"}}})
+    >>> inline_references({"type": "object", "properties": {"next": {"$ref": "#"}}})
     {'type': 'object', 'properties': {'next': {'type': 'object'}}}
 
     A schema stays unchanged if the result exceeds 200 kB or 64 levels, or if a part of it refers to
     something by other means than a pointer into the schema.
     """
     for part in schemas_in(schema):
-        elsewhere = "$ref" in part and not isinstance(target_of(part["$ref"], schema), Mapping | bool)
+        elsewhere = "$ref" in part and not isinstance(reference_target(part["$ref"], schema), Mapping | bool)
         if elsewhere or "$dynamicRef" in part or ("$id" in part and part is not schema):
             return schema
     room = _MOST_BYTES
@@ -137,9 +137,9 @@ def inlined(schema: Tree) -> Tree:
         if "$ref" not in part:
             return beside
         place = str(part["$ref"])
-        target = target_of(place, schema)
+        target = reference_target(place, schema)
         if place in above:
-            return {**_cut(as_tree(target)), **beside}
+            return {**_cut_recursion(as_tree(target)), **beside}
         room -= len(canonical(target))
         if room < 0:
             raise _TooLargeError
@@ -160,7 +160,7 @@ def _merge_siblings(target: Json, beside: dict[str, Json]) -> Json:
     return {**beside, "allOf": [*items_of(beside, "allOf"), target]}
 
 
-def _cut(definition: Tree) -> dict[str, Json]:
+def _cut_recursion(definition: Tree) -> dict[str, Json]:
     """The rest of a definition where it would recur."""
     kind = definition.get("type")
     notes = {key: definition[key] for key in ("title", "description") if key in definition}

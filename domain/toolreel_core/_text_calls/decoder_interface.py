@@ -18,7 +18,7 @@ from toolreel_core._jsontext import (
     read,
     tree_at,
 )
-from toolreel_core._schema import inlined
+from toolreel_core._schema import inline_references
 
 # The input of a decoder and its result.
 #
@@ -68,7 +68,7 @@ class Offered:
     def parameter(self, name: str, key: str) -> Json:
         """The schema of one parameter, without references; null if there is none."""
         if name not in self._inlined:
-            self._inlined[name] = inlined(as_tree(self.schemas.get(name)))
+            self._inlined[name] = inline_references(as_tree(self.schemas.get(name)))
         return tree_at(self._inlined[name], "properties").get(key)
 
     def satisfied(self, name: str, given: Mapping[str, Json]) -> bool:

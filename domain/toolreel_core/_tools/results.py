@@ -18,7 +18,7 @@ from toolreel_core._jsontext import (
     read,
 )
 from toolreel_core._schema import Violation
-from toolreel_core._tools.tool_surface import shown
+from toolreel_core._tools.tool_surface import shortened_name
 
 # Faults: what can be wrong with a tool call or its result, as errors for the model to read.
 #
@@ -62,7 +62,7 @@ def tool_not_found(name: str, known: Sequence[str]) -> Fault:
     """No tool has that name: the nearest one is named, never guessed and run."""
     from difflib import get_close_matches  # noqa: PLC0415 - few calls name a wrong tool
 
-    name = shown(name)
+    name = shortened_name(name)
     if not known:
         return Fault("TOOL_NOT_FOUND", f"There is no tool {name!r}: this run has no tools. Answer in text.")
     close = get_close_matches(name, known, n=1)
@@ -76,7 +76,7 @@ def tool_not_allowed(name: str, allowed: Sequence[str]) -> Fault:
         rest = "This run may call no tools. Answer in text."
     else:
         rest = f"You may call: {', '.join(allowed)}. Call one of these, or answer in text."
-    return Fault("TOOL_NOT_ALLOWED", f"{shown(name)} was not run: it is not allowed here. {rest}")
+    return Fault("TOOL_NOT_ALLOWED", f"{shortened_name(name)} was not run: it is not allowed here. {rest}")
 
 
 def arguments_truncated(name: str, cap: int | None = None) -> Fault:
@@ -109,11 +109,11 @@ def _fault(code: FaultCode, sentences: str, *figures: str) -> Callable[..., Faul
     :param figures: the keys under which its data has the further values
     """
 
-    def of(name: str, *values: str | int) -> Fault:
+    def make_fault(name: str, *values: str | int) -> Fault:
         data = canonical(dict(zip(figures, values, strict=True))) if figures else _NOTHING
-        return Fault(code, sentences.format(shown(name), *values), data)
+        return Fault(code, sentences.format(shortened_name(name), *values), data)
 
-    return of
+    return make_fault
 
 
 tool_changed: Final = _fault(
@@ -239,7 +239,7 @@ class Envelope:
     def text(self) -> JsonText:
         """The envelope as the model reads it.
 
-        >>> failed("ping", Fault("TOOL_NOT_FOUND", "No such tool.")).text()
+        >>> failed_envelope("ping", Fault("TOOL_NOT_FOUND", "No such tool.")).text()
         '{"ok":false,"tool_name":"ping","data":{},"warnings":[],"errors":[{"code":"TOOL_NOT_FOUND",\
 "message":"No such tool."}]}'
         """
@@ -284,9 +284,11 @@ def _looks_like_envelope(text: str) -> bool:
     return tree.keys() <= _KEYS or bool(tree.keys() & _MARKS)
 
 
-def failed(tool_name: str, fault: Fault) -> Envelope:
+def failed_envelope(tool_name: str, fault: Fault) -> Envelope:
     """The failed envelope that returns a fault to the model."""
-    return Envelope(False, shown(tool_name), fault.data, errors=(ToolFailure(fault.code, fault.message),))
+    return Envelope(
+        False, shortened_name(tool_name), fault.data, errors=(ToolFailure(fault.code, fault.message),)
+    )
 
 
 _ALREADY_DONE: Final = (
@@ -294,12 +296,14 @@ _ALREADY_DONE: Final = (
 )
 
 
-def already_done(tool_name: str) -> Envelope:
+def already_done_envelope(tool_name: str) -> Envelope:
     """The result of a call that repeats one that succeeded.
 
     No failure, since what the model wants has been done.
     """
-    return Envelope(True, shown(tool_name), JsonText('{"already_done":true}'), warnings=(_ALREADY_DONE,))
+    return Envelope(
+        True, shortened_name(tool_name), JsonText('{"already_done":true}'), warnings=(_ALREADY_DONE,)
+    )
 
 
 def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = False) -> Envelope:
@@ -314,11 +318,11 @@ def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = Fa
     """
     size = len(output) if output.isascii() else len(output.encode("utf-8", "replace"))
     if size > limit:
-        return failed(tool_name, output_too_large(tool_name, size, limit))
+        return failed_envelope(tool_name, output_too_large(tool_name, size, limit))
     return either(
         read(output)
         .map(lambda value: _wrap_value(tool_name, value, untrusted=untrusted))
-        .alt(lambda why: failed(tool_name, output_not_json(tool_name, why)))
+        .alt(lambda why: failed_envelope(tool_name, output_not_json(tool_name, why)))
     )
 
 

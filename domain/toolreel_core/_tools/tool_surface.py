@@ -80,19 +80,23 @@ def with_digest(name: str, whole: str) -> str:
     return f"{name[: _MAX_INNER - _DIGITS - 1]}_{digest(whole)[:_DIGITS]}"
 
 
-def shown(name: str) -> str:
+def shortened_name(name: str) -> str:
     """A name for error texts, shortened: models invent names as long as a page.
 
-    >>> shown("files.read"), len(shown("x" * 9_000))
+    >>> shortened_name("files.read"), len(shortened_name("x" * 9_000))
     ('files.read', 81)
     """
     return name if len(name) <= _MAX_SHOWN else f"{name[:_MAX_SHOWN]}…"
 
 
-def matches(pattern: str, name: str) -> bool:
+def matches_tool_name(pattern: str, name: str) -> bool:
     """Whether a pattern matches an inner name or its outward form; ``*`` stands for any text.
 
-    >>> matches("files.*", "files.read"), matches("files_*", "files.read"), matches("files", "files.read")
+    >>> (
+    ...     matches_tool_name("files.*", "files.read"),
+    ...     matches_tool_name("files_*", "files.read"),
+    ...     matches_tool_name("files", "files.read"),
+    ... )
     (True, True, False)
     """
     return any(fits(pattern, form) for form in {name, outward_name(name)})
@@ -134,7 +138,7 @@ def schema_tree(given: SchemaLike) -> Mapping[str, Json]:
     for method in ("model_json_schema", "json_schema"):
         write = getattr(given, method, None)
         if callable(write):
-            return opened(_write_schema(write, f"{method}() of {given!r}"))
+            return resolve_root_reference(_write_schema(write, f"{method}() of {given!r}"))
     raise ConfigError(
         f"{given!r} gives no schema; expected a JSON Schema as a mapping, "
         "or something with json_schema() or model_json_schema()"
@@ -156,13 +160,13 @@ def schema_text(tree: Mapping[str, Json]) -> JsonText:
     return text
 
 
-def opened(tree: Mapping[str, Json]) -> Mapping[str, Json]:
+def resolve_root_reference(tree: Mapping[str, Json]) -> Mapping[str, Json]:
     """A schema with a reference at its root resolved.
 
     msgspec, and pydantic for recursive models, put everything under ``$defs``; providers require
     ``type: object`` at the root.
 
-    >>> opened({"$ref": "#/$defs/P", "$defs": {"P": {"type": "object"}}})
+    >>> resolve_root_reference({"$ref": "#/$defs/P", "$defs": {"P": {"type": "object"}}})
     {'type': 'object'}
     """
     reference, parts = tree.get("$ref"), tree.get("$defs")
@@ -189,16 +193,16 @@ def _write_schema(write: Any, what: str) -> Mapping[str, Json]:  # noqa: ANN401 
     return tree
 
 
-def sendable(schema: Json) -> Json:
+def without_empty_required(schema: Json) -> Json:
     """A schema without empty ``required`` lists, at any depth; validators of older drafts reject those.
 
-    >>> sendable({"type": "object", "required": [], "default": {"required": []}})
+    >>> without_empty_required({"type": "object", "required": [], "default": {"required": []}})
     {'type': 'object', 'default': {'required': []}}
     """
     if not isinstance(schema, Mapping):
         return schema
     kept = {keyword: value for keyword, value in schema.items() if keyword != "required" or value}
-    return changed_within(kept, sendable)
+    return changed_within(kept, without_empty_required)
 
 
 _NO_PARAMETERS: Final = canonical({"type": "object", "properties": {}, "additionalProperties": False})
@@ -303,7 +307,7 @@ class ToolDefinition:
 
     def tree(self) -> Json:
         """The definition as an entry of a request's ``tools``."""
-        parameters = sendable(parse(self.parameters))
+        parameters = without_empty_required(parse(self.parameters))
         function = {"name": self.outward, "description": self.description, "parameters": parameters}
         return {"type": "function", "function": function}
 
@@ -313,9 +317,12 @@ class ToolDefinition:
         return len(canonical(self.tree()).encode())
 
     @property
-    def told_whole(self) -> bool:
+    def is_sent_whole(self) -> bool:
         """Whether its name, description and parameters, as sent, are its whole definition."""
-        as_sent = self.outward == self.name and canonical(sendable(parse(self.parameters))) == self.parameters
+        as_sent = (
+            self.outward == self.name
+            and canonical(without_empty_required(parse(self.parameters))) == self.parameters
+        )
         return as_sent and self == ToolDefinition(self.name, self.description, self.parameters)
 
     @property
@@ -387,9 +394,9 @@ class ToolSurface:
         return len(self.text.encode())
 
     @property
-    def told_whole(self) -> bool:
+    def is_sent_whole(self) -> bool:
         """Whether the ``tools`` array, as sent, is the whole definition of the surface."""
-        return not self.masked and all(definition.told_whole for definition in self.definitions)
+        return not self.masked and all(definition.is_sent_whole for definition in self.definitions)
 
     @property
     def fingerprint(self) -> str:
@@ -397,7 +404,7 @@ class ToolSurface:
         tools = (definition.fingerprint for definition in self.definitions)
         return chain(chain("tool_surface", self.text, *tools), "masked", *self.masked)
 
-    def inner(self, name: str) -> str:
+    def inner_name(self, name: str) -> str:
         """The inner name of a tool by either name; an unknown name is returned unchanged."""
         tool = self.by_name.get(name)
         return name if tool is None else tool.name
@@ -440,7 +447,7 @@ def masked(
 
 
 def _matches_any(patterns: Iterable[str], name: str) -> bool:
-    return any(matches(pattern, name) for pattern in patterns)
+    return any(matches_tool_name(pattern, name) for pattern in patterns)
 
 
 def _check_patterns(mask: str, given: Iterable[str], surface: ToolSurface) -> tuple[str, ...]:
@@ -449,7 +456,7 @@ def _check_patterns(mask: str, given: Iterable[str], surface: ToolSurface) -> tu
         raise ConfigError(f"{mask}: expected a list of names, got {given!r}")
     patterns, names = tuple(given), (*(tool.name for tool in surface.definitions), *surface.masked)
     for pattern in patterns:
-        if not any(matches(pattern, name) for name in names):
+        if not any(matches_tool_name(pattern, name) for name in names):
             forms = dict.fromkeys(form for name in names for form in (name, outward_name(name)))
             raise ConfigError(f"{mask}: {unknown_name('tool', pattern, forms)}")
     return patterns

@@ -21,7 +21,7 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._schema import changed_within, inlined
+from toolreel_core._schema import changed_within, inline_references
 from toolreel_core._transforms.registry import Change, register_transform
 
 # Control tokens are neutralized in texts from outside. They matter because a server renders the
@@ -205,7 +205,7 @@ def strip_function_descriptions(tool: Tree) -> Tree:
 )
 def schema_inline_defs(tool: Tree) -> Tree:
     """The tool with the references in its parameters written out."""
-    return _with_parameters(tool, inlined)
+    return _with_parameters(tool, inline_references)
 
 
 @register_transform(

@@ -7,7 +7,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._internal import AdapterError
-from toolreel.tools import RunContext, current_call, running, spend, spending
+from toolreel.tools import RunContext, as_current_call, begin_spending, current_call, spend
 from toolreel_core._jsontext import canonical
 from toolreel_core._protocol import RunTool, Spent
 
@@ -17,11 +17,11 @@ def context_of(name: str) -> RunContext[None]:
 
 
 def test_outside_of_a_call_there_is_none() -> None:
-    with pytest.raises(ZeroDivisionError), running(context_of("a")):
+    with pytest.raises(ZeroDivisionError), as_current_call(context_of("a")):
         raise ZeroDivisionError
     assert complaint(AdapterError, current_call).startswith("current_call: no tool call is running here;")
     assert complaint(AdapterError, lambda: spend(Spent(1))).startswith("spend: no tool call is running here;")
-    spending().settle(Spent(1))
+    begin_spending().settle(Spent(1))
 
 
 def test_a_thread_knows_it_with_the_context_of_the_tool_alone() -> None:
@@ -33,7 +33,7 @@ def test_a_thread_knows_it_with_the_context_of_the_tool_alone() -> None:
         except AdapterError:
             found.append("none")
 
-    with running(context_of("a")):
+    with as_current_call(context_of("a")):
         context = contextvars.copy_context()
         for target in (look, lambda: context.run(look)):
             thread = threading.Thread(target=target)
@@ -55,11 +55,11 @@ def test_listeners_hear_of_the_end_once_and_late_ones_at_once() -> None:
 
 def test_what_a_tool_spends_adds_up_and_what_is_underway_is_unknown() -> None:
     totals: list[Spent | None] = []
-    with running(context := context_of("a")):
+    with as_current_call(context := context_of("a")):
         spend(None)
         totals.append(context.spending.total)
         spend(Spent(10, cost=0.5))
-        inner, other = spending(), spending()
+        inner, other = begin_spending(), begin_spending()
         totals.append(context.spending.total)
         inner.settle(Spent(5, cost=0.25))
         other.settle(None)

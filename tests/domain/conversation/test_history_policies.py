@@ -40,7 +40,7 @@ from toolreel_core._conversation import (
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._settings import bytes_per_4
-from toolreel_core._tools import Envelope, arguments_not_json, failed
+from toolreel_core._tools import Envelope, arguments_not_json, failed_envelope
 
 RULES, TASK, AGAIN = SystemMessage("Be brief."), UserMessage("Count."), UserMessage("Once more.")
 DONE = AssistantMessage("Done.")
@@ -116,7 +116,7 @@ def test_old_results_are_shortened_oldest_first_until_it_is_enough() -> None:
 def test_a_result_that_failed_stays_a_failure_for_the_same_reasons() -> None:
     fault = canonical({"log": "x" * 900})
     content = Envelope(
-        False, "read", fault, ("slow",), failed("read", arguments_not_json("read", "x")).errors
+        False, "read", fault, ("slow",), failed_envelope("read", arguments_not_json("read", "x")).errors
     )
     short = after(shorten_old_tool_results, calling("a"), ToolMessage("a", content.text()), DONE)
     assert (told(short[1])["ok"], told(short[1])["data"]) == (False, {})
@@ -145,7 +145,7 @@ def length(message: Message) -> int:
 
 
 def test_a_result_stays_where_shortening_saves_nothing() -> None:
-    long_error = failed("read", arguments_not_json("read", "x" * 500))
+    long_error = failed_envelope("read", arguments_not_json("read", "x" * 500))
     for content, cost in ((long_error.text(), tokens), ("x" * 900, one_each)):
         messages = (calling("a"), ToolMessage("a", content), DONE)
         assert after(shorten_old_tool_results, *messages, cost=cost) == messages

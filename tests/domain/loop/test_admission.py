@@ -58,7 +58,7 @@ from toolreel_core._tools import (
     ToolSurface,
     arguments_too_large,
     arguments_violate_schema,
-    failed,
+    failed_envelope,
     masked,
     output_too_large,
     tool_not_allowed,
@@ -339,7 +339,7 @@ def test_a_time_that_is_not_told_or_runs_backwards_makes_no_duration(
 def test_a_made_up_name_as_long_as_a_page_is_not_told_back_whole() -> None:
     page, cut = "x" * 9_000, "x" * 80 + "…"
     first, second, third, fourth = ((f"call_{n}", page, "{}") for n in range(4))
-    result = failed(cut, tool_not_found(page, ("add", "ping")))
+    result = failed_envelope(cut, tool_not_found(page, ("add", "ping")))
     played = book(repetition_warn=2, repetition_stop=3).play(
         asks(),
         replies_calling(first),

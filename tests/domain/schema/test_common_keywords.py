@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from tests.samples import worked
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._schema import MAX_LEVELS, broken_places, common_check
+from toolreel_core._schema import MAX_LEVELS, common_check, violating_paths
 
 BIG = 2**53
 BOUNDS = [0, 1, -1, 2, 1.0, 0.5, -0.0, BIG, BIG + 1, 1e300, 10**40]
@@ -88,7 +88,7 @@ def outcomes(schema: Json, *tried: Json) -> list[bool]:
     judged = [Draft202012Validator(cast("bool", schema)).is_valid(value) for value in tried]
     if fits := common_check(canonical(schema)):
         assert [fits(value) for value in tried] == judged
-    return [not broken_places(canonical(schema), value) for value in tried]
+    return [not violating_paths(canonical(schema), value) for value in tried]
 
 
 @pytest.mark.parametrize(("schema", "fitting", "others"), worked("what fits is recognised"))

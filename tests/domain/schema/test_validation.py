@@ -7,10 +7,10 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._schema import (
     Violation,
-    broken_places,
     check_schema,
     refused_nulls,
     unknown_keys,
+    violating_paths,
     violations,
 )
 
@@ -173,14 +173,14 @@ def test_what_cannot_be_validated_has_no_refused_nulls() -> None:
 
 def test_every_value_that_breaks_a_schema_is_found_by_its_place() -> None:
     schema = canonical({"properties": {"a": {"items": TEXT}, "n": NUMBER}, "required": ["n"]})
-    assert broken_places(schema, {"a": ["x", 1, 2], "n": "3"}) == (("a", 1), ("a", 2), ("n",))
-    assert broken_places(schema, {"a": []}) == ((),)
-    assert broken_places(schema, {"n": 3}) == ()
+    assert violating_paths(schema, {"a": ["x", 1, 2], "n": "3"}) == (("a", 1), ("a", 2), ("n",))
+    assert violating_paths(schema, {"a": []}) == ((),)
+    assert violating_paths(schema, {"n": 3}) == ()
 
 
 def test_what_cannot_be_validated_is_broken_as_a_whole() -> None:
     schema = canonical({"properties": {"n": {"multipleOf": 0.5}}})
-    assert broken_places(schema, {"n": 10**400}) == ((),)
+    assert violating_paths(schema, {"n": 10**400}) == ((),)
 
 
 LOOSE = canonical(

@@ -11,7 +11,7 @@ from tests.samples import worked
 from tests.strategies import json_objects
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, canonical
-from toolreel_core._schema import check_schema, inlined, schemas_in
+from toolreel_core._schema import check_schema, inline_references, schemas_in
 
 ROOT: Tree = {
     "properties": {"a": {"$ref": "#/$defs/A"}, "b/c": {"type": "string"}, "é ~": True},
@@ -26,13 +26,13 @@ TEXT: Tree = {"type": "string"}
 )
 def test_a_pointer_leads_to_a_schema(reference: str) -> None:
     parts: Tree = {"properties": {"b/c": TEXT, "é ~": TEXT}, "anyOf": [True, TEXT], "$defs": {"T": TEXT}}
-    assert inlined({"items": {"$ref": reference}, **parts})["items"] == TEXT
+    assert inline_references({"items": {"$ref": reference}, **parts})["items"] == TEXT
 
 
 @pytest.mark.parametrize("reference", worked("what leads to no schema of this document has no target"))
 def test_what_leads_to_no_schema_of_this_document_stays(reference: Json) -> None:
     schema: Tree = {"items": {"$ref": reference}, **ROOT}
-    assert inlined(schema) is schema
+    assert inline_references(schema) is schema
 
 
 @given(json_objects)
@@ -43,7 +43,7 @@ def test_any_tree_can_be_searched(tree: Tree) -> None:
 
 @pytest.mark.parametrize(("schema", "written"), worked("a reference gives way to what it refers to"))
 def test_a_reference_gives_way_to_what_it_refers_to(schema: Tree, written: Tree) -> None:
-    assert inlined(schema) == written
+    assert inline_references(schema) == written
 
 
 def doubling(name: str) -> Tree:
@@ -60,7 +60,7 @@ def doubling(name: str) -> Tree:
 )
 def test_a_schema_that_would_grow_beyond_measure_stays(parts: Tree) -> None:
     schema: Tree = {"items": {"$ref": "#/$defs/d0"}, "$defs": parts}
-    assert inlined(schema) is schema
+    assert inline_references(schema) is schema
 
 
 def test_notes_beside_the_reference_that_is_cut_are_kept() -> None:
@@ -70,7 +70,7 @@ def test_notes_beside_the_reference_that_is_cut_are_kept() -> None:
         "properties": {"next": {"$ref": "#", "description": "-"}},
     }
     cut: Tree = {"type": "object", "title": "Node", "description": "-"}
-    assert inlined(node) == {**node, "properties": {"next": cut}}
+    assert inline_references(node) == {**node, "properties": {"next": cut}}
 
 
 _leaves: st.SearchStrategy[Any] = st.sampled_from(
@@ -108,8 +108,8 @@ _values: st.SearchStrategy[Json] = st.recursive(
 @given(_roots, _values)
 def test_a_schema_takes_the_same_values_as_before_and_once_is_enough(schema: Tree, value: Json) -> None:
     before = canonical(schema)
-    written = inlined(schema)
-    assert (canonical(schema), inlined(written)) == (before, written)
+    written = inline_references(schema)
+    assert (canonical(schema), inline_references(written)) == (before, written)
     tried: Json = {"a": value}
     assert Draft202012Validator(written).is_valid(tried) == Draft202012Validator(schema).is_valid(tried)
 
@@ -124,6 +124,6 @@ def test_a_recursive_schema_is_cut_and_stays_sound(schema: Tree) -> None:
         check_schema(canonical(schema))
     except ConfigError:
         return  # it refers to itself without end
-    written = inlined(schema)
+    written = inline_references(schema)
     check_schema(canonical(written))
     assert not any("$ref" in part for part in schemas_in(written))

@@ -17,11 +17,11 @@ from toolreel_core._tools import (
     Envelope,
     Fault,
     FaultCode,
-    already_done,
+    already_done_envelope,
     arguments_violate_schema,
     call_abandoned,
     envelope_of,
-    failed,
+    failed_envelope,
     plain_text,
     results,
     tool_not_allowed,
@@ -85,7 +85,7 @@ def test_a_plain_result_is_its_data_alone(output: str, text: str) -> None:
 @pytest.mark.parametrize(
     "envelope",
     [
-        failed("add", Fault("TOOL_NOT_FOUND", "No such tool.")),
+        failed_envelope("add", Fault("TOOL_NOT_FOUND", "No such tool.")),
         Envelope(True, "add", canonical({"n": 3}), warnings=("old",)),
         Envelope(True, "add", canonical({"n": 3}), untrusted=True),
         Envelope(True, "add", canonical({"value": ""})),
@@ -118,7 +118,7 @@ def test_a_plain_result_never_reads_as_another_outcome(data: Mapping[str, Json])
 
 
 def test_a_call_that_has_succeeded_before_is_no_failure() -> None:
-    done = already_done("pay")
+    done = already_done_envelope("pay")
     assert (done.ok, done.tool_name, parse(done.data)) == (True, "pay", {"already_done": True})
     assert "was not run again" in done.warnings[0]
 

@@ -24,13 +24,13 @@ from toolreel_core._tools import (
     check_surface,
     compose,
     masked,
-    matches,
-    opened,
+    matches_tool_name,
     outward_name,
     prefixed_name,
+    resolve_root_reference,
     schema_text,
     schema_tree,
-    sendable,
+    without_empty_required,
 )
 
 READ = ToolDefinition.of("files.read", "Read a file.", read_only=True)
@@ -51,7 +51,7 @@ def test_what_is_not_exposed_is_known_and_is_not_sent() -> None:
 
 def test_a_tool_is_found_by_either_name() -> None:
     assert SURFACE.by_name["files.read"] is SURFACE.by_name["files_read"] is READ
-    assert [SURFACE.inner(name) for name in ("files_read", "files.read", "echo", "gone")] == [
+    assert [SURFACE.inner_name(name) for name in ("files_read", "files.read", "echo", "gone")] == [
         "files.read",
         "files.read",
         "echo",
@@ -146,7 +146,7 @@ def test_where_a_tool_comes_from_is_no_part_of_it() -> None:
     ],
 )
 def test_a_surface_knows_whether_the_model_is_told_all_there_is(surface: ToolSurface, whole: bool) -> None:
-    assert surface.told_whole == whole
+    assert surface.is_sent_whole == whole
 
 
 def test_a_function_is_no_definition() -> None:
@@ -424,7 +424,7 @@ def test_long_names_that_begin_alike_stay_apart() -> None:
     ("pattern", "name", "fits"), worked("a pattern means a tool in either form", "messages")
 )
 def test_a_pattern_means_a_tool_in_either_form(pattern: str, name: str, fits: bool) -> None:
-    assert matches(pattern, name) == fits
+    assert matches_tool_name(pattern, name) == fits
 
 
 @pytest.mark.parametrize(
@@ -518,13 +518,16 @@ def test_what_gives_no_schema_is_told(given: object, why: str) -> None:
 
 def test_a_root_that_refers_to_a_part_becomes_the_part() -> None:
     tree: Mapping[str, Json] = {"$ref": "#/$defs/P", "$defs": {"P": POINT, "Q": {}}, "title": "Place"}
-    assert opened(tree) == {**POINT, "title": "Place", "$defs": {"Q": {}}}
+    assert resolve_root_reference(tree) == {**POINT, "title": "Place", "$defs": {"Q": {}}}
 
 
 def test_a_part_that_is_still_referred_to_stays() -> None:
-    assert opened({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}) == {**NODE, "$defs": {"Node": NODE}}
+    assert resolve_root_reference({"$ref": "#/$defs/Node", "$defs": {"Node": NODE}}) == {
+        **NODE,
+        "$defs": {"Node": NODE},
+    }
     by_another: Mapping[str, Json] = {"P": {}, "Q": {"$ref": "#/$defs/P"}}
-    assert opened({"$ref": "#/$defs/P", "$defs": by_another}) == {"$defs": by_another}
+    assert resolve_root_reference({"$ref": "#/$defs/P", "$defs": by_another}) == {"$defs": by_another}
 
 
 @pytest.mark.parametrize(
@@ -538,7 +541,7 @@ def test_a_part_that_is_still_referred_to_stays() -> None:
     ],
 )
 def test_any_other_root_is_left_alone(tree: Mapping[str, Json]) -> None:
-    assert opened(tree) is tree
+    assert resolve_root_reference(tree) is tree
 
 
 @pytest.mark.parametrize(
@@ -560,17 +563,20 @@ EMPTY: Json = {"type": "object", "required": []}
 )
 def test_an_empty_list_of_required_names_is_left_out_at_any_depth(schema: Json, sent: Json) -> None:
     check_schema(canonical(schema))
-    assert sendable(schema) == sent
-    assert sendable(sent) == sent
+    assert without_empty_required(schema) == sent
+    assert without_empty_required(sent) == sent
 
 
 @pytest.mark.parametrize("keyword", ["default", "const", "x-own"])
 def test_what_is_no_schema_is_left_alone(keyword: str) -> None:
-    assert sendable({keyword: EMPTY}) == {keyword: EMPTY}
-    assert sendable({"enum": [EMPTY], "examples": [EMPTY]}) == {"enum": [EMPTY], "examples": [EMPTY]}
+    assert without_empty_required({keyword: EMPTY}) == {keyword: EMPTY}
+    assert without_empty_required({"enum": [EMPTY], "examples": [EMPTY]}) == {
+        "enum": [EMPTY],
+        "examples": [EMPTY],
+    }
 
 
 def test_the_order_of_keywords_stays() -> None:
-    assert canonical(sendable({"title": "t", "required": [], "type": "object"})) == (
+    assert canonical(without_empty_required({"title": "t", "required": [], "type": "object"})) == (
         '{"title":"t","type":"object"}'
     )

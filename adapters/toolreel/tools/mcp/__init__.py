@@ -18,13 +18,13 @@ if TYPE_CHECKING:
         pins_of,
         read_pins,
         server_tools,
-        unaccepted,
+        unaccepted_tools,
         write_pins,
     )
     from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
     from toolreel.tools.mcp._results import error_event, result_event
     from toolreel.tools.mcp._server import McpListener, McpNews
-    from toolreel.tools.mcp._transports import answered_request, running_processes, with_descendants
+    from toolreel.tools.mcp._transports import request_id_in_line, running_descendants, running_processes
 else:
     from toolreel_core._lazy_names import face
 

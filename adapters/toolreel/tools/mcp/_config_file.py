@@ -113,10 +113,10 @@ _EXPANDED: Final[Mapping[type[McpServer], Sequence[str]]] = {
 """Keys in which variables are expanded; in keys of other clients, ``${...}`` may mean something else."""
 
 
-def credentials(server: McpServer) -> dict[str, str]:
+def server_credentials(server: McpServer) -> dict[str, str]:
     """The credentials that a server is given, by the variable or header that holds them.
 
-    >>> credentials(StdioServer("shop", "shop-server", env={"SHOP_TOKEN": "7d1e52c0aa", "PORT": "80"}))
+    >>> server_credentials(StdioServer("shop", "shop-server", env={"SHOP_TOKEN": "7d1e52c0aa", "PORT": "80"}))
     {'SHOP_TOKEN': '7d1e52c0aa'}
     """
     match server:
@@ -152,8 +152,8 @@ def mcp_servers(tree: Json, environment: Mapping[str, str]) -> tuple[McpServer, 
 
     :raises McpConfigError: if it is invalid; names the place
     """
-    top = _read_as(dict[str, Any], tree, "the file")
-    entries = _read_as(dict[str, dict[str, Any]], top.get("mcpServers"), "mcpServers")
+    top = _read_typed(dict[str, Any], tree, "the file")
+    entries = _read_typed(dict[str, dict[str, Any]], top.get("mcpServers"), "mcpServers")
     return tuple(
         _read_server(name, entry, environment)
         for name, entry in entries.items()
@@ -161,8 +161,8 @@ def mcp_servers(tree: Json, environment: Mapping[str, str]) -> tuple[McpServer, 
     )
 
 
-def _read_as(kind: type[_Kind], tree: Json, at: str) -> _Kind:
-    expected = Types().of(kind, at)
+def _read_typed(kind: type[_Kind], tree: Json, at: str) -> _Kind:
+    expected = Types().json_type(kind, at)
     for pointer, what, got in violations(canonical(expected.schema), canonical(tree)):
         raise McpConfigError(f"{at}{pointer.replace('/', '.')}: expected {what}, got {got}")
     try:
@@ -175,7 +175,7 @@ def _read_server(name: str, entry: Mapping[str, Json], environment: Mapping[str,
     at = f"mcpServers.{name}"
     if not name.strip():
         raise McpConfigError("mcpServers: a server needs a name that is not empty")
-    settings = _read_as(ServerSettings, entry.get("toolreel", {}), f"{at}.toolreel")
+    settings = _read_typed(ServerSettings, entry.get("toolreel", {}), f"{at}.toolreel")
     transport = entry.get("type", entry.get("transport", "http" if "url" in entry else "stdio"))
     if transport != "stdio" and transport not in _HTTP:
         known = ["stdio", *_HTTP[:2]]
@@ -189,20 +189,22 @@ def _read_server(name: str, entry: Mapping[str, Json], environment: Mapping[str,
         raise McpConfigError(f"{at}.{needed}: expected a text, it is missing")
     # Checked before variables are expanded, so that no error shows the value of one.
     given = {key: entry[key] for key in _EXPANDED[kind] if entry.get(key) is not None}
-    server = _read_as(kind, {"name": name, **given}, at)
-    expanded = {key: _expanded(getattr(server, key), f"{at}.{key}", environment) for key in given}
+    server = _read_typed(kind, {"name": name, **given}, at)
+    expanded = {key: _expand_variables(getattr(server, key), f"{at}.{key}", environment) for key in given}
     server = replace(server, settings=settings, **expanded)
     if isinstance(server, HttpServer) and urlsplit(server.url).scheme not in {"http", "https"}:
         raise McpConfigError(f"{at}.url: expected an http or https URL, got {shown_url(server.url)!r}")
     return server
 
 
-def _expanded(value: Any, at: str, environment: Mapping[str, str]) -> Any:  # noqa: ANN401
+def _expand_variables(value: Any, at: str, environment: Mapping[str, str]) -> Any:  # noqa: ANN401
     """The value with variables expanded in all its strings."""
     if isinstance(value, Mapping):
-        return {key: _expanded(item, f"{at}.{key}", environment) for key, item in value.items()}
+        return {key: _expand_variables(item, f"{at}.{key}", environment) for key, item in value.items()}
     if isinstance(value, tuple):
-        return tuple(_expanded(item, f"{at}.{index}", environment) for index, item in enumerate(value))
+        return tuple(
+            _expand_variables(item, f"{at}.{index}", environment) for index, item in enumerate(value)
+        )
 
     def replacement(found: re.Match[str]) -> str:
         name, default = found.groups()

@@ -20,13 +20,13 @@ from toolreel._internal import McpConfigError, read_file
 from toolreel.tools.mcp._config_file import ServerSettings
 from toolreel_core._config_checks import fits
 from toolreel_core._jsontext import Json, Tree, canonical, finite, read
-from toolreel_core._schema import modern, usable
+from toolreel_core._schema import modernize_schema, usable_schema
 from toolreel_core._tools import (
     ToolDefinition,
     ToolSurface,
-    opened,
     outward_name,
     prefixed_name,
+    resolve_root_reference,
     with_digest,
 )
 
@@ -58,7 +58,8 @@ def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: Ser
     allowed = [
         (name, tool)
         for tool in listed
-        if _matches_any(settings.allow, name := _text(tool, "name")) and not _matches_any(settings.deny, name)
+        if _matches_any(settings.allow, name := _text_field(tool, "name"))
+        and not _matches_any(settings.deny, name)
     ]
     inner = {own: prefixed_name(MCP_PREFIX, server, own) for own, _ in allowed}
     alike = Counter(map(outward_name, inner.values()))
@@ -76,7 +77,7 @@ def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: Ser
     return ServerTools(tools, left_out)
 
 
-def _text(tool: Mapping[str, Any], key: str) -> str:
+def _text_field(tool: Mapping[str, Any], key: str) -> str:
     return value if isinstance(value := tool.get(key), str) else ""
 
 
@@ -86,10 +87,10 @@ def _tool_definition(name: str, tool: Mapping[str, Any], settings: ServerSetting
     reads = hints.get("readOnlyHint") is True
     destroys = not reads and hints.get("destructiveHint") is True
     parameters, left_out = _usable_parameters(finite(tool.get("inputSchema")))
-    own = _text(tool, "name")
+    own = _text_field(tool, "name")
     definition = ToolDefinition.of(
         name,
-        _text(tool, "description") or _text(tool, "title"),
+        _text_field(tool, "description") or _text_field(tool, "title"),
         parameters,
         read_only=reads or _matches_any(settings.read_only, own),
         needs_approval=destroys or _matches_any(settings.needs_approval, own),
@@ -105,7 +106,9 @@ def _usable_parameters(listed: Json) -> tuple[Tree, tuple[str, ...]]:
         kinds if isinstance(kinds, list) else [kinds]
     ):
         return {"type": "object"}, (f"its inputSchema, not of type 'object': {canonical(listed):.80}",)
-    return usable(cast("Tree", modern(opened({**(listed or {}), "type": kinds}))))
+    return usable_schema(
+        cast("Tree", modernize_schema(resolve_root_reference({**(listed or {}), "type": kinds})))
+    )
 
 
 def _matches_any(patterns: Iterable[str], name: str) -> bool:
@@ -150,7 +153,7 @@ def write_pins(path: Path | str, pins: Mapping[str, str]) -> None:
         raise McpConfigError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-def unaccepted(tools: Iterable[ToolDefinition], pins: Mapping[str, str] | None) -> dict[str, str]:
+def unaccepted_tools(tools: Iterable[ToolDefinition], pins: Mapping[str, str] | None) -> dict[str, str]:
     """The names of the tools that do not match their pins, and why."""
     remedy = "look at it, and accept it if it is right: toolreel tools --mcp FILE --accept"
     whys = {False: "it was not accepted yet", True: "its definition is not the one that was accepted"}

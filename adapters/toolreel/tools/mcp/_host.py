@@ -11,8 +11,8 @@ from typing import Self
 from toolreel._driver import notify as notify_listener
 from toolreel._internal import McpServerError, MissingExtra, log
 from toolreel.tools import DEADLINE
-from toolreel.tools.mcp._config_file import McpServer, credentials
-from toolreel.tools.mcp._definitions import McpTool, unaccepted
+from toolreel.tools.mcp._config_file import McpServer, server_credentials
+from toolreel.tools.mcp._definitions import McpTool, unaccepted_tools
 from toolreel.tools.mcp._server import McpListener, McpNews, Server
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import RunTool, ToolReturned
@@ -21,7 +21,7 @@ from toolreel_core._tools import (
     ToolSource,
     ToolSurface,
     compose,
-    failed,
+    failed_envelope,
     tool_changed,
     tool_not_implemented,
     with_digest,
@@ -67,7 +67,7 @@ class _McpHost:
         return {
             f"{name} of MCP server {config.name}": value
             for config in self._configs
-            for name, value in credentials(config).items()
+            for name, value in server_credentials(config).items()
         }
 
 
@@ -122,7 +122,7 @@ class AsyncMcpTools(_McpHost):
         """Run the tool on its server; failures become results for the model."""
         if effect.name not in self._tools:
             fault = tool_changed if effect.name in self.left_out else tool_not_implemented
-            return ToolReturned(effect.ref, failed(effect.name, fault(effect.name)).text())
+            return ToolReturned(effect.ref, failed_envelope(effect.name, fault(effect.name)).text())
         server, tool = self._tools[effect.name]
         own = tool.definition.deadline_ms
         return await server.run(effect, tool, self._deadline if own is None else own / 1000)
@@ -157,7 +157,7 @@ class AsyncMcpTools(_McpHost):
                 seen.add(definition.outward)
                 offered[definition.name] = definition
                 self._tools[definition.name] = server, tool
-            unpinned = unaccepted(offered.values(), self._pins)
+            unpinned = unaccepted_tools(offered.values(), self._pins)
             left_out |= {**server.offer.left_out, **unpinned}
             for name in unpinned:
                 del offered[name], self._tools[name]

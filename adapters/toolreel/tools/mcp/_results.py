@@ -44,13 +44,13 @@ def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
             case {"type": "text", "text": str(words)}:
                 texts.append(words)
             case {"type": "image" | "audio" as kind, "data": str(base64), "mimeType": str()}:
-                parts.append(_bytes_part(kind, _about(kind, block), base64, media, warnings))
+                parts.append(_media_part(kind, _describe_block(kind, block), base64, media, warnings))
             case {"type": "resource", "resource": {"uri": str(), "blob": str(base64)} as found}:
-                parts.append(_bytes_part("file", _about("resource", found), base64, media, warnings))
+                parts.append(_media_part("file", _describe_block("resource", found), base64, media, warnings))
             case {"type": "resource", "resource": {"uri": str(), "text": str()} as found}:
-                parts.append(_about("resource", found))
+                parts.append(_describe_block("resource", found))
             case {"type": "resource_link", "uri": str(), "name": str()}:
-                parts.append(_about("resource_link", block))
+                parts.append(_describe_block("resource_link", block))
             case _:
                 warnings.append("a block of the result is not one of the protocol, and is given as JSON")
                 texts.append(canonical(block)[:_LONGEST])
@@ -64,7 +64,7 @@ def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
     if result.get("isError") is True:
         words = text.strip() or (_NO_MESSAGE if structured is None else canonical(structured))
         return replace(failed_event(effect, "TOOL_ERROR", words, data), parts=tuple(media))
-    if text and not _only_repeat_structured(texts, structured):
+    if text and not _repeats_structured(texts, structured):
         data = {"text": text, **data}
     # One thing alone needs no name.
     only: Json = structured if data.keys() == {"structured"} else data
@@ -73,7 +73,7 @@ def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
     return returned_event(effect, only, *warnings, parts=tuple(media))
 
 
-def _only_repeat_structured(texts: Sequence[str], structured: Json) -> bool:
+def _repeats_structured(texts: Sequence[str], structured: Json) -> bool:
     """Whether texts only repeat structured content: all of it, its only value, or each item of that."""
     text = "\n".join(texts)
     whole, items = read(text).value_or(text), [read(each).value_or(each) for each in texts]
@@ -120,12 +120,12 @@ _FIELDS: Final = {"uri": "uri", "name": "name", "mime_type": "mimeType", "bytes"
 """By our names, the fields of a block that stand for it in the data."""
 
 
-def _about(kind: str, block: Mapping[str, Json]) -> dict[str, Json]:
+def _describe_block(kind: str, block: Mapping[str, Json]) -> dict[str, Json]:
     fields = {ours: block.get(theirs) for ours, theirs in _FIELDS.items()}
     return {"type": kind, **{name: value for name, value in fields.items() if value is not None}}
 
 
-def _bytes_part(
+def _media_part(
     kind: str, about: dict[str, Json], base64: str, media: list[Media], warnings: list[str]
 ) -> Json:
     """What stands for bytes in the data; what is not Base64, or of a type no provider takes, is left out.

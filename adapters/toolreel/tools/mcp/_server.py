@@ -29,7 +29,7 @@ from toolreel.tools.mcp._transports import (
 )
 from toolreel_core._jsontext import parse
 from toolreel_core._protocol import RunTool, ToolReturned
-from toolreel_core._tools import failed, tool_changed, tool_not_implemented
+from toolreel_core._tools import failed_envelope, tool_changed, tool_not_implemented
 
 try:
     import anyio
@@ -181,7 +181,7 @@ class Server:
             link.calls -= 1
             # Not before: other calls on this connection may still get their answers.
             if link.forgotten and not link.calls:
-                link.ending.because("it has forgotten the session")
+                link.ending.end_because("it has forgotten the session")
 
     async def _call_tool(
         self, effect: RunTool, tool: McpTool, link: _Connection, sent: list[_Connection]
@@ -196,11 +196,11 @@ class Server:
         now = self._current.tools.get(tool.definition.name) if self._current else None
         if now != tool:
             fault = tool_not_implemented(effect.name) if now is None else tool_changed(effect.name)
-            return ToolReturned(effect.ref, failed(effect.name, fault).text())
+            return ToolReturned(effect.ref, failed_envelope(effect.name, fault).text())
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             of = "" if total is None else f" of {total:g}"
-            self._tell("progress", f"{effect.name}: {progress:g}{of} {message or ''}".rstrip())
+            self._report("progress", f"{effect.name}: {progress:g}{of} {message or ''}".rstrip())
 
         # Servers that avoid duplicates look at the key.
         meta = cast("types.RequestParamsMeta", {"toolreel/idempotency-key": effect.key})
@@ -209,12 +209,12 @@ class Server:
         sent.append(link)
         try:
             return result_event(
-                effect, await self._result(link, types.CallToolRequest(params=params), report)
+                effect, await self._send_request(link, types.CallToolRequest(params=params), report)
             )
         except MCPError as error:
             return error_event(effect, error.error)
 
-    async def _result(
+    async def _send_request(
         self, link: _Connection, request: types.ClientRequest, report: ProgressFnT | None = None
     ) -> dict[str, Any]:
         """The result of a request, as the server wrote it.
@@ -285,20 +285,20 @@ class Server:
                     scope.deadline = math.inf
                     started = True
                     if self._starts > 1:
-                        self._tell("restarted", f"MCP server {self.config.name} was restarted")
+                        self._report("restarted", f"MCP server {self.config.name} was restarted")
                     watching.start_soon(_subscribe_to_changes, client, link)
                     task_status.started(link)
                     await ending.over.wait()
                     requested = ending.requested
                     watching.cancel_scope.cancel()
             if scope.cancelled_caught:
-                ending.because(f"it did not say what it offers within {settings.start_ms} ms")
+                ending.end_because(f"it did not say what it offers within {settings.start_ms} ms")
         except Exception as error:  # noqa: BLE001 - any failure of a server must not end the run
-            ending.because(_error_text(error))
+            ending.end_because(_error_text(error))
         if not started:
             raise ServerUnreachable(str(ending))
         if not requested:
-            self._tell("ended", f"MCP server {self.config.name} exited: {ending}")
+            self._report("ended", f"MCP server {self.config.name} exited: {ending}")
 
     async def _refresh_tools(self, link: _Connection) -> None:
         """List the tools, if they may have changed.
@@ -328,7 +328,7 @@ class Server:
         while len(seen) < _MAX_PAGES and len(tools) <= _MAX_TOOLS:
             params = types.PaginatedRequestParams(cursor=cursor)
             try:
-                page = await self._result(link, types.ListToolsRequest(params=params))
+                page = await self._send_request(link, types.ListToolsRequest(params=params))
             except MCPError as error:
                 if error.code == types.METHOD_NOT_FOUND:
                     return tools
@@ -354,9 +354,9 @@ class Server:
         differing = [name for name in {**frozen, **now.tools} if frozen.get(name) != now.tools.get(name)]
         if before not in (None, now) and differing:
             names = ", ".join(differing)
-            self._tell("changed", f"MCP server {self.config.name} changed its tools; rejected are: {names}")
+            self._report("changed", f"MCP server {self.config.name} changed its tools; rejected are: {names}")
 
-    def _tell(self, kind: Literal["restarted", "ended", "changed", "progress"], text: str) -> None:
+    def _report(self, kind: Literal["restarted", "ended", "changed", "progress"], text: str) -> None:
         self._notify(McpNews(kind, self.config.name, text))
 
 
@@ -383,7 +383,7 @@ async def _subscribe_to_changes(client: Client, link: _Connection) -> None:
 async def _reason_of_end(ending: ConnectionEnd, why: str) -> str:
     """Why a connection ended; the task that reads from it may learn it a moment after a call fails."""
     if why:
-        ending.because(why)
+        ending.end_because(why)
     ending.over.set()
     with anyio.move_on_after(_REASON_TIMEOUT):
         await ending.explained.wait()

@@ -21,7 +21,7 @@ from subprocess import PIPE
 from typing import Any, Final, TypeAlias, cast
 
 from toolreel._internal import AdapterError, MissingExtra
-from toolreel.tools import exit_words
+from toolreel.tools import describe_exit
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
 from toolreel_core._jsontext import Json, finite, read_tolerant
 
@@ -66,7 +66,7 @@ class ConnectionEnd:
         """Set when the connection shall close, or is closed."""
         self.explained = anyio.Event()
 
-    def because(self, why: str) -> None:
+    def end_because(self, why: str) -> None:
         """End the connection, and keep the reason if it is the first: later ones are consequences."""
         self.why = self.why or why
         self.over.set()
@@ -86,10 +86,10 @@ def open_transport(server: McpServer, ending: ConnectionEnd) -> AbstractAsyncCon
     :raises ServerUnreachable: if it cannot be started
     :raises httpx2.HTTPError: in a group, if it cannot be reached
     """
-    return _stdio(server, ending) if isinstance(server, StdioServer) else _http(server)
+    return _open_stdio(server, ending) if isinstance(server, StdioServer) else _open_http(server)
 
 
-def replacing_error(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
+def error_response(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
     """An error in place of a response that cannot be used, so that only its request fails."""
     error = types.ErrorData(code=code, message=message)
     return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
@@ -115,7 +115,7 @@ def running_processes() -> dict[int, tuple[int, int]]:
     return found
 
 
-def with_descendants(known: Mapping[int, int]) -> dict[int, int]:
+def running_descendants(known: Mapping[int, int]) -> dict[int, int]:
     """Those processes that still run, and all that these started: the start of each, by its pid.
 
     A process whose parent has ended is no longer found through it: look while the parent runs, and pass on
@@ -165,7 +165,7 @@ _Messages: TypeAlias = MemoryObjectReceiveStream[SessionMessage | Exception]
 
 
 @asynccontextmanager
-async def _stdio(
+async def _open_stdio(
     server: StdioServer, ending: ConnectionEnd
 ) -> AsyncGenerator[tuple[_Messages, MemoryObjectSendStream[SessionMessage]]]:
     """Start a server; on leaving the context, end it and all processes that it started."""
@@ -175,12 +175,12 @@ async def _stdio(
     stdin, stdout, stderr = cast("tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]", pipes)
     to_client, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_client = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
-    talk = _Conversation(process, server.settings.max_message_bytes, ending)
+    talk = _StdioMessages(process, server.settings.max_message_bytes, ending)
     try:
         async with anyio.create_task_group() as group, incoming, outgoing:
-            group.start_soon(talk.read, stdout, to_client)
-            group.start_soon(talk.write, from_client, stdin)
-            group.start_soon(_keep_tail, stderr, ending)
+            group.start_soon(talk.read_messages, stdout, to_client)
+            group.start_soon(talk.write_messages, from_client, stdin)
+            group.start_soon(_keep_stderr_tail, stderr, ending)
             try:
                 yield incoming, outgoing
             finally:
@@ -212,7 +212,7 @@ async def _start_process(server: StdioServer) -> Process:
         raise ServerUnreachable(f"cannot start {server.command!r}: {error.strerror or error}") from None
 
 
-class _Conversation:
+class _StdioMessages:
     """Messages to and from a process; other output is skipped, up to a limit."""
 
     def __init__(self, process: Process, limit: int, ending: ConnectionEnd) -> None:
@@ -225,7 +225,7 @@ class _Conversation:
         self.flooded = False
         """The server wrote too much output that is not a message."""
 
-    async def write(
+    async def write_messages(
         self, from_client: MemoryObjectReceiveStream[SessionMessage], stdin: ByteSendStream
     ) -> None:
         async with from_client:
@@ -236,7 +236,7 @@ class _Conversation:
                     line = outgoing.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await stdin.send(line.encode() + b"\n")
 
-    async def read(
+    async def read_messages(
         self, stdout: ByteReceiveStream, to_client: MemoryObjectSendStream[SessionMessage | Exception]
     ) -> None:
         """Read until the output ends, which also ends the connection."""
@@ -245,7 +245,7 @@ class _Conversation:
             with suppress(*_BROKEN):
                 while not self.flooded:
                     for message in await self._messages_in(lines):
-                        await to_client.send(_unchecked(SessionMessage(message)))
+                        await to_client.send(_bypass_sdk_checks(SessionMessage(message)))
             # Explained before the stream closes, so that a call that fails with it finds the reason.
             await self._explain_the_end()
 
@@ -265,7 +265,7 @@ class _Conversation:
             if size + len(line) <= self._limit:
                 return self._parse_line(line.strip().removeprefix(codecs.BOM_UTF8))
             edges = head or line[:_EDGE_BYTES], tail + line[-_EDGE_BYTES:]
-            return self._lost_answers(*edges, TOO_LARGE, _TOO_LARGE_WORDS)
+            return self._errors_for_lost_answer(*edges, TOO_LARGE, _TOO_LARGE_WORDS)
         return []
 
     def _parse_line(self, line: bytes) -> list[types.JSONRPCMessage]:
@@ -280,7 +280,7 @@ class _Conversation:
                 message = types.jsonrpc_message_adapter.validate_python(whole, by_name=False)
         if message is None and is_message and b'"method"' not in head:
             why = f"its answer cannot be read: {line[:_SAMPLE].decode('utf-8', 'replace')!r}"
-            return self._lost_answers(head, tail, UNREADABLE, why)
+            return self._errors_for_lost_answer(head, tail, UNREADABLE, why)
         if message is None:
             self._count_noise(len(line) + 1)
             return []
@@ -293,18 +293,20 @@ class _Conversation:
             return [message.model_copy(update={"id": request}) for request in answered]
         return [message]
 
-    def _lost_answers(self, head: bytes, tail: bytes, code: int, why: str) -> list[types.JSONRPCMessage]:
+    def _errors_for_lost_answer(
+        self, head: bytes, tail: bytes, code: int, why: str
+    ) -> list[types.JSONRPCMessage]:
         """Errors for the request that a lost line answers; for all pending ones, if its id is unknown."""
-        request_id = answered_request(head, tail)
+        request_id = request_id_in_line(head, tail)
         lost = {request_id} if request_id in self._pending else {*self._pending}
         self._pending -= lost
-        return [replacing_error(each, code, why) for each in lost]
+        return [error_response(each, code, why) for each in lost]
 
     def _count_noise(self, size: int) -> None:
         self._noise += size
         if self._noise > _MAX_NOISE_RATIO * self._limit:
             self.flooded = True
-            self._ending.because(
+            self._ending.end_because(
                 f"it wrote more than {_MAX_NOISE_RATIO * self._limit} bytes that are no messages"
             )
 
@@ -313,21 +315,21 @@ class _Conversation:
         if self._ending.requested or self.flooded:
             return
         with anyio.move_on_after(_GRACE):
-            self._ending.because(f"it {exit_words(await self._process.wait())}")
-        self._ending.because("it closed its output")
+            self._ending.end_because(f"it {describe_exit(await self._process.wait())}")
+        self._ending.end_because("it closed its output")
 
 
-def answered_request(head: bytes, tail: bytes) -> int | None:
+def request_id_in_line(head: bytes, tail: bytes) -> int | None:
     """The id of the request that an oversized line answers, if it is near one end.
 
-    >>> answered_request(b'{"jsonrpc":"2.0","id":7,"result":{"content', b"")
+    >>> request_id_in_line(b'{"jsonrpc":"2.0","id":7,"result":{"content', b"")
     7
     """
     found = _FIRST.search(head) or _LAST.search(tail)
     return int(found[1]) if found else None
 
 
-async def _keep_tail(stderr: ByteReceiveStream, ending: ConnectionEnd) -> None:
+async def _keep_stderr_tail(stderr: ByteReceiveStream, ending: ConnectionEnd) -> None:
     tail = b""
     with suppress(*_BROKEN):
         while True:
@@ -340,20 +342,20 @@ async def _end_process(process: Process, family: Mapping[int, int], *, at_once: 
 
     What left the group is killed at the end. It is looked for before each step, while the server still runs.
     """
-    family = with_descendants(family)
+    family = running_descendants(family)
     if process.stdin:
         with suppress(*_BROKEN, OSError):
             await process.stdin.aclose()
     sigkill = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no SIGKILL
     for how in (sigkill,) if at_once else (None, signal.SIGTERM, sigkill):
         if how is not None:
-            family = with_descendants(family)
+            family = running_descendants(family)
             _signal_process(process, how)
         with anyio.move_on_after(_GRACE):
             await process.wait()
             break
     _signal_process(process, sigkill)  # children that outlive the server
-    for pid in with_descendants(family):
+    for pid in running_descendants(family):
         with suppress(ProcessLookupError, PermissionError):
             os.kill(pid, sigkill)
 
@@ -373,7 +375,7 @@ _REJECTED: Final = frozenset({400, 404, 410})
 
 
 @asynccontextmanager
-async def _http(server: HttpServer) -> AsyncGenerator[Any]:
+async def _open_http(server: HttpServer) -> AsyncGenerator[Any]:
     limit = server.settings.max_message_bytes
 
     # Uncompressed, so that the limit applies to the bytes that are parsed.
@@ -387,7 +389,7 @@ async def _http(server: HttpServer) -> AsyncGenerator[Any]:
         async with to_client:
             with suppress(*_BROKEN):
                 async for received in messages:
-                    await to_client.send(_unchecked(received))
+                    await to_client.send(_bypass_sdk_checks(received))
 
     async with (
         client,
@@ -411,12 +413,12 @@ async def _limit_body(response: httpx2.Response, limit: int) -> None:
     content, refusal = b"", None
     if "content-encoding" in response.headers:
         why = "its answer is compressed, although the request ruled that out"
-        refusal = replacing_error(request_id, types.CONNECTION_CLOSED, why)
+        refusal = error_response(request_id, types.CONNECTION_CLOSED, why)
     else:
         async for chunk in stream:
             content += chunk
             if len(content) > limit:
-                content = _encode_message(replacing_error(request_id, TOO_LARGE, _TOO_LARGE_WORDS))
+                content = _encode_message(error_response(request_id, TOO_LARGE, _TOO_LARGE_WORDS))
                 break
         # The SDK itself reads a JSON-RPC error. Servers reject a session that they do not know with 404, as
         # the protocol says, or with 400, as the examples of the TypeScript SDK do.
@@ -425,10 +427,10 @@ async def _limit_body(response: httpx2.Response, limit: int) -> None:
             and response.status_code in _REJECTED
             and (response.status_code == 404 or b"session" in content.lower())
         ):
-            refusal = replacing_error(request_id, SESSION_FORGOTTEN, "it has forgotten the session")
+            refusal = error_response(request_id, SESSION_FORGOTTEN, "it has forgotten the session")
         elif response.is_error and not kind.startswith("application/json"):
             why = f"it answered with HTTP status {response.status_code}"
-            refusal = replacing_error(request_id, types.CONNECTION_CLOSED, why)
+            refusal = error_response(request_id, types.CONNECTION_CLOSED, why)
     # Not response.aclose(), after which the new body could not be read either.
     await stream.aclose()
     if refusal is not None:
@@ -446,7 +448,7 @@ RAW: Final = "toolreel/raw"
 """Key in ``_meta`` of a result: what the server wrote, where the SDK is shown an empty result."""
 
 
-def _unchecked(received: SessionMessage | Exception) -> SessionMessage | Exception:
+def _bypass_sdk_checks(received: SessionMessage | Exception) -> SessionMessage | Exception:
     """A message of a server, with tools and results put past the checks of the SDK.
 
     Of a list of tools it accepts all or none, and so of the blocks of a result.

@@ -91,7 +91,7 @@ def parse_skill(text: str, folder: Path, *, strict: bool = False) -> Skill:
     try:
         fields = _parse_fields(head)
     except SkillError as error:
-        if (quoted := _quote_texts(head)) == head:
+        if (quoted := _quote_yaml_texts(head)) == head:
             raise
         fields = _parse_fields(quoted)
         problems.append(str(error))
@@ -108,7 +108,7 @@ def parse_skill(text: str, folder: Path, *, strict: bool = False) -> Skill:
     return Skill(name, description, _text_field(fields, "compatibility"), body, tuple(problems), folder)
 
 
-def _quote_texts(head: str) -> str:
+def _quote_yaml_texts(head: str) -> str:
     """Front matter with quotes round each text that YAML would take for something else, and without tabs."""
     return _UNQUOTED.sub(lambda found: found[1] + json.dumps(found[2]), head.replace("\t", "  "))
 
@@ -278,7 +278,7 @@ def read_skills(*folders: Path | str, strict: bool = False) -> Skills:
     :raises SkillError: if a skill is invalid, two have the same name, or there is none
     """
     found: dict[str, Skill] = {}
-    for place in (each for folder in folders for each in _skill_places(Path(folder))):
+    for place in (each for folder in folders for each in _skill_folders(Path(folder))):
         skill = read_skill(place, strict=strict)
         other = found.setdefault(skill.name, skill)
         if other is not skill and not os.path.samefile(other.folder, skill.folder):
@@ -316,7 +316,7 @@ def _manifest_name(folder: Path) -> str | None:
     return next((name for name in _NAMES if os.path.lexists(folder / name)), None)
 
 
-def _skill_places(folder: Path) -> list[Path]:
+def _skill_folders(folder: Path) -> list[Path]:
     """The folders with a ``SKILL.md``, sorted by name.
 
     :raises SkillError: if there are none, or one is a link

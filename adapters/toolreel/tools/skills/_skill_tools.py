@@ -76,7 +76,7 @@ def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> Scripts
     for pattern in patterns:
         matching = [(skill, path) for skill, path in files if fits(pattern, f"{skill.name}/{path}")]
         scripts = {
-            (skill.name, path): script for skill, path in matching if (script := _script_of(skill, path))
+            (skill.name, path): script for skill, path in matching if (script := _current_script(skill, path))
         }
         if not scripts:
             what = "none of its files says what runs it" if matching else "no skill has a file of that name"
@@ -88,17 +88,17 @@ def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> Scripts
     return dict(sorted(allowed.items()))
 
 
-def _script_of(skill: Skill, path: str) -> SkillScript | None:
+def _current_script(skill: Skill, path: str) -> SkillScript | None:
     """A script as it is now; ``None`` if it cannot be read, or nothing says what runs it."""
     try:
         content = read_inside(skill.folder, path, _SCRIPT_LIMIT)
     except UnreadableFile:
         return None
-    program = _program_of(path, content)
+    program = _script_program(path, content)
     return SkillScript(program, hashlib.sha256(content).hexdigest()) if program else None
 
 
-def _program_of(path: str, content: bytes) -> tuple[str, ...]:
+def _script_program(path: str, content: bytes) -> tuple[str, ...]:
     """Interpreter and its arguments; empty if unknown."""
     first, _, _ = content.partition(b"\n")
     if not first.startswith(b"#!"):
@@ -153,18 +153,23 @@ def skill_tools(
     known = {skill.name: skill for skill in skills.skills}
     run_by = _SkillTools(known, scripts, deadline)
     tools = [
-        Tool.of(run_by.listed, name="skills_list", read_only=True),
-        Tool.of(run_by.loaded, name="skills_load", parameters=_skill_schema(known), read_only=True),
+        Tool.of(run_by.list_skills, name="skills_list", read_only=True),
+        Tool.of(run_by.load_skill, name="skills_load", parameters=_skill_schema(known), read_only=True),
         Tool.of(
-            run_by.read, name="skills_read_file", parameters=_skill_schema(known, path=_PATH), read_only=True
+            run_by.read_file,
+            name="skills_read_file",
+            parameters=_skill_schema(known, path=_PATH),
+            read_only=True,
         ),
     ]
     if scripts:
         schema = _skill_schema(dict.fromkeys(name for name, _ in scripts), script=_PATH, args=_ARGS)
         limit = int((deadline + _MARGIN) * 1000)
         name = "skills_run_script"
-        tools.append(Tool.of(run_by.ran, name=name, parameters=schema, needs_approval=ask, deadline_ms=limit))
-    return [tool.from_source(_SOURCE) for tool in tools]
+        tools.append(
+            Tool.of(run_by.run_script, name=name, parameters=schema, needs_approval=ask, deadline_ms=limit)
+        )
+    return [tool.with_source(_SOURCE) for tool in tools]
 
 
 _PATH: Final[Mapping[str, Json]] = {
@@ -198,12 +203,12 @@ class _SkillTools:
     scripts: Scripts
     deadline: float
 
-    def listed(self) -> Json:
+    def list_skills(self) -> Json:
         """List the skills there are: name and description of each."""
         skills = self.skills.values()
         return {"skills": [{"name": each.name, "description": each.description} for each in skills]}
 
-    def loaded(self, name: str) -> Json:
+    def load_skill(self, name: str) -> Json:
         """Load a skill before you begin a task that it is for: its instructions, and its files."""
         skill = self._find_skill(name)
         parts: dict[str, Json] = {
@@ -214,7 +219,7 @@ class _SkillTools:
         given = {key: part for key, part in parts.items() if part}
         return {"name": name, "instructions": skill.body, **given}
 
-    def read(self, name: str, path: str) -> Json:
+    def read_file(self, name: str, path: str) -> Json:
         """Read a file of a skill, when its instructions say so."""
         try:
             content = read_inside(self._find_skill(name).folder, path, _FILE_LIMIT)
@@ -229,7 +234,7 @@ class _SkillTools:
             pass
         return {**about, "binary": True, "note": "This file is not text, so it is not shown."}
 
-    def ran(self, run: RunContext[Any], name: str, script: str, args: Sequence[str] = ()) -> Json:
+    def run_script(self, run: RunContext[Any], name: str, script: str, args: Sequence[str] = ()) -> Json:
         """Run a script of a skill, when its instructions say so; it gets no input."""
         skill, known = self._find_skill(name), self.scripts.get((name, script))
         if known is None:
@@ -238,19 +243,19 @@ class _SkillTools:
                 f"You may run: {', '.join(self._script_paths(name)) or 'none of its files'}.",
                 "TOOL_NOT_ALLOWED",
             )
-        if _script_of(skill, script) != known:
+        if _current_script(skill, script) != known:
             raise ToolError(
                 f"{script!r} of skill {name} was not run: it is no longer what it was when it was allowed. "
                 "Do not call it again.",
                 "TOOL_NOT_ALLOWED",
             )
         try:
-            ended = self._run_script(known.program, skill.folder, [script, *args], run)
+            ended = self._run_process(known.program, skill.folder, [script, *args], run)
         except (OSError, ValueError) as error:  # it cannot be started, or an argument holds NUL
             raise ToolError(f"{script!r} of skill {name} cannot be run: {error}.") from None
         return _script_result(ended, script, self.deadline)
 
-    def _run_script(
+    def _run_process(
         self, program: Sequence[str], folder: Path, arguments: Sequence[str], call: RunContext[Any]
     ) -> ProcessResult:
         """Run a script until it exits, reaches its deadline, or the call ends; no shell reads its arguments.

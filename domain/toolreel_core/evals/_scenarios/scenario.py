@@ -145,7 +145,7 @@ def _observed_turns(
         if turn in turns_with_results:
             calls = tuple(
                 ObservedCall(
-                    *(plan.tools.inner(call.name), call.arguments),
+                    *(plan.tools.inner_name(call.name), call.arguments),
                     *_result_of(results[turn, call.id]),
                     output,
                 )

@@ -16,7 +16,7 @@ from tests.patience import eventually
 from tests.samples import complaint
 from tests.servers.mcp_servers_here import called, data, rude
 from toolreel._internal import McpServerError
-from toolreel.tools.mcp import McpTools, running_processes, with_descendants
+from toolreel.tools.mcp import McpTools, running_descendants, running_processes
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which process started which")
 
@@ -43,12 +43,12 @@ def test_a_process_is_known_by_its_start_and_stays_known_after_its_parent(tmp_pa
         assert parent.stdin
         child = int(parent.stdout.readline())
         began = {pid: start for pid, (_, start) in running_processes().items()}
-        family = with_descendants({parent.pid: began[parent.pid]})
+        family = running_descendants({parent.pid: began[parent.pid]})
         assert family == {pid: began[pid] for pid in (parent.pid, child)}
-        assert with_descendants({pid: start - 1 for pid, start in family.items()}) == {}
+        assert running_descendants({pid: start - 1 for pid, start in family.items()}) == {}
         parent.stdin.close()
         parent.wait()
-        assert with_descendants(family) == {child: began[child]}
+        assert running_descendants(family) == {child: began[child]}
         os.kill(child, signal.SIGKILL)
         eventually(lambda: child not in running_processes(), "the child is gone")
 

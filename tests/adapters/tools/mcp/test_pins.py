@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._internal import McpConfigError
-from toolreel.tools.mcp import ServerSettings, pins_of, read_pins, server_tools, unaccepted, write_pins
+from toolreel.tools.mcp import ServerSettings, pins_of, read_pins, server_tools, unaccepted_tools, write_pins
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
 
@@ -29,8 +29,8 @@ def test_pins_are_kept_and_hold_tools_to_what_was_accepted(tmp_path: Path) -> No
         "}",
     ]
 
-    assert unaccepted(before, read_pins(path)) == {}
-    after = unaccepted(offering(a="Look.", b="Look, and tell me.", c="New."), read_pins(path))
+    assert unaccepted_tools(before, read_pins(path)) == {}
+    after = unaccepted_tools(offering(a="Look.", b="Look, and tell me.", c="New."), read_pins(path))
     assert [(name, why.partition(";")[0]) for name, why in after.items()] == [
         ("mcp_s_b", "its definition is not the one that was accepted"),
         ("mcp_s_c", "it was not accepted yet"),

@@ -18,7 +18,7 @@ from toolreel.tools.mcp import (
     HttpServer,
     McpTools,
     ServerSettings,
-    answered_request,
+    request_id_in_line,
 )
 
 
@@ -38,7 +38,7 @@ from toolreel.tools.mcp import (
 def test_an_oversized_answer_may_say_which_call_it_answers(
     head: bytes, tail: bytes, request_id: int | None
 ) -> None:
-    assert answered_request(head, tail) == request_id
+    assert request_id_in_line(head, tail) == request_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def taking(hint: object) -> Callable[..., object]:
 
 
 def read(hint: object, value: Json) -> object:
-    return signature_of(taking(hint)).arguments.read("tool", {"value": value}, None)["value"]
+    return signature_of(taking(hint)).arguments.keyword_arguments("tool", {"value": value}, None)["value"]
 
 
 def schema(hint: object) -> Any:  # noqa: ANN401 - any JSON

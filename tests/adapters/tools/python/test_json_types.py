@@ -99,7 +99,7 @@ DAY = date(2026, 11, 22)
 
 
 def kind_of(hint: object) -> JsonType:
-    return Types().of(hint, "it")
+    return Types().json_type(hint, "it")
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,11 @@ def test_a_value_is_read_as_its_type(hint: object, value: Json, read: object) ->
 
 def test_a_dataclass_that_holds_itself_is_referred_to() -> None:
     types = Types()
-    assert types.of(list[Folder], "it").schema == {"type": "array", "items": {"$ref": "#/$defs/Folder"}}
-    assert types.of(Folder, "it").schema == {"$ref": "#/$defs/Folder"}
+    assert types.json_type(list[Folder], "it").schema == {
+        "type": "array",
+        "items": {"$ref": "#/$defs/Folder"},
+    }
+    assert types.json_type(Folder, "it").schema == {"$ref": "#/$defs/Folder"}
     assert types.shared["Folder"] == {
         "type": "object",
         "properties": {
@@ -221,7 +224,7 @@ def test_what_cannot_be_told_is_refused() -> None:
 
 def test_two_types_of_one_name_are_told_apart() -> None:
     types = Types()
-    types.of(Folder, "it")
+    types.json_type(Folder, "it")
 
     @dataclass
     class Other:
@@ -229,7 +232,7 @@ def test_two_types_of_one_name_are_told_apart() -> None:
 
     Other.__name__ = "Folder"
     Other.__annotations__ = {"inside": list[Other]}
-    assert complaint(ConfigError, lambda: types.of(Other, "it")) == (
+    assert complaint(ConfigError, lambda: types.json_type(Other, "it")) == (
         "it: there are two types 'Folder'; rename one of the two"
     )
 

@@ -20,7 +20,7 @@ from pydantic.alias_generators import to_camel
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from tests.samples import complaint, printed_under
-from toolreel.tools import plain
+from toolreel.tools import value_as_json
 from toolreel_core._conversation import File, Image, Media, Text
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._tools import Envelope, ToolFailure
@@ -129,7 +129,7 @@ DAY = date(2026, 11, 22)
     ids=lambda value: str(value)[:40],
 )
 def test_a_value_is_written_as_json(value: object, written: Json) -> None:
-    assert plain(value) == written
+    assert value_as_json(value) == written
 
 
 async def unawaited() -> None:
@@ -150,9 +150,9 @@ def test_what_is_no_json_is_told_with_a_remedy() -> None:
             (unawaited(), "coroutine is not JSON serializable; await it inside, or make the tool async"),
             (asyncio, "module is not JSON serializable; return what JSON can carry"),
         ):
-            told = complaint(TypeError, partial(plain, value))
+            told = complaint(TypeError, partial(value_as_json, value))
             assert told == f"Object of type {remedy}"
-    assert complaint(TypeError, lambda: plain({(1, 2): 1})).startswith("keys must be str")
+    assert complaint(TypeError, lambda: value_as_json({(1, 2): 1})).startswith("keys must be str")
 
 
 @pytest.mark.parametrize(
@@ -167,13 +167,13 @@ def test_what_is_no_json_is_told_with_a_remedy() -> None:
     ],
 )
 def test_two_keys_that_become_one_are_an_error(value: object, key: str) -> None:
-    assert complaint(ValueError, lambda: plain(value)) == (
+    assert complaint(ValueError, lambda: value_as_json(value)) == (
         f"two keys of an object are {key!r} in JSON, one of them {key!r}; rename one"
     )
 
 
 def test_sets_have_one_order_in_every_process() -> None:
-    program = "from toolreel.tools import plain; print(plain(set('abcdefg')))"
+    program = "from toolreel.tools import value_as_json; print(value_as_json(set('abcdefg')))"
     assert {printed_under(seed, program) for seed in range(2)} == {str(list("abcdefg"))}
 
 
@@ -182,6 +182,6 @@ def test_labels_stand_for_images_audio_and_files_wherever_they_are() -> None:
     parts: list[Media] = []
     value = {"a": [image, {"b": file}], "c": Text("hi"), "d": image}
     label = "[image/png, 8 bytes, sha256:4c4b6a3b]"
-    assert plain(value, parts) == {"a": [label, {"b": "[file, http://a/b]"}], "c": "hi", "d": label}
+    assert value_as_json(value, parts) == {"a": [label, {"b": "[file, http://a/b]"}], "c": "hi", "d": label}
     assert parts == [image, file, image]
-    assert plain(image) == label
+    assert value_as_json(image) == label

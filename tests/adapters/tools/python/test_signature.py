@@ -295,7 +295,7 @@ def test_all_that_does_not_read_as_its_type_is_told_at_once() -> None:
 
     told = complaint(
         ToolError,
-        lambda: signature_of(plan).arguments.read(
+        lambda: signature_of(plan).arguments.keyword_arguments(
             "plan", {"day": "soon", "hours": [1, "two"], "level": 7, "place": 1}, None
         ),
     )

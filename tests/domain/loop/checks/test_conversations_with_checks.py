@@ -46,7 +46,7 @@ from toolreel_core._protocol import (
     load_state,
 )
 from toolreel_core._settings import LoopConfig
-from toolreel_core._tools import Envelope, ToolDefinition, already_done
+from toolreel_core._tools import Envelope, ToolDefinition, already_done_envelope
 
 TEXT = {"type": "string"}
 ADD = ToolDefinition.of(
@@ -63,7 +63,7 @@ RUNS_MILK = runs("call_a", "add_item", {"list": "food", "item": "milk"})
 RUNS_EGGS = runs("call_b", "add_item", {"list": "food", "item": "eggs"})
 ADDED = tells("call_a", "add_item", {"value": 1})
 ADDED_EGGS = tells("call_b", "add_item", {"value": 1})
-SKIPPED = ToolMessage("call_a", already_done("add_item").text())
+SKIPPED = ToolMessage("call_a", already_done_envelope("add_item").text())
 ADDS_MILK: tuple[Turn, ...] = (replies_calling(MILK), RUNS_MILK, returns(1))
 ADDED_MILK: tuple[Turn, ...] = (*ADDS_MILK, asks(calling(MILK), ADDED))
 ENDED: tuple[Turn, ...] = (replies("Done."), finishes(Completed("Done.")))
@@ -209,7 +209,7 @@ def test_of_two_equal_calls_in_one_reply_one_runs() -> None:
         replies_calling(MILK, twice),
         RUNS_MILK,
         returns(1),
-        asks(calling(MILK, twice), ADDED, ToolMessage("call_b", already_done("add_item").text())),
+        asks(calling(MILK, twice), ADDED, ToolMessage("call_b", already_done_envelope("add_item").text())),
     )
 
 
@@ -254,7 +254,7 @@ def test_what_was_done_needs_no_approval_again() -> None:
 
 
 def test_a_model_that_goes_on_repeating_is_stopped() -> None:
-    warned = ToolMessage("call_a", with_repetition_warning(already_done("add_item"), 2).text())
+    warned = ToolMessage("call_a", with_repetition_warning(already_done_envelope("add_item"), 2).text())
     played = book(repeated_effects="refuse", repetition_warn=2, repetition_stop=3).play(
         asks(),
         *ADDED_MILK,
