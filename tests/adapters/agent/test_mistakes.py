@@ -94,7 +94,7 @@ MISTAKES: list[tuple[Callable[[], object], str]] = [
         lambda: agent(fallbacks=[Fallback("b", options=a({"n": object()}))]),
         r"fallbacks\[0\]: options.n: a object is not JSON",
     ),
-    (lambda: agent(fallbacks=[Fallback("b", on=a(["slow"]))]), "on: there is no reason 'slow'"),
+    (lambda: agent(fallbacks=[Fallback("b", on=a(["slow"]))]), "on: expected some of connection"),
     (
         lambda: agent().run([CALLED]),
         r"messages\[0\].tool_calls\[0\].function.arguments.x: a object is not JSON",
