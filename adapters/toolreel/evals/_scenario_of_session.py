@@ -21,7 +21,6 @@ _READING: Final = re.compile(
     r"|current|now|convert)(?:[_.]|$)"
 )
 """Names of tools that only read, as far as a name can say it."""
-_NUMBER: Final = re.compile(r"(?<![\w.-])\d+(?:\.\d+)?(?!\w)")
 _UNFIT: Final = re.compile(r"[^a-z0-9]+")
 
 
@@ -126,17 +125,12 @@ def _scenario_tree(
     reading = dict.fromkeys(call.name for call in worked if not acts[call.name])
     checks += ({"called": called, **layer} for called in reading)
     checks, good = checks or [{"at_most": 0}], list[Json]()
-    for place, (_, replies) in enumerate(exchanges, 1):
-        answer, told = replies[-1][0] if replies else "", set[str]()
+    for _, replies in exchanges:
         for _, made in replies:
             of_reply: list[Json] = [{"call": one.name, "with": one.arguments} for one in made if one.ok]
             good += of_reply if len(of_reply) < 2 else [of_reply]
-            told.update(*(_NUMBER.findall(canonical(one.result.get("data", {}))) for one in made if one.ok))
-        good.append(answer.strip() or "Done.")
-        # Numbers of an answer that a tool has told are no accident.
-        if said := [one for one in dict.fromkeys(_NUMBER.findall(answer)) if one in told]:
-            which: Tree = {"exchange": place} if len(exchanges) > 1 else {}
-            checks.append({"says": [float(one) if "." in one else int(one) for one in said], **which})
+        answer = replies[-1][0].strip() if replies else ""
+        good.append(answer or "Done.")
     system = "\n\n".join(message.content for message in run.messages if isinstance(message, SystemMessage))
     # A script that calls nothing could be right where no call worked.
     call: list[Json] = [] if worked else [{"call": tools[0].outward, "with": {}}]
