@@ -18,6 +18,7 @@ from toolreel.evals._replay import RecordedRun
 from toolreel.evals._results import Results, write_json
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._summary.summary_files import trial_row
+from toolreel.evals._summary.totals import group_trials
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, chain, parse
 from toolreel_core.evals import (
@@ -38,21 +39,14 @@ def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
     :raises ResultsError: if there is no evaluation, or it cannot be written
     """
     results, out = Results.open(folder), Path(out)
-    plan = plan_of_header(results.header)
-    trials = {one.key: one for one in results.trials(plan)}
-    records: dict[Cell, list[Record]] = {}
-    for record in results.records():
-        records.setdefault(record.cell.task, []).append(record)
-    tasks = [task for task in plan.tasks() if task in records]
-    paths = []
-    for task in tasks:
-        several = len(plan.profiles[task.model]) > 1
-        parts = (task.model, task.strategy, *((task.profile,) if several else ()))
-        name = "__".join(_UNFIT.sub("_", part) for part in parts)
-        path = out / f"{name}.json"
-        runs = [(record, trials[record.key]) for record in records[task]]
-        write_json(path, inspect_log(results, plan, task, runs))
-        paths.append(path)
+    plan, paths = plan_of_header(results.header), list[Path]()
+    records = {record.key: record for record in results.records()}
+    made = (one for one in results.trials(plan) if one.key)
+    for task, rows in group_trials(made, lambda one: one.cell.task).items():
+        profile = task.profile if len(plan.profiles[task.model]) > 1 else ""
+        parts = filter(None, (task.model, task.strategy, profile, task.endpoint))
+        paths.append(out / f"{'__'.join(_UNFIT.sub('_', part) for part in parts)}.json")
+        write_json(paths[-1], inspect_log(results, plan, task, [(records[one.key], one) for one in rows]))
     return tuple(paths)
 
 
