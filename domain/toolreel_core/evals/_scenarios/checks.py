@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import chain, count, pairwise
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, cast
 
 from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._jsontext import (
@@ -26,7 +26,6 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._replies import as_chat, of_call, of_message
-from toolreel_core._schema import violations
 from toolreel_core.evals._scenarios.claims import (
     Value,
     admits_failure,
@@ -37,8 +36,8 @@ from toolreel_core.evals._scenarios.claims import (
     mentions,
     says_nothing,
 )
-from toolreel_core.evals._scenarios.scenario import Check, Evidence, Layer, ObservedCall
-from toolreel_core.evals._scenarios.short_schema import parameters_of
+from toolreel_core.evals._scenarios.forms import checked_value
+from toolreel_core.evals._scenarios.scenario import Check, Evidence, ObservedCall
 from toolreel_core.evals._scenarios.world import Compared, alike, has_arguments
 
 _SIGNATURES: Final = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
@@ -147,15 +146,13 @@ def _read_check(
 ) -> Check:
     key = next((key for key in table.values if key in _KINDS), "")
     if not key:
-        raise table.only(*_KINDS, *_BESIDE, "name").complaint(
+        raise table.only(*_KINDS, "name").complaint(
             f"says nothing to check; write one of {', '.join(_KINDS)}"
         )
-    finding, form, further = _KINDS[key]
-    for place, value in table.only(key, "name", "layer", *further).values.items():
-        what = form if place == key else _BESIDE.get(place, "text")
-        expected, schema = _FORMS[what]
-        if violations(canonical(schema), canonical(value)):
-            raise table.complaint(f"expected {expected}, got {value!r}", place)
+    form, *further = _KINDS[key]
+    for place in table.only(key, "name", "layer", *further).values:
+        what = form if place == key else _FORMS_BESIDE.get(place, place)
+        value = checked_value(table, place, what)
         for one in _listed(value) if what in _OF_TOOLS else ():
             tool = one.get("tool") if isinstance(one, Mapping) else one
             if tool is not None and tool not in tools:
@@ -170,7 +167,7 @@ def _read_check(
     return Check(
         name or _free_check_name(key, table.values[key], taken),
         table.values.get("layer", "outcome"),
-        partial(finding, table.values, **context),
+        partial(_FINDINGS[key], table.values, **context),
     )
 
 
@@ -398,76 +395,55 @@ def _cut(text: str, most: int = 160) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-_TEXT: Final[Tree] = {"type": "string", "minLength": 1}
-_PATTERN: Final = parameters_of(Table.of({"tool": "string?", "with": "object?", "ok": "boolean?"}))
-_CALL: Final[Tree] = {"anyOf": [_TEXT, _PATTERN]}
-
-
-def _one_or_several(schema: Tree) -> Tree:
-    return {"anyOf": [schema, {"type": "array", "items": schema, "minItems": 1}]}
-
-
-def _list_of(**keys: Json) -> Tree:
-    return {"type": "array", "items": parameters_of(Table.of(keys))}
-
-
-_FORMS: Final[Mapping[str, tuple[str, Tree]]] = {
-    "tool": ("the name of a tool", _TEXT),
-    "call": ('a tool, or a table such as { tool = "…", with = {…}, ok = false }', _CALL),
-    "calls": ('tools, or tables such as { tool = "…", with = {…}, ok = false }', _one_or_several(_CALL)),
-    "effects": ('a list of { tool = "…", with = {…} }', _list_of(**{"tool": "string", "with": "object?"})),
-    "text": ("a text", _TEXT),
-    "said": ("a text, a number, or a list of them", _one_or_several({"anyOf": [_TEXT, {"type": "number"}]})),
-    "number": ("a number of calls", {"type": "integer", "minimum": 0}),
-    "table": ("a table", {"type": "object"}),
-    "true": ("true", {"const": True}),
-    "exchange": (
-        f"the number of an exchange, or {ANY!r}",
-        {"anyOf": [{"const": ANY}, {"type": "integer", "minimum": 1}]},
-    ),
-    "facts": ("a list of { true = …, false = [ … ] }", _list_of(true={}, false={})),
-    **{
-        name: (f"one of {', '.join(words)}", {"enum": [*words]})
-        for name, words in {
-            "layer": get_args(Layer),
-            "texts": get_args(Compared),
-            "within": ("one reply", "first reply"),
-            "wire": tuple(WIRE_CHECKS),
-        }.items()
-    },
-}
-"""What stands under a key of a check, in words and as a JSON Schema."""
-
-
 _OF_TOOLS: Final = ("tool", "call", "calls", "effects")
-_BESIDE: Final = {
-    **{key: key for key in ("layer", "texts", "within", "facts", "exchange")},
-    "with": "table",
-    "before": "call",
-    "of": "tool",
-    "tells": "said",
+"""Forms in which tools are named."""
+_FORMS_BESIDE: Final = {"with": "table", "before": "call", "of": "tool", "tells": "said", "name": "text"}
+"""The forms of further keys that are not called as the key is."""
+_KINDS: Final = {
+    kind: further
+    for kind, *further in map(
+        str.split,
+        """
+        called calls with before within
+        never tool with
+        omits text
+        effects effects texts
+        failed_first tool
+        error text of
+        at_most number of
+        read said before
+        world table texts
+        answer_is text exchange
+        says said exchange
+        says_one_of said exchange
+        says_not said exchange
+        matches text exchange
+        truthful true facts tells
+        admits true
+        asks_first true
+        wire wire
+        """.strip().splitlines(),
+    )
 }
-"""What stands under the further keys of a check."""
-
-_KINDS: Final[Mapping[str, tuple[Callable[..., str], str, tuple[str, ...]]]] = {
-    "called": (_called, "calls", ("with", "before", "within")),
-    "never": (_never, "tool", ("with",)),
-    "omits": (_omits, "text", ()),
-    "effects": (_effects, "effects", ("texts",)),
-    "failed_first": (_failed_first, "tool", ()),
-    "error": (_error, "text", ("of",)),
-    "at_most": (_at_most, "number", ("of",)),
-    "read": (_unread, "said", ("before",)),
-    "world": (_world, "table", ("texts",)),
-    "answer_is": (_answer_is, "text", ("exchange",)),
-    "says": (_says, "said", ("exchange",)),
-    "says_one_of": (_says, "said", ("exchange",)),
-    "says_not": (_says, "said", ("exchange",)),
-    "matches": (_matches, "text", ("exchange",)),
-    "truthful": (_untrue, "true", ("facts", "tells")),
-    "admits": (_unadmitted, "true", ()),
-    "asks_first": (_unasked, "true", ()),
-    "wire": (lambda values, seen: WIRE_CHECKS[str(values["wire"])](seen), "wire", ()),
+"""The kinds of checks, by the key that makes a table one of them: its form, and further keys."""
+_FINDINGS: Final[Mapping[str, Callable[..., str]]] = {
+    "called": _called,
+    "never": _never,
+    "omits": _omits,
+    "effects": _effects,
+    "failed_first": _failed_first,
+    "error": _error,
+    "at_most": _at_most,
+    "read": _unread,
+    "world": _world,
+    "answer_is": _answer_is,
+    "says": _says,
+    "says_one_of": _says,
+    "says_not": _says,
+    "matches": _matches,
+    "truthful": _untrue,
+    "admits": _unadmitted,
+    "asks_first": _unasked,
+    "wire": lambda values, seen: WIRE_CHECKS[str(values["wire"])](seen),
 }
-"""The kinds of checks, by the key that makes a table one of them: what is wrong in words (empty if nothing
-is), what stands under the key, and further keys."""
+"""What is wrong, in words; empty if nothing is."""

@@ -7,18 +7,19 @@ makes other runs.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import Any, Final, cast, get_args
+from typing import Final, cast, get_args
 
 from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, UserMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import JsonText, as_tree, canonical, digest
+from toolreel_core._jsontext import JsonText, canonical, digest
 from toolreel_core._plan import Preset
 from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._scenarios.checks import ANSWERED, checks_of, outcome, says_something
 from toolreel_core.evals._scenarios.draws import drawn, filled
+from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._scenarios.scenario import PACK, Case, Scenario
 from toolreel_core.evals._scenarios.scripted_model import Line, ScenarioScripts, Script
 from toolreel_core.evals._scenarios.short_schema import parameters_of
@@ -40,27 +41,19 @@ def rows_of(tool: Table, name: str, *, effect: bool) -> tuple[tuple[str, JsonTex
 
     :raises PlaceError: at the first error
     """
-    tables = _read_tables(tool, "answers", 'a list: [{ when = { city = "Oslo" }, then = { celsius = 4 } }]')
-    return tuple((name, _read_answer(table, effect=effect)) for table in tables)
+    return tuple((name, _read_answer(table, effect=effect)) for table in _read_tables(tool, "answers"))
 
 
 def _read_answer(table: Table, *, effect: bool) -> JsonText:
-    values = table.only(*_OF_ANSWER).values
-    results = [key for key in ("then", "read", "error") if key in values]
-    if len(results) > 1 or not (results or effect):
-        raise table.complaint('has one result: then = { … }, read = "/place" or error = { … }')
+    *around, label = table.place
+    checked_value(Table(tuple(around), {label: table.only(*_OF_ANSWER).values}), label, "answer")
+    values = table.values
+    if not (effect or {"then", "read", "error"} & values.keys()):
+        raise table.complaint('says no result; write then = { … }, read = "/place" or error = { … }')
     if "set" in values and not effect:
         what = "sets the world; write effect = true at the tool, since it does something"
         raise table.complaint(what, "set")
-    error = table.table("error").only("code", "message")
-    if error.values and not error.text("code"):
-        raise error.complaint("write a code, such as 'TIMEOUT'", "code")
-    for pointer in (table.text("read", "/"), *table.table("set").values):
-        if not pointer.startswith("/"):
-            raise table.complaint(f"expected a place in [world] such as '/stock/lamp', got {pointer!r}")
-    table.table("when")
-    done, times = table.switch("done", not error.values), table.whole("times")
-    answer = {**values, "done": done, "times": times}
+    answer = {"done": "error" not in values, "times": 0, **values}
     return canonical({key: answer[key] for key in _OF_ANSWER if key in answer})
 
 
@@ -154,7 +147,7 @@ def _make_case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Cas
         return Table(table.place, {key: filled(there[key], values, *table.place, key) for key in there})
 
     table = known(whole, *_FILLED)
-    first, *later = _read_texts(table, "user", "write what the user says: a text, or a list of texts")
+    first, *later = _read_texts(table, "user")
     checks = [known(each, *each.values) for each in _read_tables(whole, "check")]
     if "workspace" in whole.values:
         world, surface = _read_workspace(table.table("workspace"))
@@ -183,53 +176,32 @@ def _read_scripts(table: Table, since: str) -> ScenarioScripts | None:
         return None
     if not {"good", "bad"} <= table.values.keys():
         raise table.complaint("write both scripts: good, which passes, and bad, which must fail")
-    return ScenarioScripts(**{kind: Script(_read_lines(table, kind), since) for kind in table.values})
+    return ScenarioScripts(**{kind: Script(tuple(_read_lines(table, kind)), since) for kind in table.values})
 
 
-_OF_REPLY: Final = {"calls", "text", "fields", "call_fields"}
-
-
-def _read_lines(table: Table, kind: str) -> tuple[Line, ...]:
-    def read_line(line: Any) -> Line:  # noqa: ANN401 - a value of data
+def _read_lines(table: Table, kind: str) -> Iterator[Line]:
+    for line in checked_value(table, kind, "script"):
         if isinstance(line, str | int | float):
-            return as_text(line)
-        whole = isinstance(line, Mapping) and line.keys() <= _OF_REPLY
-        calls = line.get("calls") if whole else line if isinstance(line, list) else [line]
-        fine = isinstance(calls, list) and all(map(_is_scripted_call, calls))
-        if not (calls and fine):
-            what = 'expected a text, or { call = "tool", with = { argument = "value" } }'
-            raise table.complaint(f"{what}, got {line!r}", kind)
-        return line if whole else calls
-
-    lines = table.values[kind]
-    if not isinstance(lines, list | tuple) or not lines:
-        what = 'expected a list of texts and calls: [{ call = "tool", with = {} }, "Done."]'
-        raise table.complaint(what, kind)
-    return tuple(map(read_line, lines))
+            yield as_text(line)
+        else:
+            yield [line] if "call" in line else line
 
 
-def _is_scripted_call(call: object) -> bool:
-    return isinstance(call, Mapping) and isinstance(call.get("call"), str) and call.keys() <= {"call", "with"}
-
-
-def _read_texts(table: Table, key: str, what: str) -> tuple[str, ...]:
-    value = table.values.get(key, "")
-    said = value if isinstance(value, list | tuple) else [value]
+def _read_texts(table: Table, key: str) -> list[str]:
+    texts = checked_value(table, key, "texts_said")
     # A text that is one placeholder has become a value of another type.
-    texts = tuple(str(one) for one in said if type(one) in {str, int, float})
-    if not texts or len(texts) < len(said) or not all(text.strip() for text in texts):
-        raise table.complaint(what, key)
-    return texts
+    return [as_text(one) for one in (texts if isinstance(texts, list) else [texts])]
 
 
 def _read_opening(table: Table, user: str) -> tuple[Message, ...]:
-    system = _read_texts(table, "system", "write a text") if table.values.get("system") else ()
-    what = "write a list of texts, of the user and of the model by turns"
-    earlier = _read_texts(table, "history", what) if "history" in table.values else ()
+    earlier = _read_texts(table, "history") if "history" in table.values else []
     if len(earlier) % 2:
-        raise table.complaint(f"{what}; the last one is the model's", "history")
+        raise table.complaint(
+            "write texts of user and model by turns; the last one is the model's", "history"
+        )
     turns = zip(earlier[::2], earlier[1::2], strict=True)
     history = [one for asked, said in turns for one in (UserMessage(asked), AssistantMessage(said))]
+    system = _read_texts(table, "system") if table.values.get("system") else []
     return (*map(SystemMessage, system), *history, UserMessage(user))
 
 
@@ -241,13 +213,10 @@ def _read_workspace(table: Table) -> tuple[World, ToolSurface]:
     return world, workspace_tools(path)
 
 
-def _read_tables(table: Table, key: str, expected: str = "") -> tuple[Table, ...]:
-    items = table.values.get(key, [])
-    if not isinstance(items, list | tuple):
-        raise table.complaint(f"expected {expected or f'[[{key}]], with two brackets'}", key)
+def _read_tables(table: Table, key: str) -> tuple[Table, ...]:
     return tuple(
-        Table.of(item, *table.place, key, str(as_tree(item).get("name") or place))
-        for place, item in enumerate(items, 1)
+        Table.of(item, *table.place, key, str(item.get("name") or place))
+        for place, item in enumerate(checked_value(table, key, "tables", ()), 1)
     )
 
 

@@ -1,0 +1,77 @@
+"""Forms of values in scenario files, as JSON Schemas; the title of one says in words what is expected."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from toolreel_core._config_checks import Table
+from toolreel_core._jsontext import JsonText, as_tree, canonical, parse
+from toolreel_core._schema import violations
+
+_FORMS: Final = as_tree(
+    parse(
+        JsonText(r"""{
+"text": {"title": "a text", "type": "string", "minLength": 1},
+"integer": {"title": "a whole number", "type": "integer"},
+"number": {"title": "a number of calls", "type": "integer", "minimum": 0},
+"table": {"title": "a table", "type": "object"},
+"tables": {"title": "a list of tables; write two brackets", "type": "array", "items": {"type": "object"}},
+"texts_said": {"title": "a text or a list of texts", "anyOf": [
+  {"$ref": "#/$defs/text_said"}, {"type": "array", "items": {"$ref": "#/$defs/text_said"}, "minItems": 1}]},
+"text_said": {"type": ["string", "number"], "pattern": "\\S"},
+"true": {"title": "true", "const": true},
+"tool": {"title": "the name of a tool", "type": "string", "minLength": 1},
+"call": {"title": "a tool, or a table such as { tool = \"…\", with = {…}, ok = false }", "anyOf": [
+  {"$ref": "#/$defs/tool"},
+  {"type": "object", "additionalProperties": false,
+   "properties": {"tool": {"type": "string"}, "with": {"type": "object"}, "ok": {"type": "boolean"}}}]},
+"calls": {"title": "tools, or tables such as { tool = \"…\", with = {…}, ok = false }", "anyOf": [
+  {"$ref": "#/$defs/call"}, {"type": "array", "items": {"$ref": "#/$defs/call"}, "minItems": 1}]},
+"effects": {"title": "a list of { tool = \"…\", with = {…} }", "type": "array", "items":
+  {"type": "object", "properties": {"tool": {"type": "string"}, "with": {"type": "object"}},
+   "required": ["tool"], "additionalProperties": false}},
+"value": {"anyOf": [{"type": "string", "minLength": 1}, {"type": "number"}]},
+"said": {"title": "a text, a number, or a list of them", "anyOf": [
+  {"$ref": "#/$defs/value"}, {"type": "array", "items": {"$ref": "#/$defs/value"}, "minItems": 1}]},
+"facts": {"title": "a list of { true = …, false = [ … ] }", "type": "array", "items":
+  {"properties": {"true": {}, "false": {}}, "required": ["true", "false"], "additionalProperties": false}},
+"exchange": {"title": "the number of an exchange, or 'any'",
+  "anyOf": [{"const": "any"}, {"type": "integer", "minimum": 1}]},
+"layer": {"title": "one of outcome, exercise", "enum": ["outcome", "exercise"]},
+"texts": {"title": "one of folded, trimmed, exact", "enum": ["folded", "trimmed", "exact"]},
+"within": {"title": "one of one reply, first reply", "enum": ["one reply", "first reply"]},
+"wire": {"title": "one of signed, came_back, streamed", "enum": ["signed", "came_back", "streamed"]},
+"answer": {"title": "one result: then = { … }, read = \"/place\" or error = { code = \"TIMEOUT\" }",
+  "properties": {
+    "read": {"type": "string", "pattern": "^/"}, "when": {"type": "object"},
+    "set": {"type": "object", "propertyNames": {"pattern": "^/"}},
+    "error": {"type": "object", "additionalProperties": false, "required": ["code"], "properties":
+      {"code": {"type": "string", "minLength": 1}, "message": {"type": "string"}}},
+    "done": {"type": "boolean"}, "times": {"type": "integer", "minimum": 0}},
+  "not": {"anyOf": [
+    {"required": ["then", "read"]}, {"required": ["then", "error"]}, {"required": ["read", "error"]}]}},
+"scripted_call": {"type": "object", "properties": {"call": {"type": "string"}, "with": {}},
+  "required": ["call"], "additionalProperties": false},
+"scripted_calls": {"type": "array", "items": {"$ref": "#/$defs/scripted_call"}, "minItems": 1},
+"script": {
+  "title": "a list of texts and calls: [{ call = \"tool\", with = { argument = \"value\" } }, \"Done.\"]",
+  "type": "array", "minItems": 1, "items": {"anyOf": [
+    {"type": ["string", "number"]}, {"$ref": "#/$defs/scripted_call"}, {"$ref": "#/$defs/scripted_calls"},
+    {"type": "object", "required": ["calls"], "additionalProperties": false, "properties": {
+      "calls": {"$ref": "#/$defs/scripted_calls"}, "text": {"type": "string"},
+      "fields": {"type": "object"}, "call_fields": {"type": "object"}}}]}}
+}""")
+    )
+)
+
+
+def checked_value(table: Table, key: str, form: str, value: object = None) -> Any:  # noqa: ANN401 - of the form
+    """The value under a key, if it has a form.
+
+    :param value: one that stands there by default
+    :raises PlaceError: if it has not; says what is expected
+    """
+    given = table.values.get(key, value)
+    if violations(canonical({"$defs": _FORMS, "$ref": f"#/$defs/{form}"}), canonical(given)):
+        raise table.complaint(f"expected {as_tree(_FORMS[form])['title']}, got {given!r}", key)
+    return given
