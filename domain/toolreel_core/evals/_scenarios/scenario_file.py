@@ -48,8 +48,11 @@ def _read_answer(table: Table, *, effect: bool) -> JsonText:
     *around, label = table.place
     checked_value(Table(tuple(around), {label: table.only(*_OF_ANSWER).values}), label, "answer")
     values = table.values
-    if not (effect or {"then", "read", "error"} & values.keys()):
-        raise table.complaint('says no result; write then = { … }, read = "/place" or error = { … }')
+    results = [key for key in ("then", "read", "error") if key in values]
+    if len(results) > 1 or not (results or effect):
+        raise table.complaint('has one result: then = { … }, read = "/place" or error = { … }')
+    if not all(place.startswith("/") for place in (values.get("read", "/"), *values.get("set", ()))):
+        raise table.complaint("expected places in [world] such as '/stock/lamp'")
     if "set" in values and not effect:
         what = "sets the world; write effect = true at the tool, since it does something"
         raise table.complaint(what, "set")
@@ -216,7 +219,7 @@ def _read_workspace(table: Table) -> tuple[World, ToolSurface]:
 def _read_tables(table: Table, key: str) -> tuple[Table, ...]:
     return tuple(
         Table.of(item, *table.place, key, str(item.get("name") or place))
-        for place, item in enumerate(checked_value(table, key, "tables", ()), 1)
+        for place, item in enumerate(checked_value(table, key, "tables", []), 1)
     )
 
 
