@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from operator import itemgetter
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import Json, canonical, chain, pointed
+from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._scenarios.world import as_text, identifier, with_texts
 
 _WORDS: Final = """
@@ -65,7 +66,6 @@ _PHRASES: Final[Mapping[str, Callable[[str, Seed], str]]] = {
 }
 """Draws that are one word: a name such as Ada Quint, a word such as amber-417, an identifier."""
 
-_FORMS: Final = 'write a list of values, { from = 1, to = 9 }, { pattern = "A-####" } or { sum = ["a", "b"] }'
 _ALPHABETS: Final = {"#": "0123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}
 """What stands for the marks of a pattern: without I and O, which look like digits."""
 _OPERATIONS: Final[Mapping[str, Callable[[Sequence[int]], int]]] = {"sum": sum, "product": math.prod}
@@ -85,51 +85,46 @@ def drawn(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[str, J
         if not name.isidentifier():
             what = "write a name of letters, digits and _, so that {name} can stand for it"
             raise table.complaint(what, name)
-        known = filled(table.values[name], values, "draw", name)
-        values[name] = _draw_value(Table.of({name: known}, "draw"), name, given, values)
+        known = Table.of({name: filled(table.values[name], values, "draw", name)}, "draw")
+        draw = checked_value(known, name, "draw")
+        if isinstance(draw, str):
+            values[name] = _PHRASES[draw](name, given)
+        else:
+            inner = draw if isinstance(draw, Mapping) else {"one_of": draw}
+            values[name] = _draw_value(Table(("draw", name), inner), name, given, values)
     return values
 
 
 def _draw_value(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> Json:
-    value = table.values[name]
-    if isinstance(value, str):
-        if value not in _PHRASES:
-            raise table.complaint(f"{unknown_name('draw', value, _PHRASES)}; {_FORMS}", name)
-        return _PHRASES[value](name, seed)
-    inner = Table.of({"one_of": value} if isinstance(value, list | tuple) else value, "draw", name)
-    kind = next((kind for kind in _FURTHER_KEYS if kind in inner.values), "")
-    inner.only(*([kind, *_FURTHER_KEYS[kind]] if kind else [*_FURTHER_KEYS, *_FURTHER_KEYS["from"]]))
-    if not kind:
-        raise inner.complaint(_FORMS)
-    if kind in _OPERATIONS:
-        return _compute_value(inner, kind, before)
-    if kind == "largest_first":
-        return _sorted_by_size(inner, before)
-    given = inner.values.get("unlike", ())
-    others = given if isinstance(given, list | tuple) else (given,)
-    taken = [_earlier_value(inner, "unlike", other, before) for other in others]
-    if "several" not in inner.values:
-        return _DRAWERS[kind](inner, seed, name, taken)
+    draw = table.values
+    for operation in _OPERATIONS.keys() & draw.keys():
+        return _compute_value(table, operation, before)
+    if "largest_first" in draw:
+        return _sorted_by_size(table, before)
+    others = draw.get("unlike", [])
+    taken = [
+        _earlier_value(table, "unlike", other, before)
+        for other in (others if isinstance(others, list) else [others])
+    ]
+    draw_one = next(_DRAWERS[kind] for kind in _DRAWERS if kind in draw)
+    if "several" not in draw:
+        return draw_one(table, seed, name, taken)
     values = list[Json]()
-    for place in range(inner.whole("several", 1)):
-        values.append(_DRAWERS[kind](inner, seed, f"{name} {place}", (*taken, *values)))
+    for place in range(draw["several"]):
+        values.append(draw_one(table, seed, f"{name} {place}", (*taken, *values)))
     return values
 
 
-def _draw_choice(inner: Table, seed: Seed, label: str, taken: Sequence[Json]) -> Json:
-    given = inner.values["one_of"]
-    items = LISTS.get(given) if isinstance(given, str) else given
-    if not isinstance(items, list | tuple) or not items:
-        lists = ", ".join(LISTS)
-        what = f"expected a list of at least one value, or one of the lists {lists}"
-        raise inner.complaint(what, "one_of")
+def _draw_choice(table: Table, seed: Seed, label: str, taken: Sequence[Json]) -> Json:
+    given = table.values["one_of"]
+    items: Sequence[Json] = LISTS[given] if isinstance(given, str) else given
     # Where all are taken, one is drawn twice rather than none.
     left = [item for item in items if item not in taken] or items
-    return cast("Json", left[seed.below(label, len(left))])
+    return left[seed.below(label, len(left))]
 
 
-def _draw_pattern(inner: Table, seed: Seed, label: str, taken: Sequence[Json]) -> Json:
-    text = inner.text("pattern")
+def _draw_pattern(table: Table, seed: Seed, label: str, taken: Sequence[Json]) -> Json:
+    text = str(table.values["pattern"])
 
     def attempt(name: str) -> str:
         return "".join(
@@ -141,33 +136,21 @@ def _draw_pattern(inner: Table, seed: Seed, label: str, taken: Sequence[Json]) -
     return next((one for one in attempts if one not in taken), text)
 
 
-def _draw_number(inner: Table, seed: Seed, label: str, taken: Sequence[Json]) -> Json:
-    for key in ("from", "to"):
-        if type(inner.values.get(key)) is not int:
-            raise inner.complaint(f"expected a whole number; {_FORMS}", key)
-    least, most = (cast("int", inner.values[key]) for key in ("from", "to"))
+def _draw_number(table: Table, seed: Seed, label: str, taken: Sequence[Json]) -> Json:
+    least, most = int(table.values["from"]), int(table.values["to"])
     size = most - least + 1
     if size <= len(taken):
-        raise inner.complaint("expected a larger number, so that there are enough", "to")
+        raise table.complaint("expected a larger number, so that there are enough", "to")
     tries = (least + seed.below(f"{label}/{again}", size) for again in count())
     return next(one for one in tries if one not in taken)
 
 
-_Drawer: TypeAlias = Callable[[Table, Seed, str, Sequence[Json]], Json]
-"""Draws a value under a name, unlike those that are taken."""
-_DRAWERS: Final[Mapping[str, _Drawer]] = {
+_DRAWERS: Final[Mapping[str, Callable[[Table, Seed, str, Sequence[Json]], Json]]] = {
     "one_of": _draw_choice,
     "pattern": _draw_pattern,
     "from": _draw_number,
 }
-_FURTHER_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
-    "one_of": ("several", "unlike"),
-    "pattern": ("several", "unlike"),
-    "from": ("to", "several", "unlike"),
-    "largest_first": ("by",),
-    **dict.fromkeys(_OPERATIONS, ()),
-}
-"""What a draw of each kind may say besides."""
+"""What draws a value under a name, unlike those that are taken."""
 
 
 def _compute_value(inner: Table, operation: str, before: Mapping[str, Json]) -> Json:

@@ -50,6 +50,20 @@ _FORMS: Final = as_tree(
     "error": {"type": "object", "additionalProperties": false, "required": ["code"], "properties":
       {"code": {"type": "string", "minLength": 1}, "message": {"type": "string"}}},
     "done": {"type": "boolean"}, "times": {"type": "integer", "minimum": 0}}},
+"draw": {
+  "title": "a draw: [\"a\", \"b\"], \"person\", { from = 1, to = 9 }, { pattern = \"A-##\" }, { sum = … }",
+  "anyOf": [
+    {"enum": ["person", "word", "uuid"]}, {"type": "array", "minItems": 1},
+    {"type": "object", "additionalProperties": false,
+     "properties": {
+       "one_of": {"anyOf": [
+         {"type": "array", "minItems": 1}, {"enum": ["first_names", "last_names", "rooms", "words"]}]},
+       "pattern": {"type": "string"}, "from": {"type": "integer"}, "to": {"type": "integer"},
+       "several": {"type": "integer", "minimum": 1}, "unlike": {},
+       "largest_first": {"type": "string"}, "by": {"type": "string"}, "sum": {}, "product": {}},
+     "anyOf": [
+       {"required": ["one_of"]}, {"required": ["pattern"]}, {"required": ["from", "to"]},
+       {"required": ["largest_first"]}, {"required": ["sum"]}, {"required": ["product"]}]}]},
 "scripted_call": {"type": "object", "properties": {"call": {"type": "string"}, "with": {}},
   "required": ["call"], "additionalProperties": false},
 "scripted_calls": {"type": "array", "items": {"$ref": "#/$defs/scripted_call"}, "minItems": 1},
