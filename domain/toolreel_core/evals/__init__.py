@@ -74,7 +74,6 @@ from toolreel_core.evals._plan.filters import (
     select_models,
 )
 from toolreel_core.evals._plan.gates import (
-    METRICS,
     SAMPLE,
     THESE,
     About,

@@ -108,7 +108,7 @@ MISTAKES: Final = {
     "a scenario": ("[eval]\nscenarios = 'hapy_path'\n", "eval.scenarios: there is no scenario"),
     "a gate about what nobody measures": (
         "[[gate]]\nmetric = 'pass_rate'\nat_least = 0.8\n",
-        "gate: there is no metric 'pass_rate'; did you mean 'pass_at_1'?",
+        "gate: expected a gate: a metric with at_least",
     ),
     "its own catalogue": (
         "[catalogue.model.mine]\nprests = ['x']\n",

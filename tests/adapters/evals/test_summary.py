@@ -25,7 +25,7 @@ from toolreel.evals import (
     summary_tables,
     write_summaries,
 )
-from toolreel_core.evals import METRICS, EvalPlan, Record
+from toolreel_core.evals import EvalPlan, Options, Record, gates_of
 
 FILES = ("summary.json", "summary_by_scenario.json", "summary_by_scenario_and_strategy.json")
 SCENARIOS = ("happy_path", "missing_workspace_id", "type_error_recovery", "chat_only")
@@ -280,7 +280,8 @@ def test_p_values_are_adjusted_for_the_tests_that_gates_ask_for(tmp_path: Path) 
 
 
 def test_a_gate_can_name_just_what_is_measured() -> None:
-    assert (*Total.of_trials("", (), 1).metrics,) == METRICS
+    for metric in Total.of_trials("", (), 1).metrics:
+        assert gates_of(Options.of({"gate": [{"metric": metric, "at_least": 0}]}))
 
 
 def forecast(gate: dict[str, Any], scenarios: Sequence[str], **axes: Any) -> str:  # noqa: ANN401 - of a plan

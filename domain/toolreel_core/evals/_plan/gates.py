@@ -24,10 +24,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from toolreel_core._config_checks import Table, unknown_name
+from toolreel_core._config_checks import Table
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import parse
+from toolreel_core._jsontext import Json, parse
 from toolreel_core.evals._plan.options import Options
+from toolreel_core.evals._scenarios.forms import checked_value
 
 GateKind: TypeAlias = Literal["figure", "no-regression", "margin", "nothing-broke"]
 About: TypeAlias = Literal["scenarios-such-as-these", "these-scenarios"]
@@ -35,13 +36,8 @@ About: TypeAlias = Literal["scenarios-such-as-these", "these-scenarios"]
 ``these-scenarios``: they are all there is, and only chance among their trials can mislead."""
 SAMPLE: Final[About] = "scenarios-such-as-these"
 THESE: Final[About] = "these-scenarios"
-METRICS: Final = (
-    *("rate", "lower_bound", "upper_bound", "exercised_rate", "coverage", "pass_at_1", "pass_hat_k"),
-    *("runs", "valid", "fail", "unsupported", "void", "p50_ms", "p95_ms", "cost", "tokens"),
-)
 _PARTS: Final = ("strategy", "model", "scenario")
 _LEVEL: Final = 0.05
-_LIMITS: Final = "expected a number above 0 and below 1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +80,7 @@ def gates_of(options: Options) -> tuple[Gate, ...]:
     :raises PlaceError: if one is none; names the place and what is allowed
     """
     trees = parse(options.gates)
-    return tuple(_read_gate(Table.of(tree, "gate")) for tree in (trees if isinstance(trees, list) else []))
+    return tuple(map(_read_gate, trees if isinstance(trees, list) else []))
 
 
 _OPTION: Final = re.compile(
@@ -104,39 +100,27 @@ def gate_option(text: str) -> Gate:
         raise ConfigError(f"{text!r} is no gate; write {what}")
     limit = float(found["limit"] or _LEVEL)
     if not 0 < limit < 1:
-        raise ConfigError(f"{text!r}: {_LIMITS}, got {limit:g}")
+        raise ConfigError(f"{text!r}: expected a number above 0 and below 1, got {limit:g}")
     kind = cast("GateKind", found["kind"])
     return Gate(kind, limit, about=THESE if found["these"] else SAMPLE)
 
 
-_SIDES: Final[Mapping[str, Literal[">=", "<="]]] = {"at_least": ">=", "at_most": "<="}
 _TESTS: Final[Mapping[str, GateKind]] = {
     "no_regression_of": "no-regression",
     "nothing_broke_in": "nothing-broke",
 }
 
 
-def _read_gate(table: Table) -> Gate:
-    parts: dict[str, Any] = {axis: table.text(axis) for axis in _PARTS}
-    test = next((key for key in _TESTS if key in table.values), "")
+def _read_gate(tree: Json) -> Gate:
+    values = checked_value(Table((), {"gate": tree}), "gate", "gate")
+    parts: dict[str, Any] = {axis: values.get(axis, "") for axis in _PARTS}
+    test = next((key for key in _TESTS if key in values), "")
     if not test:
-        sides = [key for key in _SIDES if key in table.only("metric", *_SIDES, *_PARTS).values]
-        if len(sides) != 1:
-            raise table.complaint("a gate has no_regression_of, nothing_broke_in, or a metric with one bound")
-        if (metric := table.text("metric")) not in METRICS:
-            raise table.complaint(unknown_name("metric", metric, METRICS))
-        bound = cast("float", table.amount(sides[0]))
-        return Gate("figure", bound, metric, _SIDES[sides[0]], **parts)
-    table.only(test, "alpha", "margin", "about", "model", "scenario", "against")
-    second, first = table.text(test), table.text("against")
-    limits = [key for key in ("margin", "alpha") if key in table.values]
-    if not (second and first) or len(limits) > 1:
-        raise table.complaint(f"{test} and against each name a strategy, with margin, alpha or neither")
-    limit = cast("float", table.amount(limits[0])) if limits else _LEVEL
-    if not 0 < limit < 1:
-        raise table.complaint(f"{_LIMITS}, got {limit:g}", *limits)
+        least = "at_least" in values
+        limit = values["at_least" if least else "at_most"]
+        return Gate("figure", limit, values["metric"], ">=" if least else "<=", **parts)
+    kind: GateKind = "margin" if "margin" in values else _TESTS[test]
+    limit = values.get("margin", values.get("alpha", _LEVEL))
     # Of a single scenario there is no other statement.
-    about = THESE if parts["scenario"] else SAMPLE
-    about = cast("About", table.choice("about", (SAMPLE, THESE))) if "about" in table.values else about
-    kind: GateKind = "margin" if limits == ["margin"] else _TESTS[test]
-    return Gate(kind, limit, **{**parts, "strategy": second}, against=first, about=about)
+    about = values.get("about", THESE if parts["scenario"] else SAMPLE)
+    return Gate(kind, limit, **{**parts, "strategy": values[test]}, against=values["against"], about=about)

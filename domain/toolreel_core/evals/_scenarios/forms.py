@@ -1,4 +1,4 @@
-"""Forms of values in scenario files, as JSON Schemas; the title of one says in words what is expected."""
+"""Forms of values in plans and scenario files, as JSON Schemas; titles say in words what is expected."""
 
 from __future__ import annotations
 
@@ -64,6 +64,22 @@ _FORMS: Final = as_tree(
      "anyOf": [
        {"required": ["one_of"]}, {"required": ["pattern"]}, {"required": ["from", "to"]},
        {"required": ["largest_first"]}, {"required": ["sum"]}, {"required": ["product"]}]}]},
+"gate": {
+  "title": "a gate: a metric with at_least or at_most; or no_regression_of or nothing_broke_in with against",
+  "type": "object", "additionalProperties": false,
+  "properties": {
+    "metric": {"enum": [
+      "rate", "lower_bound", "upper_bound", "exercised_rate", "coverage", "pass_at_1", "pass_hat_k", "runs",
+      "valid", "fail", "unsupported", "void", "p50_ms", "p95_ms", "cost", "tokens"]},
+    "at_least": {"type": "number"}, "at_most": {"type": "number"},
+    "no_regression_of": {"type": "string"}, "nothing_broke_in": {"type": "string"},
+    "against": {"type": "string"}, "about": {"enum": ["scenarios-such-as-these", "these-scenarios"]},
+    "alpha": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    "margin": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+    "strategy": {"type": "string"}, "model": {"type": "string"}, "scenario": {"type": "string"}},
+  "anyOf": [
+    {"required": ["metric", "at_least"]}, {"required": ["metric", "at_most"]},
+    {"required": ["no_regression_of", "against"]}, {"required": ["nothing_broke_in", "against"]}]},
 "scripted_call": {"type": "object", "properties": {"call": {"type": "string"}, "with": {}},
   "required": ["call"], "additionalProperties": false},
 "scripted_calls": {"type": "array", "items": {"$ref": "#/$defs/scripted_call"}, "minItems": 1},
