@@ -83,8 +83,17 @@ _FORMS: Final = as_tree(
 "scripted_call": {"type": "object", "properties": {"call": {"type": "string"}, "with": {}},
   "required": ["call"], "additionalProperties": false},
 "scripted_calls": {"type": "array", "items": {"$ref": "#/$defs/scripted_call"}, "minItems": 1},
+"workspace": {
+  "title": "a workspace: id, path, draft = { … } and mishap (failing_patch, cut_read or huge_read)",
+  "type": "object", "additionalProperties": false,
+  "properties": {"id": {"type": "string"}, "path": {"type": "string"}, "draft": {"type": "object"},
+    "mishap": {"enum": ["failing_patch", "cut_read", "huge_read"]}}},
+"scripts": {
+  "title": "a good script, which passes, and a bad one, which must fail; each a list of texts and calls",
+  "type": "object", "required": ["good", "bad"], "additionalProperties": false, "properties": {
+    "good": {"$ref": "#/$defs/script"}, "bad": {"$ref": "#/$defs/script"},
+    "skipping": {"$ref": "#/$defs/script"}}},
 "script": {
-  "title": "a list of texts and calls: [{ call = \"tool\", with = { argument = \"value\" } }, \"Done.\"]",
   "type": "array", "minItems": 1, "items": {"anyOf": [
     {"type": ["string", "number"]}, {"$ref": "#/$defs/scripted_call"}, {"$ref": "#/$defs/scripted_calls"},
     {"type": "object", "required": ["calls"], "additionalProperties": false, "properties": {

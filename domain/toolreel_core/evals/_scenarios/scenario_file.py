@@ -7,9 +7,8 @@ makes other runs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache, partial
-from typing import Final, cast, get_args
+from typing import Any, Final
 
 from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, UserMessage
@@ -24,7 +23,7 @@ from toolreel_core.evals._scenarios.scenario import PACK, Case, Scenario
 from toolreel_core.evals._scenarios.scripted_model import Line, ScenarioScripts, Script
 from toolreel_core.evals._scenarios.short_schema import parameters_of
 from toolreel_core.evals._scenarios.world import (
-    Mishap,
+    ALLOWED,
     TableWorld,
     Workspace,
     World,
@@ -153,7 +152,10 @@ def _make_case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Cas
     first, *later = _read_texts(table, "user")
     checks = [known(each, *each.values) for each in _read_tables(whole, "check")]
     if "workspace" in whole.values:
-        world, surface = _read_workspace(table.table("workspace"))
+        values = checked_value(table, "workspace", "workspace")
+        path, draft = values.get("path", ALLOWED), canonical(values.get("draft", {}))
+        world: World = Workspace(values.get("id", ""), draft, values.get("mishap", ""), allowed=path)
+        surface = workspace_tools(path)
     else:
         rows = tuple(
             row
@@ -168,26 +170,25 @@ def _make_case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Cas
         surface,
         world,
         (*checks_of(checks, about, (first, *later)), outcome(ANSWERED, says_something)),
-        _read_scripts(table.table("script"), first if "history" in whole.values else ""),
+        _read_scripts(table, first if "history" in whole.values else ""),
         tuple(later),
         tuple(each.text("name") for each in _read_tables(whole, "tool") if each.values.get("real")),
     )
 
 
 def _read_scripts(table: Table, since: str) -> ScenarioScripts | None:
-    if not table.only("good", "bad", "skipping").values:
+    if not table.values.get("script"):
         return None
-    if not {"good", "bad"} <= table.values.keys():
-        raise table.complaint("write both scripts: good, which passes, and bad, which must fail")
-    return ScenarioScripts(**{kind: Script(tuple(_read_lines(table, kind)), since) for kind in table.values})
+    scripts = checked_value(table, "script", "scripts")
+    return ScenarioScripts(
+        **{kind: Script(tuple(map(_line_of, lines)), since) for kind, lines in scripts.items()}
+    )
 
 
-def _read_lines(table: Table, kind: str) -> Iterator[Line]:
-    for line in checked_value(table, kind, "script"):
-        if isinstance(line, str | int | float):
-            yield as_text(line)
-        else:
-            yield [line] if "call" in line else line
+def _line_of(value: Any) -> Line:  # noqa: ANN401 - of the form
+    if isinstance(value, str | int | float):
+        return as_text(value)
+    return [value] if "call" in value else value
 
 
 def _read_texts(table: Table, key: str) -> list[str]:
@@ -206,14 +207,6 @@ def _read_opening(table: Table, user: str) -> tuple[Message, ...]:
     history = [one for asked, said in turns for one in (UserMessage(asked), AssistantMessage(said))]
     system = _read_texts(table, "system") if table.values.get("system") else []
     return (*map(SystemMessage, system), *history, UserMessage(user))
-
-
-def _read_workspace(table: Table) -> tuple[World, ToolSurface]:
-    table.only("id", "path", "draft", "mishap")
-    path = table.text("path", "/draft/foo")
-    mishap = table.choice("mishap", get_args(Mishap)) if "mishap" in table.values else ""
-    world = Workspace(table.text("id"), table.table("draft").json(), cast("Mishap", mishap), allowed=path)
-    return world, workspace_tools(path)
 
 
 def _read_tables(table: Table, key: str) -> tuple[Table, ...]:

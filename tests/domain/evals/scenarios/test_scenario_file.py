@@ -140,7 +140,7 @@ def test_the_workspace_brings_its_own_tools() -> None:
     ops: Json = [{"op": "set", "path": "/draft/name", "value": "new"}]
     patch = call("state_patch", request_id="r", ops=ops)
     assert rehearse(one, script(patch, "Done.")).verdict.result == "pass"
-    with pytest.raises(PlaceError, match=r"workspace.mishap: expected one of "):
+    with pytest.raises(PlaceError, match=r"workspace: expected a workspace: "):
         scenario_of({**tree, "workspace": {"mishap": "cut"}})
 
 
