@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -105,10 +105,6 @@ class Comparison:
         return {name: (before[name], after[name]) for name in sorted({*before, *after}) if name}
 
 
-def _axis_values(side: Iterable[Trial], axis: str) -> set[str]:
-    return {getattr(one.cell, axis) for one in side}
-
-
 def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparison:
     """Compare two sides.
 
@@ -133,12 +129,9 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
                 raise ConfigError(f"{opened[0].path}: {unknown_name(by, value, groups)}")
         tables = [tuple(groups[value]) for value in names]
     sides = tables[0], tables[1]
-    values = {axis: [_axis_values(side, axis) for side in sides] for axis in ("scenario", *AXES)}
-    if not by:
-        apart = [
-            axis for axis, (one, other) in values.items() if len(one) == len(other) == 1 and one != other
-        ]
-        axes = tuple(axis for axis in apart if axis != "scenario")
+    for axis in () if by else AXES:
+        one, other = ({getattr(each.cell, axis) for each in side} for side in sides)
+        axes += (axis,) if len(one) == len(other) == 1 and one != other else ()
     pairs = [pair for pair in pairs_of(*sides, *axes) if pair[0].key and pair[1].key]
     if not pairs:
         raise ConfigError("no run of the one has the same task and trial as a run of the other")

@@ -227,14 +227,14 @@ def _judge_nothing_broke(
     gate: Gate, second: str, first: str, cells: list[PairedCell]
 ) -> tuple[Standing, str]:
     asked = f"no scenario that worked under {first} may have broken under {second}"
-    names = {place: f"{cell.scenario}, {cell.model}".rstrip(", ") for place, cell in enumerate(cells)}
     found = holm({place: p_value_of_break(cell) for place, cell in enumerate(cells)})
-    fell = [place for place, value in found.items() if value <= gate.limit]
+    fell = sorted((value, place) for place, value in found.items() if value <= gate.limit)
     if fell:
-        worst = min(fell, key=lambda place: found[place])
-        more = f" and {len(fell) - 1} more" if len(fell) > 1 else ""
-        lost = f"{cells[worst].passes[0]} to {cells[worst].passes[1]} of {cells[worst].runs} runs"
-        return "failed", f"{asked}: {names[worst]} fell from {lost} (p {_p_text(found[worst])}, Holm){more}"
+        (value, place), *others = fell
+        cell, more = cells[place], f" and {len(others)} more" if others else ""
+        name = f"{cell.scenario}, {cell.model}".rstrip(", ")
+        lost = f"{cell.passes[0]} to {cell.passes[1]} of {cell.runs} runs"
+        return "failed", f"{asked}: {name} fell from {lost} (p {_p_text(value)}, Holm){more}"
     if any(len(cells) * p_value_of_break(cell.all_lost) > gate.limit for cell in cells):
         weakest = (PairedCell("", "", 0, many, 0, 0) for many in range(1, 1_000))
         trials = next(each.lost for each in weakest if len(cells) * p_value_of_break(each) <= gate.limit)
