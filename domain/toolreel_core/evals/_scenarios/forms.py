@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 
 from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import JsonText, as_tree, canonical, parse
-from toolreel_core._schema import common_check, inlined
+from toolreel_core._schema import common_check, inline_references
 
 _FORMS: Final = as_tree(
     parse(
@@ -107,7 +107,7 @@ _FORMS: Final = as_tree(
 @cache
 def _form_check(form: str) -> Callable[[Any], bool]:
     # Cases are made for each trial, so the keywords are those that need no jsonschema.
-    check = common_check(canonical(inlined({"$defs": _FORMS, "$ref": f"#/$defs/{form}"})))
+    check = common_check(canonical(inline_references({"$defs": _FORMS, "$ref": f"#/$defs/{form}"})))
     return cast("Callable[[Any], bool]", check)
 
 
