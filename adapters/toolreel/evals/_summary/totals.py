@@ -213,29 +213,26 @@ def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
         cell = one.cell
         return f"{cell.model}:{cell.profile}" if cell.model in several else cell.model
 
-    by = {
-        "strategies": group_trials(trials, lambda one: one.cell.strategy),
-        "models": group_trials(trials, candidate),
-    }
-    axes = {"strategies": ("strategy",), "models": ("model", "profile")}
-    totals = {
-        what: tuple(Total.of_trials(name, rows, plan.trials) for name, rows in groups.items())
-        for what, groups in by.items()
-    }
-    contrasts, notes = dict[str, tuple[Contrast, ...]](), list[str]()
-    for what, groups in by.items():
+    kinds: tuple[tuple[str, tuple[str, ...], Callable[[Trial], str]], ...] = (
+        ("strategies", ("strategy",), lambda one: one.cell.strategy),
+        ("models", ("model", "profile"), candidate),
+    )
+    totals, contrasts = dict[str, tuple[Total, ...]](), dict[str, tuple[Contrast, ...]]()
+    notes = list[str]()
+    for what, axes, name_of in kinds:
+        groups = group_trials(trials, name_of)
+        totals[what] = tuple(Total.of_trials(name, rows, plan.trials) for name, rows in groups.items())
         # Each candidate with each that comes after it in the plan, where they share a valid task.
-        of_total = {name: counted_trials(rows) for name, rows in groups.items()}
         cells = {
-            (one, other): paired_cells(pairs_of(of_total[one], of_total[other], *axes[what]), *axes[what])
-            for one, other in combinations(groups, 2)
+            (one.name, other.name): paired_cells(pairs_of(one.trials, other.trials, *axes), *axes)
+            for one, other in combinations(totals[what], 2)
         }
         measured = {pair: found for pair, each in cells.items() if (found := difference(each))}
         contrasts[what] = tuple(
             Contrast(*pair, tuple(cells[pair]), found)
             for pair, found in adjusted_differences(measured).items()
         )
-        scenarios = len({one.cell.scenario for rows in of_total.values() for one in rows if one.key})
+        scenarios = len({one.cell.scenario for total in totals[what] for one in total.trials if one.key})
         if cells and scenarios < (least := scenarios_to_tell(ALPHA, len(cells))):
             among = f" of {len(cells)} comparisons" if len(cells) > 1 else ""
             notes.append(
