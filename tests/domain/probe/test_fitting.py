@@ -1,7 +1,9 @@
-"""From findings to settings, in the cases that no profile of the provider shows."""
+"""From answers to findings, and from findings to settings, in the cases that no profile shows."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,12 +12,16 @@ from tests.preset_values import preset
 from toolreel_core._probe import (
     Finding,
     Known,
+    Probing,
     Setting,
     Word,
     compare_with_preset,
     decided_settings,
+    observed_findings,
     preset_tree,
+    select_questions,
 )
+from toolreel_core._protocol import ReplyReceived
 
 
 def finding(name: str, word: str, detail: str = "", *words: tuple[str, int]) -> Finding:
@@ -119,3 +125,49 @@ def test_what_differs_comes_first_and_what_no_probe_decides_is_left_out() -> Non
     # One word stands for the dialects that are marked.
     assert rows[2].preset == ["marked"]
     assert (rows[0].preset, rows[0].probed, rows[0].because) == ("kimi", "alnum9", "call_ids")
+
+
+CALL = {"id": "call_0123456789", "type": "function", "function": {"name": "ping", "arguments": "{}"}}
+
+
+def seen(message: Mapping[str, Any], finish: str | None = "tool_calls") -> dict[str, Finding]:
+    probing = Probing("m", select_questions(("plain",)))
+    assert probing.ask is not None
+    body = json.dumps({"choices": [{"message": message, "finish_reason": finish}]})
+    return {
+        each.name: each
+        for each in observed_findings(probing.with_answer(probing.ask, ReplyReceived(1, 200, body)))
+    }
+
+
+@pytest.mark.parametrize(
+    ("calls", "form"),
+    [
+        ([CALL], "call_…"),
+        ([{**CALL, "id": "functions.ping:0"}], "functions.NAME:NUMBER"),
+        ([{**CALL, "id": "a1B2c3D4e"}], "9 characters"),
+        ([{**CALL, "id": ""}], "none"),
+        ([{**CALL, "id": None}], "none"),
+        ([CALL, CALL], "one id for several calls"),
+    ],
+)
+def test_the_form_of_ids(calls: list[Mapping[str, Any]], form: str) -> None:
+    assert seen({"tool_calls": calls})["call_id_form"].word == form
+
+
+def test_stop_reasons_of_calls() -> None:
+    assert seen({"tool_calls": [CALL]})["stop_reasons"].word == "tool_calls"
+    assert seen({"tool_calls": [CALL]}, None)["stop_reasons"].word == "none"
+    assert "stop_reasons" not in seen({"content": "ok"})
+
+
+def test_signatures() -> None:
+    vertex = {"extra_content": {"vertex": {"thought_signature": "s"}}}
+    assert seen({"tool_calls": [CALL | vertex]})["signatures"].word == "extra_content"
+    details = [{"type": "reasoning.encrypted", "format": "google-gemini-v1"}]
+    assert seen({"content": "ok", "reasoning_details": details})["signatures"].word == "reasoning_details"
+    assert "signatures" not in seen({"content": "ok", "reasoning_details": [{"format": "openai"}, 3]})
+
+
+def test_one_request_has_evidence_in_the_singular() -> None:
+    assert Finding("plain", "basics", "accepted", "", (1,)).evidence == "request 1"

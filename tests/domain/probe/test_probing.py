@@ -1,15 +1,18 @@
-"""The course of a probe: repetition, detours, stops."""
+"""The course of a probe: repetition, detours, stops; and what it takes."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from tests.probes import Event, probed
 from tests.servers.quirky_provider import Profile
-from toolreel_core._probe import Ask, Probing, decided_settings, findings, select_questions
+from toolreel_core._jsontext import canonical
+from toolreel_core._probe import Ask, Cost, Probing, decided_settings, estimate, findings, select_questions
 from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._settings import bytes_per_4
 
 GOOD = Profile()
 OK = {"choices": [{"message": {"role": "assistant", "content": "ok"}, "finish_reason": "stop"}]}
@@ -49,17 +52,19 @@ def test_more_than_five_are_asked_if_so_many_are_wanted() -> None:
     assert len(probing.tries_of("parallel_tool_calls")) == 7
 
 
-@pytest.mark.parametrize(("status", "why"), [(401, "key"), (402, "payment"), (407, "key")])
-def test_a_refused_key_stops_the_probe(status: int, why: str) -> None:
-    probing = told(failing(status))
+@pytest.mark.parametrize(
+    ("event", "why"),
+    [
+        (failing(401), "key"),
+        (failing(402), "payment"),
+        (failing(407), "key"),
+        (RequestFailed(1, "connect", "ConnectError: refused"), "connect"),
+    ],
+)
+def test_what_no_other_question_would_mend_stops_the_probe(event: RequestFailed, why: str) -> None:
+    probing = told(event)
     assert probing.stopped is not None
     assert (probing.stopped.why, probing.ask, probing.tries) == (why, None, ())
-
-
-def test_a_server_that_is_not_there_stops_the_probe() -> None:
-    probing = told(RequestFailed(1, "connect", "ConnectError: refused"))
-    assert probing.stopped is not None
-    assert probing.stopped.why == "connect"
 
 
 def test_too_many_requests_are_waited_for_as_long_as_the_server_says() -> None:
@@ -131,3 +136,23 @@ def test_questions_without_an_answer_in_a_recording_are_passed() -> None:
         asked.append(ask.question.name)
         probing = probing.without_answer(ask)
     assert asked == ["plain", "responses"]
+
+
+def test_the_estimate_is_near_to_what_a_good_server_is_asked() -> None:
+    probing, asked = Probing("scripted"), list[str]()
+    cost = estimate(probing)
+    done = probed(GOOD, repeat=3, before=lambda ask: asked.append(canonical(ask.body)))
+    assert abs(cost.requests - done.sent) <= 6
+    assert sum(map(bytes_per_4, asked)) == pytest.approx(cost.prompt_tokens, rel=0.25)
+
+
+def test_what_was_answered_is_not_counted_again() -> None:
+    done = probed(GOOD, repeat=1)
+    assert estimate(done) == Cost(0, 0, 0)
+    left = replace(done, tries=done.tries[:-1])
+    assert estimate(left).requests == 1
+
+
+def test_more_repetitions_take_more_requests() -> None:
+    few, many = (estimate(Probing("m", select_questions(("temperature",)), repeat)) for repeat in (1, 3))
+    assert (few.requests, many.requests) == (6, 12)
