@@ -215,23 +215,28 @@ _OVERFLOW: Final = "model_context_window_exceeded"
 
 def finish_of(word: Json) -> Finish:
     """The finish reason that a provider's word means; letter case is ignored."""
-    plain = _normalized_word(word)
-    return "error" if _MALFORMED in plain else _FINISH.get(plain, "unknown")
+    return _finish_of_plain(_plain_word(word))
 
 
-def problem_of(word: Json) -> FinishProblem | None:
+def _finish_of_plain(word: str) -> Finish:
+    return "error" if _MALFORMED in word else _FINISH.get(word, "unknown")
+
+
+def _problem_of_plain(word: str) -> FinishProblem | None:
     """The problem that a finish reason reports, if it reports one."""
-    plain = _normalized_word(word)
-    if _MALFORMED in plain:
+    if _MALFORMED in word:
         return "MALFORMED_FUNCTION_CALL"
-    return "CONTEXT_OVERFLOW" if plain == _OVERFLOW else None
+    return "CONTEXT_OVERFLOW" if word == _OVERFLOW else None
 
 
-def _normalized_word(word: Json) -> str:
+def _plain_word(word: Json) -> str:
+    """A word in lower case, with underscores and without the name of its enumeration."""
     if not isinstance(word, str):
         return ""
     plain = word.strip().lower().replace("-", "_").replace(" ", "_")
-    return next((plain.removeprefix(prefix) for prefix in _PREFIXES if plain.startswith(prefix)), plain)
+    for prefix in _PREFIXES:
+        plain = plain.removeprefix(prefix)
+    return plain
 
 
 _BROKE_OFF: Final = Problem("PROVIDER_ERROR", "the provider broke off")
@@ -259,17 +264,17 @@ def judged(
     :param warnings: what was noticed while its calls were read
     """
     # The order matters: an error or a filter wins over calls, because what came before it may be incomplete.
-    word = choice.get("finish_reason")
-    native = choice.get("native_finish_reason")
-    word = native if finish_of(word) == "unknown" and finish_of(native) != "unknown" else word
-    finish = finish_of(word)
+    word, native = _plain_word(choice.get("finish_reason")), _plain_word(choice.get("native_finish_reason"))
+    if _finish_of_plain(word) == "unknown" and _finish_of_plain(native) != "unknown":
+        word = native
+    finish = _finish_of_plain(word)
     # OpenRouter maps the provider's finish reason to one of OpenAI's and keeps it as native_finish_reason.
-    named = problem_of(word) or problem_of(native)
+    named = _problem_of_plain(word) or _problem_of_plain(native)
     if named == "MALFORMED_FUNCTION_CALL":
         return Verdict("error", Problem(named, content))
     if finish == "error":
         return Verdict(finish, _BROKE_OFF)
-    if _normalized_word(word) == _REFUSAL:
+    if word == _REFUSAL:
         return Verdict(finish, Problem("REFUSAL", refusal or content))
     if finish == "content_filter":
         return Verdict(finish, Problem("CONTENT_FILTER", content))
