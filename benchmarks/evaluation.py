@@ -29,9 +29,9 @@ from toolreel.evals import (
     connect,
     evaluate,
     jobs_of,
+    load_eval_plan,
     new_header,
     plan_of_header,
-    planned,
     write_summaries,
 )
 from toolreel.ports import InstantClock
@@ -43,7 +43,7 @@ TRIALS = (15, 145)
 
 def plan_of(trials: int) -> EvalPlan:
     """The plan of this many trials."""
-    return planned(
+    return load_eval_plan(
         None,
         {
             "eval": {

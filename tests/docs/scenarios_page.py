@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.domain.evals.scenarios.adversaries import ADVERSARIES, SEEDS, TARGETS, Adversary, best_result
-from toolreel.evals import built_in_scenarios, groups
+from toolreel.evals import built_in_scenarios, scenario_groups
 from toolreel_core.evals import Scenario
 
 PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "evals" / "scenarios.md"
@@ -147,7 +147,7 @@ def first_line(adversary: Adversary) -> str:
 
 
 def _production() -> tuple[Scenario, ...]:
-    names = groups()["production"]
+    names = scenario_groups()["production"]
     return tuple(one for one in built_in_scenarios() if one.name in names)
 
 

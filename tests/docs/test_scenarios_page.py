@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from tests.docs.scenarios_page import CHECKS, PAGE, scenario_rows
-from toolreel.evals import built_in_scenarios, groups
+from toolreel.evals import built_in_scenarios, scenario_groups
 
 
 def test_the_page_has_the_scenarios_of_the_catalogue() -> None:
@@ -20,5 +20,5 @@ def test_every_check_is_explained_and_every_explanation_needed() -> None:
 
 def test_the_packs_of_production_are_named() -> None:
     text = PAGE.read_text("utf-8")
-    packs = {one.pack for one in built_in_scenarios() if one.name in groups()["production"]}
+    packs = {one.pack for one in built_in_scenarios() if one.name in scenario_groups()["production"]}
     assert all(f"`{pack}`" in text for pack in packs)

@@ -20,8 +20,8 @@ from toolreel.evals import (
     Results,
     connect,
     evaluate,
+    load_eval_plan,
     new_header,
-    planned,
     select_scenarios,
 )
 from toolreel.presets import shipped
@@ -73,7 +73,7 @@ def plan_of(url: str = "", **tables: Json) -> EvalPlan:
             "api_key_env": "EVAL_KEY" if url else "",
         },
     }
-    return planned(None, merged(usual, tables), environ={}, flags={})
+    return load_eval_plan(None, merged(usual, tables), environ={}, flags={})
 
 
 def plan_with(*models: str, tables: Mapping[str, object] | None = None, **axes: object) -> EvalPlan:

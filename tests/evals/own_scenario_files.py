@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.evals.provider import provider
-from toolreel.evals import Results, evaluate, planned
+from toolreel.evals import Results, evaluate, load_eval_plan
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import EvalPlan, Kind
 
@@ -87,7 +87,7 @@ def plan_for(path: Path, url: str = "http://localhost", **changes: Json) -> Eval
         "scenarios": [str(path)],
         "trials": 2,
     }
-    return planned(None, {"eval": chosen, "endpoint": {"base_url": url}, **changes}, environ={})
+    return load_eval_plan(None, {"eval": chosen, "endpoint": {"base_url": url}, **changes}, environ={})
 
 
 def evaluated_file(path: Path, out: Path, kind: Kind = "good") -> Results:

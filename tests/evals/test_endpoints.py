@@ -20,9 +20,9 @@ from toolreel.evals import (
     Results,
     built_in_scenarios,
     findings_of,
+    load_eval_plan,
     plan_of_header,
-    planned,
-    replays,
+    replay_runs,
     server_of,
 )
 from toolreel_core.evals import EvalPlan
@@ -56,7 +56,7 @@ def at(one: Provider, other: Provider, **axes: Any) -> EvalPlan:  # noqa: ANN401
             },
         },
     }
-    return planned(None, tables, environ={})
+    return load_eval_plan(None, tables, environ={})
 
 
 def sent(there: Provider) -> set[tuple[str | None, ...]]:
@@ -89,7 +89,7 @@ def test_every_run_is_made_at_each_endpoint_under_the_name_that_the_model_has_th
     results = Results.open(tmp_path)
     again = plan_of_header(results.header)
     assert again.tree() == plan.tree()
-    assert [each.drift for each in replays(results, again)] == [""] * 8
+    assert [each.drift for each in replay_runs(results, again)] == [""] * 8
     for each in results.records():
         assert (tmp_path / each.cassette).is_file()
 
@@ -156,7 +156,7 @@ def test_models_are_compared_at_every_endpoint_and_not_only_at_the_last(tmp_path
         "eval": {"add_models": ["good/model", "bad/model"], "scenarios": names},
         "endpoints": urls,
     }
-    plan = planned(None, tables, environ={})
+    plan = load_eval_plan(None, tables, environ={})
     runs = [
         record("fail" if (cell.model, cell.endpoint) == ("bad/model", "one") else "pass", cell)
         for cell in (sample.cell for sample in plan.samples())

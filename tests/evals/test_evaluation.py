@@ -16,7 +16,7 @@ from tests.evals.made import record
 from tests.evals.provider import Provider, provider
 from tests.samples import complaint
 from toolreel._internal import ResultsError
-from toolreel.evals import Journal, Results, plan_of_header, read_header, replays
+from toolreel.evals import Journal, Results, plan_of_header, read_header, replay_runs
 from toolreel_core._conversation import UserMessage
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import Case, EvalPlan, Scenario
@@ -47,7 +47,7 @@ def test_every_run_has_a_record_and_a_cassette_and_replays(far: Provider, tmp_pa
         assert (tmp_path / tree["cassette"]).is_file()
         assert tree["turns"] == len(tree["attempts"][0]["asked"])
     results = Results.open(tmp_path)
-    again = [*replays(results, plan_of_header(results.header))]
+    again = [*replay_runs(results, plan_of_header(results.header))]
     assert [one.drift for one in again] == [""] * 12
     assert [one.now for one in again] == [*results.records()]
 
@@ -65,9 +65,9 @@ def test_other_words_of_a_scenario_are_drift(far: Provider, tmp_path: Path) -> N
     evaluated(plan, tmp_path)
     results = Results.open(tmp_path)
     other = EvalPlan(plan.options, plan.presets, tuple(map(reworded, plan.scenarios)))
-    assert ["messages" in one.drift for one in replays(results, other)] == [True] * 12
+    assert ["messages" in one.drift for one in replay_runs(results, other)] == [True] * 12
     fewer = plan_of(far.url, eval={"trials": 1})
-    assert [one.drift for one in replays(results, fewer)] == [""] * 12, "each as its record has it"
+    assert [one.drift for one in replay_runs(results, fewer)] == [""] * 12, "each as its record has it"
 
 
 def judged(out: Path) -> dict[str, object]:
@@ -93,7 +93,7 @@ def test_no_outage_counts_against_a_model(jobs: int, retries: int, tmp_path: Pat
     assert troubles == {(None, 200), ("status", 429), ("status", 503), ("broken", None), ("timeout", None)}
     assert (len(attempts) > 36) == (retries == 1), "else the loop itself asks again"
     results = Results.open(tmp_path / "stormy")
-    assert [one.drift for one in replays(results, plan_of_header(results.header))] == [""] * 36
+    assert [one.drift for one in replay_runs(results, plan_of_header(results.header))] == [""] * 36
 
 
 def test_void_runs_are_tried_again_the_next_time(far: Provider, tmp_path: Path) -> None:
@@ -291,7 +291,7 @@ def test_the_cost_of_one_run_is_counted_by_the_prices_of_the_plan(far: Provider,
     wide = plan_of(far.url, budget={"run": {"max_cost": 10}}, **PRICED)
     assert evaluated(wide, tmp_path / "wide").complete
     results = Results.open(tmp_path / "wide")
-    assert {again.drift for again in replays(results, plan_of_header(results.header))} == {""}
+    assert {again.drift for again in replay_runs(results, plan_of_header(results.header))} == {""}
 
 
 def test_a_directory_that_cannot_be_written_is_told(tmp_path: Path) -> None:

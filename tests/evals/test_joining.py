@@ -20,8 +20,8 @@ from toolreel.evals import (
     join_results,
     plan_of_header,
     read_header,
-    replays,
-    sharded,
+    replay_runs,
+    shard_plan,
     write_summaries,
 )
 from toolreel_core._jsontext import Json
@@ -34,7 +34,7 @@ def shards(plan: EvalPlan, folder: Path, count: int) -> list[Path]:
     """The directories of all shards of a plan."""
     folders = [folder / f"machine-{number}" for number in range(1, count + 1)]
     for number, each in enumerate(folders, 1):
-        outcome = evaluated(sharded(plan, f"{number}/{count}"), each)
+        outcome = evaluated(shard_plan(plan, f"{number}/{count}"), each)
         assert outcome.complete, "a shard is complete once it has its part"
     return folders
 
@@ -60,7 +60,7 @@ def test_the_shards_of_a_server_are_the_whole_with_all_recordings(tmp_path: Path
     assert read_header(out / "header.json") == read_header(tmp_path / "whole" / "header.json")
     assert [record.key for record in all_records(out)] == [sample.key for sample in plan.samples()]
     results = Results.open(out)
-    again = [*replays(results, plan_of_header(results.header))]
+    again = [*replay_runs(results, plan_of_header(results.header))]
     assert len(again) == plan.count
     assert not [one.drift for one in again if one.drift]
 
@@ -103,13 +103,13 @@ def test_merged_without_a_shard_it_is_incomplete_and_lacks_the_runs_of_the_other
 
 def test_another_shard_needs_another_directory_but_the_whole_may_follow(tmp_path: Path) -> None:
     plan = plan_of()
-    evaluated(sharded(plan, "1/2"), tmp_path / "here")
+    evaluated(shard_plan(plan, "1/2"), tmp_path / "here")
     with pytest.raises(ResultsError, match="was run, and shard 2/2 lacks it"):
-        evaluated(sharded(plan, "2/2"), tmp_path / "here")
+        evaluated(shard_plan(plan, "2/2"), tmp_path / "here")
     assert evaluated(plan, tmp_path / "here").complete
     assert read_header(tmp_path / "here" / "header.json").shard == ""
     with pytest.raises(ResultsError, match="was run, and shard 2/2 lacks it"):
-        evaluated(sharded(plan, "2/2"), tmp_path / "here")
+        evaluated(shard_plan(plan, "2/2"), tmp_path / "here")
 
 
 def test_another_run_of_the_same_key_is_refused_with_both_sides(tmp_path: Path) -> None:
@@ -148,8 +148,8 @@ def test_other_plans_are_refused_by_name(
 
 
 def test_machines_may_make_as_many_runs_at_a_time_as_they_like(tmp_path: Path) -> None:
-    evaluated(sharded(plan_of(eval={"jobs": 1}), "1/2"), tmp_path / "one")
-    evaluated(sharded(plan_of(eval={"jobs": 4}), "2/2"), tmp_path / "other")
+    evaluated(shard_plan(plan_of(eval={"jobs": 1}), "1/2"), tmp_path / "one")
+    evaluated(shard_plan(plan_of(eval={"jobs": 4}), "2/2"), tmp_path / "other")
     join_results([tmp_path / "one", tmp_path / "other"], tmp_path / "joined")
     assert len(Results.open(tmp_path / "joined").records()) == 12
 

@@ -14,10 +14,10 @@ from toolreel._internal import EvalPlanError, ResultsError
 from toolreel.evals import (
     Results,
     evaluate,
+    load_eval_plan,
     plan_of_header,
-    planned,
     rejudge_runs,
-    replays,
+    replay_runs,
     transcript_of,
 )
 from toolreel_core._jsontext import Json
@@ -77,7 +77,7 @@ def test_the_results_hold_the_scenario_and_are_judged_without_the_file(
     recorded[1].rename(recorded[1].with_suffix(".gone"))
     try:
         plan = plan_of_header(results.header)
-        assert [again.drift for again in replays(results, plan)] == [""] * 2
+        assert [again.drift for again in replay_runs(results, plan)] == [""] * 2
     finally:
         recorded[1].with_suffix(".gone").rename(recorded[1])
 
@@ -98,7 +98,7 @@ def test_a_plan_names_files_beside_itself_and_groups(tmp_path: Path) -> None:
     path.write_text(
         '[eval]\nadd_models = ["scripted:good"]\nscenarios = ["my/*.toml", "basics", "!one_text"]\n'
     )
-    names = [each.name for each in planned(path, environ={}).scenarios]
+    names = [each.name for each in load_eval_plan(path, environ={}).scenarios]
     assert names[-1] == "reserve_lamps"
     assert "one_switch" in names
     assert "one_text" not in names
@@ -140,7 +140,7 @@ def test_what_cannot_be_read_is_refused_with_file_and_line(
     }.items():
         written(tmp_path, text, name)
     with pytest.raises(EvalPlanError, match=told):
-        planned(None, {"eval": {"add_models": ["scripted:good"], "scenarios": words}}, environ={})
+        load_eval_plan(None, {"eval": {"add_models": ["scripted:good"], "scenarios": words}}, environ={})
 
 
 def test_a_python_file_is_stored_by_its_digest_and_imported_only_if_it_is_the_same(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_python_file_is_stored_by_its_digest_and_imported_only_if_it_is_the_sa
     evaluate(plan, tmp_path / "results")
     results = Results.open(tmp_path / "results")
     assert [record.verdict.result for record in results.records()] == ["pass", "fail"]
-    assert [again.drift for again in replays(results, plan_of_header(results.header))] == ["", ""]
+    assert [again.drift for again in replay_runs(results, plan_of_header(results.header))] == ["", ""]
     assert "one note" not in (tmp_path / "results" / "header.json").read_text()
     path.write_text(f"{PYTHON}\n# changed", encoding="utf-8")
     with pytest.raises(ResultsError, match=r"'take_note' is in .*notes.py, which is missing or has changed"):

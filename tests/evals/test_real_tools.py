@@ -17,14 +17,14 @@ from toolreel._internal import AdapterError
 from toolreel.evals import (
     Results,
     evaluate,
+    load_eval_plan,
     plan_of_header,
-    planned,
     promote,
     promoted_verdict,
     proof_of,
     read_scenarios,
     rejudge_runs,
-    replays,
+    replay_runs,
 )
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json
@@ -113,7 +113,7 @@ def test_a_run_is_recorded_and_replayed_without_its_tools(folder: Path, tmp_path
     # Each run has a server of its own: the note of the second trial is the first of its server.
     assert [result.name for result in attempt.results] == ["stock", "order", "mcp_notes_note"]
     assert attempt.results == records[0].attempts[0].results
-    assert [again.drift for again in replays(results, plan)] == [""] * 2
+    assert [again.drift for again in replay_runs(results, plan)] == [""] * 2
     assert [one.fate for one in rejudge_runs(results, plan, "baseline")] == ["unchanged"] * 2
     promote(results, plan, records[0].key, tmp_path / "tests", "it")
     promoted = tmp_path / "tests" / "it"
@@ -127,7 +127,7 @@ def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path
     results = Results.open(tmp_path / "results")
     plan = plan_of_header(results.header)
     record = results.records()[0]
-    assert "the record has no result of it" in next(iter(replays(results, plan))).drift
+    assert "the record has no result of it" in next(iter(replay_runs(results, plan))).drift
     found = rejudge_runs(results, plan, "baseline")
     assert [one.fate for one in found] == ["undecided"] * 2
     with pytest.raises(ReplayMismatch, match="the run calls"):
@@ -198,7 +198,7 @@ def test_no_two_runs_share_an_idempotency_key(tmp_path: Path) -> None:
         "trials": 2,
     }
     servers: Json = {name: {"base_url": "http://127.0.0.1:1"} for name in ("one", "two")}
-    plan = planned(None, {"eval": chosen, "endpoints": servers}, environ={})
+    plan = load_eval_plan(None, {"eval": chosen, "endpoints": servers}, environ={})
     for out in ("first", "again"):
         assert evaluate(plan, tmp_path / out).complete
     assert [one.verdict.result for one in Results.open(tmp_path / "again").records()] == ["pass"] * 4
@@ -212,7 +212,7 @@ def test_signatures_and_streams_are_replayed(tmp_path: Path) -> None:
     with provider(kinds=("good",)) as server:
         plan = plan_at(server.url, names, strategies=["baseline"])
         evaluate(plan, tmp_path / "results")
-    found = [*replays(Results.open(tmp_path / "results"), plan)]
+    found = [*replay_runs(Results.open(tmp_path / "results"), plan)]
     assert {one.record.cell.scenario: one.record.verdict.result for one in found} == dict.fromkeys(
         names, "pass"
     )

@@ -16,7 +16,7 @@ from toolreel.evals import (
     plan_results,
     proof_of,
     read_scenarios,
-    replays,
+    replay_runs,
     write_summaries,
 )
 
@@ -36,7 +36,7 @@ def results(request: pytest.FixtureRequest) -> Results:
 
 
 def test_every_run_is_as_it_was_recorded_and_judged_as_it_was(results: Results) -> None:
-    again = [*replays(results, plan_of_header(results.header))]
+    again = [*replay_runs(results, plan_of_header(results.header))]
     assert len(again) == len(results.records()) == plan_of_header(results.header).count
     assert [one.drift for one in again if one.drift] == []
 

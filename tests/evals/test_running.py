@@ -10,7 +10,7 @@ import pytest
 from tests.evals.evaluations import KEY, Seen, evaluated, plan_of, records
 from tests.patience import NEVER
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
-from toolreel.evals import Results, plan_of_header, replays
+from toolreel.evals import Results, plan_of_header, replay_runs
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import SentRequest
 
@@ -36,7 +36,7 @@ def chat(out: Path, *script: Answer, pauses: list[float] | None = None, **tables
         evaluated(plan_of(server.url, **usual), out, pauses=pauses)
     (tree,) = records(out).values()
     results = Results.open(out)
-    (again,) = replays(results, plan_of_header(results.header))
+    (again,) = replay_runs(results, plan_of_header(results.header))
     assert again.drift == "", "a replay comes to the same"
     return tree
 

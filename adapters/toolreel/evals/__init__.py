@@ -3,9 +3,9 @@
 ::
 
     from pathlib import Path
-    from toolreel.evals import Results, evaluate, plan_results, planned, write_summaries
+    from toolreel.evals import Results, evaluate, load_eval_plan, plan_results, write_summaries
 
-    plan = planned(Path("evaluation.toml"))
+    plan = load_eval_plan(Path("evaluation.toml"))
     outcome = evaluate(plan, Path("results"))  # call it again to resume
     results = Results.open("results")
     trials = write_summaries(results, plan)  # a row each; everything downstream is a function of them
@@ -13,7 +13,7 @@
         print(gate.standing, gate.sentence)
 
 ``report_page(results)`` renders the HTML report, ``compare`` compares two evaluations or two strategies of
-one, ``replays`` repeats recorded runs offline. The pure part (scenarios, plans, verdicts, the table of
+one, ``replay_runs`` repeats recorded runs offline. The pure part (scenarios, plans, verdicts, the table of
 trials) is ``toolreel_core.evals``. Statistics need the extra ``toolreel[evals]``.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         promote,
         promoted_verdict,
         rejudge_runs,
-        replays,
+        replay_runs,
         write_replayed,
     )
     from toolreel.evals._report.case_study import (
@@ -70,14 +70,14 @@ if TYPE_CHECKING:
         server_of,
     )
     from toolreel.evals._runner.joining import join_results
-    from toolreel.evals._runner.plan_loader import plan_of_header, planned, sharded
+    from toolreel.evals._runner.plan_loader import load_eval_plan, plan_of_header, shard_plan
     from toolreel.evals._runner.scenario_files import (
-        built_in,
+        built_in_scenario,
         built_in_scenarios,
-        groups,
         paths_of,
         read_scenarios,
         scenario,
+        scenario_groups,
         select_scenarios,
     )
     from toolreel.evals._runner.trial import ScriptedEndpoint, WorldHost
@@ -146,26 +146,26 @@ __all__ = [
     "Results",
     "ScriptProof",
     "Watcher",
-    "built_in",
+    "built_in_scenario",
     "built_in_scenarios",
     "compare",
     "connect",
     "evaluate",
-    "groups",
     "join_results",
+    "load_eval_plan",
     "new_header",
     "plan_of_header",
     "plan_results",
-    "planned",
     "promote",
     "promoted_verdict",
     "proof_of",
     "read_scenarios",
-    "replays",
+    "replay_runs",
     "report_page",
     "scenario",
+    "scenario_groups",
     "select_scenarios",
-    "sharded",
+    "shard_plan",
     "write_inspect_logs",
     "write_summaries",
     "write_trials",

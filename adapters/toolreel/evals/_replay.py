@@ -172,7 +172,7 @@ class Replayed:
     """Why it could not, or what differs now; empty if nothing does."""
 
 
-def replays(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Iterator[Replayed]:
+def replay_runs(results: Results, plan: EvalPlan, keys: Collection[str] = ()) -> Iterator[Replayed]:
     """Replay the runs of an evaluation that were recorded, one after the other, in the journal's order.
 
     They are replayed under the configuration that they had, whatever plan and presets say today.

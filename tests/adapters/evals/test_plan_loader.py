@@ -12,7 +12,7 @@ from tests.samples import ECHO, complaint
 from tests.servers.chat_server import replying, serving
 from toolreel._driver import Ports, run
 from toolreel._internal import EvalPlanError
-from toolreel.evals import planned
+from toolreel.evals import load_eval_plan
 from toolreel.http import HttpEndpoint
 from toolreel.testing import ScriptedTools, saying
 from toolreel_core._conversation import UserMessage
@@ -48,7 +48,7 @@ tags = ["glm-4.7-like"]
 
 def made(path: Path | None = None, given: Tree | None = None, **environ: str) -> EvalPlan:
     variables = {f"OPENROUTER_{name}": value for name, value in environ.items()}
-    return planned(path, given or {}, environ=variables)
+    return load_eval_plan(path, given or {}, environ=variables)
 
 
 @pytest.fixture
@@ -135,5 +135,5 @@ def test_a_slip_in_a_file_is_told_with_its_place(tmp_path: Path, mistake: str) -
 )
 def test_a_slip_in_the_environment_is_told_with_its_variable(variable: str, value: str, said: str) -> None:
     environ = {f"OPENROUTER_{variable}": value}
-    told = complaint(EvalPlanError, lambda: planned(None, {}, environ=environ))
+    told = complaint(EvalPlanError, lambda: load_eval_plan(None, {}, environ=environ))
     assert told.startswith(f"OPENROUTER_{variable}: {said}")

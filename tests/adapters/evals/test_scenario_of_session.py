@@ -17,7 +17,7 @@ from toolreel._internal import EvalPlanError, toml_text
 from toolreel.evals import (
     Results,
     evaluate,
-    planned,
+    load_eval_plan,
     read_scenarios,
     scenario_of_session,
 )
@@ -152,7 +152,7 @@ def test_the_file_is_the_draft_and_runs_in_an_evaluation(tmp_path: Path) -> None
             "strategies": ["raw"],
         }
     }
-    evaluate(planned(None, tree, environ={}), tmp_path / "results")
+    evaluate(load_eval_plan(None, tree, environ={}), tmp_path / "results")
     found = [record.verdict.result for record in Results.open(tmp_path / "results").records()]
     assert found == ["pass", "fail"]
     assert read_scenarios(path)[0].begin("1").follow_ups[-1] == "Thanks for {it}!"

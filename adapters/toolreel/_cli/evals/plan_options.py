@@ -37,7 +37,7 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
         path, settings, variables = (
             options.pop(name) for name in ("plan_path", "plan_settings", "plan_headers")
         )
-        from toolreel.evals import planned
+        from toolreel.evals import load_eval_plan
 
         parsed = parse_settings(settings)
         for key in parsed.provider:
@@ -46,7 +46,7 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
         sections: Tree = {"loop": parsed.config, "sampling": parsed.options}
         tables = {key: value for key, value in sections.items() if value}
         headers: Tree = {"endpoint": {"headers_env": dict(variables)}} if variables else {}
-        plan = planned(
+        plan = load_eval_plan(
             path,
             reduce(merged, (tables, headers, _of_flags(given))),
             environ=os.environ,

@@ -20,7 +20,7 @@ from toolreel.evals import (
     rejudged_lines,
     rejudged_tables,
     rejudged_tree,
-    replays,
+    replay_runs,
     write_replayed,
 )
 
@@ -73,7 +73,7 @@ def replay_command(
         return _rejudge(results, keys, strategy, as_machine=as_machine)
     if target and keys:
         raise ResultsError("--out: a whole evaluation is written, so leave out the keys of single runs")
-    found = [*replays(results, plan_of_header(results.header), keys)]
+    found = [*replay_runs(results, plan_of_header(results.header), keys)]
     if not found:
         raise ResultsError(f"{folder}: no run has a key that begins with {' or '.join(keys)}")
     drifted = [again for again in found if again.drift]

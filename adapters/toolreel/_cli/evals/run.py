@@ -32,7 +32,7 @@ from toolreel._cli.evals.plan_options import plan_options
 from toolreel._cli.options import NO_PRESETS
 from toolreel._internal import MissingExtra, counted
 from toolreel._secrets import key_notice, shown_url
-from toolreel.evals import sharded
+from toolreel.evals import shard_plan
 from toolreel_core.evals import (
     CONTROL_RUN,
     TOOL_RUN,
@@ -286,7 +286,7 @@ def run_command(
     from toolreel.evals import evaluate
 
     if shard is not None:
-        plan = sharded(plan, shard)
+        plan = shard_plan(plan, shard)
     progress = EvaluationProgress(plan, plan.options.verbosity)
     with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
         outcome = evaluate(plan, folder, connection, None, progress, stop)

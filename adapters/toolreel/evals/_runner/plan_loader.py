@@ -43,7 +43,7 @@ _Layer: TypeAlias = tuple[Tree, Callable[[_Place], str]]
 """The options of one source, and names for places in it."""
 
 
-def planned(
+def load_eval_plan(
     path: Path | str | None = None,
     given: Tree = _NOTHING_GIVEN,
     *,
@@ -138,7 +138,7 @@ def plan_of_header(header: Header) -> EvalPlan:
         raise ResultsError(f"the plan of these results cannot be made again: {error}") from None
 
 
-def sharded(plan: EvalPlan, shard: str) -> EvalPlan:
+def shard_plan(plan: EvalPlan, shard: str) -> EvalPlan:
     """The part of a plan that one of several machines runs.
 
     Each has an equal part of every cell, and of ``budget.max_cost`` and ``budget.max_tokens``.

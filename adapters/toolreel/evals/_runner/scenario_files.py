@@ -151,7 +151,7 @@ def _scenario_packs() -> Mapping[str, str]:
 
 
 @cache
-def groups() -> Mapping[str, tuple[str, ...]]:
+def scenario_groups() -> Mapping[str, tuple[str, ...]]:
     """Words that stand for several scenarios, and their names in catalogue order."""
     packs = {pack: tuple(names) for pack, names in _read_catalogue()["pack"].items()}
     everything = tuple(name for pack, names in packs.items() if pack != _STUDY for name in names)
@@ -167,7 +167,7 @@ def groups() -> Mapping[str, tuple[str, ...]]:
 
 
 @cache
-def built_in(name: str) -> Scenario:
+def built_in_scenario(name: str) -> Scenario:
     """The built-in scenario of that name.
 
     :raises ConfigError: if there is none; the text names the nearest
@@ -187,7 +187,7 @@ def catalogue_digest() -> str:
 
 def built_in_scenarios() -> tuple[Scenario, ...]:
     """All of them in the order of the catalogue, without those of the case study."""
-    return tuple(built_in(name) for name in groups()["everything"])
+    return tuple(built_in_scenario(name) for name in scenario_groups()["everything"])
 
 
 def select_scenarios(words: Iterable[str], own: Sequence[Scenario] = ()) -> tuple[Scenario, ...]:
@@ -208,11 +208,11 @@ def select_scenarios(words: Iterable[str], own: Sequence[Scenario] = ()) -> tupl
         [*_scenario_packs(), *of_own],
         lambda name: (name, *_groups_of(name)),
     )
-    return tuple(of_own.get(name) or built_in(name) for name in chosen)
+    return tuple(of_own.get(name) or built_in_scenario(name) for name in chosen)
 
 
 def _groups_of(name: str) -> Iterator[str]:
-    return (group for group, names in groups().items() if name in names)
+    return (group for group, names in scenario_groups().items() if name in names)
 
 
 def scenario(
@@ -243,7 +243,7 @@ def stored_scenarios(plan: Tree) -> tuple[Scenario, ...]:
     :raises ResultsError: if a Python file is missing, or is not the one that the results were made with
     """
     own, names = as_tree(plan.get("own_scenarios")), as_tree(plan.get("scenarios"))
-    found = [built_in(name) for name in names if name not in own and name in _scenario_packs()]
+    found = [built_in_scenario(name) for name in names if name not in own and name in _scenario_packs()]
     for name, tree in own.items():
         if isinstance(file := as_tree(tree).get("python_file"), str):
             try:

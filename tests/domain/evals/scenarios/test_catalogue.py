@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.domain.evals.rehearsing import rehearse
-from toolreel.evals import built_in, built_in_scenarios, groups, select_scenarios
+from toolreel.evals import built_in_scenario, built_in_scenarios, scenario_groups, select_scenarios
 from toolreel_core._conversation import wire
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical, chain
@@ -83,7 +83,7 @@ def test_without_tools_a_scenario_of_tools_says_nothing(one: Scenario, kind: Kin
 @pytest.mark.parametrize("name", [one.name for one in TOOLS if one.pack in {"reference", "faults"}])
 def test_the_hidden_tool_is_never_sent_and_refused_when_it_is_called(name: str) -> None:
     commit = call("facts_commit", workspace_id="$workspace", proposal_id="p", user_confirmed=True)
-    found = rehearse(built_in(name), script(commit, "Done."))
+    found = rehearse(built_in_scenario(name), script(commit, "Done."))
     assert not any("facts_commit" in str(body.get("tools")) for body in found.bodies)
     assert "facts_commit" not in str(found.bodies[0])
     codes = [code for call in found.evidence.calls for code in call.codes]
@@ -103,12 +103,22 @@ FIVE = ("happy_path", "missing_workspace_id", "type_error_recovery", "long_argum
 
 def test_groups_are_the_references_and_one_a_pack() -> None:
     eight = tuple(NAMES[:8])
-    assert groups()["default"] == groups()["smoke"] == groups()["typical"] == FIVE
-    assert groups()["simple"] == ("happy_path", "chat_only")
-    assert groups()["extreme"] == tuple(name for name in eight if name != "happy_path_parallel")
-    assert groups()["all"] == groups()["full"] == groups()["*"] == groups()["reference"] == eight
-    assert groups()["restraint"] == ("no_tool_fits", "missing_tool")
-    assert set(groups()["everything"]) == {*eight, *groups()["packs"], *groups()["capped"]}
+    assert scenario_groups()["default"] == scenario_groups()["smoke"] == scenario_groups()["typical"] == FIVE
+    assert scenario_groups()["simple"] == ("happy_path", "chat_only")
+    assert scenario_groups()["extreme"] == tuple(name for name in eight if name != "happy_path_parallel")
+    assert (
+        scenario_groups()["all"]
+        == scenario_groups()["full"]
+        == scenario_groups()["*"]
+        == scenario_groups()["reference"]
+        == eight
+    )
+    assert scenario_groups()["restraint"] == ("no_tool_fits", "missing_tool")
+    assert set(scenario_groups()["everything"]) == {
+        *eight,
+        *scenario_groups()["packs"],
+        *scenario_groups()["capped"],
+    }
 
 
 def chosen(*words: str) -> list[str]:
@@ -116,10 +126,10 @@ def chosen(*words: str) -> list[str]:
 
 
 def test_scenarios_are_chosen_by_group_and_name_in_catalogue_order() -> None:
-    assert chosen() == list(groups()["default"])
+    assert chosen() == list(scenario_groups()["default"])
     assert chosen("happy_path_parallel", "simple") == ["happy_path", "happy_path_parallel", "chat_only"]
     assert chosen(" ALL ", "") == NAMES[:8]
-    assert chosen("all", "!simple") == [name for name in NAMES[:8] if name not in groups()["simple"]]
+    assert chosen("all", "!simple") == [name for name in NAMES[:8] if name not in scenario_groups()["simple"]]
     assert chosen("!chat_only") == NAMES[:7]
 
 
@@ -131,12 +141,12 @@ def test_a_word_that_means_nothing_is_an_error_with_a_suggestion() -> None:
     with pytest.raises(ConfigError, match="no scenario or group is left by simple, !all"):
         select_scenarios(["simple", "!all"])
     with pytest.raises(ConfigError, match=r"there is no scenario 'chat'; did you mean 'chat_only'\?"):
-        built_in("chat")
+        built_in_scenario("chat")
 
 
 def test_the_case_study_is_as_it_was_run_and_versioned_apart() -> None:
-    assert groups()["case-study"] == tuple(f"study_{name}" for name in FIVE)
-    assert not {*groups()["case-study"]} & {*groups()["everything"]}
+    assert scenario_groups()["case-study"] == tuple(f"study_{name}" for name in FIVE)
+    assert not {*scenario_groups()["case-study"]} & {*scenario_groups()["everything"]}
     study = select_scenarios(["case-study"])
     assert [(one.version, one.control) for one in study] == [(1, False)] * 4 + [(1, True)]
     for one in study[:-1]:
@@ -166,7 +176,7 @@ def digest_of(one: Scenario) -> str:
 
 
 def test_a_scenario_without_scripts_needs_a_model() -> None:
-    one = built_in("happy_path")
+    one = built_in_scenario("happy_path")
     bare = replace(one, begin=lambda seed: replace(one.begin(seed), scripts=None))
     with pytest.raises(ConfigError, match="'happy_path' has no scripts"):
         bare.scripts("1")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.domain.evals.rehearsing import Rehearsed, rehearse
-from toolreel.evals import built_in
+from toolreel.evals import built_in_scenario
 from toolreel_core._conversation import AssistantMessage, Message, Transcript
 from toolreel_core._jsontext import NOTHING, Tree
 from toolreel_core._replies import as_chat
@@ -27,7 +27,7 @@ from toolreel_core.evals import (
 
 
 def good(name: str, seed: str = "1", provider: Provider | None = None) -> Rehearsed:
-    one = built_in(name)
+    one = built_in_scenario(name)
     return rehearse(one, one.scripts(seed).good, seed=seed, provider=provider)
 
 
@@ -53,7 +53,7 @@ def test_a_client_that_loses_a_signature_fails() -> None:
 
 
 def test_reasoning_has_to_come_back_where_nothing_is_signed() -> None:
-    one = built_in("signed_reasoning")
+    one = built_in_scenario("signed_reasoning")
     lines = one.scripts("1").good.lines
     plain = [
         {**line, "fields": {"reasoning_content": f"Thought {place}."}, "call_fields": {}}
@@ -97,7 +97,7 @@ def test_a_server_that_does_not_stream_has_not_shown_it() -> None:
     seen = good("streamed_calls").evidence
     whole = replace(seen, sent=tuple(replace(one, reply='{"choices": []}') for one in seen.sent))
     (streamed,) = (
-        check for check in built_in("streamed_calls").begin("1").checks if check.name == "streamed"
+        check for check in built_in_scenario("streamed_calls").begin("1").checks if check.name == "streamed"
     )
     assert streamed.finding(whole) == "reply 1 did not come as a stream"
 
