@@ -15,7 +15,7 @@ from playwright.sync_api import ViewportSize, sync_playwright
 from rich.console import Console
 from rich.text import Text
 
-from toolreel._replay import page_of
+from toolreel._replay import recording_page
 
 HERE = Path(__file__).parent
 OUTSIDE = re.compile(r"@font-face \{.*?\}\s*|<!-- Generated.*?-->", re.DOTALL)
@@ -40,8 +40,8 @@ def session(name: str) -> Path:
 def draw_pages() -> None:
     """Write ``run-page.png`` and ``two-runs.png``: pages as a browser shows them."""
     pages = {
-        "run-page": page_of(session("nudged")),
-        "two-runs": page_of(session("recovered"), session("empty-final")),
+        "run-page": recording_page(session("nudged")),
+        "two-runs": recording_page(session("recovered"), session("empty-final")),
     }
     path = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
     with sync_playwright() as playwright, TemporaryDirectory() as folder:

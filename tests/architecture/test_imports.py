@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.replay.sessions import cassette
-from toolreel._journal import companion
+from toolreel._journal import journal_path
 
 EXTRAS = {
     "anyio",
@@ -90,12 +90,12 @@ def test_an_import_stays_within_its_budget(
             465,
         ),
         (
-            ["replay", str(companion(cassette("chat")))],
+            ["replay", str(journal_path(cassette("chat")))],
             (EXTRAS - {"click", "rich"}) | {"asyncio", "importlib.metadata", "logging", "ssl"},
             455,
         ),
         (
-            ["replay", str(companion(cassette("workspace")))],
+            ["replay", str(journal_path(cassette("workspace")))],
             (EXTRAS - {"click", "rich"}) | SCHEMAS | {"asyncio", "importlib.metadata", "logging", "ssl"},
             485,
         ),

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from tests.cli.commands import assert_mistake, on_terminal, said_by_each, toolreel
 from tests.replay.sessions import cassette
 from toolreel._cli import explain_command
-from toolreel._journal import companion, opened
-from toolreel._replay import retrace, rule_of, sent_history, warnings_of
+from toolreel._journal import journal_path, open_recorded
+from toolreel._replay import deciding_rule, retrace, run_warnings, sent_history
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, Transcript, UserMessage
 from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Request, RequestOptions
@@ -46,7 +46,7 @@ def test_the_rule_is_named_with_its_settings_and_the_event_that_it_judged() -> N
 def test_warnings_are_those_of_the_page() -> None:
     lines = asked(cassette("tool-error")).stdout.splitlines()
     assert [line for line in lines if line.startswith("warning ")]
-    page = warnings_of(retrace(opened(cassette("tool-error"))).run)
+    page = run_warnings(retrace(open_recorded(cassette("tool-error"))).run)
     for _, words, turns in page:
         where = f" (turn {', '.join(map(str, turns))})" if turns else ""
         assert f"warning     {words}{where}" in lines
@@ -72,7 +72,7 @@ OF_TOOLS = ("tool_use_mode", "tool_failure_policy")
 def test_a_hint_begins_with_the_setting_that_the_rule_reads(
     outcome: outcomes.Outcome, config: LoopConfig, hint: str
 ) -> None:
-    assert rule_of(outcome, config).advice("again") == hint
+    assert deciding_rule(outcome, config).advice("again") == hint
 
 
 def test_a_turn_is_shown_with_what_was_sent_and_what_was_decided() -> None:
@@ -118,7 +118,7 @@ def test_messages_that_were_changed_left_out_and_added_are_told_apart() -> None:
 def test_a_rule_names_settings_that_there_are(
     outcome: outcomes.Outcome, config: LoopConfig, settings: tuple[str, ...]
 ) -> None:
-    found = rule_of(outcome, config)
+    found = deciding_rule(outcome, config)
     assert found.settings == settings
     assert all(hasattr(config, name) for name in found.settings)
 
@@ -132,7 +132,7 @@ EMPTY: Final = cassette("empty-final")
 
 def test_two_runs_are_shown_side_by_side(tmp_path: Path) -> None:
     for path, name in ((RECOVERED, "one"), (EMPTY, "other")):
-        shutil.copy(companion(path), tmp_path / f"{name}.journal.jsonl")
+        shutil.copy(journal_path(path), tmp_path / f"{name}.journal.jsonl")
     said = toolreel("explain", "one", "other.journal.jsonl", cwd=tmp_path)
     assert (said.code, said.stderr) == (1, "")
     lines = said.stdout.splitlines()
@@ -155,7 +155,7 @@ def test_two_runs_are_shown_side_by_side(tmp_path: Path) -> None:
 
 
 def test_a_run_is_the_same_as_itself_by_any_of_its_names(tmp_path: Path) -> None:
-    names = (str(RECOVERED), str(companion(RECOVERED)), str(RECOVERED).removesuffix(".yaml"))
+    names = (str(RECOVERED), str(journal_path(RECOVERED)), str(RECOVERED).removesuffix(".yaml"))
     for said in said_by_each([("explain", names[0], name) for name in names[1:]], tmp_path):
         assert (said.code, said.stderr) == (0, "")
         assert said.stdout.splitlines()[2:] == ["same        no difference that the loop acts on"]
@@ -175,7 +175,7 @@ def test_on_a_terminal_the_columns_fit_its_width(tmp_path: Path) -> None:
 
 
 def test_a_record_that_is_not_there_or_does_not_fold_is_named(tmp_path: Path) -> None:
-    text = companion(RECOVERED).read_text()
+    text = journal_path(RECOVERED).read_text()
     (tmp_path / "edited.journal.jsonl").write_text(text.replace("draft", "drift"))
     two = ("explain", str(RECOVERED))
     absent, edited, turn = said_by_each(

@@ -12,11 +12,11 @@ import pytest
 from tests.cli.commands import WORKSPACE, Said, assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import replying, serving
-from toolreel._journal import companion, read_journal
+from toolreel._journal import journal_path, read_journal
 from toolreel.testing import calling, saying
 
 SESSION: Final = str(cassette("workspace"))
-JOURNAL: Final = str(companion(cassette("workspace")))
+JOURNAL: Final = str(journal_path(cassette("workspace")))
 FORK: Final = ("fork", SESSION)
 APPROVED: Final = (
     "from toolreel import Tool\n"

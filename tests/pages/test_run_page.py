@@ -13,8 +13,8 @@ from tests.pages.recordings import SECOND, TEXT, hostile, long, rich
 from tests.pages.watched import opened, serious_findings, widest
 from tests.replay.sessions import cassette
 from toolreel import Agent
-from toolreel._journal import opened as read
-from toolreel._replay import page_of
+from toolreel._journal import open_recorded as read
+from toolreel._replay import recording_page
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core._loop import start
 from toolreel_core._protocol import SendRequest
@@ -32,8 +32,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "long": long(folder, TURNS),
         "nudged": cassette("nudged"),
     }.items():
-        (folder / f"{name}.html").write_text(page_of(source), "utf-8")
-    both = page_of(cassette("recovered"), cassette("empty-final"))
+        (folder / f"{name}.html").write_text(recording_page(source), "utf-8")
+    both = recording_page(cassette("recovered"), cassette("empty-final"))
     (folder / "both.html").write_text(both, "utf-8")
     return folder
 
@@ -192,7 +192,7 @@ def test_it_fits_a_narrow_window_and_axe_finds_nothing_serious(
 @pytest.mark.slow
 def test_two_thousand_turns_open_at_once(browser: Browser, tmp_path: Path) -> None:
     path = tmp_path / "long.html"
-    path.write_text(page_of(long(tmp_path, 2_000)), "utf-8")
+    path.write_text(recording_page(long(tmp_path, 2_000)), "utf-8")
     assert path.stat().st_size < 20_000_000
     with opened(browser, path, "#turn=1500") as page:
         expect(page.locator("#turn-1500")).to_be_in_viewport()

@@ -25,7 +25,7 @@ def records(draw: st.DrawFn) -> Recorded:
         event = draw(answers(run.state))
         effect = run.wanted.get(getattr(event, "ref", 0))
         journal.record(effect, event)
-        run.take(effect, event)
+        run.take_event(effect, event)
     return parse_journal(journal.text)
 
 

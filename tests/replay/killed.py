@@ -24,7 +24,7 @@ from typing import Final
 
 from toolreel._cli import LiveSession, LiveTarget
 from toolreel._driver import Ports, run
-from toolreel._journal import FileJournal, read_journal, unfinished
+from toolreel._journal import FileJournal, part_path, read_journal
 from toolreel._replay import resume
 from toolreel.http import HttpEndpoint
 from toolreel.tools import PythonTools, Toolbox, ToolLike, current_call
@@ -68,7 +68,7 @@ def talk(folder: Path, url: str) -> None:
     path, given = folder / f"{NAME}.journal.jsonl", tools(folder)
     with HttpEndpoint(url) as endpoint:
         ports = Ports(endpoint, PythonTools(given))
-        if path.exists() or unfinished(path).exists():
+        if path.exists() or part_path(path).exists():
             resume(path, ports)
         else:
             plan = Plan.of(

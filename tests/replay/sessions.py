@@ -14,7 +14,7 @@ import httpx
 import trio
 
 from toolreel._driver import AsyncPorts, Ports, Run, arun, run
-from toolreel._journal import MemoryJournal, companion, read_journal
+from toolreel._journal import MemoryJournal, journal_path, read_journal
 from toolreel._replay import DRIVERS, Driver
 from toolreel.cassette import use_cassette
 from toolreel.demo import workspace
@@ -25,12 +25,12 @@ from toolreel_core._plan import Plan
 FOLDER: Final = Path(__file__).resolve().parents[2] / "cassettes"
 EVERY: Final = sorted(FOLDER.glob("*/*.yaml"))
 """All sessions; those of evaluations, which lie deeper, are replayed by ``tests/evals``."""
-OURS: Final = [path for path in EVERY if companion(path).exists()]
+OURS: Final = [path for path in EVERY if journal_path(path).exists()]
 REMOTE: Final = [path for path in OURS if path.parent.name.startswith("mcp-")]
 """Sessions with tools of MCP servers, which the journal answers for."""
 CASSETTES: Final = [path for path in OURS if path not in REMOTE]
 """Sessions whose tools are pure, so that they can be run for real."""
-ADOPTED: Final = [path for path in EVERY if not companion(path).exists()]
+ADOPTED: Final = [path for path in EVERY if not journal_path(path).exists()]
 """Sessions of other clients, which write no journal."""
 
 _NOWHERE: Final = "http://replay.invalid"
@@ -58,7 +58,7 @@ def tools_of(plan: Plan) -> Iterable[ToolLike]:
 
 def held(path: Path, tools: Iterable[ToolLike] | None = None) -> Held:
     """Hold a session on the sync driver; only its plan is taken from the journal."""
-    plan = read_journal(companion(path)).plan
+    plan = read_journal(journal_path(path)).plan
     journal = MemoryJournal(plan)
     with (
         use_cassette(path) as session,
@@ -72,7 +72,7 @@ async def aheld(
     path: Path, through: Callable[[httpx.AsyncBaseTransport], httpx.AsyncBaseTransport] = lambda tape: tape
 ) -> Held:
     """The same on the async driver, with the cassette behind another transport if wanted."""
-    plan = read_journal(companion(path)).plan
+    plan = read_journal(journal_path(path)).plan
     journal = MemoryJournal(plan)
     with use_cassette(path) as session:
         transport = through(session.async_transport())

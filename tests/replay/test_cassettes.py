@@ -33,7 +33,7 @@ from tests.replay.sessions import (
 )
 from tests.samples import printed_under
 from toolreel._driver import Run
-from toolreel._journal import companion
+from toolreel._journal import journal_path
 from toolreel._replay import DRIVERS, CallSummary, Driver, replay, story
 from toolreel._secrets import leaks
 from toolreel.demo import START, Workspace, workspace
@@ -54,7 +54,7 @@ each_driver = pytest.mark.parametrize("driver", DRIVERS)
 
 
 def recorded(path: Path) -> bytes:
-    return companion(path).read_bytes()
+    return journal_path(path).read_bytes()
 
 
 def calls(run: Run) -> list[CallSummary]:
@@ -77,7 +77,7 @@ def test_with_its_tools_run_for_real_a_session_writes_the_recorded_journal(
 def test_a_session_replays_with_the_journal_or_the_tools_answering(path: Path, driver: Driver) -> None:
     by_journal = replay(path, driver=driver)
     by_tools = replay(path, driver=driver, tools=workspace)
-    alone = replay(companion(path), driver=driver)
+    alone = replay(journal_path(path), driver=driver)
     assert by_journal.run == by_tools.run == alone.run
     assert by_journal.cassette == path
     assert alone.cassette is None
@@ -87,7 +87,7 @@ def test_a_session_replays_with_the_journal_or_the_tools_answering(path: Path, d
 @pytest.mark.parametrize("path", REMOTE, ids=lambda path: path.parent.name)
 def test_a_session_with_tools_of_servers_replays_with_no_server(path: Path, driver: Driver) -> None:
     replayed = replay(path, driver=driver)
-    assert replayed.run == replay(companion(path), driver=driver).run
+    assert replayed.run == replay(journal_path(path), driver=driver).run
     (called,) = calls(replayed.run)
     assert called.name == "mcp_time_convert_time"
     assert replayed.run.outcome == Completed("2026-11-22 20:00:00")
@@ -214,7 +214,7 @@ def test_false_claim_says_that_it_has_set_the_status_and_never_did() -> None:
 def test_every_file_is_a_cassette_or_its_journal_or_the_readme() -> None:
     files = {path.relative_to(FOLDER) for path in FOLDER.rglob("*") if path.is_file()}
     there = {path for path in files if path.parts[0] not in {"evals", "probes"}}
-    pairs = {file.relative_to(FOLDER) for path in OURS for file in (path, companion(path))}
+    pairs = {file.relative_to(FOLDER) for path in OURS for file in (path, journal_path(path))}
     adopted = {path.relative_to(FOLDER) for path in ADOPTED}
     assert there == pairs | adopted | {Path("README.md")}
     assert [path.parent.name for path in ADOPTED] == ["openai-sdk", "pydantic-ai"]
@@ -222,7 +222,7 @@ def test_every_file_is_a_cassette_or_its_journal_or_the_readme() -> None:
 
 each_file = pytest.mark.parametrize(
     "path",
-    [*OURS, *map(companion, OURS), *ADOPTED],
+    [*OURS, *map(journal_path, OURS), *ADOPTED],
     ids=lambda path: f"{path.parent.name}{path.suffix}",
 )
 

@@ -74,7 +74,7 @@ def recorded(run: Conversation) -> str:
     for event in run.events:
         effect = underway.wanted.get(getattr(event, "ref", 0))
         journal.record(effect, event)
-        underway.take(effect, event)
+        underway.take_event(effect, event)
     return journal.text
 
 

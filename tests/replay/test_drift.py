@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from tests.replay.sessions import cassette
 from toolreel._cli import toolreel
-from toolreel._journal import companion
+from toolreel._journal import journal_path
 from toolreel._replay import DRIVERS
 
 DRIFT, USAGE = 3, 2
@@ -33,7 +33,7 @@ class Said:
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """The cassette of a copy of the workspace session."""
-    for file in (cassette("workspace"), companion(cassette("workspace"))):
+    for file in (cassette("workspace"), journal_path(cassette("workspace"))):
         shutil.copy(file, tmp_path)
     return tmp_path / cassette("workspace").name
 
@@ -141,7 +141,7 @@ def test_another_tool_call_in_a_reply_is_a_drift_on_every_driver(copy: Path, dri
     edit(copy, '"path": "/release/status"', '"path": "/release/name"')
     assert_drift(
         replaying(copy, "--driver", driver),
-        f'{companion(copy)}, line 3: the run wants state_get({{"path":"/release/name"}})',
+        f'{journal_path(copy)}, line 3: the run wants state_get({{"path":"/release/name"}})',
         "not the run_tool recorded here",
     )
 
@@ -154,7 +154,7 @@ def test_a_call_that_is_no_longer_one_ends_the_run_too_early(copy: Path) -> None
 def test_a_reply_that_differs_in_a_figure_only_is_a_drift_against_the_journal(copy: Path) -> None:
     edit(copy, "completion_tokens: 30", "completion_tokens: 31")
     said = replaying(copy)
-    assert_drift(said, f"{companion(copy)}, line 2: the replay differs from character ")
+    assert_drift(said, f"{journal_path(copy)}, line 2: the replay differs from character ")
     assert re.search(r'recorded …[^\n]*completion_tokens\\":30', said.stderr)
     assert re.search(r'replayed …[^\n]*completion_tokens\\":31', said.stderr)
 
@@ -167,10 +167,12 @@ def test_a_recorded_exchange_that_nobody_asks_for_is_a_drift(copy: Path) -> None
 
 
 def test_a_journal_that_stops_too_early_is_a_drift(copy: Path) -> None:
-    lines = companion(copy).read_text().splitlines(keepends=True)
-    companion(copy).write_text("".join(lines[:-1]))
+    lines = journal_path(copy).read_text().splitlines(keepends=True)
+    journal_path(copy).write_text("".join(lines[:-1]))
     assert_drift(replaying(copy), "the journal ends, but the run wants a request with 6 messages")
-    assert_drift(replaying(companion(copy)), "the journal ends, but the run wants a request with 6 messages")
+    assert_drift(
+        replaying(journal_path(copy)), "the journal ends, but the run wants a request with 6 messages"
+    )
 
 
 # Files that are no recordings.

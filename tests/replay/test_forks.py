@@ -13,7 +13,7 @@ from tests.servers.chat_server import Answer, serving
 from tests.wire_forms import OTHER_FORMS, events_of, said_in
 from toolreel import FileJournal, Plan, Provider, run
 from toolreel._driver import Ports
-from toolreel._journal import companion, read_journal
+from toolreel._journal import journal_path, read_journal
 from toolreel._replay import Changes, diff, fork
 from toolreel.http import HttpEndpoint
 from toolreel.testing import calling, saying
@@ -27,7 +27,7 @@ each_cassette = pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path
 
 @each_cassette
 def test_forked_anywhere_with_no_change_and_its_own_answers_a_session_is_the_same(path: Path) -> None:
-    recorded = read_journal(companion(path))
+    recorded = read_journal(journal_path(path))
     for at in range(len(recorded.records) + 1):
         forked = fork(path, at)
         assert forked.recorded.digest == recorded.digest
@@ -36,7 +36,7 @@ def test_forked_anywhere_with_no_change_and_its_own_answers_a_session_is_the_sam
 
 @each_cassette
 def test_a_session_does_not_differ_from_itself(path: Path) -> None:
-    difference = diff(path, companion(path))
+    difference = diff(path, journal_path(path))
     assert difference.same
     assert difference.other_bytes == ()
 

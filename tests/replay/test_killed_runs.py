@@ -20,7 +20,7 @@ from threading import Thread
 import pytest
 
 from tests.replay import killed
-from toolreel._journal import Recorded, parse_journal, read_journal, unfinished
+from toolreel._journal import Recorded, parse_journal, part_path, read_journal
 from toolreel._replay import retrace
 from toolreel.testing import calling, saying
 from toolreel_core._jsontext import canonical
@@ -119,7 +119,7 @@ def acts(folder: Path) -> list[str]:
 def left(folder: Path) -> Recorded | None:
     """What a kill left, as far as it is whole; nothing if the run had not begun."""
     path = folder / f"{killed.NAME}.journal.jsonl"
-    path = path if path.exists() else unfinished(path)
+    path = path if path.exists() else part_path(path)
     data = path.read_bytes() if path.exists() else b""
     whole = data[: data.rfind(b"\n") + 1]
     return parse_journal(whole.decode()) if whole else None

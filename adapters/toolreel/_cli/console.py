@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.text import Text
 
 from toolreel._internal import visible_text
-from toolreel._secrets import RunningScrub, scrubbed, searched_for
+from toolreel._secrets import RunningScrub, scrubbed, secrets_to_scrub
 from toolreel_core._jsontext import Json
 
 
@@ -58,7 +58,7 @@ _withheld: Final[dict[str, str]] = {}
 
 def withhold(secrets: Mapping[str, str]) -> None:
     """Never print these values, given by name, in any spelling."""
-    _withheld.update(searched_for(secrets))
+    _withheld.update(secrets_to_scrub(secrets))
 
 
 def running_scrub() -> RunningScrub:

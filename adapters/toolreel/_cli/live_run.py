@@ -15,7 +15,7 @@ from toolreel._cli.options import LiveTarget
 from toolreel._cli.whole_run import EndedRun
 from toolreel._driver import Approver, Lap, Later, Ports, Run, go_on, notify, retold, run, speak
 from toolreel._internal import AdapterError
-from toolreel._replay import Answered, EventLog, RecordedFiles, ResumedFiles, check_surface
+from toolreel._replay import Answered, EventLog, RecordedFiles, ResumedFiles, check_tools_unchanged
 from toolreel_core._loop import fold
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import CancelRequested, Settled, State
@@ -161,7 +161,7 @@ class LiveSession:
         """
         recorded = files.journal.recorded
         if recorded.plan.sends_tools:
-            check_surface(recorded, OfferedTools.of(self.tools).surface)
+            check_tools_unchanged(recorded, OfferedTools.of(self.tools).surface)
 
     def go(self, live: Live, said: str | None = None) -> None:
         """Run to the end (``live.reached``), or until Ctrl-C or an event that cannot be written.

@@ -16,7 +16,7 @@ from toolreel._cli.errors import EPILOG, FAILED, command, reporting
 from toolreel._cli.options import LiveTarget, model_option, server_options
 from toolreel._cli.run_options import cassette_path
 from toolreel._internal import CassetteError, counted
-from toolreel._replay import cut
+from toolreel._replay import shorten_line
 from toolreel._secrets import shown_url
 from toolreel.presets import preset_named, with_files
 from toolreel_core._jsontext import Json, JsonText, canonical
@@ -317,7 +317,7 @@ def _show_findings(probed: Probed) -> None:
 def _finding_row(finding: Finding) -> tuple[str, str, str, str]:
     word = finding.word if finding.is_stable else ", ".join(f"{word} {n}x" for word, n in finding.words)
     numbers = ", ".join(map(str, finding.requests))
-    return finding.name, str(word).replace("_", " "), numbers, cut(finding.detail, _SHOWN)
+    return finding.name, str(word).replace("_", " "), numbers, shorten_line(finding.detail, _SHOWN)
 
 
 def _value_text(value: Json) -> str:

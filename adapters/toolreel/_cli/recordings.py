@@ -17,7 +17,7 @@ from toolreel._cli.options import Command, port_option, tools_option
 from toolreel._cli.whole_run import show_run
 from toolreel._driver import describe_outcome
 from toolreel._internal import AdapterError, counted, show
-from toolreel._journal import opened
+from toolreel._journal import open_recorded
 from toolreel._replay import (
     DRIVERS,
     SUFFIXES,
@@ -26,18 +26,18 @@ from toolreel._replay import (
     Driver,
     Format,
     Traced,
-    cut,
     deciding_event,
+    deciding_rule,
     diff,
-    exported,
+    export_text,
     note_line,
     replay,
     retrace,
-    rule_of,
+    run_warnings,
     sent_history,
-    warnings_of,
+    shorten_line,
 )
-from toolreel.cassette import Change, clipped
+from toolreel.cassette import Change, clip_around_difference
 from toolreel_core._protocol import SendRequest
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def explain_command(file: str, other: str | None, turn: int | None) -> int:
         if turn is not None:
             raise click.UsageError("--turn shows a turn of one run: leave out OTHER, or --turn")
         return _explain_two(diff(file, other))
-    trace = retrace(opened(file))
+    trace = retrace(open_recorded(file))
     if turn is not None and turn > (last := max(1, trace.run.state.tally.turns)):
         raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
     if turn is not None:
@@ -177,7 +177,7 @@ def explain_command(file: str, other: str | None, turn: int | None) -> int:
         return 0
     outcome, config = trace.run.outcome, trace.run.state.plan.config
     words, hint = describe_outcome(outcome)
-    rule, decided = rule_of(outcome, config), deciding_event(trace)
+    rule, decided = deciding_rule(outcome, config), deciding_event(trace)
     labelled("outcome", f"{outcome.name}: {words}", "bold green" if trace.run.completed else "bold red")
     labelled("rule", rule.words)
     for name, value in rule.values(config).items():
@@ -189,7 +189,7 @@ def explain_command(file: str, other: str | None, turn: int | None) -> int:
             labelled("", note_line(note), "dim")
     if advice := rule.advice(hint):
         labelled("hint", advice)
-    for level, text, turns in warnings_of(trace.run):
+    for level, text, turns in run_warnings(trace.run):
         where = f" (turn {', '.join(map(str, turns))})" if turns else ""
         labelled("warning", f"{text}{where}", "red" if level == "bad" else "yellow")
     for traced in trace.events:  # each in a line, so that --turn can be pointed at it
@@ -222,7 +222,7 @@ def _show_turn(events: Iterable[Traced]) -> None:
 def show_changes(label: str, changes: tuple[Change, ...]) -> None:
     """Print each changed place with its old and new value."""
     for change in changes[:_MAX_CHANGES]:
-        old, new = clipped(change.old, change.new)
+        old, new = clip_around_difference(change.old, change.new)
         labelled(label, change.place or "everything")
         labelled("", old, "red", mark="- ")
         labelled("", new, "green", mark="+ ")
@@ -253,7 +253,7 @@ def _explain_two(difference: Difference) -> int:
     for turn in difference.turns:  # an identical one is printed once
         lines = zip_longest(turn.a, ("the same",) if turn.same else turn.b, fillvalue="")
         for index, pair in enumerate(lines):
-            left, right = (cut(printable(text), width) for text in pair)
+            left, right = (shorten_line(printable(text), width) for text in pair)
             rows.append(("" if index else f"turn {turn.number}", left, right))
     show_columns(("turn", "a", "b"), rows)
     if changed := [
@@ -320,10 +320,10 @@ def view_command(
         return 0
     if port is not None:
         raise click.UsageError("--port is for the list of recordings: leave out NAME, or --port")
-    from toolreel._replay import name_of, page_of, write_page
+    from toolreel._replay import recording_name, recording_page, write_page
 
-    text = page_of(file, other)
-    names = [Path(name_of(each)).name for each in (file, other) if each]
+    text = recording_page(file, other)
+    names = [Path(recording_name(each)).name for each in (file, other) if each]
     target = page or Path(f"{'--'.join(names)}.html")
     write_page(target, text)
     if opens:
@@ -369,7 +369,7 @@ def export_command(file: str, form: Format, target: Path | None, overwrite: bool
     toolreel export hello --format openai -o messages.json
     """
     name = Path(file).name.removesuffix(".journal.jsonl").removesuffix(".yaml")
-    text = exported(retrace(opened(file)), form, name)
+    text = export_text(retrace(open_recorded(file)), form, name)
     return write_export(text, name, target or Path(f"{name}{SUFFIXES[form]}"), overwrite=overwrite)
 
 

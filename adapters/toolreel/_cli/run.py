@@ -48,13 +48,13 @@ from toolreel._cli.whole_run import (
 )
 from toolreel._driver import Later, cost_in_words, outcome_of
 from toolreel._internal import ForkError
-from toolreel._journal import FileJournal, companion, opened
+from toolreel._journal import FileJournal, journal_path, open_recorded
 from toolreel._replay import (
     Changes,
     Forked,
-    beginning,
-    check_free,
+    check_not_recorded,
     fork,
+    fork_beginning,
     plan_changes,
 )
 from toolreel._secrets import known_secrets, refuse_secrets_in_line
@@ -241,7 +241,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     message was not answered, unless Ctrl-C cancelled it.
     """
     from toolreel._cli.progress import RunProgress
-    from toolreel._replay import check_free
+    from toolreel._replay import check_not_recorded
 
     path = cassette_path(record)
     if goes_on and (path is None or overwrite):
@@ -260,7 +260,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
                 live, files = session.reopened(path)
                 session.check_tools(files)
             elif path and not overwrite:
-                check_free(path)  # before the user has typed anything
+                check_not_recorded(path)  # before the user has typed anything
             for content in _user_messages(progress):
                 with redirect_stdout(sys.stderr), progress:
                     if live is None:
@@ -425,11 +425,11 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         raise click.UsageError(
             "only a live fork (--base-url) runs tools; --allow and --deny mask recorded ones"
         )
-    source, path = opened(file), cassette_path(record)
+    source, path = open_recorded(file), cassette_path(record)
     chosen = parse_settings(wanted.settings)
     preset = wanted.presets.preset(model or source.plan.model)
     if path and not overwrite:
-        check_free(path)
+        check_not_recorded(path)
     with ExitStack() as stack:
         if server.base_url:
             session, available = stack.enter_context(live_session(server, sources, approve))
@@ -453,7 +453,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             said=said,
         )
         if session:
-            forked = beginning(source, at, changes)
+            forked = fork_beginning(source, at, changes)
             if forked.plan.sends_tools and forked.plan.tools.definitions and not sources.any_named:
                 raise ForkError(
                     f"the run has tools ({', '.join(tool.name for tool in forked.plan.tools.definitions)}): "
@@ -476,7 +476,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
 def _save_fork(forked: Forked, cassette: Path, *, overwrite: bool) -> tuple[Path]:
     """Write the journal of a fork; delete a stale cassette of that name. Existing files stay if it fails."""
-    path, secrets = companion(cassette), known_secrets(os.environ)
+    path, secrets = journal_path(cassette), known_secrets(os.environ)
     for number, line in enumerate(forked.recorded.text.split("\n")[:-1], 1):
         refuse_secrets_in_line(line, secrets, f"{path}, line {number}")
     with FileJournal(path, forked.plan, known_secrets=secrets, overwrite=overwrite) as journal:

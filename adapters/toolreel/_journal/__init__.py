@@ -5,24 +5,31 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel._journal.file import ROOM, FileJournal, ReopenedJournal, made_folders, sync_folders, taken
+    from toolreel._journal.file import (
+        ROOM,
+        FileJournal,
+        ReopenedJournal,
+        lock_file,
+        make_folders,
+        sync_folders,
+    )
     from toolreel._journal.format import (
         MemoryJournal,
         Reason,
         Record,
         Recorded,
         Source,
-        companion,
         event_line,
         is_withheld,
-        opened,
+        journal_path,
+        open_recorded,
         parse_journal,
+        part_path,
         read_journal,
         recording_files,
-        sealed,
-        unfinished,
-        unsealed,
-        withheld,
+        remove_seal,
+        seal_text,
+        withhold_result,
     )
 else:
     from toolreel_core._lazy_names import face

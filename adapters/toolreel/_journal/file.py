@@ -26,10 +26,10 @@ from toolreel._journal.format import (
     Sealing,
     event_line,
     parse_journal,
+    part_path,
     read_journal,
-    unfinished,
-    unsealed,
-    withheld,
+    remove_seal,
+    withhold_result,
 )
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
@@ -51,7 +51,7 @@ if sys.platform == "win32":
     _FAR_BEYOND = 2**40
     """Windows locks byte ranges, which others then cannot read; so we lock one that is never written."""
 
-    def taken(file: IO[bytes]) -> bool:
+    def lock_file(file: IO[bytes]) -> bool:
         """Lock a file until it is closed; returns False if another process has the lock."""
         at = file.tell()
         file.seek(_FAR_BEYOND)
@@ -65,7 +65,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def taken(file: IO[bytes]) -> bool:
+    def lock_file(file: IO[bytes]) -> bool:
         """Lock a file until it is closed; returns False if another process has the lock."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -81,10 +81,10 @@ _CAN_RENAME_OPEN_FILES: Final = os.name == "posix"
 """Windows cannot rename an open file."""
 
 
-def claim(path: Path) -> None:
+def claim_journal(path: Path) -> None:
     """Give a finished journal its name as a ``.part``; one that another process has made is not replaced."""
-    part = unfinished(path)
-    with writing(path), suppress(FileExistsError, FileNotFoundError):  # another process was faster
+    part = part_path(path)
+    with as_journal_errors(path), suppress(FileExistsError, FileNotFoundError):  # another process was faster
         try:
             os.link(path, part)  # unlike a rename, fails if the name exists
         except (FileExistsError, FileNotFoundError):
@@ -93,7 +93,7 @@ def claim(path: Path) -> None:
             path.replace(part)
 
 
-def made_folders(folder: Path) -> Path:
+def make_folders(folder: Path) -> Path:
     """Make a folder and those above it; returns the first one that existed already."""
     first = folder
     while not first.exists():
@@ -117,7 +117,7 @@ def sync_folders(folder: Path, first: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path) -> Generator[None]:
+def as_journal_errors(path: Path) -> Generator[None]:
     """Convert ``OSError`` to ``JournalError``."""
     try:
         yield
@@ -146,7 +146,7 @@ class _OpenJournal:
         self.path = path
         self.withheld: list[str] = []
         """For each result that was not written because it holds a secret: the place and the kind of it."""
-        self._part = unfinished(path)
+        self._part = part_path(path)
         self._file: FileIO
         self._end = 0
         """Where the next line is written."""
@@ -189,7 +189,7 @@ class _OpenJournal:
             except SecretFound as found:
                 if not isinstance(event, ToolReturned):
                     raise
-                event = withheld(event, "secret")
+                event = withhold_result(event, "secret")
                 line = event_line(self._events + 1, effect, event, lap)
                 self.withheld.append(str(found))
             blobs = blob_lines(event, self._blobs)
@@ -214,10 +214,10 @@ class _OpenJournal:
         if self._failure is not None:
             self.leave()
             return
-        with writing(self.path):
+        with as_journal_errors(self.path):
             try:
                 self._check_name()
-                self._append(self._seal.line, room=b"")
+                self._append(self._seal.seal_line, room=b"")
             except (OSError, JournalError):
                 self.leave()
                 raise
@@ -241,7 +241,7 @@ class _OpenJournal:
     def discard(self) -> None:
         """Delete what was recorded; an older journal at ``path`` stays."""
         if not self._file.closed:
-            with writing(self.path), self._file:
+            with as_journal_errors(self.path), self._file:
                 self._part.unlink()
 
     def __enter__(self) -> Self:
@@ -257,12 +257,12 @@ class _OpenJournal:
 
         :raises JournalError: if another process is writing it, or if it cannot be opened
         """
-        with writing(self.path):
+        with as_journal_errors(self.path):
             flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
             # Unbuffered: a buffer keeps what could not be written, and tries again when it is closed.
             self._file = FileIO(os.open(self._part, flags, 0o666), "r+")
         # Its last writer may rename it before we get the lock.
-        if not taken(self._file) or not _has_name(self._file, self._part):
+        if not lock_file(self._file) or not _has_name(self._file, self._part):
             self._file.close()
             raise JournalError(
                 f"{self._part}: another process is writing it; wait until it has ended, or stop it"
@@ -296,18 +296,18 @@ class _OpenJournal:
 
     def _write_lines(self, lines: Iterable[str], effect: Wanted | None, event: Event | None) -> None:
         before, data = self._end, "".join(f"{line}\n" for line in lines).encode()
-        with writing(self.path):
+        with as_journal_errors(self.path):
             try:
                 self._append(data)
             except OSError:
                 with suppress(OSError):
                     if self._end == before and isinstance(event, ToolReturned):
-                        short = event_line(self._events + 1, effect, withheld(event, "unwritten"))
+                        short = event_line(self._events + 1, effect, withhold_result(event, "unwritten"))
                         self._append(f"{short}\n".encode(), room=b"")
                 raise
             finally:
                 self._holds_results |= isinstance(event, ToolReturned) and self._end > before
-        self._seal.take(data)
+        self._seal.add_lines(data)
 
     def _append(self, line: bytes, room: bytes = ROOM) -> None:
         """Write a line, and room after it.
@@ -375,14 +375,14 @@ class FileJournal(_OpenJournal):
                 f"{self._part} is what a run left that did not end; go on with it (toolreel resume), or "
                 "overwrite it (overwrite=True)"
             )
-        with writing(path):
-            first = made_folders(path.parent)
+        with as_journal_errors(path):
+            first = make_folders(path.parent)
         self._open(create=True)
         if _has_name(self._file, path):  # somebody was about to resume that run: leave it its file
             self.discard()
             self._open(create=True)
         try:
-            with writing(path):
+            with as_journal_errors(path):
                 self._cut(0)
             blobs = blob_lines(plan)
             self._write_lines((self._header, *blobs.values()), None, None)
@@ -435,10 +435,10 @@ class ReopenedJournal(_OpenJournal):
             except OSError:
                 read_journal(path)  # says what is wrong
                 raise
-            claim(path)
+            claim_journal(path)
         self._open()
         try:
-            with writing(path):
+            with as_journal_errors(path):
                 self.recorded = self._take_over()
         except JournalError:
             self._file.close()
@@ -452,7 +452,7 @@ class ReopenedJournal(_OpenJournal):
         """Read what is there, and prepare the file for further lines."""
         recorded, lines, torn = _whole_lines(self._file.readall(), self._part)
         end = b"" if lines.endswith(b"\n") else b"\n"  # the line end that the last line lacks
-        self._seal.take(lines + end)
+        self._seal.add_lines(lines + end)
         if torn:  # kept, since it may show that a tool has run
             self.cut = self.path.with_name(f"{self.path.name}.cut")
             with self.cut.open("ab") as file:
@@ -493,4 +493,4 @@ def _parse_lines(data: bytes, source: Path) -> tuple[Recorded, bytes]:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise JournalError(f"{source}: not a readable journal: {error}") from None
-    return parse_journal(text, str(source)), unsealed(text, str(source)).encode()
+    return parse_journal(text, str(source)), remove_seal(text, str(source)).encode()

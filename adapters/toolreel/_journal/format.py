@@ -51,7 +51,7 @@ _EXPLAINED: Final[dict[Reason, str]] = {
 }
 
 
-def withheld(event: ToolReturned, reason: Reason) -> ToolReturned:
+def withhold_result(event: ToolReturned, reason: Reason) -> ToolReturned:
     """The event without its result; it still says whether the call succeeded.
 
     The run goes on with what is recorded, so that a replay and a resumed run see what the model saw. The call
@@ -71,7 +71,9 @@ def withheld(event: ToolReturned, reason: Reason) -> ToolReturned:
 
 def is_withheld(event: Event) -> bool:
     """Whether an event is a result that was withheld."""
-    return isinstance(event, ToolReturned) and any(withheld(event, reason) == event for reason in _EXPLAINED)
+    return isinstance(event, ToolReturned) and any(
+        withhold_result(event, reason) == event for reason in _EXPLAINED
+    )
 
 
 def _has_succeeded(output: str) -> bool:
@@ -97,30 +99,30 @@ class Sealing:
         self._digest = hashlib.sha256()
         self._lines = 0
 
-    def take(self, lines: bytes) -> None:
+    def add_lines(self, lines: bytes) -> None:
         """Add what was written: whole lines."""
         self._digest.update(lines)
         blobs = lines.count(b"\n" + _BLOB) + lines.startswith(_BLOB)
         self._lines += lines.count(b"\n") - blobs
 
     @property
-    def line(self) -> bytes:
+    def seal_line(self) -> bytes:
         """The seal of all lines so far, with its line end."""
         return (canonical({"digest": self._digest.hexdigest(), "end": self._lines - 1}) + "\n").encode()
 
 
-def sealed(text: str) -> bytes:
+def seal_text(text: str) -> bytes:
     """The content of a file for the text of a whole journal.
 
     >>> sealed("{}" + chr(10)).splitlines()[-1]
     b'{"digest":"ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356","end":0}'
     """
     content, seal = text.encode(), Sealing()
-    seal.take(content)
-    return content + seal.line
+    seal.add_lines(content)
+    return content + seal.seal_line
 
 
-def unsealed(text: str, source: str) -> str:
+def remove_seal(text: str, source: str) -> str:
     """The text without its seal, if it has one.
 
     :raises JournalError: if the seal does not fit; names its line and says what to do
@@ -129,7 +131,7 @@ def unsealed(text: str, source: str) -> str:
     if not text.endswith("\n") or not _is_seal(last):
         return text
     before += end
-    if sealed(before) != text.encode():
+    if seal_text(before) != text.encode():
         raise JournalError(
             f"{source}, line {before.count(chr(10)) + 1}: the lines before this seal are not those that were "
             "recorded; restore the file or record it again (if the change is meant, delete this line)"
@@ -209,7 +211,7 @@ class MemoryJournal:
         return "".join(line + "\n" for line in self.lines)
 
 
-def unfinished(path: Path) -> Path:
+def part_path(path: Path) -> Path:
     """The path of a journal while its run is in progress.
 
     >>> unfinished(Path("chat.journal.jsonl")).name
@@ -232,7 +234,7 @@ def read_journal(path: Path | str) -> Recorded:
         raise JournalError(f"{path}: not a readable journal: {error}") from None
 
 
-def companion(cassette: Path) -> Path:
+def journal_path(cassette: Path) -> Path:
     """The path of the journal that belongs to a cassette.
 
     >>> companion(Path("cassettes/chat/local--m.yaml")).name
@@ -254,10 +256,10 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
             f"{path}: {what}; name a cassette, <name>.yaml, or a journal, <name>.journal.jsonl"
         )
     cassette = path if path.exists() else path.with_name(path.name + ".yaml")
-    journal = companion(cassette)
+    journal = journal_path(cassette)
     if not cassette.exists():
         # Or the part of a journal that a killed run leaves, which read_journal names.
-        if journal.exists() or unfinished(journal).exists():
+        if journal.exists() or part_path(journal).exists():
             return None, journal
         raise CassetteError(f"{path}: there is no such recording; make one with `toolreel run --record`")
     if not journal.exists():
@@ -268,7 +270,7 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
     return cassette, journal
 
 
-def opened(source: Source) -> Recorded:
+def open_recorded(source: Source) -> Recorded:
     """Open a recorded run; the path of a cassette stands for the journal next to it.
 
     :raises AdapterError: if the record is missing or unreadable
@@ -289,7 +291,7 @@ def parse_journal(text: str, source: str = "journal") -> Recorded:
         raise JournalError(
             f"{source}: the last line is cut; go on with the run (toolreel resume), or record it again"
         )
-    text = unsealed(text, source)
+    text = remove_seal(text, source)
     lines = text.split("\n")[:-1]  # not splitlines, which also splits at U+2028 and others, unescaped in JSON
     place = f"{source}, line 1"
     header = _parse_line(lines[0], place)
@@ -340,10 +342,8 @@ def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = No
 
 
 def _remedy_for(path: Path) -> str:
-    if unfinished(path).exists():
-        return (
-            f"but there is {unfinished(path).name}, of a run that did not end: go on with `toolreel resume`"
-        )
+    if part_path(path).exists():
+        return f"but there is {part_path(path).name}, of a run that did not end: go on with `toolreel resume`"
     return "record one with `toolreel run --record`"
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         STOP_REASONS,
         SUFFIXES,
         Format,
-        exported,
+        export_text,
         inspect_message,
         transcript,
     )
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
         EventLog,
         Forked,
         Stop,
-        beginning,
         fork,
+        fork_beginning,
     )
     from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
     from toolreel._replay.list_server import ListServer, RecordingList
     from toolreel._replay.recordings import (
         RecordedFiles,
         ResumedFiles,
-        check_free,
+        check_not_recorded,
     )
     from toolreel._replay.recovered_runs import RecoveredRun, TapedEndpoint, recover_runs, save_journals
     from toolreel._replay.replayed_run import (
@@ -37,25 +37,25 @@ if TYPE_CHECKING:
         DRIVERS,
         Driver,
         Replayed,
-        check_recovered,
-        check_surface,
+        check_recovered_journals,
+        check_tools_unchanged,
         replay,
     )
     from toolreel._replay.resumed_run import aresume, resume
     from toolreel._replay.run_diff import Aspect, Difference, Divergence, TurnPair, diff, plan_changes
-    from toolreel._replay.run_page import name_of, page_of, page_of_runs, write_page
+    from toolreel._replay.run_page import recording_name, recording_page, runs_page, write_page
     from toolreel._replay.run_stories import (
         CallSummary,
         TurnSummary,
         deciding_event,
+        deciding_rule,
         note_line,
-        rule_of,
+        run_warnings,
         story,
-        warnings_of,
     )
-    from toolreel._replay.run_tree import RunTree, traced_tree
+    from toolreel._replay.run_tree import RunTree, recorded_run_tree
     from toolreel._replay.sent_items import sent_history
-    from toolreel._replay.trace import Answered, Trace, Traced, Underway, cut, retrace
+    from toolreel._replay.trace import Answered, Trace, Traced, Underway, retrace, shorten_line
 else:
     from toolreel_core._lazy_names import face
 

@@ -20,7 +20,7 @@ from typing import Final
 from toolreel._driver import Wanted
 from toolreel._journal import Record, Recorded
 from toolreel._replay.trace import retrace
-from toolreel.cassette import Vary, put_through
+from toolreel.cassette import Vary, apply_rules_to_body
 from toolreel_core._plan import Request
 from toolreel_core._protocol import Event, SendRequest, ToolReturned, UserSpoke, fingerprint
 
@@ -34,10 +34,10 @@ class AllowedDifferences:
         self._known: Final[dict[str, bytes]] = {}
         """Digests of requests after the rules, by their own digest: each is compared more than once."""
 
-    def same(self, record: Record, effect: Wanted | None, event: Event) -> bool:
+    def matches(self, record: Record, effect: Wanted | None, event: Event) -> bool:
         """Whether an effect of the replay and its answer count as those of a recorded line."""
         was = record.event
-        if record.fp is not None and (effect is None or not self.same_effect(record, effect)):
+        if record.fp is not None and (effect is None or not self.matches_effect(record, effect)):
             return False
         if was == event:
             return record.fp is not None
@@ -50,7 +50,7 @@ class AllowedDifferences:
             case _:
                 return False
 
-    def same_effect(self, record: Record, effect: Wanted) -> bool:
+    def matches_effect(self, record: Record, effect: Wanted) -> bool:
         """Whether an effect of the replay counts as that of a recorded line."""
         if record.fp == fingerprint(effect):
             return True
@@ -66,7 +66,7 @@ class AllowedDifferences:
         """The digest of a request after the rules."""
         known = self._known.get(request.digest)
         if known is None:
-            body = put_through(b"".join(request.pieces()), self._rules).body
+            body = apply_rules_to_body(b"".join(request.pieces()), self._rules).body
             known = self._known[request.digest] = sha256(body).digest()
         return known
 

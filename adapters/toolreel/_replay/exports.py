@@ -34,7 +34,7 @@ _NO_DATE: Final = "1970-01-01T00:00:00+00:00"
 """A journal has no date, and a log of Inspect has to have one."""
 
 
-def exported(trace: Trace, form: Format, name: str) -> str:
+def export_text(trace: Trace, form: Format, name: str) -> str:
     """A recorded run as the text of a file.
 
     :param name: what the format calls the run, if it has a place for that

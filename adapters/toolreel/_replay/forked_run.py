@@ -36,8 +36,8 @@ from toolreel._driver import (
     withhold,
 )
 from toolreel._internal import ForkError
-from toolreel._journal import MemoryJournal, Recorded, Source, opened, parse_journal
-from toolreel._replay.journal_performer import describe
+from toolreel._journal import MemoryJournal, Recorded, Source, open_recorded, parse_journal
+from toolreel._replay.journal_performer import describe_effect
 from toolreel._replay.trace import Answered, Trace, Traced, Underway, retrace
 from toolreel_core._conversation import Message, SystemMessage, UserMessage
 from toolreel_core._errors import ReplayMismatch
@@ -107,13 +107,13 @@ class Changes:
             # The recorded price is of the recorded model alone.
             price=self.preset.price or (was.price if self.model in {None, was.model} else None),
             messages=_changed_messages(was.messages, self.prompt, self.system),
-            options=_patch_object("options", was.options, options),
+            options=_object_text("options", was.options, options),
             tools=tools,
             config=Preset(config=exact_config(was.config)).merged(self.preset).config_with(self.config),
             seed=was.seed if self.seed is None else self.seed,
             provider=provider,
             output=was.output if self.output is None else OutputSpec.of(self.output),
-            overrides=_patch_object("overrides", was.overrides, merged(overrides, self.overrides)),
+            overrides=_object_text("overrides", was.overrides, merged(overrides, self.overrides)),
             presets=tuple(dict.fromkeys((*was.presets, *self.preset.names))),
         )
 
@@ -137,7 +137,7 @@ def _changed_messages(
     return tuple(messages)
 
 
-def _patch_object(part: str, was: JsonText, now: Mapping[str, Json]) -> JsonText:
+def _object_text(part: str, was: JsonText, now: Mapping[str, Json]) -> JsonText:
     """The text of an object; unchanged if nothing differs, so that the plan keeps its digest."""
     return was if now == _parse_tree(was) else json_text(now, part)
 
@@ -156,7 +156,7 @@ class Stop:
     why: str
 
 
-def carry(run: Underway, record: Iterable[Traced]) -> Stop | None:
+def answer_from_record(run: Underway, record: Iterable[Traced]) -> Stop | None:
     """Answer a run from recorded events, until one answers no pending effect, or the run has ended.
 
     The events stay the same except for ``ref``, which names the effect that they answer now.
@@ -166,20 +166,20 @@ def carry(run: Underway, record: Iterable[Traced]) -> Stop | None:
         if over and not isinstance(traced.before.phase, Settled):
             return None
         if then is None and (over or isinstance(event, events.CancelRequested | events.UserSpoke)):
-            run.take(None, event)
+            run.take_event(None, event)
             continue
         equivalent = [effect for effect in run.wanted.values() if _asks_for_the_same(effect, then)]
         if not equivalent:
-            what = f"answers {describe(then)}" if then else "has an answer that came after its end"
+            what = f"answers {describe_effect(then)}" if then else "has an answer that came after its end"
             return None if over else Stop(traced.record.n, f"the record {what}; {_phase_and_wants(run)}")
         same_ref = (effect for effect in equivalent if then and effect.ref == then.ref)
         effect = next(same_ref, equivalent[0])
-        run.take(effect, _with_reference(event, effect.ref))
+        run.take_event(effect, _with_reference(event, effect.ref))
     return None
 
 
 def _phase_and_wants(run: Underway) -> str:
-    wants = " and ".join(describe(effect) for effect in run.wanted.values())
+    wants = " and ".join(describe_effect(effect) for effect in run.wanted.values())
     return f"the run is in phase {type(run.state.phase).__name__} and wants {wants or 'nothing'}"
 
 
@@ -229,21 +229,21 @@ class Forked:
         return parse_journal(journal.text, f"fork of {self.source.source} at {self.kept}")
 
 
-def beginning(source: Source, at: int, changes: Changes = NOTHING_CHANGED) -> Forked:
+def fork_beginning(source: Source, at: int, changes: Changes = NOTHING_CHANGED) -> Forked:
     """Keep the first events of a recorded run under a changed plan.
 
     :raises ForkError: if there is no such event, or no tool result to change
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan; names the
         event and the phase
     """
-    trace, run = _begun(source, at, changes)
+    trace, run = _keep_beginning(source, at, changes)
     return Forked(trace.recorded, len(run.answered), tuple(run.answered), run.run)
 
 
-def _begun(source: Source, at: int, changes: Changes) -> tuple[Trace, Underway]:
+def _keep_beginning(source: Source, at: int, changes: Changes) -> tuple[Trace, Underway]:
     """A recorded run, and its first events under a changed plan."""
-    trace = retrace(opened(source))
-    kept = [*_kept_events(trace, at)]
+    trace = retrace(open_recorded(source))
+    kept = [*_events_to_keep(trace, at)]
     if changes.tool_result is not None:
         kept[-1:] = [
             _changed_event(trace, kept, events.ToolReturned, "result of a tool", output=changes.tool_result)
@@ -253,7 +253,7 @@ def _begun(source: Source, at: int, changes: Changes) -> tuple[Trace, Underway]:
             _changed_event(trace, kept, events.UserSpoke, "message of the user", content=changes.said)
         ]
     run = Underway(changes.plan(trace.recorded.plan))
-    stop = carry(run, kept)
+    stop = answer_from_record(run, kept)
     if (reached := len(run.answered)) < len(kept):
         outcome = outcome_of(run.run)
         why = f"the run is in phase Settled after event {reached}, as {outcome.name}" if outcome else ""
@@ -296,7 +296,7 @@ def fork(
     :raises AdapterError: if a record cannot be read
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan
     """
-    trace, under_way = _begun(source, at, changes)
+    trace, under_way = _keep_beginning(source, at, changes)
     plan, kept = under_way.state.plan, len(under_way.answered)
     collected = EventLog(journal(plan) if journal else None)
     for effect, event in under_way.answered:
@@ -307,8 +307,8 @@ def fork(
         go_on(reached.state, performer, journal=collected, observe=observe)
         run = retold(plan, collected.events, collected.laps)
         return Forked(trace.recorded, kept, tuple(collected.answered), run)
-    other = trace if answers is None else retrace(opened(answers))
-    stop = carry(under_way, other.events[kept:])
+    other = trace if answers is None else retrace(open_recorded(answers))
+    stop = answer_from_record(under_way, other.events[kept:])
     if stop is None and not isinstance(under_way.state.phase, Settled):
         end = len(other.events) + 1
         stop = Stop(end, f"the record has no event {end}; {_phase_and_wants(under_way)}")
@@ -357,7 +357,7 @@ class EventLog:
         return kept
 
 
-def _kept_events(trace: Trace, at: int) -> tuple[Traced, ...]:
+def _events_to_keep(trace: Trace, at: int) -> tuple[Traced, ...]:
     if 0 <= at <= len(trace.events):
         return trace.events[:at]
     raise _fork_error(trace, f"there is no event {at} to fork at")

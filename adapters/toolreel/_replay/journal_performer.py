@@ -40,7 +40,7 @@ from toolreel._driver import (
     speak,
 )
 from toolreel._journal import Record, Recorded, is_withheld
-from toolreel._replay.trace import joined
+from toolreel._replay.trace import join_runs
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from toolreel.cassette import Recording
 
 
-def timed(event: ReplyReceived | RequestFailed | ToolReturned, record: Record) -> Event:
+def with_recorded_time(event: ReplyReceived | RequestFailed | ToolReturned, record: Record) -> Event:
     """The new event with the recorded time, so that limits on time decide the same."""
     match record.event:
         case ReplyReceived() | RequestFailed() | ToolReturned():
@@ -74,7 +74,7 @@ def timed(event: ReplyReceived | RequestFailed | ToolReturned, record: Record) -
             return event
 
 
-def describe(effect: Wanted) -> str:
+def describe_effect(effect: Wanted) -> str:
     """A short description of an effect, for messages."""
     match effect:
         case SendRequest():
@@ -167,7 +167,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
                 f"from line {first.line} ({first.kind}) on"
             )
 
-    def _live_now(self) -> _Performer | None:
+    def _live_performer(self) -> _Performer | None:
         """What performs the effects after the last line, once that has been used."""
         with self._lock:
             return None if self._left else self._live
@@ -183,7 +183,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         with self._lock:
             place = next((at for at, record in self._left.items() if record.fp == wanted), None)
             if place is None and self._allowed:
-                same = self._allowed.same_effect
+                same = self._allowed.matches_effect
                 place = next((at for at, record in self._left.items() if same(record, effect)), None)
             answers = place is not None
             if place is None:
@@ -194,22 +194,22 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         if isinstance(effect, AskApproval):
             return None
         raise ReplayMismatch(
-            f"{self._recorded.source}: the journal ends, but the run wants {describe(effect)}; "
+            f"{self._recorded.source}: the journal ends, but the run wants {describe_effect(effect)}; "
             "if it was killed, `toolreel resume` (or resume() in Python) finishes it"
         )
 
-    def _asks_endpoint(self, effect: Wanted, record: Record) -> _Endpoint | None:
+    def _answering_endpoint(self, effect: Wanted, record: Record) -> _Endpoint | None:
         """The endpoint, if there was a complete response; why there was none is in the journal."""
         if not isinstance(effect, SendRequest):
             return None
         cancelled = isinstance(record.event, CancelRequested)
-        if not cancelled and came_whole(record.event):
+        if not cancelled and has_whole_response(record.event):
             return self._endpoint
         if self._tape:  # of a cancelled request, all of the reply may have come, and was not read any more
-            self._tape.pass_over(*exchange_of(effect), whole=cancelled)
+            self._tape.pass_over(*exchange_key(effect), whole=cancelled)
         return None
 
-    def _answer(
+    def _checked_event(
         self,
         effect: Wanted,
         record: Record,
@@ -221,11 +221,11 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
             return record.event
         if not answers or record.kind != tag(type(effect)):
             raise ReplayMismatch(
-                f"{self._recorded.source}, line {record.line}: the run wants {describe(effect)}, but that "
-                f"is not the {record.kind} recorded here; the plan, a tool or toolreel has changed: "
+                f"{self._recorded.source}, line {record.line}: the run wants {describe_effect(effect)}, but "
+                f"that is not the {record.kind} recorded here; the plan, a tool or toolreel has changed: "
                 "record again"
             )
-        return record.event if reply is None else timed(reply, record)
+        return record.event if reply is None else with_recorded_time(reply, record)
 
     async def _play(
         self,
@@ -238,27 +238,27 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         done = await resolved(begin(plan, self, journal=journal, observe=observe, inbox=self))
         while said := self.next_message():
             next_run = go_on(done, said, self, journal=journal, observe=observe, inbox=self)
-            done = joined(done, await resolved(next_run))
+            done = join_runs(done, await resolved(next_run))
         return done
 
     async def _perform(self, effect: Wanted) -> Event | None:
-        live: Any = self._live_now()
+        live: Any = self._live_performer()
         if live:
             after: Event | None = await resolved(live.perform(effect))
             return after
         line = self._take_line(effect)
         if line is None:
             return None
-        endpoint: Any = self._asks_endpoint(effect, line[0])
+        endpoint: Any = self._answering_endpoint(effect, line[0])
         if endpoint:
-            return self._answer(effect, *line, await resolved(endpoint.send(effect)))
-        event, tools = self._answer(effect, *line), cast("Any", self._tools)
-        if isinstance(effect, RunTool) and tools and runs_again(event):
-            return timed(await resolved(tools.run(effect)), line[0])
+            return self._checked_event(effect, *line, await resolved(endpoint.send(effect)))
+        event, tools = self._checked_event(effect, *line), cast("Any", self._tools)
+        if isinstance(effect, RunTool) and tools and tool_runs_again(event):
+            return with_recorded_time(await resolved(tools.run(effect)), line[0])
         return event
 
     async def _stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
-        live: Any = self._live_now()
+        live: Any = self._live_performer()
         if hasattr(live, "stream"):
             async with aclosing(scoped_items(live.stream(effect), nullcontext)) as pieces:
                 async for piece in pieces:
@@ -323,16 +323,16 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
         return self._stream(effect)
 
 
-def runs_again(event: Event) -> bool:
+def tool_runs_again(event: Event) -> bool:
     """Whether the tool of a recorded call runs again."""
     return not isinstance(event, CancelRequested) and not is_withheld(event)
 
 
-def came_whole(event: Event) -> bool:
+def has_whole_response(event: Event) -> bool:
     """Whether there was a complete response, which every cassette stores."""
     return not isinstance(event, RequestFailed) or event.failure == "status"
 
 
-def exchange_of(effect: SendRequest) -> tuple[str, str, *tuple[bytes, ...]]:
+def exchange_key(effect: SendRequest) -> tuple[str, str, *tuple[bytes, ...]]:
     """The method, path and body of a request, as a cassette looks it up."""
     return "POST", PATHS[effect.request.form], *effect.request.pieces()

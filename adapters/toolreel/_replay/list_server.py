@@ -23,7 +23,7 @@ from urllib.parse import parse_qs
 from toolreel._driver import Run, cost_in_words
 from toolreel._internal import AdapterError, MissingExtra, Page, listening, page_app, server_config, visible
 from toolreel._journal import Recorded, Source, parse_journal, read_journal
-from toolreel._replay.run_page import list_page, message_page, page_of
+from toolreel._replay.run_page import list_page, message_page, recording_page
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json
 from toolreel_core._loop import fold, pending
@@ -77,16 +77,16 @@ class RecordingList:
         """By name: the file as it was read, and what is known of it; ``None``: it is no recording."""
         self._lock = Lock()
 
-    def lines(self, seconds: float) -> Json:
+    def list_lines(self, seconds: float) -> Json:
         """Look at the directory, and read recordings that are new or have changed, the newest first.
 
         :param seconds: how long to read for, one recording in any case
         """
         with self._lock:
-            listed, until = [*found_in(self._root)], time.monotonic() + seconds
+            listed, until = [*list_recordings(self._root)], time.monotonic() + seconds
             for each in sorted(listed, key=lambda each: -each.modified_ns):
                 if self._read.get(each.name, (None,))[0] != each:
-                    self._read[each.name] = each, facts_of(each)
+                    self._read[each.name] = each, recording_facts(each)
                     if time.monotonic() >= until:
                         break
             lines, unread = list[Json](), 0
@@ -97,12 +97,12 @@ class RecordingList:
                     lines.append([visible(each.name), each.modified_ns // 1_000_000, visible(facts)])
             return {"lines": lines, "unread": unread}
 
-    def found(self, name: str) -> Found | None:
+    def recording_named(self, name: str) -> Found | None:
         """The recording that the page calls so; a name is looked up, and never made a path of."""
-        return next((each for each in found_in(self._root) if visible(each.name) == name), None)
+        return next((each for each in list_recordings(self._root) if visible(each.name) == name), None)
 
 
-def found_in(root: Path) -> Iterator[Found]:
+def list_recordings(root: Path) -> Iterator[Found]:
     """What is recorded below a directory.
 
     Folders that begin with a dot, links to folders and evaluations are skipped: an evaluation has its report.
@@ -129,11 +129,11 @@ def found_in(root: Path) -> Iterator[Found]:
                 yield Found(name, where, there.st_mtime_ns, there.st_size)
 
 
-def facts_of(found: Found) -> Facts | None:
+def recording_facts(found: Found) -> Facts | None:
     """What a recording is about, from its content; ``None`` if it is not one after all."""
     try:
         if not found.where.endswith(_CASSETTE):
-            recorded = recorded_at(Path(found.where))
+            recorded = read_recording(Path(found.where))
             state = fold(recorded.plan, recorded.events).state
             tally, outcome = state.tally, state.outcome
             if outcome is not None:
@@ -152,7 +152,7 @@ def facts_of(found: Found) -> Facts | None:
         return Facts("unreadable", remark=str(error).partition("\n")[0])
 
 
-def recorded_at(path: Path) -> Recorded:
+def read_recording(path: Path) -> Recorded:
     """The journal in a file; of one that is being written, all whole lines.
 
     :raises AdapterError: if it cannot be read
@@ -208,15 +208,15 @@ class ListServer:
         :raises KeyboardInterrupt: at the end
         """
         with self._socket:
-            uvicorn.Server(server_config(page_app(self._page_for), connections=_CONNECTIONS)).run(
+            uvicorn.Server(server_config(page_app(self._answer_with_headers), connections=_CONNECTIONS)).run(
                 [self._socket]
             )
 
-    def _page_for(self, path: str, query: str, headers: Mapping[str, str]) -> Page:
-        page = self._answer_request(path, parse_qs(query), headers)
+    def _answer_with_headers(self, path: str, query: str, headers: Mapping[str, str]) -> Page:
+        page = self._authorized_page(path, parse_qs(query), headers)
         return page._replace(kind=f"{page.kind}; charset=utf-8", headers={**_HEADERS, **page.headers})
 
-    def _answer_request(self, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Page:
+    def _authorized_page(self, path: str, query: Mapping[str, list[str]], headers: Mapping[str, str]) -> Page:
         if headers.get("host", "").lower() not in {f"127.0.0.1:{self._port}", f"localhost:{self._port}"}:
             return Page(421, "This server answers under 127.0.0.1 and localhost alone.", "text/plain")
         try:
@@ -224,36 +224,36 @@ class ListServer:
         except CookieError:
             cookie = None
         if cookie and self._has_token(cookie.value):
-            return self._page_of_recording(path, query)
+            return self._page_at_path(path, query)
         if path == "/" and self._has_token(query.get("token", [""])[0]):
             # Without the token in the address, which would stay in the history and be passed on.
             set_cookie = f"{self._cookie_name}={self._token}; Path=/; HttpOnly; SameSite=Strict"
             return Page(303, "", "text/plain", {"Location": "/", "Set-Cookie": set_cookie})
         return Page(403, _REFUSED, "text/plain")
 
-    def _page_of_recording(self, path: str, query: Mapping[str, list[str]]) -> Page:
+    def _page_at_path(self, path: str, query: Mapping[str, list[str]]) -> Page:
         match path:
             case "/":
                 return Page(200, list_page(self._title), "text/html")
             case "/lines":
-                return Page(200, json.dumps(self._recordings.lines(_SECONDS)), "application/json")
+                return Page(200, json.dumps(self._recordings.list_lines(_SECONDS)), "application/json")
             case "/view":
-                return self._recordings_page(query.get("name", []))
+                return self._run_page(query.get("name", []))
             case _:
                 return Page(404, "There is no such page.", "text/plain")
 
-    def _recordings_page(self, names: list[str]) -> Page:
+    def _run_page(self, names: list[str]) -> Page:
         try:
             if not 1 <= len(names) <= 2:
                 raise AdapterError("name one recording of the list, or two to compare them")
             sources: list[Source] = []
             for name in names:
-                found = self._recordings.found(name)
+                found = self._recordings.recording_named(name)
                 if found is None:
                     raise AdapterError(f"{name}: the list has no such recording (any more)")
                 path = Path(found.where)
-                sources.append(recorded_at(path) if path.suffix == ".part" else path)
-            return Page(200, page_of(*sources), "text/html")
+                sources.append(read_recording(path) if path.suffix == ".part" else path)
+            return Page(200, recording_page(*sources), "text/html")
         except (ToolreelError, OSError) as error:
             status = 501 if isinstance(error, MissingExtra) else 422
             return Page(status, message_page("It cannot be shown", str(error)), "text/html")

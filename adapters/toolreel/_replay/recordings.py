@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from toolreel._driver import Lap, Resting, Wanted
 from toolreel._internal import AdapterError, CassetteError
-from toolreel._journal import FileJournal, ReopenedJournal, companion, read_journal
-from toolreel._replay.journal_performer import came_whole, exchange_of
+from toolreel._journal import FileJournal, ReopenedJournal, journal_path, read_journal
+from toolreel._replay.journal_performer import exchange_key, has_whole_response
 from toolreel._replay.trace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._loop import NO_REPLIES
@@ -68,11 +68,11 @@ class RecordedFiles(_Files[FileJournal]):
         durable: bool = False,
     ) -> None:
         if not overwrite:
-            check_free(path)
+            check_not_recorded(path)
         self.tape = _open_session(path, "record")
-        replaces = overwrite or companion(path).exists()
+        replaces = overwrite or journal_path(path).exists()
         journal = FileJournal(
-            companion(path), plan, known_secrets=secrets, overwrite=replaces, durable=durable
+            journal_path(path), plan, known_secrets=secrets, overwrite=replaces, durable=durable
         )
         super().__init__(path, secrets, journal)
 
@@ -114,7 +114,7 @@ class ResumedFiles(_Files[ReopenedJournal]):
     """
 
     def __init__(self, cassette: Path, secrets: Mapping[str, str], *, durable: bool) -> None:
-        journal = ReopenedJournal(companion(cassette), known_secrets=secrets, durable=durable)
+        journal = ReopenedJournal(journal_path(cassette), known_secrets=secrets, durable=durable)
         super().__init__(cassette, secrets, journal)
         try:
             self.trace = retrace(self.journal.recorded)
@@ -140,13 +140,13 @@ class ResumedFiles(_Files[ReopenedJournal]):
         return (self.journal.path,)
 
 
-def check_free(cassette: Path) -> None:
+def check_not_recorded(cassette: Path) -> None:
     """Check that there is no recording yet, or one of a run that never got a reply.
 
     :raises CassetteError: if there is one
     """
-    for existing in (cassette, companion(cassette)):
-        if existing.exists() and not _never_answered(companion(cassette)):
+    for existing in (cassette, journal_path(cassette)):
+        if existing.exists() and not _never_answered(journal_path(cassette)):
             raise CassetteError(
                 f"{existing} exists already: record under another name, or replace it with --overwrite "
                 "(overwrite=True)"
@@ -179,8 +179,8 @@ def _continue_session(path: Path, trace: Trace) -> Session | None:
         for traced in trace.events:
             effect = traced.effect
             if isinstance(effect, SendRequest):
-                exchange = exchange_of(effect)
-                if came_whole(traced.record.event):
+                exchange = exchange_key(effect)
+                if has_whole_response(traced.record.event):
                     session.play(*exchange)
                 else:
                     session.pass_over(*exchange, whole=False)

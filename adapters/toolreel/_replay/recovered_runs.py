@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, assert_never
 
 from toolreel._driver import NOT_MEASURED, Lap, Listener, Run, ToolHost, Wanted, run
 from toolreel._internal import JournalError, SecretFound
-from toolreel._journal import MemoryJournal, Recorded, parse_journal, sealed
+from toolreel._journal import MemoryJournal, Recorded, parse_journal, seal_text
 from toolreel._secrets import known_secrets, leaks
 from toolreel.cassette import (
     CANCELLED,
@@ -26,10 +26,10 @@ from toolreel.cassette import (
     Recording,
     StoredResponse,
     canonical_body,
-    drift,
-    endpoint,
+    compared_endpoint,
+    drift_text,
     replace_file,
-    replayed,
+    replay_response,
 )
 from toolreel.http import HttpEndpoint
 from toolreel_core._client_requests import ClientRequest, Refusal, client_request
@@ -109,7 +109,7 @@ def save_journals(runs: Sequence[RecoveredRun], paths: Sequence[Path]) -> None:
         if found := leaks(one.recorded.text, secrets):
             raise SecretFound(f"{path}: not written, it would hold what looks like a secret: {found[0].kind}")
     for path, one in zip(paths, runs, strict=True):
-        replace_file(path, sealed(one.recorded.text))
+        replace_file(path, seal_text(one.recorded.text))
 
 
 def recover_runs(
@@ -145,13 +145,13 @@ def recover_runs(
             plan = plans[len(runs)]
         else:
             form = form_of(request.url)
-            plan = _plan_in(request.body, request.name, form=form, preset=preset, settings=inferred)
+            plan = _plan_of_request(request.body, request.name, form=form, preset=preset, settings=inferred)
         journal = MemoryJournal(plan)
         tapes.began = began
         done = run(plan, tapes, journal=journal)
         if tapes.at == began:
             raise JournalError(f"{request.name}: the plan of the run asks for nothing")
-        tapes.check_over()
+        tapes.check_no_results_left()
         recorded = parse_journal(journal.text, f"{tape.path}, run {len(runs) + 1}")
         runs.append(RecoveredRun(done, recorded, request.number, tapes.exchanges[tapes.at - 1].number))
     if tapes.has_next:
@@ -165,7 +165,7 @@ class _Tape:
     """A performer that answers from the exchanges of a cassette, in order."""
 
     def __init__(self, recording: Recording, exact: bool, tools: ToolHost | None) -> None:
-        self.exchanges: Final = tuple(filter(_is_completion, recording.exchanges))
+        self.exchanges: Final = tuple(filter(_asks_a_model, recording.exchanges))
         self.at = 0
         """Index of the next exchange."""
         self._path: Final = recording.path
@@ -205,7 +205,7 @@ class _Tape:
         """A cassette does not say how long anything took."""
         return NOT_MEASURED
 
-    def check_over(self) -> None:
+    def check_no_results_left(self) -> None:
         """Fail if the client sent tool results after the reducer's run has ended."""
         if self._exact or not self._has_next_exchange():
             return
@@ -255,7 +255,7 @@ class _Tape:
             was, now = (canonical(one).encode() for one in (self._recorded_request(self.at)[0], sent))
         if was != now:
             raise ReplayMismatch(
-                f"{self._path}: {exchange.name} is not what the reducer asks for:\n{drift(was, now)}"
+                f"{self._path}: {exchange.name} is not what the reducer asks for:\n{drift_text(was, now)}"
             )
 
     def _recorded_result(self, effect: RunTool) -> events.Event:
@@ -268,7 +268,7 @@ class _Tape:
         in_order = results[self._results : self._results + 1]
         self._results += 1
         for message in own or in_order:
-            return events.ToolReturned(effect.ref, _output_in(message.content))
+            return events.ToolReturned(effect.ref, _tool_output(message.content))
         raise JournalError(
             f"{self._path}: {exchange.name} holds no result of {effect.name}({effect.arguments}); "
             "run the tools for real (--tools MODULE:ATTR)"
@@ -284,12 +284,12 @@ class _StoredAnswer(CassetteTransport):
         stored = self.stored
         if stored.broke and stored.broke.kind == CLOSED:
             stored = replace(stored, broke=None)
-        return replayed(stored, self._recording.path, request)
+        return replay_response(stored, self._recording.path, request)
 
 
-def _is_completion(exchange: Exchange) -> bool:
+def _asks_a_model(exchange: Exchange) -> bool:
     """Whether a model was asked: the last segments of the path say in which form."""
-    path = endpoint(exchange.url).partition("?")[0]
+    path = compared_endpoint(exchange.url).partition("?")[0]
     return path in PATHS.values() or path.startswith(PATHS["chat_completions"])
 
 
@@ -323,7 +323,7 @@ def _messages_in(tree: Tree, place: str) -> list[Message]:
 
 def _request_content(exchange: Exchange) -> tuple[Tree, Sequence[Message]]:
     """The content of a request, whatever its notation, and its messages."""
-    tree = _chat_tree(exchange.body, exchange.name, form_of(exchange.url))
+    tree = _chat_body(exchange.body, exchange.name, form_of(exchange.url))
     messages = _messages_in(tree, exchange.name)
     return {"model": tree.get("model"), "messages": [*map(_plain_message, messages)]}, messages
 
@@ -332,7 +332,7 @@ def _plain_message(message: Message) -> Json:
     """A message in plain form: role, text, and calls or the result of one, without ids."""
     match message:
         case ToolMessage():
-            return {"role": "tool", "content": _parse_value(_output_in(message.content))}
+            return {"role": "tool", "content": _parse_value(_tool_output(message.content))}
         case AssistantMessage(calls=[_, *_]):  # text next to calls is noted by a run, and not written back
             calls: list[Json] = [
                 {"name": call.name, "arguments": _parse_value(call.arguments)} for call in message.calls
@@ -342,7 +342,7 @@ def _plain_message(message: Message) -> Json:
             return {"role": wire_tree(message)["role"], "content": shown_content(message)}
 
 
-def _output_in(content: str) -> str:
+def _tool_output(content: str) -> str:
     """The output of a tool in the content of its message; our envelope is removed.
 
     >>> _output_in('{"ok":true,"tool_name":"add","data":{"value":3},"warnings":[],"errors":[]}')
@@ -369,7 +369,7 @@ def _parse_value(text: str) -> Json:
 _OWNED: Final = ("model", "messages", "tools", "stream", "stream_options")
 
 
-def _plan_in(
+def _plan_of_request(
     body: bytes,
     place: str,
     *,
@@ -383,7 +383,7 @@ def _plan_in(
     :param settings: loop and provider settings, which a request does not contain
     :raises JournalError: if no run can begin with it; names the place
     """
-    tree = _chat_tree(body, place, form)
+    tree = _chat_body(body, place, form)
     spoken = {} if form == "chat_completions" else {"wire_form": form}
     options = {key: value for key, value in tree.items() if key not in _OWNED}
     messages = _messages_in(tree, place)
@@ -399,7 +399,7 @@ def _plan_in(
         raise JournalError(f"{place}: {error}") from error
 
 
-def _chat_tree(body: bytes, place: str, form: WireForm) -> Tree:
+def _chat_body(body: bytes, place: str, form: WireForm) -> Tree:
     """The body of a request, as chat completions have it.
 
     :raises JournalError: if it is not one

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from toolreel._driver import ImmediateEndpoint, Run
 from toolreel._internal import MissingExtra
-from toolreel._journal import MemoryJournal, Recorded, companion, read_journal, recording_files
+from toolreel._journal import MemoryJournal, Recorded, journal_path, read_journal, recording_files
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel.cassette import first_change
 from toolreel.tools import AsyncPythonTools, PythonTools, Toolbox, ToolLike
@@ -65,13 +65,13 @@ def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None =
     cassette, journal_path = recording_files(Path(path))
     recorded = read_journal(journal_path)
     if cassette and BEHIND_PROXY in recorded.plan.presets:
-        check_recovered(cassette)
+        check_recovered_journals(cassette)
         cassette = None  # its requests are another client's, in words of its own
     journal, plan = MemoryJournal(recorded.plan), recorded.plan
     with ExitStack() as stack:
         taped, tape = _open_taped_endpoint(cassette, stack)
         given = [*tools()] if tools else None
-        check_surface(recorded, plan.tools if given is None else Toolbox(given).surface)
+        check_tools_unchanged(recorded, plan.tools if given is None else Toolbox(given).surface)
         if driver == "sync":
             host = None if given is None else PythonTools(given)
             rehearsal = Rehearsal(recorded, endpoint=taped, tape=tape, tools=host)
@@ -87,7 +87,7 @@ def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None =
     return Replayed(done, recorded, cassette, driver)
 
 
-def check_recovered(cassette: Path) -> None:
+def check_recovered_journals(cassette: Path) -> None:
     """Check that the cassette of another client still gives the journals that were made of it.
 
     :raises toolreel.ReplayMismatch: names the line and the difference
@@ -95,7 +95,7 @@ def check_recovered(cassette: Path) -> None:
     from toolreel._replay.recovered_runs import recover_runs
     from toolreel.cassette import Recording
 
-    first = companion(cassette)
+    first = journal_path(cassette)
     name = first.name.removesuffix(".journal.jsonl")
     # A conversation has several journals if its client has begun again.
     further = (first.with_name(f"{name}+{number}.journal.jsonl") for number in count(2))
@@ -107,7 +107,7 @@ def check_recovered(cassette: Path) -> None:
             f"{recorded[len(runs)].source}: its run is not in {cassette.name}; delete the journal"
         )
     for was, now in zip(recorded, runs, strict=True):
-        _check_same_lines(was, _lines_of(now.recorded))
+        _check_same_lines(was, _journal_lines(now.recorded))
 
 
 def _run_async(driver: Literal["asyncio", "trio"], play: Callable[[], Coroutine[Any, Any, Run]]) -> Run:
@@ -139,7 +139,7 @@ def _open_taped_endpoint(
     return TapedEndpoint(tape), tape
 
 
-def check_surface(recorded: Recorded, given: ToolSurface) -> None:
+def check_tools_unchanged(recorded: Recorded, given: ToolSurface) -> None:
     """Check that every recorded tool is unchanged; additional tools are allowed.
 
     :raises toolreel.ReplayMismatch: names the tool and its first change
@@ -162,12 +162,12 @@ def check_surface(recorded: Recorded, given: ToolSurface) -> None:
             )
 
 
-def _lines_of(recorded: Recorded) -> list[str]:
+def _journal_lines(recorded: Recorded) -> list[str]:
     return recorded.text.split("\n")[:-1]  # not splitlines(), which also breaks what a model wrote
 
 
 def _check_same_lines(recorded: Recorded, lines: Sequence[str]) -> None:
-    for number, (was, now) in enumerate(zip_longest(_lines_of(recorded), lines), 1):
+    for number, (was, now) in enumerate(zip_longest(_journal_lines(recorded), lines), 1):
         if was == now:
             continue
         if was is None:

@@ -25,7 +25,7 @@ from toolreel._driver import (
     speak,
 )
 from toolreel._journal import ReopenedJournal
-from toolreel._replay.trace import joined, retrace
+from toolreel._replay.trace import join_runs, retrace
 
 
 def resume(
@@ -55,14 +55,14 @@ def resume(
     :raises SecretFound: if an event contains a secret; it is not written
     :raises toolreel.ReplayMismatch: if a recorded event no longer fits the run; names its line
     """
-    with _reopened(path, known_secrets, durable) as (journal, recorded):
+    with _reopen_run(path, known_secrets, durable) as (journal, recorded):
         if say is not None:
             continued = speak(recorded, say, performer, journal=journal, observe=observe)
         elif outcome_of(recorded) is None:
             continued = go_on(recorded.state, performer, journal=journal, observe=observe)
         else:
             return recorded
-        return joined(recorded, continued)
+        return join_runs(recorded, continued)
 
 
 async def aresume(
@@ -75,18 +75,18 @@ async def aresume(
     say: str | None = None,
 ) -> Run:
     """The async version of :func:`resume`, with the same parameters and errors."""
-    with _reopened(path, known_secrets, durable) as (journal, recorded):
+    with _reopen_run(path, known_secrets, durable) as (journal, recorded):
         if say is not None:
             continued = await aspeak(recorded, say, performer, journal=journal, observe=observe)
         elif outcome_of(recorded) is None:
             continued = await ago_on(recorded.state, performer, journal=journal, observe=observe)
         else:
             return recorded
-        return joined(recorded, continued)
+        return join_runs(recorded, continued)
 
 
 @contextmanager
-def _reopened(
+def _reopen_run(
     path: Path | str, known_secrets: Mapping[str, str] | None, durable: bool
 ) -> Generator[tuple[ReopenedJournal, Run]]:
     """A journal, with or without its ``.part``, and the run that it has."""

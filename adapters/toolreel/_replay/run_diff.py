@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel._driver import Run, Wanted, describe_outcome, outcome_of
-from toolreel._journal import Source, opened
+from toolreel._journal import Source, open_recorded
 from toolreel._replay.run_stories import story
 from toolreel._replay.trace import Trace, Traced, retrace
 from toolreel.cassette import Change, changes
@@ -233,13 +233,13 @@ def diff(a: Source, b: Source) -> Difference:
     :raises AdapterError: if one of them cannot be read
     :raises toolreel.ReplayMismatch: if one of them no longer replays
     """
-    one, other = retrace(opened(a)), retrace(opened(b))
+    one, other = retrace(open_recorded(a)), retrace(open_recorded(b))
     first = _first_divergence(one, other)
     alike = (first.n if first else min(len(one.events), len(other.events)) + 1) - 1
     pairs = zip(one.events[:alike], other.events[:alike], strict=True)
     return Difference(
-        _side_of(one),
-        _side_of(other),
+        _run_side(one),
+        _run_side(other),
         plan_changes(one.recorded.plan, other.recorded.plan),
         first,
         tuple(
@@ -275,7 +275,7 @@ def _end_of_run(run: Run) -> str:
     return f"no event: {'the run rests' if outcome is None else f'the run has ended as {outcome.name}'}"
 
 
-def _side_of(trace: Trace) -> Side:
+def _run_side(trace: Trace) -> Side:
     outcome, tally = outcome_of(trace.run), trace.run.state.tally
     name = outcome.name if outcome else "unfinished"
     counts = {key: count for key, count in asdict(tally).items() if key not in _BEHIND_COST}

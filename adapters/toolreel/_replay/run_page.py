@@ -25,9 +25,9 @@ from toolreel._internal import (
     show,
     with_texts,
 )
-from toolreel._journal import Source, companion, opened
+from toolreel._journal import Source, journal_path, open_recorded
 from toolreel._replay.run_diff import diff
-from toolreel._replay.run_tree import RunTree, conversation_tree, traced_tree
+from toolreel._replay.run_tree import RunTree, conversation_tree, recorded_run_tree
 from toolreel._replay.trace import Trace, retrace
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json
@@ -42,7 +42,7 @@ _TURNS: Final = 20
 _ITEMS: Final = 100
 
 
-def page_of_runs(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIMIT) -> str:
+def runs_page(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIMIT) -> str:
     """The page of runs: of one with its inner runs, or of two that are compared.
 
     The same runs give the same page.
@@ -55,7 +55,7 @@ def page_of_runs(runs: Sequence[RunTree], comparison: Json = None, limit: int = 
         if sum(map(len, elements)) <= limit:
             break
         shorter = partial(shortened, longest=longest)
-        elements = [*_script_elements(run.changed(shorter) for run in runs)]
+        elements = [*_script_elements(run.map_values(shorter) for run in runs)]
     about: list[Json] = [
         {"key": each.key, "parent": each.parent, "quoted": shlex.quote(str(each.head["name"]))}
         for each in runs
@@ -120,13 +120,13 @@ def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) ->
     :param traces: the runs and their names
     :param folder: where their recordings are, which are in it or in a folder below; ``None`` without any
     """
-    runs = [(traced_tree(trace, name), trace) for name, trace in traces]
+    runs = [(recorded_run_tree(trace, name), trace) for name, trace in traces]
     at = 0
     while folder is not None and at < len(runs):
         known = {run.key for run, _ in runs}
         for key, name, trace in _load_inner_runs(runs[at][1], folder):
             if key not in known:
-                runs.append((replace(traced_tree(trace, name), key=key, parent=at), trace))
+                runs.append((replace(recorded_run_tree(trace, name), key=key, parent=at), trace))
         at += 1
     return [run for run, _ in runs]
 
@@ -138,7 +138,7 @@ def _load_inner_runs(outer: Trace, folder: Path) -> Iterator[tuple[str, str, Tra
         name = f"{glob.escape(key)}.journal.jsonl"
         for path in [*folder.glob(name), *folder.glob(f"*/{name}")][:1] if key else ():
             try:
-                trace = retrace(opened(path))
+                trace = retrace(open_recorded(path))
             except (AdapterError, ReplayMismatch):
                 # The outer run has its result; a recording that cannot be read is no part of the page.
                 continue
@@ -149,7 +149,7 @@ _EMBEDDED: Final = 500_000
 """Characters of a page that a notebook keeps at most, each time that it shows a run."""
 
 
-def page_of(source: Source, other: Source | None = None) -> str:
+def recording_page(source: Source, other: Source | None = None) -> str:
     """The page of a recorded run, or of two side by side.
 
     :param source: a record, or the path of a journal or a cassette; of a cassette without a journal, the page
@@ -159,13 +159,13 @@ def page_of(source: Source, other: Source | None = None) -> str:
     """
     if other is None:
         folder = None if not isinstance(source, Path | str) else Path(source).parent
-        return page_of_runs(with_inner_runs(_traces_of(source), folder))
+        return runs_page(with_inner_runs(_named_traces(source), folder))
     difference = diff(source, other)
-    runs = [traced_tree(retrace(opened(each)), name_of(each)) for each in (source, other)]
-    return page_of_runs(runs, difference.tree())
+    runs = [recorded_run_tree(retrace(open_recorded(each)), recording_name(each)) for each in (source, other)]
+    return runs_page(runs, difference.tree())
 
 
-def page_in_memory(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
+def page_of_run(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
     """The page of a run: from its recording if that has this run, else from what the run keeps.
 
     :param recording: the path of its cassette
@@ -173,14 +173,14 @@ def page_in_memory(run: Run, recording: Path | None, shown: Callable[[str], str]
     """
     if recording is not None:
         try:
-            trace = retrace(opened(companion(recording)))
+            trace = retrace(open_recorded(journal_path(recording)))
         except (AdapterError, ReplayMismatch):
             trace = None
         if trace is not None and trace.run.state == run.state:
-            return page_of_runs(with_inner_runs([(name_of(recording), trace)], recording.parent))
+            return runs_page(with_inner_runs([(recording_name(recording), trace)], recording.parent))
     clean, tree = partial(with_texts, change=shown), conversation_tree(run, "run")
     head = {key: clean(each) for key, each in tree.head.items()}
-    return page_of_runs([replace(tree.changed(clean), head=head)])
+    return runs_page([replace(tree.map_values(clean), head=head)])
 
 
 def view_run(
@@ -191,7 +191,7 @@ def view_run(
     :param file: where to; by default a file in a new temporary folder
     """
     path = Path(mkdtemp(prefix="toolreel-")) / "run.html" if file is None else Path(file)
-    write_page(path, page_in_memory(run, recording, shown))
+    write_page(path, page_of_run(run, recording, shown))
     if opens:
         show(path.resolve().as_uri())
     return path
@@ -202,7 +202,7 @@ def in_notebook(run: Run, recording: Path | None, shown: Callable[[str], str]) -
 
     It is a frame of its own, whose scripts cannot reach the notebook.
     """
-    page = page_in_memory(run, recording, shown)
+    page = page_of_run(run, recording, shown)
     if len(page) > _EMBEDDED:
         return "<p>The page of this run is large: <code>run.view()</code> opens it.</p>"
     style = "width:100%;height:40rem;border:0"
@@ -221,25 +221,25 @@ def write_page(path: Path, page: str) -> None:
         raise AdapterError(f"{path}: the page cannot be written there: {error.strerror}") from None
 
 
-def name_of(source: Source) -> str:
+def recording_name(source: Source) -> str:
     """What a page calls a recording: a relative path as it is, of another the name; pages are passed on."""
     path = Path(source.source if not isinstance(source, Path | str) else source)
     shown = path.name if path.is_absolute() else path.as_posix()
     return shown.removesuffix(".journal.jsonl").removesuffix(".yaml")
 
 
-def _traces_of(source: Source) -> Iterator[tuple[str, Trace]]:
+def _named_traces(source: Source) -> Iterator[tuple[str, Trace]]:
     if isinstance(source, Path | str) and (cassette := _foreign_cassette(Path(source))) is not None:
         from toolreel._replay.recovered_runs import recover_runs
         from toolreel.cassette import Recording
 
         for run in recover_runs(Recording.load(cassette)):
-            yield name_of(source), retrace(run.recorded)
+            yield recording_name(source), retrace(run.recorded)
         return
-    yield name_of(source), retrace(opened(source))
+    yield recording_name(source), retrace(open_recorded(source))
 
 
 def _foreign_cassette(path: Path) -> Path | None:
     """The path of a cassette that has no journal: one of another client."""
     cassette = path if path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
-    return cassette if cassette.is_file() and not companion(cassette).exists() else None
+    return cassette if cassette.is_file() and not journal_path(cassette).exists() else None

@@ -8,7 +8,7 @@ from itertools import takewhile
 from typing import Final
 
 from toolreel._driver import BUDGET_SETTINGS, Resting, Run
-from toolreel._replay.trace import Trace, Traced, cut
+from toolreel._replay.trace import Trace, Traced, shorten_line
 from toolreel_core._conversation import (
     AssistantMessage,
     SentCall,
@@ -210,7 +210,7 @@ class Rule:
 
     def values(self, config: LoopConfig) -> dict[str, str]:
         """These settings in a run, as Python writes them."""
-        return {name: setting_shown(getattr(config, name)) for name in self.settings}
+        return {name: setting_text(getattr(config, name)) for name in self.settings}
 
     def advice(self, hint: str) -> str:
         """What to do about the outcome.
@@ -220,7 +220,7 @@ class Rule:
         return "; ".join(filter(None, (self.setting_advice, hint)))
 
 
-def setting_shown(value: object) -> str:
+def setting_text(value: object) -> str:
     """The value of a setting, as Python writes it; the dialects that are read by default are one word."""
     return repr(short_dialects(value) if isinstance(value, tuple) else value)
 
@@ -310,7 +310,7 @@ _UNSET: Final = {
 """What to do about a rule by a setting that it reads, and that is off."""
 
 
-def rule_of(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:
+def deciding_rule(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:
     """The rule that leads to an outcome, with what to do about it under these settings.
 
     >>> rule_of(outcomes.MaxTurns(3), LoopConfig(max_turns=3)).settings
@@ -354,13 +354,16 @@ def notes_for_page(found: Iterable[Note]) -> list[Json]:
     return [[level, kind, words] for kind, level, words in told if level != "silent"]
 
 
-def warnings_of(run: Run) -> list[tuple[Level, str, list[int]]]:
+def run_warnings(run: Run) -> list[tuple[Level, str, list[int]]]:
     """What is worth a warning above the turns, the worst first: level, sentence and turns of each."""
     found: dict[tuple[Level, str], list[int]] = {}
     for note in run.notes:
         level, words = note_sentence(note)
         if level in {"bad", "warn"}:
-            turns, turn = found.setdefault((level, cut(words, _LONGEST)), []), getattr(note, "turn", 0)
+            turns, turn = (
+                found.setdefault((level, shorten_line(words, _LONGEST)), []),
+                getattr(note, "turn", 0),
+            )
             if turn and turn not in turns:
                 turns.append(turn)
     for words in _unused_tools(run):

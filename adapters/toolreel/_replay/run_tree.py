@@ -9,13 +9,13 @@ from typing import Final, TypeAlias, assert_never
 from toolreel._driver import Resting, Run, cost_in_words, describe_outcome, duration
 from toolreel._replay.run_stories import (
     deciding_event,
+    deciding_rule,
     notes_for_page,
-    rule_of,
-    setting_shown,
-    warnings_of,
+    run_warnings,
+    setting_text,
 )
 from toolreel._replay.sent_items import NumberedItems
-from toolreel._replay.trace import Trace, Traced, cut
+from toolreel._replay.trace import Trace, Traced, shorten_line
 from toolreel_core._conversation import UserMessage, wire_part
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core._loop import received
@@ -44,13 +44,13 @@ class RunTree:
     parent: int | None = None
     """The number of the run that made this call."""
 
-    def changed(self, change: Callable[[Json], Json]) -> RunTree:
+    def map_values(self, change: Callable[[Json], Json]) -> RunTree:
         """The same with each step and each item changed."""
         steps = tuple((turn, [*map(change, each)]) for turn, each in self.steps)
         return replace(self, steps=steps, items=tuple(map(change, self.items)))
 
 
-def traced_tree(trace: Trace, name: str) -> RunTree:
+def recorded_run_tree(trace: Trace, name: str) -> RunTree:
     """A recorded run as data.
 
     :param name: what the page calls it
@@ -76,7 +76,7 @@ def traced_tree(trace: Trace, name: str) -> RunTree:
 def conversation_tree(run: Run, name: str) -> RunTree:
     """A run that was not recorded as data: all of its messages, without turns."""
     items = NumberedItems()
-    head = _page_head(run, name, items) | {"opening": [items.message(each) for each in run.messages]}
+    head = _page_head(run, name, items) | {"opening": [items.add_message(each) for each in run.messages]}
     return _run_tree(head, run, {}, items)
 
 
@@ -110,7 +110,7 @@ def _event_steps(traced: Traced, items: NumberedItems, options: dict[str, int]) 
             "bytes": request.sent.size,
             "streamed": request.streamed,
             "options": options.setdefault(request.options.text, len(options)),
-            "sent": [[*each] for each in items.sent(request, traced.before.messages)],
+            "sent": [[*each] for each in items.sent_ranges(request, traced.before.messages)],
             **({"system": request.sent.system.decode()} if request.sent.system else {}),
         }
     times: Tree = {} if lap is None else {"ms": lap.ms, "first_ms": lap.first_ms}
@@ -142,7 +142,7 @@ def _event_tree(traced: Traced, items: NumberedItems) -> Tree:
         case events.CancelRequested():
             return {"kind": "cancelled", "reason": event.reason}
         case events.UserSpoke():
-            return {"kind": "user", "message": items.message(UserMessage(event.content, event.parts))}
+            return {"kind": "user", "message": items.add_message(UserMessage(event.content, event.parts))}
         case events.RunStarted():
             return {"kind": "started"}
         case _:
@@ -183,11 +183,11 @@ def _page_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
     """What a page shows of a run before its turns."""
     plan, outcome, usual = run.state.plan, run.outcome, LoopConfig()
     words, hint = describe_outcome(outcome)
-    rule = rule_of(outcome, plan.config)
+    rule = deciding_rule(outcome, plan.config)
     first = next((each.content for each in plan.messages if isinstance(each, UserMessage)), "")
     return {
         "name": name,
-        "title": cut(first.strip(), _TITLE) or name,
+        "title": shorten_line(first.strip(), _TITLE) or name,
         "model": run.state.present.model,
         "provider": plan.provider.name,
         "outcome": outcome.name,
@@ -199,14 +199,14 @@ def _page_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
         "answer": run.text,
         "figures": [*map(list, _run_figures(run))],
         "shares": _time_shares(run),
-        "warnings": [*map(list, warnings_of(run))],
+        "warnings": [*map(list, run_warnings(run))],
         "exchanges": 1 + sum(isinstance(note, notes.ExchangeBegan) for note in run.notes),
-        "opening": [items.message(message) for message in plan.messages],
+        "opening": [items.add_message(message) for message in plan.messages],
         "plan": {
             "digest": plan.digest,
             "presets": [*plan.presets],
             "set": [
-                [each.name, setting_shown(value)]
+                [each.name, setting_text(value)]
                 for each in fields(usual)
                 if each.init and (value := getattr(plan.config, each.name)) != getattr(usual, each.name)
             ],
@@ -274,7 +274,7 @@ def _turn_line(number: int, steps: _Steps, begins: bool) -> Json:
     levels = {str(note[0]) for told in noted for note in told if isinstance(note, list)}
     return [
         number,
-        cut(", ".join(calls) or text.strip() or "an empty reply", _LABEL),
+        shorten_line(", ".join(calls) or text.strip() or "an empty reply", _LABEL),
         next((each for each in _LEVELS if each in levels), ""),
         [ms("reply", "failed"), ms("tool"), ms("wait", "approval")],
         begins,

@@ -59,7 +59,7 @@ def sent_history(stored: Transcript, request: Request) -> SentHistory:
     :param stored: of the state before the reply
     """
     numbered = NumberedItems()
-    ranges, at = numbered.sent(request, stored), 0
+    ranges, at = numbered.sent_ranges(request, stored), 0
     texts = [*map(JsonText, numbered.texts)]
     changed: list[tuple[int, tuple[Change, ...]]] = []
     left_out: list[int] = []
@@ -97,15 +97,15 @@ class NumberedItems:
         """The items by number."""
         return [*self._numbers]
 
-    def number(self, text: str) -> int:
+    def add_text(self, text: str) -> int:
         """The number of an item."""
         return self._numbers.setdefault(text, len(self._numbers))
 
-    def message(self, message: Message) -> int:
+    def add_message(self, message: Message) -> int:
         """The number of a message in the chat-completions form."""
-        return self.number(canonical(wire_tree(message)))
+        return self.add_text(canonical(wire_tree(message)))
 
-    def sent(self, request: Request, stored: Transcript) -> list[ItemRange]:
+    def sent_ranges(self, request: Request, stored: Transcript) -> list[ItemRange]:
         """What a request sent of the stored messages.
 
         :param stored: as it was when the request was made; histories only grow from call to call
@@ -127,12 +127,12 @@ class NumberedItems:
             # There a message can be several items, or none, and later ones may join an earlier item.
             form = Form(Provider(wire_form=request.form))
             texts = map(canonical, Transcript.of(stored.messages, form).texts.values())
-            self._form, self._stored = request.form, [*map(self.number, texts)]
+            self._form, self._stored = request.form, [*map(self.add_text, texts)]
             return self._stored
         if self._form != request.form:
             self._form, self._stored, self._count = request.form, [], 0
         newest = [*islice(reversed(stored.messages), count - self._count)]
-        self._stored += map(self.message, reversed(newest))
+        self._stored += map(self.add_message, reversed(newest))
         self._count = count
         return self._stored
 
@@ -142,10 +142,10 @@ class NumberedItems:
             if block not in self._blocks:  # requests share their full blocks, so each is parsed once
                 values = parse(JsonText(f"[{block.removeprefix(b',').decode()}]"))
                 texts = values if isinstance(values, Sequence) else ()
-                self._blocks[block] = tuple([self.number(canonical(value)) for value in texts])
+                self._blocks[block] = tuple([self.add_text(canonical(value)) for value in texts])
         full = chain.from_iterable(self._blocks[block] for block in rope.full)
         rest = rope.behind
-        return [*full, *(self.number(text.decode()) for text in rest)]
+        return [*full, *(self.add_text(text.decode()) for text in rest)]
 
     def _pair_items(self, was: Sequence[int], now: Sequence[int]) -> Iterator[_Pair]:
         """Stored items with the sent ones; where they differ, they belong together in their order."""

@@ -45,7 +45,7 @@ class Underway:
         self._notes = [*at.notes]
         self._await_effects(at)
 
-    def take(self, effect: Wanted | None, event: events.Event) -> tuple[Note, ...]:
+    def take_event(self, effect: Wanted | None, event: events.Event) -> tuple[Note, ...]:
         """Feed an event that answers one of the pending effects, or none; returns what the run notes of it.
 
         :raises toolreel.errors.ProtocolError: if the event does not fit the state
@@ -68,7 +68,7 @@ class Underway:
         self.wanted |= {effect.ref: effect for effect in at.effects if not isinstance(effect, Finish)}
 
 
-def joined(before: Run, after: Run) -> Run:
+def join_runs(before: Run, after: Run) -> Run:
     """A run and its continuation as one."""
     return Run(after.state, before.notes + after.notes, timing=before.timing + after.timing)
 
@@ -91,7 +91,7 @@ class Traced:
     @property
     def summary(self) -> str:
         """The event in one line: the call and its result, or the calls or text of a reply."""
-        return cut(_event_summary(self.record.event, self.effect, self.before))
+        return shorten_line(_event_summary(self.record.event, self.effect, self.before))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def retrace(recorded: Recorded) -> Trace:
                 )
         before = run.state
         try:
-            notes = run.take(effect, record.event)
+            notes = run.take_event(effect, record.event)
         except ProtocolError as error:
             raise ReplayMismatch(f"{recorded.source}, line {record.line}: {error}") from None
         traced.append(Traced(record, effect, before, notes))
@@ -139,7 +139,7 @@ def retrace(recorded: Recorded) -> Trace:
     return Trace(recorded, tuple(traced), replace(run.run, timing=timing))
 
 
-def cut(text: str, length: int = _LINE) -> str:
+def shorten_line(text: str, length: int = _LINE) -> str:
     """The text in one line, shortened to ``length`` characters.
 
     >>> cut("to be or not to be", 10)

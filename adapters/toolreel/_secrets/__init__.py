@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from toolreel._secrets.scrubbing import (
         RunningBodyScrub,
         RunningScrub,
-        put_together,
+        joined_stream_texts,
         scrubbed,
         scrubbed_body,
-        searched_for,
+        secrets_to_scrub,
     )
 else:
     from toolreel_core._lazy_names import face

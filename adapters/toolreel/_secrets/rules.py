@@ -62,13 +62,13 @@ def names_a_secret(name: str) -> bool:
     return match is not None and not _NO_SECRET_TOKEN.search(name[: match.start()])
 
 
-def part(match: re.Match[str]) -> str | int:
+def secret_group(match: re.Match[str]) -> str | int:
     """The group of a match that contains the secret."""
     return "secret" if "secret" in match.re.groupindex else 0
 
 
-def _secret_group(match: re.Match[str]) -> str:
-    text: str = match[part(match)]
+def _secret_text(match: re.Match[str]) -> str:
+    text: str = match[secret_group(match)]
     return text
 
 
@@ -77,7 +77,7 @@ def looks_random(run: int) -> Callable[[re.Match[str]], bool]:
     long = lazy_pattern(rf"[A-Za-z0-9]{{{run}}}")
 
     def proof(match: re.Match[str]) -> bool:
-        text = _secret_group(match)
+        text = _secret_text(match)
         return bool(
             re.search(r"\d|=$|[a-z][A-Z]", text) and long.search(text) and not _SURE_PLACEHOLDER.search(text)
         )
@@ -87,19 +87,19 @@ def looks_random(run: int) -> Callable[[re.Match[str]], bool]:
 
 def has_a_digit(match: re.Match[str]) -> bool:
     """Whether there is a digit: nearly all keys have one, few names do."""
-    return bool(re.search(r"\d", _secret_group(match)))
+    return bool(re.search(r"\d", _secret_text(match)))
 
 
 def is_a_password(match: re.Match[str]) -> bool:
     """Whether a value has letters and digits, and is neither a path nor a placeholder."""
-    text = _secret_group(match)
+    text = _secret_text(match)
     mixed = re.search(r"\d", text) and re.search(r"[^\W\d]", text)
     return bool(mixed) and not PLACEHOLDER.search(text) and not _PATH.search(text)
 
 
 def is_a_key(match: re.Match[str]) -> bool:
     """Whether a value looks random, and is neither a path, a placeholder nor a list cursor."""
-    text = _secret_group(match)
+    text = _secret_text(match)
     before = match.string[max(0, match.start() - 20) : match.start()]
     if _NO_SECRET_TOKEN.search(before) or PLACEHOLDER.search(text) or _PATH.search(text):
         return False
@@ -115,7 +115,7 @@ def _shannon_entropy(text: str) -> float:
 
 def are_credentials(match: re.Match[str]) -> bool:
     """Whether a text is the Base64 of ``name:password``."""
-    text = _secret_group(match)
+    text = _secret_text(match)
     try:
         decoded = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_" if "-" in text else None)
         return ":" in decoded.decode() and decoded.decode().isprintable()
@@ -125,7 +125,7 @@ def are_credentials(match: re.Match[str]) -> bool:
 
 def is_no_placeholder(match: re.Match[str]) -> bool:
     """Whether a value is real, not a word from an example."""
-    text = _secret_group(match)
+    text = _secret_text(match)
     return text.lower() not in _PLAIN_PASSWORDS and not PLACEHOLDER.search(text)
 
 
@@ -165,7 +165,7 @@ class Shape:
         for match in self.pattern.finditer(text):
             inside = not self.in_blobs and any(start < match.start() < end for start, end in blobs)
             if not inside and self.proof(match):
-                yield match.start(), match.start(part(match)), match.end(), self.kind
+                yield match.start(), match.start(secret_group(match)), match.end(), self.kind
 
 
 _PROOFS: Final[Mapping[str, Callable[[re.Match[str]], bool]]] = {
@@ -258,10 +258,10 @@ def read_rules(path: Path, _changed: int = 0) -> SecretRules:
     :raises SecretRulesError: if it cannot be read or used; names the key
     """
     missing = f"is missing (named by {VARIABLE})"
-    return read_toml(str(path), read_file(path, SecretRulesError, missing), _rules_of, SecretRulesError)
+    return read_toml(str(path), read_file(path, SecretRulesError, missing), _parse_rules, SecretRulesError)
 
 
-def _rules_of(tree: Mapping[str, Any]) -> SecretRules:
+def _parse_rules(tree: Mapping[str, Any]) -> SecretRules:
     table = Table.of(tree).only("allow", "emails", "patterns", "variables")
     allowed = table.names("allow")
     if not all(text.strip("*") for text in allowed):

@@ -17,7 +17,7 @@ from typing import Final, TypeAlias
 from toolreel._internal import SecretFound
 from toolreel._secrets.known_values import spellings
 from toolreel._secrets.rules import SecretRules, Shape, names_a_secret, rules_in
-from toolreel._secrets.scrubbing import as_ascii, put_together, readings
+from toolreel._secrets.scrubbing import as_ascii, decoded_texts, joined_stream_texts
 from toolreel_core._conversation import Blob
 from toolreel_core._jsontext import Json, canonical, read
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -129,9 +129,9 @@ def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
     >>> [*body_texts("body", b'{"a":["hi"]}')]
     [('body (a key)', 'a'), ('body.a[0]', 'hi')]
     """
-    for text in readings(body):
+    for text in decoded_texts(body):
         yield from _texts_in_json(place, text)
-        for content in put_together(text):
+        for content in joined_stream_texts(text):
             yield f"{place}, put together", content
 
 
@@ -140,7 +140,7 @@ def line_texts(line: str) -> Iterator[tuple[str, str]]:
     yield from _texts_in_json("", line)
     match read(line).value_or(None):
         case {"event": {"body": str() as body}}:
-            for content in put_together(as_ascii(body)):
+            for content in joined_stream_texts(as_ascii(body)):
                 yield "event.body, put together", content
         case _:
             pass
@@ -167,10 +167,10 @@ def leaks_at(
 
     :param seen: texts scanned before, which are skipped; new ones are added
     """
-    yield from _leaks_among([*unseen(texts, set() if seen is None else seen)], known, rules)
+    yield from _leaks_among([*unseen_texts(texts, set() if seen is None else seen)], known, rules)
 
 
-def unseen(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[tuple[str, str]]:
+def unseen_texts(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[tuple[str, str]]:
     """The texts that were not scanned before, and the strings in those that are JSON.
 
     A conversation repeats its messages with each request; without this, scanning takes quadratic time.

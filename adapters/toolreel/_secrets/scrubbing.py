@@ -39,7 +39,7 @@ _MARKS: Final = "\ufeff\ufffd"
 _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
-def readings(body: bytes, layers: int = _LAYERS) -> Iterator[str]:
+def decoded_texts(body: bytes, layers: int = _LAYERS) -> Iterator[str]:
     r"""The texts that a body may mean, each at least once: UTF-8, what is packed in it, UTF-16 and UTF-32.
 
     No header is trusted, as a server may name another encoding than it uses, or none.
@@ -56,7 +56,7 @@ def readings(body: bytes, layers: int = _LAYERS) -> Iterator[str]:
     if layers and not text.isascii():
         for wbits in (_WITH_HEADER, _RAW):
             if unpacked := _decompress(body, wbits):
-                yield from readings(unpacked, layers - 1)
+                yield from decoded_texts(unpacked, layers - 1)
 
 
 def as_ascii(text: str) -> str:
@@ -110,7 +110,7 @@ class Piece:
     """The scalars on the way under keys such as ``index`` and ``output_index``, ``id`` and ``item_id``, and
     ``type``, each with the last word of its key. Some servers send ids with the first frame only."""
 
-    def labelled(self, word: str) -> tuple[Json, ...]:
+    def label_values(self, word: str) -> tuple[Json, ...]:
         """The values of the labels with this word."""
         return tuple([value for last, value in self.labels if last == word])
 
@@ -149,7 +149,7 @@ def pieces_in(frame: Json, number: int = 0) -> list[Piece]:
     return pieces
 
 
-def groups_of(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+def joinable_groups(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
     """The pieces that may be of one text, in each way in which a reader may join them."""
     by_name: dict[str, list[Piece]] = {}
     for piece in pieces:
@@ -160,7 +160,7 @@ def groups_of(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
             continue
         groups: dict[Hashable, list[Piece]] = {}
         for piece in named:
-            indexes, ids, kinds = map(piece.labelled, _LABELS)
+            indexes, ids, kinds = map(piece.label_values, _LABELS)
             keys: tuple[Hashable, ...] = (
                 ("by name",),
                 ("by path", piece.names),
@@ -175,7 +175,7 @@ def groups_of(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
         yield from groups.values()
 
 
-def put_together(text: str) -> tuple[str, ...]:
+def joined_stream_texts(text: str) -> tuple[str, ...]:
     r"""The texts that the frames of a stream, or the content parts of a reply, spell together.
 
     >>> put_together('{"response":"sec"}\n{"response":"ret"}\n')
@@ -183,11 +183,11 @@ def put_together(text: str) -> tuple[str, ...]:
     """
     frames = [*_frames_in(text)]
     if frames:
-        groups = groups_of(piece for frame in frames for piece in pieces_in(frame))
+        groups = joinable_groups(piece for frame in frames for piece in pieces_in(frame))
     else:
         whole = read(text).value_or(()) if text.lstrip()[:1] == "{" else ()
         parts = (each for each in pieces_in(whole) if each.positions and each.names[-1] in _PARTS)
-        groups = (group for group in groups_of(parts) if len(group) > 1)
+        groups = (group for group in joinable_groups(parts) if len(group) > 1)
     return tuple(dict.fromkeys("".join(piece.text for piece in group) for group in groups))
 
 
@@ -235,7 +235,7 @@ def scrubbed_body(body: str, known: Mapping[str, str]) -> str:
     return scrub.feed(body) + scrub.close()
 
 
-def searched_for(known: Mapping[str, str]) -> dict[str, str]:
+def secrets_to_scrub(known: Mapping[str, str]) -> dict[str, str]:
     """The secrets that the project's rules do not allow."""
     rules = rules_in()
     return {name: value for name, value in known.items() if not rules.allows(value.strip())}
@@ -252,7 +252,7 @@ class RunningScrub:
     def feed(self, text: str) -> str:
         """What can be shown after the next piece."""
         text = scrubbed(self._held + text, self._known)
-        kept = max((_overlap(text, spelling) for spelling in self._spellings), default=0)
+        kept = max((_begun_length(text, spelling) for spelling in self._spellings), default=0)
         self._held = text[len(text) - kept :]
         return text[: len(text) - kept]
 
@@ -307,7 +307,7 @@ class RunningBodyScrub:
         beginnings = {*filter(self._may_begin_secret, {piece.text for piece in pieces})}
         begun = {piece.names[-1] for piece in pieces if piece.text in beginnings}
         passing, masked = len(lines), set[int]()
-        for group in groups_of(piece for piece in pieces if piece.names[-1] in begun):
+        for group in joinable_groups(piece for piece in pieces if piece.names[-1] in begun):
             masked |= self._mask_group(group)
             if not last:
                 passing = min(passing, self._first_held(group, passing))
@@ -319,7 +319,7 @@ class RunningBodyScrub:
         return "".join([scrubbed(line, self._known) for line in lines[:passing]])
 
     def _may_begin_secret(self, text: str) -> bool:
-        return any(spelling in text or _overlap(text, spelling) for spelling, _ in self._mask_table)
+        return any(spelling in text or _begun_length(text, spelling) for spelling, _ in self._mask_table)
 
     def _mask_group(self, group: list[Piece]) -> set[int]:
         """Mask the secrets that a group spells; returns the numbers of the frames that were changed."""
@@ -341,7 +341,7 @@ class RunningBodyScrub:
     def _first_held(self, group: list[Piece], nothing: int) -> int:
         """The first line that may begin a secret which is spelt by this group, if one does."""
         whole = "".join(piece.text for piece in group)
-        overlap = max(_overlap(whole, spelling) for spelling, _ in self._mask_table)
+        overlap = max(_begun_length(whole, spelling) for spelling, _ in self._mask_table)
         for piece in reversed(group):
             if 0 < overlap <= len(piece.text):
                 return piece.frame
@@ -369,7 +369,7 @@ def _mask_table(known: Mapping[str, str]) -> list[tuple[str, str]]:
     ]
 
 
-def _overlap(text: str, spelling: str) -> int:
+def _begun_length(text: str, spelling: str) -> int:
     """The length of the longest end of the text with which the spelling begins."""
     tail = text[max(0, len(text) - len(spelling) + 1) :]
     at = tail.find(spelling[0])

@@ -17,18 +17,18 @@ if TYPE_CHECKING:
         Change,
         canonical_body,
         changes,
-        clipped,
-        difference,
-        drift,
-        endpoint,
+        clip_around_difference,
+        compared_endpoint,
+        differing_bytes,
+        drift_text,
         first_change,
     )
     from toolreel.cassette._open_cassette import Recording
     from toolreel.cassette._serializer import (
         Header,
-        document,
         header_of,
         leaks_in_exchanges,
+        parse_cassette,
         read_cassette,
         replace_file,
         serialize,
@@ -53,11 +53,19 @@ if TYPE_CHECKING:
         CassetteTransport,
         Mode,
         Session,
-        areplayed,
-        replayed,
+        areplay_response,
+        replay_response,
         use_cassette,
     )
-    from toolreel.cassette._vary import PAIRS, Vary, distinct, put_through, rule_of, stored, varied
+    from toolreel.cassette._vary import (
+        PAIRS,
+        Vary,
+        apply_rules,
+        apply_rules_to_body,
+        distinct_rules,
+        rule_as_mapping,
+        rule_of,
+    )
     from toolreel.cassette._yaml import dump_yaml, load_yaml
 else:
     from toolreel._internal import MissingExtra

@@ -70,11 +70,11 @@ def _without_blobs(value: Json, found: dict[str, bytes]) -> Json:
     match value:
         case str():
             start = _DATA_URL.match(value)
-            return value if start is None else _mention(value, start.end(), found)
+            return value if start is None else _blob_mention(value, start.end(), found)
         case dict():
             is_audio = "format" in value
             return {
-                key: _mention(item, 0, found)
+                key: _blob_mention(item, 0, found)
                 if is_audio and key == "data" and isinstance(item, str)
                 else _without_blobs(item, found)
                 for key, item in value.items()
@@ -85,7 +85,7 @@ def _without_blobs(value: Json, found: dict[str, bytes]) -> Json:
             return value
 
 
-def _mention(text: str, start: int, found: dict[str, bytes]) -> str:
+def _blob_mention(text: str, start: int, found: dict[str, bytes]) -> str:
     base64 = text[start:]
     if len(base64) < _SHORTEST:
         return text
@@ -100,7 +100,7 @@ def _mention(text: str, start: int, found: dict[str, bytes]) -> str:
     return Mention(text[:start] + name)
 
 
-def resolved(interactions: object, blobs: object) -> None:
+def insert_blobs(interactions: object, blobs: object) -> None:
     """Put the blobs of a file where they are mentioned.
 
     :raises CassetteError: if one is missing or damaged
@@ -111,16 +111,16 @@ def resolved(interactions: object, blobs: object) -> None:
         if not isinstance(data, bytes) or f"sha256:{sha256(data).hexdigest()}" != name:
             raise CassetteError(f"blobs: the bytes of {name} are not those that were recorded: record again")
     texts = {name: b64encode(data).decode() for name, data in blobs.items()}
-    _resolve(interactions, texts, set())
+    _insert_blobs_below(interactions, texts, set())
 
 
-def _resolve(tree: Any, texts: Mapping[str, str], seen: set[int]) -> None:
+def _insert_blobs_below(tree: Any, texts: Mapping[str, str], seen: set[int]) -> None:
     if not isinstance(tree, (dict, list)) or id(tree) in seen:  # an alias is the same object
         return
     seen.add(id(tree))
     for key, item in [*(tree.items() if isinstance(tree, dict) else enumerate(tree))]:
         if not isinstance(item, Mention):
-            _resolve(item, texts, seen)
+            _insert_blobs_below(item, texts, seen)
             continue
         found = _MENTION.fullmatch(item)
         if found is None or found[2] not in texts:
@@ -195,14 +195,14 @@ class _MessageNode:
     folded: list[Json] | None = None
     """The list as it is written; ``None`` until then."""
 
-    def first(self, count: int) -> _MessageNode:
+    def prefix(self, count: int) -> _MessageNode:
         """The list of its first ``count`` messages."""
         node = self
         while node.length > count and node.parent is not None:
             node = node.parent
         return node
 
-    def add(self, messages: Sequence[Json]) -> _MessageNode:
+    def extend(self, messages: Sequence[Json]) -> _MessageNode:
         """The list that goes on with these messages."""
         node = self
         for message in messages:
@@ -279,10 +279,10 @@ def written_bodies(bodies: Iterable[bytes]) -> WrittenBodies:
     for body in bodies:
         found = conversations.read(body)
         if found is None:
-            read_bodies.append((_form_alone(body), None))
+            read_bodies.append((_single_body_form(body), None))
             continue
         tree, same = found
-        last = last.first(same).add([_without_blobs(each, blobs) for each in items_of(tree, "messages")])
+        last = last.prefix(same).extend([_without_blobs(each, blobs) for each in items_of(tree, "messages")])
         # The tree of lists keeps each message once; this copy would be one of many.
         read_bodies.append(({"json": {**tree, "messages": None}}, last))
     # Once all lists are in the tree, it is known which of them are repeated.
@@ -326,7 +326,7 @@ class BodyReader:
     def __init__(self) -> None:
         self._known: dict[int, Rope] = {}
 
-    def request(self, stored: Mapping[str, Any], place: str) -> tuple[bytes, ...]:
+    def request_body(self, stored: Mapping[str, Any], place: str) -> tuple[bytes, ...]:
         """The request body in a ``body`` mapping of one key; that of a conversation in pieces.
 
         :raises CassetteError: if it has another shape
@@ -335,10 +335,10 @@ class BodyReader:
             case [("json", {"messages": [_, *_]} as tree)]:
                 return _read_json(lambda: self._join_body_pieces(tree), place)
             case _:
-                return (self.response(stored, place),)
+                return (self.response_body(stored, place),)
 
     @staticmethod
-    def response(stored: Mapping[str, Any], place: str) -> bytes:
+    def response_body(stored: Mapping[str, Any], place: str) -> bytes:
         """The response body in a ``body`` mapping of one key.
 
         :raises CassetteError: if it has another shape
@@ -371,7 +371,7 @@ class BodyReader:
         return head.encode(), *_message_rope(tree["messages"], self._known).pieces(), foot.encode()
 
 
-def _form_alone(body: bytes) -> dict[str, Any]:
+def _single_body_form(body: bytes) -> dict[str, Any]:
     """The value of ``body`` for a request that continues no conversation."""
     match body_form(body):
         case {"json": {"messages": [[*_], *_]}}:  # would be read as a list that continues another

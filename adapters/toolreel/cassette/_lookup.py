@@ -97,7 +97,7 @@ def first_change(old: Json, new: Json, place: str = "") -> Change | None:
     return next(changes(old, new, place), None)
 
 
-def drift(recorded: bytes, request: bytes) -> str:
+def drift_text(recorded: bytes, request: bytes) -> str:
     """The first difference between two bodies and a short diff, as text.
 
     >>> print(drift(b'{"temperature":0}', b'{"temperature":1}'))
@@ -138,7 +138,7 @@ def _shared_prefix(one: Sequence[object], other: Sequence[object]) -> int:
     return next((at for at, (was, now) in pairs if was != now), min(len(one), len(other)))
 
 
-def difference(one: bytes, other: bytes) -> int:
+def differing_bytes(one: bytes, other: bytes) -> int:
     """The number of bytes between the common prefix and the common suffix of two bodies.
 
     >>> difference(b"abcde", b"abxxde")
@@ -152,14 +152,14 @@ def _text_at(value: Mapping[Any, Json], key: object) -> str:
     return canonical(value[key]) if key in value else ABSENT
 
 
-def clipped(old: str, new: str) -> tuple[str, str]:
+def clip_around_difference(old: str, new: str) -> tuple[str, str]:
     """Two texts, each shortened to a line around their first difference."""
     start = max(0, _shared_prefix(old, new) - _BEFORE)
     return _excerpt_around(old, start), _excerpt_around(new, start)
 
 
 def _two_sides(place: str, old: str, new: str) -> list[str]:
-    was, now = clipped(old, new)
+    was, now = clip_around_difference(old, new)
     return [f"first change: {place}", f"  recorded: {was}", f"  request:  {now}"]
 
 
@@ -197,7 +197,7 @@ _VERSION: Final = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?=/|$)")
 
 
 @lru_cache(maxsize=64)
-def endpoint(url: str) -> str:
+def compared_endpoint(url: str) -> str:
     """The part of a URL that is compared: the path from the endpoint on, and the query.
 
     The endpoint begins at the last ``/chat/completions``, else after the first segment with a version;
@@ -233,7 +233,7 @@ def canonical_body(body: bytes) -> bytes:
 
 def request_name(method: str, url: str) -> str:
     """Method and endpoint of a request, as they are compared and shown."""
-    return f"{method.upper()} {endpoint(url)}"
+    return f"{method.upper()} {compared_endpoint(url)}"
 
 
 def request_key(name: str, pieces: Iterable[bytes]) -> RequestKey:
@@ -277,5 +277,5 @@ def mismatch_text(
     if recorded != name:
         change = f"first change: the endpoint\n  recorded: {recorded}\n  request:  {name}"
     else:
-        change = drift(compared(following.body), body)
+        change = drift_text(compared(following.body), body)
     return f"{text}{change}\n{RERECORD}."

@@ -18,7 +18,7 @@ from uuid import UUID
 
 from toolreel._internal import CassetteError, log
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel._secrets import scrubbed, scrubbed_body, searched_for, secrets_sent
+from toolreel._secrets import scrubbed, scrubbed_body, secrets_sent, secrets_to_scrub
 from toolreel.cassette._lookup import (
     RERECORD,
     RequestKey,
@@ -33,7 +33,7 @@ from toolreel.cassette._stored_exchange import (
     StoredResponse,
     stored_exchange,
 )
-from toolreel.cassette._vary import RulesInUse, Vary, distinct
+from toolreel.cassette._vary import RulesInUse, Vary, distinct_rules
 from toolreel_core._errors import ReplayMismatch
 
 
@@ -59,7 +59,7 @@ class Recording:
         """Whether this recording is only replayed."""
         self._exchanges: Final = [*exchanges]
         self._lock: Final = RLock()
-        self.rules: Final = RulesInUse(distinct(header.vary, vary), shared)
+        self.rules: Final = RulesInUse(distinct_rules(header.vary, vary), shared)
         """What may vary in requests."""
         self._left: Final[dict[RequestKey, deque[int]]] = {}
         """The places of the exchanges that have not been played, by request."""
@@ -147,7 +147,7 @@ class Recording:
         return tuple(self._exchanges)
 
     @property
-    def grown(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether exchanges were added, or values drawn that have to be the same in each replay."""
         return self.total > self._recorded or self.header != self._header
 
@@ -208,14 +208,14 @@ class Recording:
         sent = secrets_sent(url, headers, credentials)
         with self._lock:
             exchange = stored_exchange(self.total + 1, method, url, headers, body, answer)
-            exchange = replace(exchange, answer=_without_secrets(searched_for(sent), exchange.answer))
+            exchange = replace(exchange, answer=_without_secrets(secrets_to_scrub(sent), exchange.answer))
             self._sent |= sent
             self._exchanges.append(exchange)
             if self.rules.all:
-                self.rules.count(self.rules.compared(body))
+                self.rules.count(self.rules.compared_body(body))
         return exchange.answer
 
-    def check(self) -> None:
+    def check_misses(self) -> None:
         """Check that every request so far was in the recording: the client may have caught the exception.
 
         :raises ReplayMismatch: for the first that was not
@@ -233,7 +233,7 @@ class Recording:
         :raises VaryError: if a rule of the file or of this session fits no request
         """
         self.end_exchanges()
-        self.check()
+        self.check_misses()
         if left := self.unplayed:
             lines = (
                 f"  {one.name} of {self._recorded}: {request_name(one.method, one.url)}"
@@ -262,7 +262,7 @@ class Recording:
         :raises SecretFound: if the recording contains a secret; the old file stays
         :raises CassetteError: if the file cannot be written; the old file stays
         """
-        if self.grown:
+        if self.has_changes:
             known = known_secrets_of(os.environ) if known_secrets is None else known_secrets
             try:
                 with self._lock:
@@ -271,7 +271,7 @@ class Recording:
                 raise type(error)(f"{self.path}: {error}") from error
             replace_file(self.path, text.encode())
             log("cassette", "info", "cassette_saved", {"path": self.path})
-        return self.grown
+        return self.has_changes
 
     def _recorded_key(self, exchange: Exchange) -> RequestKey:
         pieces = exchange.pieces
@@ -284,7 +284,7 @@ class Recording:
         name, compared = request_name(method, url), None
         with self._lock:
             if self.rules.all:
-                compared = self.rules.compared(b"".join(body))
+                compared = self.rules.compared_body(b"".join(body))
                 left = self._left.get(request_key(name, [compared.body]))
             else:  # most bodies are canonical already, so parsing is the fallback
                 left = self._left.get(request_key(name, body))
@@ -311,7 +311,7 @@ class Recording:
         return mismatch
 
     def _compared_body(self, body: bytes) -> bytes:
-        return self.rules.compared(body).body if self.rules.all else canonical_body(body)
+        return self.rules.compared_body(body).body if self.rules.all else canonical_body(body)
 
 
 def _without_secrets(secrets: Mapping[str, str], answer: StoredResponse) -> StoredResponse:

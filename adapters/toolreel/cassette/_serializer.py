@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from toolreel._internal import CassetteError, SecretFound, VaryError, check_version
 from toolreel._secrets import Leak, body_texts, leaks_at, secrets_in, tree_texts
-from toolreel.cassette._bodies import BodyReader, ConversationBodies, body_form, resolved, written_bodies
+from toolreel.cassette._bodies import BodyReader, ConversationBodies, body_form, insert_blobs, written_bodies
 from toolreel.cassette._stored_exchange import (
     CANCELLED,
     CLOSED,
@@ -30,9 +30,9 @@ from toolreel.cassette._stored_exchange import (
     Break,
     Exchange,
     StoredResponse,
-    by_name,
+    values_by_name,
 )
-from toolreel.cassette._vary import Vary, rule_of, stored
+from toolreel.cassette._vary import Vary, rule_as_mapping, rule_of
 from toolreel.cassette._yaml import BLOB_TAG, dump_yaml, load_yaml
 from toolreel_core._jsontext import items_of
 
@@ -60,10 +60,10 @@ class Header:
     """Of the ids; ``None`` if the session didn't ask for any."""
 
     @property
-    def stored(self) -> dict[str, Any]:
+    def as_mapping(self) -> dict[str, Any]:
         """The keys that go into the file."""
         now = None if self.now is None else self.now.isoformat()
-        keys = {"vary": [stored(rule) for rule in self.vary] or None, "now": now, "seed": self.seed}
+        keys = {"vary": [rule_as_mapping(rule) for rule in self.vary] or None, "now": now, "seed": self.seed}
         return {key: value for key, value in keys.items() if value is not None}
 
 
@@ -146,12 +146,12 @@ def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
     tree = {
         "toolreel": VERSION,
         "version": _VCR_VERSION,
-        **header.stored,
+        **header.as_mapping,
         "interactions": [*map(_written_exchange, exchanges, bodies.forms)],
         **({"blobs": bodies.blobs} if bodies.blobs else {}),
     }
     text = dump_yaml(tree, bodies.anchors)
-    header_read, read = document(text)
+    header_read, read = parse_cassette(text)
     if header_read != header:
         raise CassetteError("the header does not come back from YAML as it was; nothing was written")
     for before, after in zip(exchanges, read, strict=True):
@@ -176,7 +176,7 @@ def _written_exchange(exchange: Exchange, body: dict[str, Any]) -> dict[str, Any
     answer = exchange.answer
     if answer.status:
         status = {"code": answer.status, "message": answer.reason}
-        parts["response"] = {"status": status, "headers": by_name(answer.headers)}
+        parts["response"] = {"status": status, "headers": values_by_name(answer.headers)}
         if answer.body:
             parts["response"]["body"] = body_form(answer.body)
     if broke := exchange.broke:
@@ -184,7 +184,7 @@ def _written_exchange(exchange: Exchange, body: dict[str, Any]) -> dict[str, Any
     return parts
 
 
-def document(text: str) -> tuple[Header, list[Exchange]]:
+def parse_cassette(text: str) -> tuple[Header, list[Exchange]]:
     """The header and the exchanges in a text, with bodies of conversations in pieces.
 
     :raises CassetteError: if the text is not one that :func:`serialize` can write
@@ -197,7 +197,7 @@ def document(text: str) -> tuple[Header, list[Exchange]]:
     check_version(tree.get("version"), _VCR_VERSION, "version: a cassette", _RERECORD, CassetteError)
     _check_shape(tree, _CASSETTE)
     if "blobs" in tree or BLOB_TAG in text:
-        resolved(tree["interactions"], tree.get("blobs", {}))
+        insert_blobs(tree["interactions"], tree.get("blobs", {}))
     reader = BodyReader()
     exchanges = [_read_exchange(entry, reader, n) for n, entry in enumerate(tree["interactions"], 1)]
     return header_of(tree), exchanges
@@ -216,13 +216,13 @@ def _read_exchange(entry: Mapping[str, Any], reader: BodyReader, number: int) ->
         answer = _read_response(entry["response"], broke, f"{place}: response.body")
     elif not broke:
         raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
-    pieces = reader.request(request["body"], f"{place}: request.body") if "body" in request else ()
+    pieces = reader.request_body(request["body"], f"{place}: request.body") if "body" in request else ()
     return Exchange(number, request["method"], request["uri"], request["headers"], pieces, answer)
 
 
 def _read_response(response: Mapping[str, Any], broke: Break | None, place: str) -> StoredResponse:
     headers = ((name, value) for name, values in response["headers"].items() for value in values)
-    body = BodyReader.response(response["body"], place) if "body" in response else b""
+    body = BodyReader.response_body(response["body"], place) if "body" in response else b""
     status = response["status"]
     return StoredResponse(status["code"], status["message"], tuple(headers), body, broke)
 
@@ -237,7 +237,7 @@ def read_cassette(path: Path) -> tuple[Header, list[Exchange]]:
     :raises VaryError: if it has a rule that cannot be used
     """
     try:
-        return document(path.read_bytes().decode())
+        return parse_cassette(path.read_bytes().decode())
     except FileNotFoundError as error:
         raise CassetteError(f"{path}: there is no such cassette: record it first") from error
     except OSError as error:
@@ -265,7 +265,7 @@ def cassette_text(
     :raises CassetteError: if it would not be read back the same
     """
     exchanges = _with_masked_headers(exchanges, known)
-    said = (("vary", text) for rule in header.vary for text in stored(rule).values())
+    said = (("vary", text) for rule in header.vary for text in rule_as_mapping(rule).values())
     for _, leak in leaks_at(said, known):
         raise SecretFound(f"vary: a rule holds a secret ({leak.kind}); nothing was written")
     for exchange, place, leak in leaks_in_exchanges(exchanges, known):

@@ -21,7 +21,13 @@ from toolreel._internal import CassetteError
 from toolreel._secrets import known_secrets
 from toolreel.cassette._open_cassette import Recording
 from toolreel.cassette._serializer import Header, cassette_text, read_cassette, replace_file
-from toolreel.cassette._stored_exchange import REQUEST_HEADERS, Exchange, StoredResponse, by_name, is_stored
+from toolreel.cassette._stored_exchange import (
+    REQUEST_HEADERS,
+    Exchange,
+    StoredResponse,
+    is_stored,
+    values_by_name,
+)
 from toolreel.cassette._transports import BODY_LIMIT
 from toolreel.cassette._yaml import load_yaml
 from toolreel.http import BodyError, BoundedDecoder
@@ -91,7 +97,7 @@ def _exchange_of(request: Any, response: Any, number: int) -> Exchange:
     if {*map(type, texts)} - {str} or {*map(type, bodies)} - {bytes}:
         raise CassetteError(f"interaction {number}: a value is not of the type that vcrpy writes")
     answer = _decoded(StoredResponse(int(status["code"]), reason, headers, bodies[1]))
-    asked = by_name(_header_pairs(request.headers))
+    asked = values_by_name(_header_pairs(request.headers))
     return Exchange(number, request.method, request.uri, asked, bodies[:1], answer)
 
 
@@ -207,7 +213,7 @@ def _stock_text(_header: Header, exchanges: Sequence[Exchange]) -> str:
     responses = [
         {
             "status": {"code": one.answer.status, "message": one.answer.reason},
-            "headers": by_name(one.answer.headers),
+            "headers": values_by_name(one.answer.headers),
             "body": {"string": one.answer.body},
         }
         for one in exchanges

@@ -88,7 +88,7 @@ def is_stored(header: str) -> bool:
     return _RESPONSE_HEADERS.fullmatch(header.lower()) is not None
 
 
-def by_name(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def values_by_name(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """The values of each header, by its name in lower case."""
     found: dict[str, list[str]] = {}
     for name, value in headers:
@@ -164,7 +164,7 @@ class Exchange:
         if self.broke:
             yield "error.message", self.broke.message
         yield "response.status.message", self.answer.reason
-        for part, headers in (("request", self.headers), ("response", by_name(self.answer.headers))):
+        for part, headers in (("request", self.headers), ("response", values_by_name(self.answer.headers))):
             for name, values in headers.items():
                 yield f"{part}.headers.{name}", "\n".join(f"{name}: {value}" for value in values)
 
@@ -184,7 +184,7 @@ def stored_exchange(
 
 def stored_answer(answer: StoredResponse) -> StoredResponse:
     """An answer with the headers that a cassette stores: cookies without values, URLs without secrets."""
-    found = by_name(answer.headers)
+    found = values_by_name(answer.headers)
     with_date = not _NEEDS_DATE.isdisjoint(found)
     kept = (
         ((name, _stored_value(name, value)) for value in values)

@@ -58,7 +58,7 @@ _LONGEST_WAIT: Final = 600.0
 """Seconds for which a replay lets a client wait that has no read timeout."""
 
 
-def replayed(
+def replay_response(
     stored: StoredResponse,
     cassette: Path,
     request: httpx.Request,
@@ -73,8 +73,8 @@ def replayed(
     return immediately(_replay(stored, cassette, request, wait))
 
 
-async def areplayed(stored: StoredResponse, cassette: Path, request: httpx.Request) -> httpx.Response:
-    """The same as :func:`replayed`, for an async client."""
+async def areplay_response(stored: StoredResponse, cassette: Path, request: httpx.Request) -> httpx.Response:
+    """The same as :func:`replay_response`, for an async client."""
     return await _replay(stored, cassette, request, anyio.sleep)
 
 
@@ -120,11 +120,11 @@ class _Replayed(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._end = end
 
     def __iter__(self) -> Iterator[bytes]:
-        yield from pieces_of(self._stored)
+        yield from body_pieces(self._stored)
         immediately(self._end())
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in pieces_of(self._stored):
+        for piece in body_pieces(self._stored):
             yield piece
         await self._end()
 
@@ -135,7 +135,7 @@ def is_stream(stored: StoredResponse) -> bool:
     return bool(kinds) and kinds[0].lower().startswith("text/event-stream")
 
 
-def pieces_of(stored: StoredResponse) -> Iterator[bytes]:
+def body_pieces(stored: StoredResponse) -> Iterator[bytes]:
     """The body in pieces: an event stream event by event, any other body as one."""
     if is_stream(stored):
         return (piece for piece in _EVENT_END.split(stored.body) if piece)
@@ -155,16 +155,16 @@ class Taping:
         """Whether the body is an event stream."""
         self.waits = True
         """Whether the client waits for the head or for the next chunk."""
-        recording.under_way[self] = self.leave
+        recording.under_way[self] = self.record_left
 
-    def answered(self, response: httpx.Response) -> None:
+    def take_head(self, response: httpx.Response) -> None:
         """Take the head of the response."""
         headers = tuple(response.headers.multi_items())
         self._response = StoredResponse(response.status_code, response.reason_phrase, headers, b"")
         self.streamed = is_stream(self._response)
         self.waits = self.waits and not self.streamed
 
-    def take(self, raw: bytes) -> None:
+    def take_chunk(self, raw: bytes) -> None:
         """Take the next chunk of the body.
 
         :raises TooLarge: if the body exceeds the limit
@@ -172,14 +172,14 @@ class Taping:
         self.waits = False
         self._raw.feed(raw)
 
-    def complete(self) -> None:
+    def record_whole(self) -> None:
         """Record the response; call it at the end of the body.
 
         :raises TooLarge: if the decoded body exceeds the limit
         """
         self._record_exchange(whole=True)
 
-    def leave(self) -> None:
+    def record_left(self) -> None:
         """Record that the client has left: it was cancelled while it waited, or read no further."""
         self._record_exchange(Break(CANCELLED, "") if self.waits else Break(CLOSED, ""))
 
@@ -198,7 +198,7 @@ class Taping:
             self._recording.under_way.pop(self, None)
             raise
         except BaseException:  # cancelled, as asyncio and trio do it
-            self.leave()
+            self.record_left()
             raise
 
     def _record_exchange(self, broke: Break | None = None, *, whole: bool = False) -> None:
@@ -242,10 +242,10 @@ class TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._taping.waits = True
         with self._taping.finish_recording():
             for raw in self._inner:
-                self._taping.take(raw)
+                self._taping.take_chunk(raw)
                 yield raw
                 self._taping.waits = True
-            self._taping.complete()
+            self._taping.record_whole()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         chunks = aiter(self._inner)
@@ -253,10 +253,10 @@ class TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         try:
             with self._taping.finish_recording():
                 async for raw in chunks:
-                    self._taping.take(raw)
+                    self._taping.take_chunk(raw)
                     yield raw
                     self._taping.waits = True
-                self._taping.complete()
+                self._taping.record_whole()
         except BodyError:
             await self.aclose()
             with suppress(httpx.HTTPError):
@@ -266,12 +266,12 @@ class TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     def close(self) -> None:
         """Close the stream of the connection."""
-        self._taping.leave()
+        self._taping.record_left()
         self._inner.close()
 
     async def aclose(self) -> None:
         """Close the stream of the connection."""
-        self._taping.leave()
+        self._taping.record_left()
         await self._inner.aclose()
 
 
@@ -307,7 +307,7 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         tape = self._recording
         stored = tape.play_on(request.method, str(request.url), request.read())
         if stored:
-            return replayed(stored, tape.path, request, tape.over.wait)
+            return replay_response(stored, tape.path, request, tape.over.wait)
         if self._inner is None:
             self._inner = PlainTransport()
         response, taping = immediately(self._send(request, self._inner.handle_request))
@@ -322,7 +322,7 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         tape = self._recording
         stored = tape.play_on(request.method, str(request.url), await request.aread())
         if stored:
-            return await areplayed(stored, tape.path, request)
+            return await areplay_response(stored, tape.path, request)
         if self._inner is None:
             self._inner = AsyncPlainTransport()
         response, taping = await self._send(request, self._inner.handle_async_request)
@@ -339,7 +339,7 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         taping = Taping(self._recording, request, self._limit)
         with taping.finish_recording():
             response: httpx.Response = await resolved(send(request))
-            taping.answered(response)
+            taping.take_head(response)
         return response, taping
 
     def close(self) -> None:

@@ -60,10 +60,10 @@ class Vary:
         if self.at is None and self.pattern is None:
             raise VaryError("a rule needs at (a JSON Pointer), pattern (a regular expression), or both")
         if self.at is not None:
-            steps(self.at)
+            pointer_steps(self.at)
         if self.pattern is not None:
             _check_pattern(self.pattern)
-        check_rest([self])
+        check_requests_differ([self])
 
     def __repr__(self) -> str:
         return f"Vary({self.text})"
@@ -71,7 +71,7 @@ class Vary:
     @property
     def text(self) -> str:
         """The rule in one line, for reports."""
-        return ", ".join(f"{name}={value!r}" for name, value in stored(self).items())
+        return ", ".join(f"{name}={value!r}" for name, value in rule_as_mapping(self).items())
 
     @property
     def placeholder(self) -> str:
@@ -102,13 +102,13 @@ def rule_of(entry: object, place: str = "") -> Vary:
 _LISTED: Final = ", ".join(_FIELDS)
 
 
-def stored(rule: Vary) -> dict[str, str]:
+def rule_as_mapping(rule: Vary) -> dict[str, str]:
     """The rule as a mapping, for a file."""
     given = ((name, getattr(rule, name)) for name in _FIELDS)
     return {name: value for name, value in given if value is not None}
 
 
-def distinct(*rules: Iterable[Vary]) -> tuple[Vary, ...]:
+def distinct_rules(*rules: Iterable[Vary]) -> tuple[Vary, ...]:
     """All rules in order, each once."""
     return tuple(dict.fromkeys(rule for some in rules for rule in some))
 
@@ -122,7 +122,7 @@ class Compared(NamedTuple):
     """The rules that fit it."""
 
 
-def put_through(body: bytes, rules: Sequence[Vary]) -> Compared:
+def apply_rules_to_body(body: bytes, rules: Sequence[Vary]) -> Compared:
     r"""A body after the rules.
 
     >>> put_through(b'{"user": "u-17", "n": 1}', [Vary(at="/user")]).body
@@ -136,23 +136,23 @@ def put_through(body: bytes, rules: Sequence[Vary]) -> Compared:
         return Compared(body, ())
     tree = read(text).value_or(_NO_JSON)
     if tree is _NO_JSON:  # a form or plain text: one text, which has no places
-        changed, used = varied(text, [rule for rule in rules if rule.at is None])
+        changed, used = apply_rules(text, [rule for rule in rules if rule.at is None])
         return Compared(str(changed).encode(), used)
-    changed, used = varied(tree, rules)
+    changed, used = apply_rules(tree, rules)
     return Compared(canonical(changed).encode(), used)
 
 
-def varied(tree: Json, rules: Sequence[Vary]) -> tuple[Json, tuple[Vary, ...]]:
+def apply_rules(tree: Json, rules: Sequence[Vary]) -> tuple[Json, tuple[Vary, ...]]:
     """A JSON value after the rules, and the rules that fit it."""
     used: list[Vary] = []
     for rule in rules:
         found = list[Json]()
-        tree = _applied(rule, tree, steps(rule.at or ""), found)
+        tree = _apply_rule(rule, tree, pointer_steps(rule.at or ""), found)
         used += [rule] if found else []
     return tree, tuple(used)
 
 
-def _applied(rule: Vary, value: Json, path: Sequence[str], found: list[Json]) -> Json:
+def _apply_rule(rule: Vary, value: Json, path: Sequence[str], found: list[Json]) -> Json:
     """The value with what is at a path replaced; what the rule fits is added to a list."""
     if not path and rule.pattern is None:
         found.append(value)
@@ -164,13 +164,13 @@ def _applied(rule: Vary, value: Json, path: Sequence[str], found: list[Json]) ->
     step, rest = (path[0], path[1:]) if path else (_ANY, ())  # a pattern fits texts at any depth
     if isinstance(value, Mapping):
         inner = {
-            key: _applied(rule, one, rest, found) if step in {_ANY, key} else one
+            key: _apply_rule(rule, one, rest, found) if step in {_ANY, key} else one
             for key, one in value.items()
         }
         return {key: one for key, one in inner.items() if one is not _LEFT_OUT}
     if isinstance(value, list):
         items = [
-            _applied(rule, one, rest, found) if step in {_ANY, str(at)} else one
+            _apply_rule(rule, one, rest, found) if step in {_ANY, str(at)} else one
             for at, one in enumerate(value)
         ]
         # An item that is left out keeps its place: the places behind it stay what they are.
@@ -184,7 +184,7 @@ _LEFT_OUT: Final[Json] = "\0left out"
 
 
 @lru_cache(maxsize=256)
-def steps(pointer: str) -> tuple[str, ...]:
+def pointer_steps(pointer: str) -> tuple[str, ...]:
     """The keys and indices of a JSON Pointer.
 
     >>> steps("/messages/*/a~1b")
@@ -209,13 +209,13 @@ def _check_pattern(pattern: str) -> None:
         raise VaryError(f"pattern: {pattern!r} fits an empty text; write one that needs at least a character")
 
 
-def check_rest(rules: Sequence[Vary]) -> None:
+def check_requests_differ(rules: Sequence[Vary]) -> None:
     """Check that different requests stay different under some rules.
 
     :raises VaryError: names the rules
     """
     for one, other in PAIRS:
-        if varied(one, rules)[0] == varied(other, rules)[0]:
+        if apply_rules(one, rules)[0] == apply_rules(other, rules)[0]:
             which = "; ".join(rule.text for rule in rules)
             raise VaryError(
                 f"{which}: would make every request the same, so that nothing is compared; name the part "
@@ -259,14 +259,14 @@ class RulesInUse:
     """
 
     def __init__(self, own: Sequence[Vary] = (), shared: Sequence[Vary] = ()) -> None:
-        self.all: Final = distinct(own, shared)
+        self.all: Final = distinct_rules(own, shared)
         self._own: Final = frozenset(own)
         self._fits: Final = Counter[Vary]()
-        check_rest(self.all)
+        check_requests_differ(self.all)
 
-    def compared(self, body: bytes) -> Compared:
+    def compared_body(self, body: bytes) -> Compared:
         """A body in the form in which it is compared."""
-        return put_through(body, self.all)
+        return apply_rules_to_body(body, self.all)
 
     def count(self, compared: Compared) -> None:
         """Count a request of the session."""
@@ -279,7 +279,7 @@ class RulesInUse:
 
     def fits_in(self, bodies: Iterable[bytes]) -> Mapping[Vary, int]:
         """For each rule, the number of these bodies that it fits."""
-        found = Counter(rule for body in bodies for rule in self.compared(body).used)
+        found = Counter(rule for body in bodies for rule in self.compared_body(body).used)
         return {rule: found[rule] for rule in self.all}
 
     def check(self, place: object) -> None:

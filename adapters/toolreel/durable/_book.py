@@ -7,7 +7,7 @@ from typing import Final
 
 from toolreel._driver import Lap, Wanted, Watches
 from toolreel._internal import DurableError, SecretFound
-from toolreel._journal import Recorded, event_line, parse_journal, withheld
+from toolreel._journal import Recorded, event_line, parse_journal, withhold_result
 from toolreel._replay import retrace
 from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
 from toolreel.durable._store import Written
@@ -114,7 +114,11 @@ class Book:
             refuse_secrets_in_line(line, self._secrets, place)
             refuse_secrets_in_blobs(blobs_in(event), self._secrets, place)
         except SecretFound:
-            event = withheld(event, "secret") if isinstance(event, ToolReturned) else CancelRequested(HIDDEN)
+            event = (
+                withhold_result(event, "secret")
+                if isinstance(event, ToolReturned)
+                else CancelRequested(HIDDEN)
+            )
             line = event_line(number, effect, event, lap)
         blobs = blob_lines(event, self._blobs)
         self._blobs |= blobs

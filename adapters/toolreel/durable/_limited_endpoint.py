@@ -32,7 +32,7 @@ from toolreel._driver import (
     time_left,
 )
 from toolreel._internal import DurableError, in_thread
-from toolreel._journal import taken
+from toolreel._journal import lock_file
 from toolreel.durable._database import retried
 from toolreel.durable._ledger import GRANTED, Ledger, Limits
 from toolreel.tools import await_future
@@ -289,7 +289,7 @@ def _try_slot(url: sa.URL, queue: str, name: str) -> Slot | None:
     if url.get_backend_name() == "sqlite":
         path = Path(str(url.database))
         file = path.with_name(f"{path.name}.{_number(executor)}.slot").open("ab")
-        if taken(file):
+        if lock_file(file):
             return Slot(queue, name, file.close)
         file.close()
         return None

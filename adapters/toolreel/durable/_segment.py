@@ -20,7 +20,7 @@ from dbos import DBOS
 from toolreel._driver import EffectScopes, Lap, Performer, Wanted, check_endpoints, joined_trace, watched
 from toolreel._internal import DurableError, log
 from toolreel._journal import Recorded
-from toolreel._replay import check_surface
+from toolreel._replay import check_tools_unchanged
 from toolreel.durable._book import Book, journal_text, retold
 from toolreel.durable._database import CONNECTION_LOST
 from toolreel.durable._runs import Awaited
@@ -336,4 +336,4 @@ def _check_tools(recorded: Recorded, performer: object) -> None:
             f"{recorded.source}: this worker does not have the tools {', '.join(missing)}; start one with "
             "them (--tools), or submit to the queue of one that has them (--queue), then resume the run"
         )
-    check_surface(recorded, surface)
+    check_tools_unchanged(recorded, surface)

@@ -26,7 +26,7 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 import httpx
 
 from toolreel._internal import CassetteError, ResultsError
-from toolreel.cassette import Recording, replayed
+from toolreel.cassette import Recording, replay_response
 from toolreel.evals._results import Journal, Results, copy_recordings, recording_of
 from toolreel.evals._runner.evaluation import retries_of
 from toolreel.evals._runner.plan_loader import plan_of_header
@@ -75,7 +75,7 @@ class RecordedAnswers(httpx.BaseTransport):
         for place, (content, exchange) in enumerate(self._left, 1):
             if content == asked:
                 self._last, self._left = content, self._left[place:]
-                return replayed(exchange.answer, self._path, request)
+                return replay_response(exchange.answer, self._path, request)
         # What the recorded run asked at this place; the last that it asked, if it asked nothing more.
         expected = next((content for content, _ in self._left), self._last)
         what, how = first_divergence(expected, asked)

@@ -21,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from toolreel._internal import CassetteError, ResultsError, check_version
-from toolreel._journal import taken
+from toolreel._journal import lock_file
 from toolreel._secrets import leaks_at, tree_texts
 from toolreel.cassette import replace_file
 from toolreel_core._errors import CodecError
@@ -198,7 +198,7 @@ class Journal:
         with _storage_errors(self._path):
             path.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = self._path.open("a+b")
-        if not taken(self._file):
+        if not lock_file(self._file):
             self._file.close()
             raise ResultsError(f"{self._path}: another process is writing it; wait for it, or stop it")
         with _storage_errors(self._path):

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from toolreel._driver import Run, retold
 from toolreel._internal import EvalPlanError, counted
-from toolreel._journal import opened
+from toolreel._journal import open_recorded
 from toolreel_core._conversation import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read
 from toolreel_core._protocol import CallRejected, Completed, Event, UserSpoke
@@ -53,7 +53,7 @@ def scenario_of_session(path: Path, name: str = "") -> tuple[Tree, list[str]]:
     stem = path.name.removesuffix(".jsonl").removesuffix(".journal").removesuffix(".yaml")
     name = name or _UNFIT.sub("_", stem.lower()).strip("_")
     check_scenario_name(name)
-    recorded = opened(path)
+    recorded = open_recorded(path)
     run = retold(recorded.plan, recorded.events)
     tools = [tool for tool in run.state.plan.tools.definitions if tool.exposed]
     if not tools:

@@ -21,7 +21,7 @@ from typing import Any, Final, Generic, Self, TypeVar, cast
 
 from toolreel._driver import Listener, ReplyPiece, immediately, iterated, resolved, scoped_items
 from toolreel._internal import EndpointConfigError, MissingExtra
-from toolreel._secrets import Secret, scrubbed, scrubbed_body, searched_for, secrets_sent, shown_url
+from toolreel._secrets import Secret, scrubbed, scrubbed_body, secrets_sent, secrets_to_scrub, shown_url
 from toolreel.http._request import (
     AUTHORIZATION,
     CREDENTIALS,
@@ -195,12 +195,12 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         self, exchange: Exchange, effect: SendRequest, response: httpx.Response
     ) -> Incoming:
         """What reads a response, without what its request has sent."""
-        secrets = searched_for(self._secrets_sent_by(response.request))
+        secrets = secrets_to_scrub(self._secrets_sent_by(response.request))
         return Incoming(self._intake, exchange, effect, response.status_code, headers_of(response), secrets)
 
     def _failure_event(self, ref: int, error: httpx.HTTPError | httpx.InvalidURL) -> RequestFailed:
         """The event for an exception, whose text may quote a URL with its key."""
-        event, secrets = failure_event(ref, error), searched_for(self.secrets)
+        event, secrets = failure_event(ref, error), secrets_to_scrub(self.secrets)
         return replace(
             event, message=scrubbed(event.message, secrets), body=scrubbed_body(event.body, secrets)
         )

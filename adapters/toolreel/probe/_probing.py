@@ -16,7 +16,7 @@ import httpx
 from toolreel._internal import CassetteError, toml_text
 from toolreel._secrets import Secret
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.cassette import CassetteTransport, Exchange, Recording, replayed
+from toolreel.cassette import CassetteTransport, Exchange, Recording, replay_response
 from toolreel.http import (
     AUTHORIZATION,
     CONNECTIONS,
@@ -226,7 +226,7 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
 
     def answer(request: httpx.Request) -> httpx.Response:
         number = left[form_of(str(request.url)), request.read()].pop(0)
-        return replayed(exchanges[number - 1].answer, path, request)
+        return replay_response(exchanges[number - 1].answer, path, request)
 
     with HttpEndpoint("http://recorded.invalid/v1", transport=httpx.MockTransport(answer)) as endpoint:
         while ask := probing.ask:

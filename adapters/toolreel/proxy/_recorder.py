@@ -22,12 +22,12 @@ from toolreel.cassette import (
     Recording,
     StoredResponse,
     Vary,
-    areplayed,
+    apply_rules_to_body,
+    areplay_response,
     canonical_body,
-    difference,
-    drift,
-    endpoint,
-    put_through,
+    compared_endpoint,
+    differing_bytes,
+    drift_text,
 )
 from toolreel.proxy._conversations import Conversation, Conversations
 from toolreel.proxy._settings import ProxySettings
@@ -115,11 +115,11 @@ class Shelf:
 
     def mismatch(self, url: str, body: bytes) -> ReplayMismatch:
         """Why a request has no answer, with its difference from the nearest one."""
-        asked, name = canonical_body(body), endpoint(url)
+        asked, name = canonical_body(body), compared_endpoint(url)
         text = f"POST {name} is in no recording of {self._folder}"
         near = min(
-            [each for each in self._asked if endpoint(each[1].url) == name][:_COMPARED],
-            key=lambda each: difference(canonical_body(each[1].body), asked),
+            [each for each in self._asked if compared_endpoint(each[1].url) == name][:_COMPARED],
+            key=lambda each: differing_bytes(canonical_body(each[1].body), asked),
             default=None,
         )
         if near is None:
@@ -127,13 +127,13 @@ class Shelf:
                 f"{text}, which has none of that kind. Record it with --record {self._folder}."
             )
         path, exchange = near
-        lines = drift(canonical_body(exchange.body), asked)
+        lines = drift_text(canonical_body(exchange.body), asked)
         return ReplayMismatch(f"{text}; the nearest is {exchange.name} of {path}:\n{lines}\n{RERECORD}.")
 
 
 def _key(url: str, body: bytes, rules: Sequence[Vary]) -> tuple[str, bytes]:
-    compared = put_through(body, rules).body if rules else canonical_body(body)
-    return endpoint(url), sha256(compared).digest()
+    compared = apply_rules_to_body(body, rules).body if rules else canonical_body(body)
+    return compared_endpoint(url), sha256(compared).digest()
 
 
 class Recorder:
@@ -205,7 +205,7 @@ class Recorder:
         if not self._closes_at_exit:  # not every server tells applications of its end
             self._closes_at_exit = True
             atexit.register(self.close)
-        if conversation.recording.grown:
+        if conversation.recording.has_changes:
             self._writer.save(conversation)
 
     def close(self) -> None:
@@ -240,7 +240,7 @@ class _FromShelf(httpx.AsyncBaseTransport):
         found = self._shelf.find(url, body)
         if found is not None:
             path, answer = found
-            return await areplayed(answer, path, request)
+            return await areplay_response(answer, path, request)
         if self._inner is None:
             raise self._shelf.mismatch(url, body)
         return await self._inner.handle_async_request(request)

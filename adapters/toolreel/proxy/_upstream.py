@@ -10,7 +10,7 @@ from typing import Final
 
 import httpx
 
-from toolreel._secrets import RunningBodyScrub, scrubbed, searched_for, secrets_sent
+from toolreel._secrets import RunningBodyScrub, scrubbed, secrets_sent, secrets_to_scrub
 from toolreel.http import (
     BoundedDecoder,
     Exchange,
@@ -55,7 +55,7 @@ class Pieces:
         self._sent: Final = sent
         self._exchange: Final = Exchange(limits.deadline_seconds, limits.response_bytes)
         self._text: Final = _UTF8("replace")
-        self._secrets: Final = searched_for(secrets_sent(sent.url, sent.headers, KEYS))
+        self._secrets: Final = secrets_to_scrub(secrets_sent(sent.url, sent.headers, KEYS))
         self._scrub: Final = RunningBodyScrub(self._secrets)
         self._passed: Final[list[str]] = []
         self._incoming: tuple[httpx.Response, AsyncIterator[bytes]] | None = None

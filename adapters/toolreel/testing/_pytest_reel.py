@@ -21,7 +21,7 @@ from toolreel._internal import (
     printable,
     project_settings,
 )
-from toolreel._secrets import scrubbed, searched_for
+from toolreel._secrets import scrubbed, secrets_to_scrub
 from toolreel.cassette import Vary
 from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
 from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
@@ -143,7 +143,7 @@ def withhold(item: pytest.Item, report: pytest.TestReport) -> None:
     """Take the credentials of the live server out of a report, where a server may have said them back."""
     open_ = item.stash.get(_OPEN, None)
     if open_ is not None and open_.reel.recording:
-        known = searched_for(open_.reel.live.secrets)
+        known = secrets_to_scrub(open_.reel.live.secrets)
         text = report.longreprtext
         if (shown := scrubbed(text, known)) != text:
             report.longrepr = shown

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from toolreel._internal import CassetteError
-from toolreel._journal import companion
+from toolreel._journal import journal_path
 from toolreel_core._jsontext import digest
 
 _PLAIN: Final = re.compile(r"[a-z0-9._-]+")
@@ -33,7 +33,7 @@ class ReelFiles:
         >>> ReelFiles(Path("reels/status.yaml")).journal(2).as_posix()
         'reels/status+2.journal.jsonl'
         """
-        first = companion(self.cassette)
+        first = journal_path(self.cassette)
         stem = self.cassette.name.removesuffix(".yaml")
         return first if number == 1 else first.with_name(f"{stem}+{number}.journal.jsonl")
 

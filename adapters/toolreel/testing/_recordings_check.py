@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias
 
 from toolreel._internal import PYPROJECT, CassetteError, ProjectSettings, VaryError
 from toolreel._journal import Recorded, read_journal
-from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, check_recovered
+from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, check_recovered_journals
 from toolreel._secrets import leaks, leaks_at, line_texts
 from toolreel.cassette import Exchange, Recording, Vary, leaks_in_exchanges, rule_of
 from toolreel.cassette import _serializer as cassette_format
@@ -249,7 +249,7 @@ class _Checker:
             try:
                 if tape and of_proxy:
                     path = tape.path  # noqa: PLW2901 - its journals are made of it, all at once
-                    check_recovered(path)
+                    check_recovered_journals(path)
                     return
                 journal = ReelJournal(recorded.plan, path, recorded)
                 rehearsal = Rehearsal(recorded, endpoint=TapedEndpoint(tape) if tape else None, tape=tape)

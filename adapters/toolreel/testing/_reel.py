@@ -43,7 +43,7 @@ from toolreel._internal import CassetteError, EndpointConfigError, VaryError
 from toolreel._journal import Recorded, read_journal
 from toolreel._replay import AllowedDifferences, AsyncRehearsal, Rehearsal, TapedEndpoint
 from toolreel._secrets import key_as_secret, key_notice, known_secrets
-from toolreel.cassette import Recording, Session, Vary, distinct
+from toolreel.cassette import Recording, Session, Vary, distinct_rules
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reel_journal import ReelJournal
@@ -106,7 +106,7 @@ class Reel:
         self.recording: Final = recording
         self.live: Final = live or LiveSide()
         self._vary: tuple[Vary, ...] = ()
-        self._shared = distinct(shared)
+        self._shared = distinct_rules(shared)
         self._session: Session | None = None
         self._journals: list[ReelJournal] = []
         self._endpoint: HttpEndpoint | None = None
@@ -138,7 +138,7 @@ class Reel:
         """
         if self._session or self._journals:
             raise VaryError("reel.vary: the reel has been used already; give the rules before its first use")
-        self._vary = distinct(self._vary, rules)
+        self._vary = distinct_rules(self._vary, rules)
 
     @property
     def given(self) -> Sequence[Vary]:
@@ -216,7 +216,7 @@ class Reel:
         for journal in self._journals:
             journal.check(whole=False)
         if self._session:
-            self._session.check()
+            self._session.check_misses()
 
     def finish(self) -> None:
         """End the test: fail if the replay differs from the recording, or did not use all of it.
@@ -248,7 +248,7 @@ class Reel:
         for journal in self._journals:
             journal.refuse_secrets(self._known_secrets)
         written: tuple[Path, ...] = ()
-        if self._session is not None and self._session.grown:
+        if self._session is not None and self._session.has_changes:
             self._session.save(self._known_secrets)
             written = (self.files.cassette,)
         else:
@@ -288,7 +288,7 @@ class Reel:
         if recorded is None:
             return None
         tape = self.replayed_tape()
-        rules = tape.rules.all if tape else distinct(self._vary, self._shared)
+        rules = tape.rules.all if tape else distinct_rules(self._vary, self._shared)
         return AllowedDifferences(recorded, rules) if rules else None
 
     def replayed_tape(self) -> Recording | None:

@@ -66,7 +66,7 @@ class ReelJournal:
         records = self.recorded.records
         if number > min(len(records), len(self._kept)):
             return False
-        return self.allowed.same(records[number - 1], *self._kept[number - 1])
+        return self.allowed.matches(records[number - 1], *self._kept[number - 1])
 
     def refuse_secrets(self, known: Mapping[str, str]) -> None:
         """Fail if it contains a secret.

@@ -13,7 +13,7 @@ from tests.cli.commands import toolreel
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from toolreel import Agent, Changes, Run, Spent, fork, go_on, replay, resume
-from toolreel._replay import beginning
+from toolreel._replay import fork_beginning
 from toolreel.journals import MemoryJournal, Rehearsal, read_journal
 from toolreel.testing import calling, saying
 
@@ -85,7 +85,9 @@ def test_a_fork_after_the_call_keeps_its_answer_and_its_bill(tmp_path: Path) -> 
     with serving(*answer_to_all(), said("Four!")) as server:
         tree = Tree(server, tmp_path)
         tree.chief.run("Pins?", record=tmp_path / "chief")
-        forked = beginning(tmp_path / "chief.journal.jsonl", 2, Changes(tool_result='{"answer": "Five."}'))
+        forked = fork_beginning(
+            tmp_path / "chief.journal.jsonl", 2, Changes(tool_result='{"answer": "Five."}')
+        )
         ended = gone_on(tree.chief, forked.run.state)
         assert len(server.seen) == 6
     assert (ended.text, ended.cost, ended.state.tally.by_tools) == ("Four!", 2.5, BILL)
@@ -98,7 +100,7 @@ def test_a_fork_before_the_call_runs_it_again_and_records_it_under_the_next_numb
         tree.chief.run("Pins?", record=tmp_path / "chief")
         journal = tmp_path / "chief.journal.jsonl"
         assert fork(journal, 1).run.state.tally.by_tools == BILL
-        ended = gone_on(tree.chief, beginning(journal, 1).run.state)
+        ended = gone_on(tree.chief, fork_beginning(journal, 1).run.state)
     assert (ended.text, ended.cost, ended.state.tally.by_tools) == ("Four!", 2.5, BILL)
     assert tree.names == ["clerks", "clerks2", "foremen", "foremen2"]
 

@@ -17,11 +17,11 @@ from toolreel import Image
 from toolreel._internal import CassetteError
 from toolreel._secrets import body_texts, leaks, leaks_at
 from toolreel.cassette import (
-    document,
-    drift,
+    drift_text,
     export_cassette,
     import_cassette,
     leaks_in_exchanges,
+    parse_cassette,
     serialize,
 )
 from toolreel_core._conversation import Blob, Message, Part, user_message, wire_tree
@@ -58,7 +58,7 @@ def test_any_mix_of_parts_comes_back(said: list[list[Part]]) -> None:
     bodies = [body(*messages[:count]) for count in range(1, len(messages) + 1)]
     text = cassette(*map(exchange, bodies))
     assert [request.decode() for request, _ in stored(text)] == bodies
-    assert serialize(*document(text)) == text
+    assert serialize(*parse_cassette(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_a_text_that_reads_like_a_mention_is_a_text() -> None:
 def test_a_damaged_blob_is_an_error(change: tuple[str, str], why: str) -> None:
     changed = TEXT.replace(*change, 1)
     assert changed != TEXT
-    assert complaint(CassetteError, lambda: document(changed)).startswith(why.partition("seed")[0])
+    assert complaint(CassetteError, lambda: parse_cassette(changed)).startswith(why.partition("seed")[0])
 
 
 def test_stock_vcrpy_gets_whole_bodies_and_gives_them_back(tmp_path: Path) -> None:
@@ -130,6 +130,6 @@ def test_patterns_of_keys_are_not_looked_for_in_megabytes_of_base64() -> None:
 
 def test_a_request_that_differs_is_told_with_digests() -> None:
     other = Image.from_bytes(CAT + b"!")
-    told = drift(body(LOOK).encode(), body(user_message(["Look:", other])).encode())
+    told = drift_text(body(LOOK).encode(), body(user_message(["Look:", other])).encode())
     assert f'recorded: "data:image/png;base64,{Blob.of(CAT).digest}"' in told
     assert "iVBOR" not in told

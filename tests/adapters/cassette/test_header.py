@@ -31,8 +31,8 @@ def saved(path: Path) -> Recording:
     ],
 )
 def test_a_header_is_stored_and_only_what_it_has(header: Header) -> None:
-    assert header_of(header.stored) == header
-    assert header.stored.keys() == {
+    assert header_of(header.as_mapping) == header
+    assert header.as_mapping.keys() == {
         key for key in ("vary", "now", "seed") if getattr(header, key) not in {(), None}
     }
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel.cassette import endpoint
+from toolreel.cassette import compared_endpoint
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from toolreel.cassette import endpoint
     ],
 )
 def test_the_endpoint_is_compared_and_not_where_it_is_mounted(url: str, compared: str) -> None:
-    assert endpoint(url) == compared
+    assert compared_endpoint(url) == compared

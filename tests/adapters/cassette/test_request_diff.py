@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel.cassette import ABSENT, Change, changes, clipped, drift, first_change
+from toolreel.cassette import ABSENT, Change, changes, clip_around_difference, drift_text, first_change
 from toolreel_core._jsontext import Json, canonical
 
 SYSTEM: dict[str, Json] = {"role": "system", "content": "Be brief."}
@@ -53,8 +53,8 @@ def test_every_change_is_named_in_the_order_of_the_new_value() -> None:
 
 def test_two_texts_are_cut_around_their_first_difference() -> None:
     same = "x" * 200
-    assert clipped(f"{same}a", f"{same}b") == (f"…{'x' * 30}a", f"…{'x' * 30}b")
-    assert clipped("a", "b\n") == ("a", "b\\n")
+    assert clip_around_difference(f"{same}a", f"{same}b") == (f"…{'x' * 30}a", f"…{'x' * 30}b")
+    assert clip_around_difference("a", "b\n") == ("a", "b\\n")
 
 
 JSON = st.recursive(
@@ -71,14 +71,14 @@ def test_there_is_a_change_exactly_when_the_canonical_texts_differ(old: Json, ne
 
 def test_only_a_screenful_of_diff_is_shown() -> None:
     old, new = canonical([*range(500)]).encode(), canonical([*range(1, 1000, 2)]).encode()
-    lines = drift(old, new).splitlines()
+    lines = drift_text(old, new).splitlines()
     assert len(lines) == 3 + 40 + 1
     assert lines[-1] == "…"
 
 
 def test_the_diff_begins_where_the_change_is_and_not_at_the_top() -> None:
     old, new = canonical([*range(900)]).encode(), canonical([*range(899), 7]).encode()
-    assert drift(old, new).splitlines()[3:] == [
+    assert drift_text(old, new).splitlines()[3:] == [
         "--- recorded",
         "+++ request",
         "@@",
@@ -92,7 +92,7 @@ def test_the_diff_begins_where_the_change_is_and_not_at_the_top() -> None:
 
 
 def test_a_body_that_is_no_json_is_compared_by_lines() -> None:
-    assert drift(b"one\ntwo", b"one\nthree").splitlines() == [
+    assert drift_text(b"one\ntwo", b"one\nthree").splitlines() == [
         "first change: the body",
         "  recorded: one\\ntwo",
         "  request:  one\\nthree",
@@ -103,5 +103,5 @@ def test_a_body_that_is_no_json_is_compared_by_lines() -> None:
         "-two",
         "+three",
     ]
-    assert "\\xff" in drift(b"\xff", b"{}")
-    assert "the whole body" in drift(b"1", b"2")
+    assert "\\xff" in drift_text(b"\xff", b"{}")
+    assert "the whole body" in drift_text(b"1", b"2")

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from tests.servers.chat_server import LIMIT, bomb, chunk, serving, streaming
-from toolreel.cassette import CassetteTransport, Session, StoredResponse, replayed, use_cassette
+from toolreel.cassette import CassetteTransport, Session, StoredResponse, replay_response, use_cassette
 from toolreel.http import TooLarge
 
 EVENTS: Final = (chunk("Hel"), ": alive\n\n", chunk("lo", "stop"), "data: [DONE]\n\n")
@@ -44,7 +44,7 @@ def test_a_stream_comes_event_by_event_live_and_replayed(encoding: str, path: Pa
 def test_events_end_with_any_empty_line(end: str, path: Path) -> None:
     body = f"data: 1{end}{end}data: 2{end}{end}data: 3".encode()
     stored = StoredResponse(200, "OK", (("content-type", "Text/Event-Stream"),), body)
-    stream = replayed(stored, path, httpx.Request("GET", "http://a.test")).stream
+    stream = replay_response(stored, path, httpx.Request("GET", "http://a.test")).stream
     assert isinstance(stream, httpx.SyncByteStream)
     assert [*stream] == [f"data: 1{end}{end}".encode(), f"data: 2{end}{end}".encode(), b"data: 3"]
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel._internal import VaryError
-from toolreel.cassette import PAIRS, Vary, put_through, rule_of, stored, varied
+from toolreel.cassette import PAIRS, Vary, apply_rules, apply_rules_to_body, rule_as_mapping, rule_of
 from toolreel_core._jsontext import Json
 
 TIME = r"Now: \d{4}-\d\d-\d\d \d\d:\d\d"
@@ -56,7 +56,7 @@ def body(tree: Json) -> bytes:
 def test_a_place_is_replaced_or_left_out_and_nothing_else(rule: Vary, before: Json, after: Json) -> None:
     if after is None:
         after = {"a": "7", "b": ["<varies>", {"c": "x<varies>", "d": 7}]}
-    compared = put_through(body(before), [rule])
+    compared = apply_rules_to_body(body(before), [rule])
     assert json.loads(compared.body) == after
     assert compared.used == ((rule,) if before != after else ())
 
@@ -64,30 +64,30 @@ def test_a_place_is_replaced_or_left_out_and_nothing_else(rule: Vary, before: Js
 @given(tree=JSON, rules=st.lists(RULE, max_size=3))
 def test_rules_change_only_what_they_fit_and_are_done_at_once(tree: Json, rules: list[Vary]) -> None:
     before = json.dumps(tree)
-    after, used = varied(tree, rules)
+    after, used = apply_rules(tree, rules)
     assert json.dumps(tree) == before, "the value itself stays"
     assert {*used} <= {*rules}
     if not used:
         assert after == tree
     if len(rules) == 1:
-        assert varied(after, rules)[0] == after
+        assert apply_rules(after, rules)[0] == after
 
 
 @given(rule=RULE)
 def test_a_rule_that_is_taken_leaves_different_requests_different(rule: Vary) -> None:
     for one, other in PAIRS:
-        assert varied(one, [rule])[0] != varied(other, [rule])[0]
+        assert apply_rules(one, [rule])[0] != apply_rules(other, [rule])[0]
 
 
 @given(rule=RULE)
 def test_a_rule_comes_back_from_a_file(rule: Vary) -> None:
-    assert rule_of(json.loads(json.dumps(stored(rule)))) == rule
+    assert rule_of(json.loads(json.dumps(rule_as_mapping(rule)))) == rule
 
 
 def test_what_is_no_json_is_one_text() -> None:
     rules = [Vary(pattern=r"\d+", becomes="#"), Vary(at="/a")]
-    assert put_through(b"a=7&b=x", rules) == (b"a=#&b=x", (rules[0],))
-    assert put_through(b"\xff7", rules) == (b"\xff7", ())
+    assert apply_rules_to_body(b"a=7&b=x", rules) == (b"a=#&b=x", (rules[0],))
+    assert apply_rules_to_body(b"\xff7", rules) == (b"\xff7", ())
 
 
 POINTERS = "write '/' before each key and index, as in /messages/0/content, and '~' and '/' in"

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.adapters.cassette.test_yaml import TEXT, TREE
 from toolreel._internal import CassetteError
-from toolreel.cassette import Exchange, Header, StoredResponse, document, dump_yaml, serialize
+from toolreel.cassette import Exchange, Header, StoredResponse, dump_yaml, parse_cassette, serialize
 from toolreel.cassette import _serializer as cassette_format
 from toolreel_core._jsontext import Json, canonical
 
@@ -33,7 +33,7 @@ def cassette(*exchanges: Exchange) -> str:
 
 def stored(text: str) -> list[tuple[bytes, bytes]]:
     """The bodies in a file."""
-    exchanges = document(text)[1]
+    exchanges = parse_cassette(text)[1]
     return [(one.body, one.answer.body) for one in exchanges]
 
 
@@ -71,13 +71,13 @@ CHAT = st.builds(
 def test_every_cassette_comes_back_as_it_was(bodies: list[tuple[str | bytes, str | bytes]]) -> None:
     text = cassette(*(exchange(*both) for both in bodies))
     assert stored(text) == [(as_bytes(asked), as_bytes(answered)) for asked, answered in bodies]
-    assert serialize(*document(text)) == text
+    assert serialize(*parse_cassette(text)) == text
 
 
 @pytest.mark.parametrize("path", sorted(CASSETTES.glob("*/*.yaml")), ids=lambda path: path.parent.name)
 def test_what_was_recorded_is_written_again_to_the_byte(path: Path) -> None:
     text = path.read_text("utf-8")
-    assert serialize(*document(text)) == text
+    assert serialize(*parse_cassette(text)) == text
 
 
 def test_a_body_is_a_tree_or_a_text_or_bytes_and_left_out_when_it_is_empty() -> None:
@@ -178,17 +178,17 @@ GOOD = cassette(exchange('{"a":1}', "plain"))
 def test_a_file_of_another_shape_is_refused_with_its_place(old: str, new: str, complaint: str) -> None:
     assert old in GOOD
     with pytest.raises(CassetteError) as caught:
-        document(GOOD.replace(old, new))
+        parse_cassette(GOOD.replace(old, new))
     assert complaint in str(caught.value)
 
 
 def test_a_file_that_was_cut_off_is_refused_wherever_that_was() -> None:
     for length in range(len(GOOD.rstrip())):
         with pytest.raises(CassetteError):
-            document(GOOD[:length])
+            parse_cassette(GOOD[:length])
 
 
 def test_a_few_bytes_do_not_unfold_into_many_bodies() -> None:
     bodies = "\n".join(f"        m{n}: &m{n} [{', '.join([f'*m{n - 1}'] * 9)}]" for n in range(1, 12))
     with pytest.raises(CassetteError, match="more than 536870912 characters with its aliases unfolded"):
-        document(GOOD.replace("        a: 1", "        m0: &m0 lol\n" + bodies))
+        parse_cassette(GOOD.replace("        a: 1", "        m0: &m0 lol\n" + bodies))

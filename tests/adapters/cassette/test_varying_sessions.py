@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
-from toolreel.cassette import Recording, StoredResponse, Vary, put_through
+from toolreel.cassette import Recording, StoredResponse, Vary, apply_rules_to_body
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import canonical
 
@@ -43,11 +43,11 @@ def test_a_request_is_played_if_both_are_the_same_after_the_rules_and_only_then(
         tape.append("POST", url, {}, body(was), StoredResponse(200, "OK", (), b"{}"))
         tape.save({})
         tape = Recording.load(path, shared=rules)
-        if put_through(body(was), rules).body == put_through(body(now), rules).body:
+        if apply_rules_to_body(body(was), rules).body == apply_rules_to_body(body(now), rules).body:
             tape.play("POST", url, body(now))
             tape.finish()
             assert {rule for rule, count in tape.rules.fits.items() if count} == {
-                *put_through(body(now), rules).used
+                *apply_rules_to_body(body(now), rules).used
             }
         else:
             assert "is not in the recording" in complaint(

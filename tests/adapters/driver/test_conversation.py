@@ -29,8 +29,8 @@ from toolreel._journal import (
     Recorded,
     ReopenedJournal,
     parse_journal,
+    part_path,
     read_journal,
-    unfinished,
 )
 from toolreel._replay import DRIVERS, AsyncRehearsal, Rehearsal, replay, resume, retrace
 from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
@@ -231,7 +231,7 @@ def test_a_conversation_goes_on_in_its_journal_after_it_was_closed(tmp_path: Pat
         done = run(PLAN, given, journal=journal)
     again = resume(path, given, say="And plus 1?")
     assert again.outcome == Completed("43.")
-    assert not unfinished(path).exists()
+    assert not part_path(path).exists()
     with ReopenedJournal(path) as reopened:
         state = retrace(reopened.recorded).run.state
         speak(state, "Thanks!", given, journal=reopened)

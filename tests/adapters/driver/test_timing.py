@@ -30,7 +30,7 @@ from toolreel import (
 )
 from toolreel._driver import ImmediateClock, ImmediateEndpoint, InstantClock, LapTimes, Wanted
 from toolreel._internal import JournalError
-from toolreel._journal import sealed
+from toolreel._journal import seal_text
 from toolreel._replay import DRIVERS, Driver
 from toolreel.journals import MemoryJournal, parse_journal, read_journal
 from toolreel.results import EffectTime, Timing
@@ -235,7 +235,7 @@ def test_between_two_exchanges_no_time_passes(tmp_path: Path) -> None:
 
 def test_a_record_without_times_says_that_they_are_unknown(tmp_path: Path) -> None:
     path = tmp_path / "old.journal.jsonl"
-    path.write_bytes(sealed(run_text()))
+    path.write_bytes(seal_text(run_text()))
     timing = replay(path).run.timing
     assert [took.ms for took in timing.took] == [None] * 3
     assert (timing.total_ms, timing.model_ms, timing.tools_ms) == (None, None, None)

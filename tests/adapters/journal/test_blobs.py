@@ -20,9 +20,9 @@ from toolreel._journal import (
     MemoryJournal,
     ReopenedJournal,
     parse_journal,
+    part_path,
     read_journal,
-    sealed,
-    unfinished,
+    seal_text,
 )
 from toolreel_core._conversation import Image, Media, Message, Part, blobs_of, user_message
 from toolreel_core._jsontext import JsonText
@@ -59,7 +59,7 @@ def test_a_blob_stands_once_before_the_first_event_that_has_it(tmp_path: Path) -
     with FileJournal(path, PLAN) as journal:
         for effect, event in EVENTS:
             journal.record(effect, event)
-    assert path.read_bytes() == sealed(text)
+    assert path.read_bytes() == seal_text(text)
     assert json.loads(path.read_bytes().splitlines()[-1])["end"] == 2
     recorded = read_journal(path)
     assert (recorded.plan, recorded.events) == (PLAN, tuple(event for _, event in EVENTS))
@@ -87,7 +87,7 @@ def test_any_mix_of_parts_comes_back_from_a_journal(said: list[list[Part]], give
         with FileJournal(path, plan, known_secrets={}) as journal:
             for effect, event in [*results, *spoken]:
                 journal.record(effect, event)
-        assert path.read_bytes() == sealed(text)
+        assert path.read_bytes() == seal_text(text)
 
 
 def test_a_journal_that_goes_on_knows_what_it_has(tmp_path: Path) -> None:
@@ -100,18 +100,18 @@ def test_a_journal_that_goes_on_knows_what_it_has(tmp_path: Path) -> None:
         assert journal.holds_results
         journal.record(None, user_spoke(["Again", DOG, CAT]))
     text = written(PLAN, (*EVENTS, (None, user_spoke(["Again", DOG, CAT]))))
-    assert path.read_bytes() == sealed(text)
+    assert path.read_bytes() == seal_text(text)
 
 
 @pytest.mark.parametrize("lost", range(1, 60, 7))
 def test_a_run_that_was_killed_while_it_wrote_goes_on(lost: int, tmp_path: Path) -> None:
     path, text = tmp_path / "j.jsonl", written(PLAN, EVENTS[:1])
-    unfinished(path).write_text(text[:-lost], "utf-8")
+    part_path(path).write_text(text[:-lost], "utf-8")
     with ReopenedJournal(path) as journal:
         assert len(journal.recorded.events) == (lost == 1)  # a line without its end is whole
         if lost > 1:
             journal.record(*EVENTS[0])
-    assert path.read_bytes() == sealed(text)  # the blob of the lost event is not written again
+    assert path.read_bytes() == seal_text(text)  # the blob of the lost event is not written again
 
 
 @pytest.mark.parametrize(

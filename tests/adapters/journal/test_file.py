@@ -15,7 +15,7 @@ from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
 from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, Run, run
 from toolreel._internal import JournalError
-from toolreel._journal import FileJournal, MemoryJournal, ReopenedJournal, read_journal, sealed, unfinished
+from toolreel._journal import FileJournal, MemoryJournal, ReopenedJournal, part_path, read_journal, seal_text
 from toolreel._replay import aresume, resume
 from toolreel.testing import ScriptedEndpoint
 from toolreel.tools import PythonTools, Tool
@@ -39,7 +39,7 @@ def killed(folder: Path, lines: int, torn: bytes = b"") -> Path:
     """The journal of a run of which this many lines were written, and a part of the next one."""
     path = folder / "sum.journal.jsonl"
     written = whole().splitlines(keepends=True)[:lines]
-    unfinished(path).write_bytes("".join(written).encode() + torn)
+    part_path(path).write_bytes("".join(written).encode() + torn)
     return path
 
 
@@ -87,7 +87,7 @@ def test_a_last_line_that_was_cut_anywhere_is_taken_away_and_kept(tmp_path: Path
             assert journal.cut == folder / "sum.journal.jsonl.cut"
             assert (folder / "sum.journal.jsonl.cut").read_bytes() == third[:end] + b"\n"
             assert len(journal.recorded.records) == 1
-        assert path.read_bytes() == sealed("".join(whole().splitlines(keepends=True)[:2]))
+        assert path.read_bytes() == seal_text("".join(whole().splitlines(keepends=True)[:2]))
 
 
 def test_a_last_line_that_lacks_only_its_end_stands(tmp_path: Path) -> None:
@@ -124,17 +124,17 @@ def test_a_journal_of_which_nothing_is_whole_cannot_be_gone_on_with(tmp_path: Pa
         path = killed(tmp_path, 0, torn)
         told = complaint(JournalError, lambda: ReopenedJournal(path))  # noqa: B023
         assert told == f"{path}.part: not even its first line was written; start the run again"
-        assert unfinished(path).read_bytes() == torn
+        assert part_path(path).read_bytes() == torn
 
 
 def test_damage_elsewhere_is_named_and_nothing_is_changed(tmp_path: Path) -> None:
     path = killed(tmp_path, 4, b"\xff\n")
-    before = unfinished(path).read_bytes()
+    before = part_path(path).read_bytes()
     assert complaint(JournalError, lambda: ReopenedJournal(path)).startswith(
         f"{path}.part: not a readable journal: "
     )
-    assert unfinished(path).read_bytes() == before
-    unfinished(path).unlink()
+    assert part_path(path).read_bytes() == before
+    part_path(path).unlink()
     assert complaint(JournalError, lambda: ReopenedJournal(path)).startswith(
         f"{path}: there is no such journal; "
     )
@@ -152,7 +152,7 @@ with ReopenedJournal(Path(sys.argv[1])):
 
 def test_one_process_at_a_time_writes_a_journal(tmp_path: Path) -> None:
     path = killed(tmp_path, 2)
-    before = unfinished(path).read_bytes()
+    before = part_path(path).read_bytes()
     with subprocess.Popen(
         [sys.executable, "-c", HOLDING, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
@@ -161,7 +161,7 @@ def test_one_process_at_a_time_writes_a_journal(tmp_path: Path) -> None:
         told = f"{path}.part: another process is writing it; wait until it has ended, or stop it"
         assert complaint(JournalError, lambda: ReopenedJournal(path)) == told
         assert complaint(JournalError, lambda: FileJournal(path, PLAN, overwrite=True)) == told
-        assert unfinished(path).read_bytes().rstrip() == before.rstrip()
+        assert part_path(path).read_bytes().rstrip() == before.rstrip()
         other.kill()
     with ReopenedJournal(path) as journal:
         assert len(journal.recorded.records) == 1

@@ -19,10 +19,10 @@ from toolreel._journal import (
     MemoryJournal,
     ReopenedJournal,
     parse_journal,
+    part_path,
     read_journal,
-    sealed,
-    unfinished,
-    unsealed,
+    remove_seal,
+    seal_text,
 )
 from toolreel._replay import replay
 from toolreel.testing import ScriptedEndpoint
@@ -31,7 +31,7 @@ from toolreel_core._jsontext import digest
 
 CASSETTES: Final = Path(__file__).parents[3] / "cassettes"
 RECORDED: Final = [
-    unsealed(text, str(path))
+    remove_seal(text, str(path))
     for path in sorted(CASSETTES.rglob("*.journal.jsonl"))
     if len(text := path.read_text("utf-8")) < 40_000 and '"took":' not in text
 ]
@@ -42,7 +42,7 @@ RECORDED: Final = [
 def damaged(draw: st.DrawFn) -> tuple[str, bytes]:
     """The text of a recorded journal, and its sealed file with one damage."""
     text = draw(st.sampled_from(RECORDED))
-    whole = sealed(text)
+    whole = seal_text(text)
     lines = whole.splitlines(keepends=True)
     at = draw(st.integers(0, len(whole) - 1))
     one, other = draw(st.integers(0, len(lines) - 1)), draw(st.integers(0, len(lines) - 1))
@@ -63,7 +63,7 @@ def damaged(draw: st.DrawFn) -> tuple[str, bytes]:
 
 
 @given(damaged())
-@example((RECORDED[0], sealed(RECORDED[0]).replace(b"a", b"b", 1)))
+@example((RECORDED[0], seal_text(RECORDED[0]).replace(b"a", b"b", 1)))
 def test_no_damage_makes_a_journal_that_was_closed_another_run(case: tuple[str, bytes]) -> None:
     text, content = case
     try:
@@ -79,7 +79,7 @@ def test_the_last_line_of_a_closed_journal_is_the_seal_of_those_before_it(tmp_pa
     with FileJournal(path, PLAN) as journal:
         run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
     *lines, _ = path.read_text("utf-8").splitlines(keepends=True)
-    assert path.read_bytes() == sealed("".join(lines)), "the seal is of all that is there, with the times"
+    assert path.read_bytes() == seal_text("".join(lines)), "the seal is of all that is there, with the times"
     recorded = read_journal(path)
     assert recorded.text == memory.text
     assert recorded.digest == digest(memory.text)
@@ -89,20 +89,20 @@ def test_the_last_line_of_a_closed_journal_is_the_seal_of_those_before_it(tmp_pa
 @pytest.mark.parametrize("text", RECORDED)
 @pytest.mark.parametrize("ending", [b"", ROOM, b"no line end"])
 def test_a_seal_is_taken_off_and_put_on_again(text: str, ending: bytes, tmp_path: Path) -> None:
-    path, whole = tmp_path / "kept.journal.jsonl", sealed(text)
+    path, whole = tmp_path / "kept.journal.jsonl", seal_text(text)
     # A process may be killed between two of the steps in which a journal is closed or reopened.
-    unfinished(path).write_bytes(whole[:-1] if ending == b"no line end" else whole + ending)
+    part_path(path).write_bytes(whole[:-1] if ending == b"no line end" else whole + ending)
     with ReopenedJournal(path) as journal:
         assert journal.recorded.text == text
         assert journal.cut is None
-        assert unfinished(path).read_bytes() == text.encode() + ROOM
+        assert part_path(path).read_bytes() == text.encode() + ROOM
     assert path.read_bytes() == whole
     assert [*tmp_path.iterdir()] == [path]
 
 
 def test_a_journal_that_does_not_fit_its_seal_is_named_with_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "kept.journal.jsonl"
-    lines = sealed(RECORDED[0]).splitlines(keepends=True)
+    lines = seal_text(RECORDED[0]).splitlines(keepends=True)
     path.write_bytes(b"".join([*lines[:-2], lines[-1]]))
     told = (
         f"{path}, line {len(lines) - 1}: the lines before this seal are not those that were recorded; "

@@ -23,11 +23,11 @@ from toolreel._journal import (
     Reason,
     ReopenedJournal,
     is_withheld,
-    made_folders,
+    make_folders,
+    part_path,
     read_journal,
     sync_folders,
-    unfinished,
-    withheld,
+    withhold_result,
 )
 from toolreel._replay import replay, resume
 from toolreel.testing import ScriptedEndpoint, calling, saying
@@ -110,7 +110,7 @@ def test_a_run_on_a_full_disk_ends_before_its_next_effect_and_is_resumed_without
 
 
 def left(path: Path) -> tuple[object, ...]:
-    return read_journal(unfinished(path)).events
+    return read_journal(part_path(path)).events
 
 
 def test_a_result_that_the_disk_has_no_place_for_is_recorded_as_lost(small_disk: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_call_whose_result_was_withheld_is_not_made_again_by_a_resume(stop: in
         run(hotel.plan, Ports(ScriptedEndpoint(SCRIPT), hotel.tools), journal=journal)
     lines = path.read_bytes().splitlines(keepends=True)
     path.unlink()
-    unfinished(path).write_bytes(b"".join(lines[: stop + 1]))
+    part_path(path).write_bytes(b"".join(lines[: stop + 1]))
     hotel.booked = [*range(stop // 2)]
     resumed = resume(path, Ports(ScriptedEndpoint(SCRIPT[(stop + 1) // 2 :]), hotel.tools))
     assert hotel.booked == [*range(TURNS)]
@@ -174,7 +174,7 @@ def test_a_call_whose_result_was_withheld_is_not_made_again_by_a_resume(stop: in
 def test_a_withheld_result_says_whether_the_call_succeeded(output: str, reason: Reason) -> None:
     event = ToolReturned(2, output, 7)
     assert not is_withheld(event)
-    kept = withheld(event, reason)
+    kept = withhold_result(event, reason)
     assert is_withheld(kept)
     assert (kept.ref, kept.at_ms) == (2, 7)
     assert ('"ok":true' in kept.output) == ('"ok":false' not in output)
@@ -205,7 +205,7 @@ def test_a_folder_that_was_deleted_is_noticed_at_the_next_event(tmp_path: Path) 
 def test_a_journal_that_was_replaced_is_not_renamed_over_its_successor(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     journal = FileJournal(path, PLAN)
-    unfinished(path).unlink()
+    part_path(path).unlink()
     with FileJournal(path, PLAN) as other:
         told = complaint(JournalError, journal.close)
         assert told.endswith("it was deleted or replaced while the run was recorded in it")
@@ -230,7 +230,7 @@ def test_new_folders_are_synced_up_to_the_first_that_existed(
     if sys.platform == "linux":
         assert folders == ["a/b/c", "a/b", "a", "."]
         assert synced[-1] == "a/b/c", "the folder has the new name, too"
-    assert made_folders(tmp_path / "a" / "d") == tmp_path / "a"
+    assert make_folders(tmp_path / "a" / "d") == tmp_path / "a"
     sync_folders(Path("/"), tmp_path)
 
 
@@ -288,12 +288,12 @@ def test_a_claim_that_was_interrupted_is_taken_up_by_whoever_comes_next(tmp_path
     run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=memory)
     for _ in range(2):
         path.write_text(memory.text)
-        os.link(path, unfinished(path))
+        os.link(path, part_path(path))
         with ReopenedJournal(path) as journal:
             assert not path.exists()
             assert len(journal.recorded.records) == 3
         assert [*tmp_path.iterdir()] == [path]
-    os.link(path, unfinished(path))
+    os.link(path, part_path(path))
     with FileJournal(path, PLAN, overwrite=True):
         assert read_journal(path).text == memory.text, "the old file stays until the new one is whole"
     assert [*tmp_path.iterdir()] == [path]

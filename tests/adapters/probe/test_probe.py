@@ -16,7 +16,7 @@ from tests.servers.quirk_profiles import EXPECTED, PROFILES
 from tests.servers.quirky_provider import Asked, Profile, Said, provider
 from toolreel import Completed, ConfigError, Ports, ReplayMismatch, run
 from toolreel._internal import CassetteError
-from toolreel._journal import companion
+from toolreel._journal import journal_path
 from toolreel.demo import workspace
 from toolreel.http import HttpEndpoint
 from toolreel.journals import read_journal
@@ -206,7 +206,7 @@ def test_it_finds_what_the_shipped_presets_had_from_elsewhere() -> None:
 
 
 def test_the_workspace_task_was_done_under_that_preset() -> None:
-    plan = read_journal(companion(RUN)).plan
+    plan = read_journal(journal_path(RUN)).plan
     preset = replay_probe(PROBE).preset()
     assert plan.presets == preset.names
     probed = preset.plan(model="m", messages="hi", tools=plan.tools)

@@ -21,7 +21,7 @@ from tests.patience import HANG
 from tests.servers.chat_server import chunk, replying, serving, streaming
 from tests.servers.proxy_server import proxying, served
 from tests.servers.session_server import TOOL, session_app
-from toolreel._journal import companion
+from toolreel._journal import journal_path
 from toolreel._replay import replay
 from toolreel.cassette import Recording
 from toolreel.proxy import ProxySettings, Route
@@ -112,8 +112,8 @@ def test_a_conversation_replays_by_its_name_and_its_journal_has_to_come_of_its_c
     for path in paths:
         assert replay(path.with_suffix("")).cassette is None
     assert check(tmp_path, now=datetime.now(UTC)).findings == ()
-    stray = companion(one.with_stem(f"{one.stem}+3"))  # its client began again once
-    shutil.copy(companion(one), stray)
+    stray = journal_path(one.with_stem(f"{one.stem}+3"))  # its client began again once
+    shutil.copy(journal_path(one), stray)
     with pytest.raises(ReplayMismatch, match=f"its run is not in {re.escape(one.name)}; delete the journal"):
         replay(one)
     stray.unlink()

@@ -12,7 +12,7 @@ from tests.adapters.replay.test_trace import stopped
 from tests.samples import PING, complaint
 from toolreel._driver import Always, Ports, ago_on
 from toolreel._journal import MemoryJournal, parse_journal
-from toolreel._replay import Changes, Stop, Underway, beginning, fork
+from toolreel._replay import Changes, Stop, Underway, fork, fork_beginning
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools import PythonTools, Tool
 from toolreel_core._conversation import AssistantMessage, SystemMessage, UserMessage
@@ -92,7 +92,7 @@ def test_a_run_that_was_stopped_goes_on_from_before_that() -> None:
 
 @pytest.mark.parametrize("runtime", ["asyncio", "trio"])
 def test_any_driver_can_go_on_from_the_beginning_of_a_fork(runtime: str) -> None:
-    begun = beginning(RUN, 4)
+    begun = fork_beginning(RUN, 4)
     assert begun.kept == 4
     _, ports = scripted(saying("Enough."))
     ended = anyio.run(ago_on, begun.run.state, ImmediatePerformer(ports), backend=runtime)
@@ -147,7 +147,7 @@ def test_late_answers_to_calls_that_were_never_made_are_left_out() -> None:
         (None, CancelRequested("enough")),
     ):
         journal.record(effect, event)
-        run.take(effect, event)
+        run.take_event(effect, event)
     for ref, effect in run.wanted.items():
         journal.record(effect, ToolReturned(ref, "2"))
     stopped = parse_journal(journal.text)

@@ -10,7 +10,14 @@ from tests.replay.sessions import cassette
 from tests.samples import complaint
 from toolreel._driver import Always, Never
 from toolreel._internal import CassetteError
-from toolreel._journal import MemoryJournal, Recorded, companion, opened, parse_journal, read_journal
+from toolreel._journal import (
+    MemoryJournal,
+    Recorded,
+    journal_path,
+    open_recorded,
+    parse_journal,
+    read_journal,
+)
 from toolreel._replay import retrace
 from toolreel.testing import Lost, saying
 from toolreel_core._errors import ReplayMismatch
@@ -103,7 +110,9 @@ def test_an_event_that_the_run_cannot_take_is_a_mismatch() -> None:
 
 def test_a_record_is_opened_by_its_journal_or_its_cassette() -> None:
     path = cassette("workspace")
-    journal = read_journal(companion(path))
+    journal = read_journal(journal_path(path))
     name = str(path).removesuffix(".yaml")
-    assert [opened(each) for each in (journal, path, str(path), name, companion(path))] == [journal] * 5
-    assert "there is no such" in complaint(CassetteError, lambda: opened("nothing"))
+    assert [open_recorded(each) for each in (journal, path, str(path), name, journal_path(path))] == [
+        journal
+    ] * 5
+    assert "there is no such" in complaint(CassetteError, lambda: open_recorded("nothing"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel._secrets import RunningBodyScrub, RunningScrub, scrubbed, searched_for, spellings
+from toolreel._secrets import RunningBodyScrub, RunningScrub, scrubbed, secrets_to_scrub, spellings
 
 keys = st.text("abc-_/+=", min_size=8, max_size=20)
 
@@ -46,7 +46,7 @@ def test_a_text_without_a_secret_comes_at_once() -> None:
 def test_what_the_rules_allow_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "rules.toml").write_text('allow = ["plain*"]')
     monkeypatch.setenv("TOOLREEL_SECRETS", str(tmp_path / "rules.toml"))
-    assert searched_for({"A": "plainkey", "B": "otherkey"}) == {"B": "otherkey"}
+    assert secrets_to_scrub({"A": "plainkey", "B": "otherkey"}) == {"B": "otherkey"}
 
 
 @pytest.mark.parametrize(

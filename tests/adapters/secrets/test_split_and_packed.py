@@ -20,9 +20,9 @@ from toolreel._secrets import (
     RunningBodyScrub,
     SecretRules,
     body_texts,
+    joined_stream_texts,
     leaks_at,
     line_texts,
-    put_together,
     scrubbed_body,
 )
 
@@ -137,10 +137,10 @@ def test_nothing_is_found_where_nothing_is_whatever_the_bytes(body: bytes, key: 
 
 def test_texts_of_other_names_and_calls_are_kept_apart() -> None:
     calls = FORMS["interleaved calls"](["a", "b", "c"])
-    assert "abc" in put_together(calls)
-    assert put_together(FORMS["Ollama"](["sk", "sk", "pw"])) == ("assistant", "skskpw")
+    assert "abc" in joined_stream_texts(calls)
+    assert joined_stream_texts(FORMS["Ollama"](["sk", "sk", "pw"])) == ("assistant", "skskpw")
 
 
 @pytest.mark.parametrize("text", ["", '{"choices":[]}', "one line", "two\nlines", "[1,\n2]", '"a"\n"b"'])
 def test_what_has_no_frames_is_not_put_together(text: str) -> None:
-    assert put_together(text) == ()
+    assert joined_stream_texts(text) == ()

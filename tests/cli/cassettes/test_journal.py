@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.cli.commands import WORKSPACE, assert_mistake, said_by_each
-from toolreel._journal import companion, read_journal, sealed
+from toolreel._journal import journal_path, read_journal, seal_text
 
 CASSETTES: Final = Path(__file__).resolve().parents[3] / "cassettes"
 
@@ -36,7 +36,7 @@ def test_the_cassette_of_another_client_becomes_a_journal_for_each_of_its_runs(t
 
 def test_a_cassette_of_our_own_gives_the_journal_that_the_live_run_wrote(tmp_path: Path) -> None:
     session = cassette("workspace")
-    recorded = read_journal(companion(session))
+    recorded = read_journal(journal_path(session))
     copy = str(shutil.copy(session, tmp_path / "alone.yaml"))
     commands = [
         ("cassettes", "journal", str(session)),
@@ -49,7 +49,7 @@ def test_a_cassette_of_our_own_gives_the_journal_that_the_live_run_wrote(tmp_pat
     assert f"journal     {recorded.digest[:16]}, as the live run wrote it" in shown.stdout
     assert (real.code, real.data["identical"]) == (0, True)
     assert saved.code == 0
-    assert (tmp_path / "again.journal.jsonl").read_bytes() == sealed(recorded.text)
+    assert (tmp_path / "again.journal.jsonl").read_bytes() == seal_text(recorded.text)
     assert inferred.code == 0, inferred
     assert inferred.data["runs"][0]["tally"]["tool_calls"] == 2
     assert_mistake(nothing, "nothing.yaml: there is no such cassette")
@@ -58,7 +58,7 @@ def test_a_cassette_of_our_own_gives_the_journal_that_the_live_run_wrote(tmp_pat
 def test_a_journal_that_does_not_fit_its_cassette_is_drift(tmp_path: Path) -> None:
     session = cassette("chat")
     shutil.copy(session, tmp_path / "kept.yaml")
-    text = companion(session).read_text()
+    text = journal_path(session).read_text()
     (tmp_path / "kept.journal.jsonl").write_text(text.replace('"created\\":1', '"created\\":2'))
     (said,) = said_by_each([("cassettes", "journal", "kept.yaml")], tmp_path)
     assert_mistake(said, "kept.journal.jsonl: is not the journal that comes out of kept.yaml", code=3)

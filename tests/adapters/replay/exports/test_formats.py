@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from benchmarks.shared.environment import Environment, NotInstalled
 from tests.replay.sessions import CASSETTES
 from toolreel._driver import run
-from toolreel._journal import opened
-from toolreel._replay import exported, retrace, transcript
+from toolreel._journal import open_recorded
+from toolreel._replay import export_text, retrace, transcript
 from toolreel.testing import ScriptedEndpoint, saying
 from toolreel_core._conversation import messages_from
 from toolreel_core._plan import Plan
@@ -35,10 +35,10 @@ FENCED: Final = re.compile(r"^(`{3,})text\n(.*?)\n\1$", re.DOTALL | re.MULTILINE
 
 @pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.parent.name)
 def test_the_whole_conversation_is_in_openais_form_and_in_a_log_of_inspect(path: Path) -> None:
-    trace = retrace(opened(path))
-    messages = json.loads(exported(trace, "openai", "x"))
+    trace = retrace(open_recorded(path))
+    messages = json.loads(export_text(trace, "openai", "x"))
     assert messages_from(messages) == trace.run.messages
-    log: dict[str, Any] = json.loads(exported(trace, "inspect", "session"))
+    log: dict[str, Any] = json.loads(export_text(trace, "inspect", "session"))
     (sample,) = log["samples"]
     assert [each["role"] for each in sample["messages"]] == [each["role"] for each in messages]
     assert sample["output"]["completion"] == trace.run.text
@@ -60,10 +60,10 @@ def test_inspect_reads_it(tmp_path: Path) -> None:
         environment.install()
     except NotInstalled as error:
         pytest.skip(str(error))
-    traces = [retrace(opened(path)) for path in CASSETTES]
+    traces = [retrace(open_recorded(path)) for path in CASSETTES]
     paths = [tmp_path / f"{number}.json" for number in range(len(traces))]
     for trace, path in zip(traces, paths, strict=True):
-        path.write_text(exported(trace, "inspect", "session"), "utf-8")
+        path.write_text(export_text(trace, "inspect", "session"), "utf-8")
     command = [str(environment.interpreter), "-c", READER, *map(str, paths)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

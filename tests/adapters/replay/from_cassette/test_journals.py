@@ -18,7 +18,7 @@ from tests.samples import complaint
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from toolreel._cli import LiveSession, LiveTarget
 from toolreel._internal import JournalError
-from toolreel._journal import Recorded, companion, read_journal
+from toolreel._journal import Recorded, journal_path, read_journal
 from toolreel._replay import RecoveredRun, recover_runs, replay
 from toolreel.cassette import Recording, use_cassette
 from toolreel.demo import workspace
@@ -52,7 +52,7 @@ def told(path: Path, **choices: Any) -> tuple[RecoveredRun, ...]:  # noqa: ANN40
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.parent.name)
 def test_the_cassette_and_the_plan_are_enough_for_the_journal_of_the_live_run(path: Path) -> None:
-    recorded = read_journal(companion(path))
+    recorded = read_journal(journal_path(path))
     (one,) = told(path, plans=[recorded.plan])
     assert one.recorded.text == recorded.text
     if recorded.plan.tools.definitions:
@@ -63,7 +63,7 @@ def test_the_cassette_and_the_plan_are_enough_for_the_journal_of_the_live_run(pa
 @pytest.mark.parametrize("path", REMOTE, ids=lambda path: path.parent.name)
 def test_what_tools_elsewhere_said_is_told_as_the_model_heard_it(path: Path) -> None:
     """An envelope of theirs that says no more than its data comes back as the data alone."""
-    recorded = read_journal(companion(path))
+    recorded = read_journal(journal_path(path))
     (one,) = told(path, plans=[recorded.plan])
     assert [record.fp for record in one.recorded.records] == [record.fp for record in recorded.records]
 
@@ -86,13 +86,13 @@ def test_what_tools_of_every_kind_have_said_is_found_in_the_requests(path: Path)
         LiveSession(LiveTarget(server.url), [stock]).run(plan, path)
         again = path.with_name("again.yaml")
         LiveSession(LiveTarget(server.url)).run(Plan.of(model="m", messages="hi"), again)
-    assert told(path, plans=[plan])[0].recorded.text == read_journal(companion(path)).text
+    assert told(path, plans=[plan])[0].recorded.text == read_journal(journal_path(path)).text
     assert [type(event).__name__ for event in told(path, plans=[approved])[0].recorded.events][1:3] == [
         "ApprovalGiven",
         "ToolReturned",
     ]
-    (retried,) = told(again, plans=[read_journal(companion(again)).plan])
-    assert retried.recorded.text == read_journal(companion(again)).text
+    (retried,) = told(again, plans=[read_journal(journal_path(again)).plan])
+    assert retried.recorded.text == read_journal(journal_path(again)).text
 
 
 def converse(path: Path, script: Sequence[Answer], talk: Callable[[OpenAI], object]) -> None:

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from tests.replay.sessions import FOLDER, cassette
-from toolreel._journal import companion
+from toolreel._journal import journal_path
 from toolreel._replay import RecordingList
 
-JOURNAL = companion(cassette("recovered"))
+JOURNAL = journal_path(cassette("recovered"))
 WHOLE = 60.0
 """Seconds that are enough to read everything."""
 
 
 def facts(listed: RecordingList) -> dict[str, Any]:
     """What is known of each recording, by name."""
-    told: Any = listed.lines(seconds=WHOLE)
+    told: Any = listed.list_lines(seconds=WHOLE)
     assert told["unread"] == 0
     return {line[0]: line[2] for line in told["lines"]}
 
@@ -36,10 +36,10 @@ def test_all_names_are_listed_at_once_and_the_newest_are_read_first(tmp_path: Pa
         path = recorded(tmp_path, f"{number % 3}/run-{number:03}")
         os.utime(path, ns=(0, number % 50))
     listed = RecordingList(tmp_path)
-    first: Any = listed.lines(seconds=0.0)
+    first: Any = listed.list_lines(seconds=0.0)
     assert (len(first["lines"]), first["unread"]) == (100, 99)
-    listed.lines(seconds=0.0)
-    seen: Any = listed.lines(seconds=0.0)
+    listed.list_lines(seconds=0.0)
+    seen: Any = listed.list_lines(seconds=0.0)
     assert {line[0] for line in seen["lines"] if line[2]} > {"1/run-049", "0/run-099"}
     assert {tuple(known[:5]) for known in facts(listed).values()} == {
         ("completed", "qwen2.5-coder-1.5b", 4, 2, 1613)
@@ -57,8 +57,8 @@ def test_what_has_changed_is_read_again_and_what_is_gone_is_not_listed(tmp_path:
         "kept": "completed",
         "changed": "resting",
     }
-    assert listed.found("gone") is None
-    assert listed.found("kept") is not None
+    assert listed.recording_named("gone") is None
+    assert listed.recording_named("kept") is not None
 
 
 def test_what_is_no_recording_is_not_listed_and_links_to_folders_are_not_followed(tmp_path: Path) -> None:

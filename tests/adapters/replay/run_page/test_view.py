@@ -16,15 +16,15 @@ from tests.wire_forms import OTHER_FORMS, in_form, said_in
 from toolreel import Agent
 from toolreel._driver import Ports, run
 from toolreel._internal import AdapterError
-from toolreel._journal import MemoryJournal, Recorded, opened, parse_journal
+from toolreel._journal import MemoryJournal, Recorded, open_recorded, parse_journal
 from toolreel._replay import (
     RunTree,
     Trace,
-    page_of,
-    page_of_runs,
+    recorded_run_tree,
+    recording_page,
     retrace,
-    traced_tree,
-    warnings_of,
+    run_warnings,
+    runs_page,
     write_page,
 )
 from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
@@ -42,10 +42,10 @@ def heads(page: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.parent.name)
 def test_the_same_recording_gives_the_same_page(path: Path) -> None:
-    page = page_of(path)
-    assert page == page_of(path)
+    page = recording_page(path)
+    assert page == recording_page(path)
     (head,) = heads(page)
-    trace = retrace(opened(path))
+    trace = retrace(open_recorded(path))
     assert head["outcome"] == trace.run.outcome.name
     assert len(head["turns"]) == trace.run.state.tally.turns
     assert str(path.parent) not in page, "a page is passed on, and names no folder"
@@ -54,18 +54,18 @@ def test_the_same_recording_gives_the_same_page(path: Path) -> None:
 
 def test_a_cassette_of_another_client_has_all_of_its_runs() -> None:
     (path,) = (each for each in ADOPTED if each.parent.name == "openai-sdk")
-    assert [head["outcome"] for head in heads(page_of(path))] == ["completed", "completed"]
+    assert [head["outcome"] for head in heads(recording_page(path))] == ["completed", "completed"]
 
 
 def test_a_claim_without_a_call_is_warned_of() -> None:
-    run = retrace(opened(cassette("false-claim"))).run
-    assert ("warn", "offered and never run: state_patch", []) in warnings_of(run)
+    run = retrace(open_recorded(cassette("false-claim"))).run
+    assert ("warn", "offered and never run: state_patch", []) in run_warnings(run)
 
 
 def test_a_large_page_is_cut_and_says_so(tmp_path: Path) -> None:
-    tree = traced_tree(retrace(opened(long(tmp_path, 30))), "x")
-    whole = page_of_runs([tree])
-    short = page_of_runs([tree], limit=len(whole) // 8)
+    tree = recorded_run_tree(retrace(open_recorded(long(tmp_path, 30))), "x")
+    whole = runs_page([tree])
+    short = runs_page([tree], limit=len(whole) // 8)
     assert len(short) < len(whole)
 
 
@@ -110,7 +110,7 @@ def requests_of(tree: RunTree) -> list[Any]:
 
 def assert_whole(trace: Trace) -> None:
     """Every body can be made of the items and options of the page, and every difference is counted."""
-    tree = traced_tree(trace, "x")
+    tree = recorded_run_tree(trace, "x")
     effects = [each for each in trace.events if isinstance(each.effect, SendRequest)]
     for traced, shown in zip(effects, requests_of(tree), strict=True):
         assert isinstance(traced.effect, SendRequest)
@@ -127,7 +127,7 @@ def assert_whole(trace: Trace) -> None:
 
 
 def test_requests_with_quirks_pictures_and_a_second_exchange_are_whole(tmp_path: Path) -> None:
-    assert_whole(retrace(opened(rich(tmp_path))))
+    assert_whole(retrace(open_recorded(rich(tmp_path))))
 
 
 def recorded(form: WireForm | None = None, **settings: Any) -> Recorded:  # noqa: ANN401 - settings of the loop
@@ -151,7 +151,7 @@ def recorded(form: WireForm | None = None, **settings: Any) -> Recorded:  # noqa
 def test_other_forms_are_compared_in_their_own_form(form: WireForm) -> None:
     trace = retrace(recorded(form))
     assert_whole(trace)
-    for shown in requests_of(traced_tree(trace, "x")):
+    for shown in requests_of(recorded_run_tree(trace, "x")):
         assert {how for how, *_ in shown["sent"]} == {"same"}, "a form is no difference"
 
 
@@ -159,20 +159,20 @@ def test_a_shortened_history_and_a_reminder_are_told() -> None:
     shortened: dict[str, Any] = {"context_window_tokens": 800, "history_policies": ("drop_old_tool_turns",)}
     trace = retrace(recorded(**shortened, restate_task=True))
     assert_whole(trace)
-    told = {how for shown in requests_of(traced_tree(trace, "x")) for how, *_ in shown["sent"]}
+    told = {how for shown in requests_of(recorded_run_tree(trace, "x")) for how, *_ in shown["sent"]}
     assert told == {"same", "left_out", "added"}
 
 
 def test_a_difference_is_fresh_once(tmp_path: Path) -> None:
     seen = [
         [fresh for how, *_, fresh in shown["sent"] if how != "same"]
-        for shown in requests_of(traced_tree(retrace(opened(rich(tmp_path))), "x"))
+        for shown in requests_of(recorded_run_tree(retrace(open_recorded(rich(tmp_path))), "x"))
     ]
     assert any(seen[2])
     assert not any(seen[-1]), "the last request repeats what was told"
 
 
 def test_a_request_takes_no_more_room_when_the_history_is_longer(tmp_path: Path) -> None:
-    tree = traced_tree(retrace(opened(long(tmp_path, 60))), "x")
+    tree = recorded_run_tree(retrace(open_recorded(long(tmp_path, 60))), "x")
     assert {len(shown["sent"]) for shown in requests_of(tree)} == {1}
     assert len(tree.items) == 2 * 60 - 1

@@ -10,7 +10,7 @@ from tests.adapters.secrets.planted import KINDS
 from tests.replay.sessions import FOLDER
 from tests.samples import ROOT
 from toolreel._internal import ProjectSettings
-from toolreel._journal import companion
+from toolreel._journal import journal_path
 from toolreel.testing import Checked, Finding, check
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
@@ -132,7 +132,7 @@ def test_what_cannot_be_read_is_told_and_the_others_are_looked_at(
 def test_a_journal_that_cannot_be_read_is_told_with_its_line(
     tree: Path, old: str, new: str, kind: str
 ) -> None:
-    path = edited(companion(tree / "chat" / f"{NAME}.yaml"), old, new)
+    path = edited(journal_path(tree / "chat" / f"{NAME}.yaml"), old, new)
     finding = only(check(tree, now=NOW))
     assert (finding.path, finding.kind) == (path, kind)
     assert finding.text.startswith("line ")
@@ -150,7 +150,7 @@ def test_a_cassette_that_was_edited_no_longer_matches_its_journal(
 ) -> None:
     path = edited(tree / "workspace" / f"{NAME}.yaml", old, new)
     finding = only(check(tree, now=NOW))
-    assert (finding.path, finding.kind) == (companion(path), "drift")
+    assert (finding.path, finding.kind) == (journal_path(path), "drift")
     assert text in finding.text
 
 
@@ -173,7 +173,7 @@ def test_a_rule_of_the_project_has_to_fit_a_request_of_a_recording(tree: Path) -
 
 def test_half_of_a_recording_is_none_the_worse(tree: Path) -> None:
     (tree / "chat" / f"{NAME}.yaml").unlink()
-    companion(tree / "workspace" / f"{NAME}.yaml").unlink()
+    journal_path(tree / "workspace" / f"{NAME}.yaml").unlink()
     checked = check(tree, now=NOW)
     assert (checked.findings, len(checked.recordings)) == ((), 2)
 
