@@ -320,7 +320,7 @@ class Agent(Generic[Value_co]):
         async def aask(prompt: str) -> dict[str, Json]:
             bill = begin_spending()
             run: Run = await resolved(run_agent(prompt, record=_free_recording_path(folder)))
-            bill.settle(run.spent)
+            bill.add_ended_run(run.spent)
             return _agent_answer(run)
 
         def ask(prompt: str) -> dict[str, Json]:

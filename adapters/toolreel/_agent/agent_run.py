@@ -121,7 +121,7 @@ class AgentRun(Run, Generic[Value_co]):
 
         :raises ConfigError: if it rests at no call
         """
-        return immediately(self._continue_run(partial(go_on, self.state), self._decision(True)))
+        return immediately(self._continue_run(partial(go_on, self.state), self._approval_decision(True)))
 
     def deny(self, reason: str = "") -> AgentRun[Value_co]:
         """Deny the call that the run rests at, and go on.
@@ -129,19 +129,23 @@ class AgentRun(Run, Generic[Value_co]):
         :param reason: why; the model sees it in the result of the call
         :raises ConfigError: if it rests at no call
         """
-        return immediately(self._continue_run(partial(go_on, self.state), self._decision(False, reason)))
+        return immediately(
+            self._continue_run(partial(go_on, self.state), self._approval_decision(False, reason))
+        )
 
     async def aapprove(self) -> AgentRun[Value_co]:
         """The async version of :meth:`approve`."""
-        return await self._continue_run(partial(ago_on, self.state), self._decision(True), awaits=True)
+        return await self._continue_run(
+            partial(ago_on, self.state), self._approval_decision(True), awaits=True
+        )
 
     async def adeny(self, reason: str = "") -> AgentRun[Value_co]:
         """The async version of :meth:`deny`."""
         return await self._continue_run(
-            partial(ago_on, self.state), self._decision(False, reason), awaits=True
+            partial(ago_on, self.state), self._approval_decision(False, reason), awaits=True
         )
 
-    def _decision(self, approved: bool, reason: str = "") -> ApprovalGiven:
+    def _approval_decision(self, approved: bool, reason: str = "") -> ApprovalGiven:
         for effect in pending(self.state):
             if isinstance(effect, AskApproval):
                 return ApprovalGiven(effect.ref, approved, reason)
@@ -203,7 +207,7 @@ class AgentPorts(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Decided:
+class _DecidedCall:
     """An approver that has decided about one call; another one, sync or async, decides about the others."""
 
     decision: ApprovalGiven
@@ -285,7 +289,7 @@ class AgentRuns:
                 else:
                     ports = opened.enter_context(self.agent.ports(tape and tape.transport()))
                 if decision is not None:
-                    ports = replace(ports, approver=_Decided(decision, ports.approver))
+                    ports = replace(ports, approver=_DecidedCall(decision, ports.approver))
                 yield ports, files or self.journal
 
     def _as_agent_run(self, run: Run, before: Run | None, ports: Ports | AsyncPorts) -> AgentRun[Any]:

@@ -151,7 +151,7 @@ Approve: TypeAlias = (
 
 
 @dataclass(frozen=True, slots=True)
-class _AskedFunction:
+class _FunctionApprover:
     """An approver that asks a function of name and arguments."""
 
     function: Callable[..., Any]
@@ -165,7 +165,7 @@ class _AskedFunction:
 
 
 @dataclass(frozen=True, slots=True)
-class _AwaitedApprover:
+class _ThreadedApprover:
     """The async version of an approver or a function; what may block is asked in a thread."""
 
     asked: Any
@@ -195,8 +195,8 @@ def approver_of(given: Approve | None, *, awaits: bool = False) -> Any:  # noqa:
     if iscoroutinefunction(decide) and not awaits:
         raise ConfigError(f"approve: {type(given).__name__} is async; write await agent.arun(...)")
     if awaits:
-        return given if iscoroutinefunction(decide) else _AwaitedApprover(given)
-    return given if decide else _AskedFunction(cast("Callable[..., Any]", given))
+        return given if iscoroutinefunction(decide) else _ThreadedApprover(given)
+    return given if decide else _FunctionApprover(cast("Callable[..., Any]", given))
 
 
 def check_approve(given: object) -> None:

@@ -69,7 +69,7 @@ class Spending:
     underway: int = 0
     """How many runs of inner agents are underway; until they end, nobody knows what they take."""
 
-    def settle(self, spent: Spent | None) -> None:
+    def add_ended_run(self, spent: Spent | None) -> None:
         """Say what a run took that was :func:`begin_spending`."""
         if spent is not None:
             self.known.append(spent)
@@ -160,7 +160,7 @@ def spend(spent: Spent | None) -> None:
 
 
 def begin_spending() -> Spending:
-    """What the current call has taken, to which a run begins to add: :meth:`Spending.settle` it at the end.
+    """What the current call takes; a run begins to add to it, and ends with :meth:`Spending.add_ended_run`.
 
     Outside of a tool call, nobody counts it.
     """

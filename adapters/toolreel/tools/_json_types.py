@@ -96,16 +96,16 @@ class JsonType:
 def _converted_type(convert: Callable[[Any], object], expected: str, *kinds: str, **schema: Json) -> JsonType:
     """A type whose JSON value is converted; what cannot be is an error that says what was expected."""
 
-    def read(value: Json) -> object:
+    def read_value(value: Json) -> object:
         try:
             return convert(value)
         except (ValueError, ArithmeticError):
             raise InvalidValue.expecting(value, expected) from None
 
-    return JsonType({"type": kinds[0] if len(kinds) == 1 else [*kinds], **schema}, read)
+    return JsonType({"type": kinds[0] if len(kinds) == 1 else [*kinds], **schema}, read_value)
 
 
-def _decimal(value: object) -> Decimal:
+def _finite_decimal(value: object) -> Decimal:
     number = Decimal(str(value))
     if not number.is_finite():
         raise ValueError
@@ -138,7 +138,7 @@ _SCALARS: Final[Mapping[object, JsonType]] = {
     ),
     Path: _PATH,
     PurePath: _PATH,
-    Decimal: _converted_type(_decimal, 'a decimal number such as "12.50"', "number", "string"),
+    Decimal: _converted_type(_finite_decimal, 'a decimal number such as "12.50"', "number", "string"),
 }
 _ARRAYS: Final[Mapping[object, Callable[[list[object]], object]]] = {
     list: list,
@@ -270,7 +270,7 @@ class Types:
             why, _, _ = str(error).partition("\n")
             raise ConfigError(f"{place}: no schema can be made of {hint!r}: {why}") from None
 
-        def read(value: Json) -> object:
+        def read_value(value: Json) -> object:
             try:
                 return decode(canonical(value).encode())
             except ValueError as error:
@@ -281,10 +281,10 @@ class Types:
 
         schema = _without_titles(tree)
         self._share_definitions(schema.pop("$defs", {}), place)
-        return JsonType(schema, read)
+        return JsonType(schema, read_value)
 
     def _union_type(self, choices: Sequence[JsonType]) -> JsonType:
-        def read(value: Json) -> object:
+        def read_value(value: Json) -> object:
             complaint: InvalidValue | None = None
             results = list[object]()
             for choice in choices:
@@ -302,8 +302,8 @@ class Types:
 
         schemas = [choice.schema for choice in choices]
         if all(set(schema) == {"type"} and isinstance(schema["type"], str) for schema in schemas):
-            return JsonType({"type": [schema["type"] for schema in schemas]}, read)
-        return JsonType({"anyOf": schemas}, read)
+            return JsonType({"type": [schema["type"] for schema in schemas]}, read_value)
+        return JsonType({"anyOf": schemas}, read_value)
 
     def _array_type(self, origin: object, arguments: Sequence[Any], place: str) -> JsonType:
         build = _ARRAYS[origin]
@@ -316,11 +316,11 @@ class Types:
         elif items:
             schema["items"] = items[0].schema
 
-        def read(value: Any) -> object:  # noqa: ANN401 - an array
+        def read_value(value: Any) -> object:  # noqa: ANN401 - an array
             kinds = items if is_fixed else [*(items or [_ANYTHING])] * len(value)
             return build([kinds[at].read_at(at, item) for at, item in enumerate(value)])
 
-        return JsonType(schema, read)
+        return JsonType(schema, read_value)
 
     def _object_type(self, arguments: Sequence[Any], place: str) -> JsonType:
         key, item = _SCALARS[str], _ANYTHING
@@ -332,10 +332,10 @@ class Types:
             )
             schema["additionalProperties"] = item.schema
 
-        def read(value: Any) -> object:  # noqa: ANN401 - an object
+        def read_value(value: Any) -> object:  # noqa: ANN401 - an object
             return {key.read_at(name, name): item.read_at(name, each) for name, each in value.items()}
 
-        return JsonType(schema, read)
+        return JsonType(schema, read_value)
 
     def _record_type(self, hint: Any, kind: Any, place: str) -> JsonType:  # noqa: ANN401
         """A dataclass, named tuple or ``TypedDict``, as an object with a key for each field."""
@@ -351,14 +351,14 @@ class Types:
         required: list[Json] = [name for name, _, is_required, _ in fields if is_required]
         build = cast("Callable[..., object]", dict if _is_typed_dict(kind) else kind)
 
-        def read(value: Any) -> object:  # noqa: ANN401 - an object
+        def read_value(value: Any) -> object:  # noqa: ANN401 - an object
             try:
                 return build(**{name: parts[name].read_at(name, item) for name, item in value.items()})
             except (TypeError, ValueError) as error:
                 raise InvalidValue(str(error)) from None
 
         schema: dict[str, Json] = {"type": "object", "properties": properties, "required": required}
-        return JsonType({**schema, "additionalProperties": False}, read)
+        return JsonType({**schema, "additionalProperties": False}, read_value)
 
 
 def _needs_pydantic(hint: object) -> bool:
@@ -401,13 +401,13 @@ def _choice_type(choices: Mapping[object, object], place: str) -> JsonType:
     """A type with fixed choices, each a Python value with what stands for it."""
     written = [json_default(value, f"{place}: the choice") for value in choices.values()]
 
-    def read(value: Json) -> object:
+    def read_value(value: Json) -> object:
         for choice, each in zip(choices, written, strict=True):
             if each == value and isinstance(each, bool) == isinstance(value, bool):  # 1 is not true in JSON
                 return choice
         raise InvalidValue.expecting(value, f"one of {', '.join(map(canonical, written))}")
 
-    return JsonType(_with_type({"enum": written}), read)
+    return JsonType(_with_type({"enum": written}), read_value)
 
 
 _CONSTRAINTS: Final[Mapping[str, Mapping[str, str]]] = {

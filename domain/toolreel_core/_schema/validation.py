@@ -86,13 +86,14 @@ def _schema_check(schema: Json) -> _Check | None:
         return lambda _: schema
     if not isinstance(schema, dict):
         return None
-    checks = [_keyword_check(keyword, rule, schema) for keyword, rule in schema.items()]
-    if None in checks:
+    telling = {keyword: rule for keyword, rule in schema.items() if not _is_annotation(keyword, rule)}
+    found = (_keyword_check(keyword, rule, schema) for keyword, rule in telling.items())
+    checks = [check for check in found if check]
+    if len(checks) < len(telling):
         return None
-    telling = [check for check in checks if check is not None and check is not _anything]
 
     def fits(value: Json) -> bool:
-        for check in telling:  # noqa: SIM110 - a generator would cost as many calls again
+        for check in checks:  # noqa: SIM110 - a generator would cost as many calls again
             if not check(value):
                 return False
         return True
@@ -100,23 +101,23 @@ def _schema_check(schema: Json) -> _Check | None:
     return fits
 
 
-def _anything(_: Json) -> bool:
-    """The check of a keyword that rejects nothing."""
-    return True
+def _is_annotation(keyword: str, rule: Json) -> bool:
+    """Whether a keyword rejects nothing, and has a value that it may have."""
+    match keyword:
+        case "$comment" | "description" | "format" | "title":
+            return isinstance(rule, str)
+        case _:
+            return keyword == "default" or (keyword == "$schema" and rule == _DRAFT)
 
 
 def _keyword_check(keyword: str, rule: Any, schema: Mapping[str, Json]) -> _Check | None:  # noqa: ANN401 - any JSON
     """The check of a keyword; ``None`` if it is not common, or has a value that it may not have."""
     match keyword, rule:
-        case ("$comment" | "description" | "format" | "title", str()) | ("default", _):
-            return _anything
-        case "$schema", str() if rule == _DRAFT:
-            return _anything
         case "type", str() | [_, *_]:
             kinds = [rule] if isinstance(rule, str) else rule
             return partial(_has_type, kinds) if _are_names(kinds) and _CLASSES.keys() >= {*kinds} else None
         case "enum", [*_] if _SCALARS.issuperset(map(type, rule)):
-            return partial(_is_among, rule)
+            return partial(_equals_one_of, rule)
         case "required", [*_] if _are_names(rule):
             return lambda value: not isinstance(value, dict) or value.keys() >= {*rule}
         case (("minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"), _) if _is_number(rule):
@@ -163,7 +164,7 @@ def _has_type(kinds: Sequence[str], value: Json) -> bool:
     return whole or any(type(value) in _CLASSES[kind] for kind in kinds)
 
 
-def _is_among(choices: Sequence[Json], value: Json) -> bool:
+def _equals_one_of(choices: Sequence[Json], value: Json) -> bool:
     boolean = type(value) is bool  # to Python, True is 1
     return any(choice == value and (type(choice) is bool) is boolean for choice in choices)
 

@@ -126,14 +126,14 @@ def inline_references(schema: Tree) -> Tree:
             return schema
     room = _MOST_BYTES
 
-    def written(part: Json, above: tuple[str, ...], depth: int) -> Json:
+    def inline_part(part: Json, above: tuple[str, ...], depth: int) -> Json:
         nonlocal room
         if not isinstance(part, Mapping):
             return part
         if depth > _DEEPEST:
             raise _TooLargeError
         beside = {keyword: value for keyword, value in part.items() if keyword != "$ref"}
-        beside = changed_within(beside, lambda inner: written(inner, above, depth + 1))
+        beside = changed_within(beside, lambda inner: inline_part(inner, above, depth + 1))
         if "$ref" not in part:
             return beside
         place = str(part["$ref"])
@@ -143,10 +143,10 @@ def inline_references(schema: Tree) -> Tree:
         room -= len(canonical(target))
         if room < 0:
             raise _TooLargeError
-        return _merge_siblings(written(target, (*above, place), depth + 1), beside)
+        return _merge_siblings(inline_part(target, (*above, place), depth + 1), beside)
 
     try:
-        return as_tree(written(_without_definitions(schema), ("#",), 0))
+        return as_tree(inline_part(_without_definitions(schema), ("#",), 0))
     except _TooLargeError:
         return schema
 

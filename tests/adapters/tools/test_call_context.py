@@ -21,7 +21,7 @@ def test_outside_of_a_call_there_is_none() -> None:
         raise ZeroDivisionError
     assert complaint(AdapterError, current_call).startswith("current_call: no tool call is running here;")
     assert complaint(AdapterError, lambda: spend(Spent(1))).startswith("spend: no tool call is running here;")
-    begin_spending().settle(Spent(1))
+    begin_spending().add_ended_run(Spent(1))
 
 
 def test_a_thread_knows_it_with_the_context_of_the_tool_alone() -> None:
@@ -61,7 +61,7 @@ def test_what_a_tool_spends_adds_up_and_what_is_underway_is_unknown() -> None:
         spend(Spent(10, cost=0.5))
         inner, other = begin_spending(), begin_spending()
         totals.append(context.spending.total)
-        inner.settle(Spent(5, cost=0.25))
-        other.settle(None)
+        inner.add_ended_run(Spent(5, cost=0.25))
+        other.add_ended_run(None)
         totals.append(context.spending.total)
     assert totals == [None, Spent(10, cost=0.5, unpriced=2), Spent(15, cost=0.75, priced=2)]

@@ -244,12 +244,12 @@ class _StdioMessages:
         async with to_client:
             with suppress(*_BROKEN):
                 while not self.flooded:
-                    for message in await self._messages_in(lines):
+                    for message in await self._messages_of_line(lines):
                         await to_client.send(_bypass_sdk_checks(SessionMessage(message)))
             # Explained before the stream closes, so that a call that fails with it finds the reason.
             await self._explain_the_end()
 
-    async def _messages_in(self, lines: BufferedByteReceiveStream) -> list[types.JSONRPCMessage]:
+    async def _messages_of_line(self, lines: BufferedByteReceiveStream) -> list[types.JSONRPCMessage]:
         """The message on the next line, if it is one; for an oversized line, errors that replace it."""
         head = tail = b""
         size = 0
