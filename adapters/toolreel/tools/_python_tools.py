@@ -8,7 +8,6 @@ import inspect
 import math
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -232,7 +231,9 @@ def load_module(place: str, option: str) -> ModuleType:
     except ImportError as error:
         raise ToolModuleError(f"{option}: cannot import {name}: {error}") from error
     except (Exception, SystemExit) as error:
-        at = traceback.extract_tb(error.__traceback__)[-1]
+        from traceback import extract_tb  # few modules fail, and it is slow to import
+
+        at = extract_tb(error.__traceback__)[-1]
         # A syntax error has its place in its message.
         where = "" if isinstance(error, SyntaxError) else f" (line {at.lineno} of {at.filename})"
         raise ToolModuleError(
