@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from graphlib import CycleError, TopologicalSorter
 from itertools import islice
 from operator import ge, gt, le, lt
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
@@ -337,6 +336,8 @@ def check_references(root: Tree) -> None:
 
     :raises BadReference: if one leads nowhere, or back to itself
     """
+    from graphlib import CycleError, TopologicalSorter  # noqa: PLC0415 - few schemas have references
+
     schemas, applied = dict[int, Tree](), dict[int, list[int]]()  # by the id of the object
     pending: list[Json] = [root]
     while pending:
