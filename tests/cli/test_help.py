@@ -93,8 +93,6 @@ def test_the_demo_shows_the_session_and_proves_it_on_every_driver(tmp_path: Path
     [
         ("click", "demo", "pip install 'toolreel[cli]'"),
         ("httpx", "run hi --model m --base-url http://127.0.0.1:9", "pip install 'toolreel[http]'"),
-        ("yaml", "demo", "pip install 'toolreel[record]'"),
-        ("yaml", "tools --skills .", "pip install 'toolreel[skills]'"),
         ("trio", "demo --driver trio", "pip install 'toolreel[trio]'"),
     ],
 )

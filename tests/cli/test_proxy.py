@@ -136,17 +136,3 @@ def test_a_port_that_is_taken_is_told() -> None:
         assert "name others with --host and --port" in refusal(
             "--upstream", "http://a.invalid", "--port", server.url.rpartition(":")[2]
         )
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("[route.m]\n", "expected the base URL of a server"),
-        ('[route.m]\nupstream = "http://a.invalid"\nmodle = "x"\n', "modle"),
-        ("", "expected at least one"),
-    ],
-)
-def test_a_file_of_routes_is_checked(tmp_path: Path, text: str, words: str) -> None:
-    file = tmp_path / "routes.toml"
-    file.write_text(text)
-    assert words in refusal("--routes", str(file))

@@ -36,7 +36,7 @@ def test_a_terminal_gets_colour_and_lines_that_fit_it(tmp_path: Path) -> None:
     assert "            Write each tool call as a ```json block and nothing else. When a" in lines
 
 
-@pytest.mark.parametrize("arguments", [("presets",), ("replay", "kept"), ("replay", "kept", "--json")])
+@pytest.mark.parametrize("arguments", [("presets",), ("replay", "kept", "--json")])
 def test_a_reader_that_leaves_the_pipe_is_no_error(arguments: tuple[str, ...], tmp_path: Path) -> None:
     for path in cassette("workspace").parent.iterdir():
         shutil.copy(path, tmp_path / path.name.replace("local--qwen2.5-coder-1.5b", "kept"))

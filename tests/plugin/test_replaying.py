@@ -72,11 +72,6 @@ FAILS: dict[str, tuple[str, dict[str, int], list[str]]] = {
             "To record: *",
         ],
     ),
-    "the failure of the test itself comes first": (
-        'def test_pins(reel):\n    assert 1 == 2, "the test\'s own"\n',
-        {"failed": 1},
-        ["E * the test's own", "*- Captured reel call -*", "*these were recorded and not asked for:"],
-    ),
     "a drift that the test swallows": (
         ASKS_FOR_ANOTHER.format(before='with pytest.raises(Exception, match="not in the recording")'),
         {"failed": 1},

@@ -18,11 +18,10 @@ from urllib.parse import urlsplit
 
 import click
 
-from toolreel._agent import OfferedTools
+from toolreel._agent import Fallback, OfferedTools
 from toolreel._cli.console import err, labelled, log_json, out, printable, show_columns, withhold
 from toolreel._cli.errors import FAILED, command, json_option, say
 from toolreel._cli.options import (
-    FallbackChoice,
     LiveTarget,
     choices,
     fallback_option,
@@ -103,7 +102,7 @@ def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     model: str,
     sources: SourceChoice,
     wanted: PlanChoice,
-    fallbacks: tuple[FallbackChoice, ...],
+    fallbacks: tuple[Fallback, ...],
     database: str | None,
     queue: str,
     run_id: str | None,

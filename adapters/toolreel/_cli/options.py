@@ -19,10 +19,11 @@ from toolreel.presets import at_provider, named_presets, with_files
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, read
-from toolreel_core._plan import REASONS, FallbackPlan, FallbackReason, ForeignReasoning, Plan, Preset
+from toolreel_core._plan import FallbackPlan, Plan, Preset
 from toolreel_core._settings import API_PREFIX, LoopConfig, Provider
 
 if TYPE_CHECKING:
+    from toolreel._agent import Fallback
     from toolreel.cassette import Session
 
 
@@ -250,53 +251,29 @@ preset_options = bundle(
 """Adds the options that select presets to a command, which receives them as one argument ``presets``."""
 
 
-_LISTS: Final = ("preset", "on")
+_FALLBACK_KEYS: Final = (
+    *("model", "name", "base-url", "api-key-env", "provider", "preset", "on", "foreign-reasoning"),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class FallbackChoice:
-    """The values of one ``--fallback``."""
+def fallback_in(text: str) -> Fallback:
+    """The fallback in ``key=value`` items between commas; ``+`` is between the items of a list.
 
-    model: str
-    name: str = ""
-    """By default the model's name."""
-    base_url: str = ""
-    """Empty for the run's own server."""
-    api_key_env: str = ""
-    provider: str = ""
-    preset: tuple[str, ...] = ()
-    on: tuple[str, ...] = REASONS
-    foreign_reasoning: str = "pin"
+    >>> fallback_in("model=b,base-url=http://127.0.0.1:8081,on=timeout+empty").on
+    ['timeout', 'empty']
 
-    @classmethod
-    def of(cls, text: str) -> FallbackChoice:
-        """Read ``key=value`` items between commas; ``+`` is between the items of a list.
+    :raises ConfigError: if a key does not exist, or no model is named
+    """
+    from toolreel._agent import Fallback  # most commands have none
 
-        >>> FallbackChoice.of("model=b,base-url=http://127.0.0.1:8081,on=timeout+empty").on
-        ('timeout', 'empty')
-
-        :raises ConfigError: if a key does not exist, or no model is named
-        """
-        known = [each.name.replace("_", "-") for each in fields(cls)]
-        items = key_values("--fallback", text, known, "model=NAME")
-        found = {
-            key.replace("-", "_"): tuple(value.split("+")) if key in _LISTS else value
-            for key, value in items.items()
-        }
-        if "model" not in found:
-            raise ConfigError(f"--fallback {text!r}: name the model; write model=NAME,...")
-        given: dict[str, Any] = {**found}  # each key is a field, and the lists are tuples
-        made = cls(**given)
-        return made if made.name else replace(made, name=made.model)
-
-    def planned(self, plan: Plan) -> FallbackPlan:
-        """What of a plan is different here."""
-        preset = PresetChoice(self.provider, self.preset).preset(self.model)
-        own = preset.plan(
-            model=self.model, messages=plan.messages, tools=plan.tools, output=plan.output, seed=plan.seed
-        )
-        on = cast("tuple[FallbackReason, ...]", self.on)
-        return own.as_fallback(self.name, on, cast("ForeignReasoning", self.foreign_reasoning))
+    items = key_values("--fallback", text, _FALLBACK_KEYS, "model=NAME")
+    if "model" not in items:
+        raise ConfigError(f"--fallback {text!r}: name the model; write model=NAME,...")
+    given: dict[str, Any] = {
+        key.replace("-", "_"): value.split("+") if key in {"preset", "on"} else value
+        for key, value in items.items()
+    }
+    return Fallback(**{"name": items["model"], **given})
 
 
 fallback_option: Final = click.option(
@@ -304,21 +281,25 @@ fallback_option: Final = click.option(
     "fallbacks",
     multiple=True,
     metavar="KEY=VALUE,...",
-    callback=choices("--fallback", FallbackChoice.of),
+    callback=choices("--fallback", fallback_in),
     help="Where the run goes on when the server before fails: model=NAME, and if they differ base-url=, "
     "api-key-env=, provider=, preset=, name=; on=timeout+server_error for some reasons only; "
     "foreign-reasoning=drop to leave signatures behind. Repeatable, in order; resume takes it too.",
 )
-"""``--fallback``; the command receives the choices as ``fallbacks``."""
+"""``--fallback``; the command receives them as ``fallbacks``."""
 
 
-def with_fallbacks(plan: Plan, wanted: Iterable[FallbackChoice]) -> Plan:
+def with_fallbacks(plan: Plan, fallbacks: Iterable[Fallback]) -> Plan:
     """A plan with its fallbacks.
 
     :raises ConfigError: if one contradicts the plan
     """
-    others = tuple(choice.planned(plan) for choice in wanted)
-    return replace(plan, fallbacks=others) if others else plan
+    others = list[FallbackPlan]()
+    for there in fallbacks:
+        preset = PresetChoice(there.provider, cast("tuple[str, ...]", there.preset or ())).preset(there.model)
+        own = preset.plan(model=there.model, messages=plan.messages, tools=plan.tools, seed=plan.seed)
+        others.append(own.as_fallback(there.name, tuple(there.on), there.foreign_reasoning))
+    return replace(plan, fallbacks=tuple(others)) if others else plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +315,7 @@ class LiveTarget:
     """Further headers of each request, by name, and the environment variables that hold their values."""
     timeout: float = 300.0
     """Seconds to wait for a reply, or for the next chunk of a streamed reply."""
-    fallbacks: tuple[FallbackChoice, ...] = ()
+    fallbacks: tuple[Fallback, ...] = ()
     """Where the run goes on when this server fails."""
     withheld: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Further secrets to keep out of recordings, such as credentials of tools, by name."""
@@ -347,7 +328,7 @@ class LiveTarget:
         """
         here = replace(self, fallbacks=(), withheld={})
         return {"": here} | {
-            each.name: LiveTarget(each.base_url, each.api_key_env or None, timeout=self.timeout)
+            each.name: LiveTarget(each.base_url, each.api_key_env, timeout=self.timeout)
             if each.base_url
             else replace(here, api_key_env=each.api_key_env or self.api_key_env)
             for each in self.fallbacks

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 import click
 
-from toolreel._agent import AgentTools, OfferedTools
+from toolreel._agent import AgentTools, Fallback, OfferedTools
 from toolreel._cli.console import err, labelled, show_columns, withhold
 from toolreel._cli.errors import SharedOption, command
 from toolreel._cli.options import (
     Command,
-    FallbackChoice,
     LiveTarget,
     PresetChoice,
     bundle,
@@ -297,7 +296,7 @@ class PlanChoice:
     presets: PresetChoice
     settings: tuple[str, ...]
 
-    def plan(self, model: str, prompt: str, available: Sources, fallbacks: Iterable[FallbackChoice]) -> Plan:
+    def plan(self, model: str, prompt: str, available: Sources, fallbacks: Iterable[Fallback]) -> Plan:
         """The plan of a run with these tools.
 
         :raises ConfigError: if the options contradict each other

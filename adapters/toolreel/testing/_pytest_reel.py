@@ -81,16 +81,8 @@ def reel_of(item: pytest.Item) -> Reel:
 
 @contextmanager
 def followed(item: pytest.Item) -> Generator[None]:
-    """Fail a test that left its recording, though it caught the exception.
-
-    If the test itself fails, its error is kept, and the unused recording is reported in a section.
-    """
-    try:
-        yield
-    except (Exception, pytest.fail.Exception) as error:
-        if not _readable_cause(error) and (unfinished := _unfinished_text(item)):
-            item.add_report_section("call", "reel", unfinished)
-        raise
+    """Fail a test that left its recording, though it caught the exception."""
+    yield
     if open_ := item.stash.get(_OPEN, None):  # none if the reel itself could not be made
         open_.check()
 
@@ -210,17 +202,6 @@ def _recording_folder(item: pytest.Item) -> tuple[Path, Path]:
     root = item.config.inipath.parent if item.config.inipath else item.config.rootpath
     module = item.path.with_suffix("")
     return folder, module.relative_to(root) if module.is_relative_to(root) else Path(module.name)
-
-
-def _unfinished_text(item: pytest.Item) -> str:
-    open_ = item.stash.get(_OPEN, None)
-    if open_ is None:
-        return ""
-    try:
-        open_.reel.finish()
-    except (ReplayMismatch, AdapterError) as error:
-        return str(error)
-    return ""
 
 
 def _readable_cause(error: BaseException) -> BaseException | None:
