@@ -208,7 +208,7 @@ def import_command(source: Path, target: Path, overwrite: bool) -> int:
     from toolreel.cassette import import_cassette
 
     code = 0
-    for old, new in _source_and_target(source, target):
+    for old, new in _import_pairs(source, target):
         try:
             done = import_cassette(old, new, overwrite=overwrite)
         except AdapterError as error:
@@ -224,7 +224,7 @@ def import_command(source: Path, target: Path, overwrite: bool) -> int:
     return code
 
 
-def _source_and_target(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
+def _import_pairs(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
     from toolreel.cassette import looks_like_stock
 
     if not source.is_dir():

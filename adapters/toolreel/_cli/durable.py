@@ -23,10 +23,10 @@ from toolreel._cli.console import err, labelled, log_json, out, printable, show_
 from toolreel._cli.errors import FAILED, command, json_option, say
 from toolreel._cli.options import (
     LiveTarget,
-    choices,
     fallback_option,
-    key_values,
     model_option,
+    parse_each_value,
+    parse_key_values,
     port_option,
     server_options,
 )
@@ -36,10 +36,10 @@ from toolreel._cli.run_options import (
     SourceChoice,
     Sources,
     database_option,
-    opened_runs,
+    open_runs,
     plan_options,
-    prompt_text,
     queue_option,
+    read_prompt,
     source_options,
 )
 from toolreel._cli.whole_run import as_json, show_run
@@ -76,7 +76,7 @@ def _with_runs(command: Callable[..., int]) -> Callable[..., int]:
     @database_option
     @wraps(command)
     def with_runs(database: str | None, **options: object) -> int:
-        with opened_runs(database) as runs:
+        with open_runs(database) as runs:
             return command(runs=runs, **options)
 
     return with_runs
@@ -119,8 +119,8 @@ def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     toolreel durable show order-7 --wait
     """
     with redirect_stdout(sys.stderr), sources.open() as available:
-        plan = wanted.plan(model, prompt_text(prompt), available, fallbacks)
-    with opened_runs(database) as runs:
+        plan = wanted.make_plan(model, read_prompt(prompt), available, fallbacks)
+    with open_runs(database) as runs:
         named = runs.submit(plan, run_id, queue=queue)
     if as_machine:
         return say({"run_id": named, "plan": plan.digest, "queue": queue})
@@ -443,8 +443,9 @@ limit_option: Final = click.option(
     "limits",
     multiple=True,
     metavar="KEY=VALUE,...",
-    callback=choices(
-        "--limit", lambda text: key_values("--limit", text, (*_LIMITS, "account", "endpoint"), "requests=60")
+    callback=parse_each_value(
+        "--limit",
+        lambda text: parse_key_values("--limit", text, (*_LIMITS, "account", "endpoint"), "requests=60"),
     ),
     help="What all workers of the database keep together at the server's account: requests= and tokens= in "
     "any window= of seconds (60), max-cost= in all, max-wait= seconds for a turn, reply-tokens= to reserve. "
@@ -513,7 +514,7 @@ def _live_ports(
     database: str | None = None,
 ) -> Generator[Ports]:
     host = _NamedTools({}, OfferedTools.of(sources.tools).host(), sources.surface())
-    with target.opened(None, None) as endpoint, ExitStack() as stack:
+    with target.open_endpoint(None, None) as endpoint, ExitStack() as stack:
         within = _with_limits(endpoint, target, limits, database, stack) if limits else endpoint
         yield Ports(within, host, approver)
 
@@ -525,7 +526,7 @@ def run_durably(
     from toolreel.durable import Worker
 
     own = f"run {run_id}"
-    with opened_runs(database) as runs:
+    with open_runs(database) as runs:
         runs.submit(plan, run_id, queue=own)
         if runs.summary(run_id).status in {"failed", "refused"}:
             runs.resume(run_id)

@@ -38,7 +38,7 @@ class Live:
     """The state from which it continues; ``None`` at the beginning."""
 
     @property
-    def reached(self) -> Run:
+    def run_so_far(self) -> Run:
         """The run so far."""
         return retold(self.plan, self.log.events, self.log.laps)
 
@@ -49,14 +49,14 @@ class Live:
         """
         files = self.files
         if files is None:
-            return EndedRun(self.reached)
+            return EndedRun(self.run_so_far)
         if isinstance(files, RecordedFiles):
             saved = files.close(keep=bool(self.log.events), ended=ended)
         else:
             saved = files.close()
         for place in files.journal.withheld:
             err.print(f"A result was withheld from the model and the recording: {place}", style="yellow")
-        return EndedRun(self.reached, saved, files.refused, files.left)
+        return EndedRun(self.run_so_far, saved, files.refused, files.left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class LiveSession:
             journal only, because the requests before were never sent
         :raises AdapterError: before anything is sent, if the endpoint, the tools or the files cannot be used
         """
-        live = self.begun(plan, record, overwrite=overwrite)
+        live = self.begin(plan, record, overwrite=overwrite)
         try:
             for effect, event in earlier:
                 live.log.record(effect, event)
@@ -99,7 +99,7 @@ class LiveSession:
                 at = fold(plan, live.log.events)
                 notify(self.progress, at.notes)
                 live.state, live.tape = at.state, None
-            self.go(live)
+            self.perform(live)
         except BaseException:
             live.close()
             raise
@@ -112,11 +112,11 @@ class LiveSession:
         :raises AdapterError: if the journal cannot be continued or written
         :raises toolreel.ReplayMismatch: if the run or the tools differ from the recording
         """
-        live, files = self.reopened(cassette)
+        live, files = self.reopen(cassette)
         try:
             if live.state and not isinstance(live.state.phase, Settled):
                 self.check_tools(files)
-                self.go(live)
+                self.perform(live)
         finally:
             done = live.close()
         before = len(files.journal.recorded.records)
@@ -128,28 +128,28 @@ class LiveSession:
             cut=files.journal.cut,
         )
 
-    def begun(self, plan: Plan, record: Path | None, *, overwrite: bool) -> Live:
+    def begin(self, plan: Plan, record: Path | None, *, overwrite: bool) -> Live:
         """A run that begins, and the files to record it in.
 
         :raises AdapterError: if they exist already, or cannot be written
         """
         if record is None:
             return Live(plan, EventLog(None), None, None)
-        self.notice_key()
+        self.print_key_notice()
         files = RecordedFiles(record, plan, self.target.secrets, overwrite=overwrite, durable=self.durable)
         return Live(plan, EventLog(files), files, files.tape)
 
-    def reopened(self, cassette: Path) -> tuple[Live, ResumedFiles]:
+    def reopen(self, cassette: Path) -> tuple[Live, ResumedFiles]:
         """A recorded run, to go on with.
 
         :raises AdapterError: if the journal cannot be continued
         """
-        self.notice_key()
+        self.print_key_notice()
         files = ResumedFiles(cassette, self.target.secrets, durable=self.durable)
         recorded, state = files.journal.recorded, files.trace.run.state
         return Live(recorded.plan, EventLog(files, recorded.events), files, files.tape, state), files
 
-    def notice_key(self) -> None:
+    def print_key_notice(self) -> None:
         """Tell of a key for which recordings are not searched."""
         if notice := self.target.key_notice:
             err.print(notice, style="yellow")
@@ -163,8 +163,8 @@ class LiveSession:
         if recorded.plan.sends_tools:
             check_tools_unchanged(recorded, OfferedTools.of(self.tools).surface)
 
-    def go(self, live: Live, said: str | None = None) -> None:
-        """Run to the end (``live.reached``), or until Ctrl-C or an event that cannot be written.
+    def perform(self, live: Live, said: str | None = None) -> None:
+        """Run to the end (``live.run_so_far``), or until Ctrl-C or an event that cannot be written.
 
         Ctrl-C is recorded as a cancellation, unless the run has already ended.
 
@@ -174,22 +174,22 @@ class LiveSession:
         try:
             self._perform_run(live, said)
         except KeyboardInterrupt:
-            if not isinstance(live.reached.state.phase, Settled):
+            if not isinstance(live.run_so_far.state.phase, Settled):
                 since = (lap.passed_ms or 0 for _, lap in [*live.log.laps.values()][done:])
                 ms = max(0, round((monotonic() - began) * 1000) - sum(since))
                 live.log.record(None, CancelRequested(STOPPED), Lap(ms, ms))
         except AdapterError as error:
             if live.files is None or error is not live.files.refused:
                 raise
-            if not isinstance(live.reached.state.phase, Settled):  # not recorded: the run can be resumed
+            if not isinstance(live.run_so_far.state.phase, Settled):  # not recorded: the run can be resumed
                 live.log.events.append(CancelRequested("the recording could not be written"))
 
     def _perform_run(self, live: Live, said: str | None) -> None:
         log, progress = live.log, self.progress
         if progress:
-            progress.begin(live.plan, live.state)
-            log.watch = progress.answered
-        with self.target.opened(progress.show_delta if progress else None, live.tape) as endpoint:
+            progress.begin_run(live.plan, live.state)
+            log.watch = progress.add_event
+        with self.target.open_endpoint(progress.show_delta if progress else None, live.tape) as endpoint:
             ports = Ports(endpoint, OfferedTools.of(self.tools).host(), self.approver)
             if live.state is None:
                 run(live.plan, ports, journal=log, observe=progress)

@@ -54,10 +54,10 @@ def bundle(
     return decorate
 
 
-def key_values(option: str, text: str, known: Collection[str], example: str) -> dict[str, str]:
+def parse_key_values(option: str, text: str, known: Collection[str], example: str) -> dict[str, str]:
     """The items of one option, by name.
 
-    >>> key_values("--limit", "requests=60, tokens=9000", ["requests", "tokens"], "requests=60")
+    >>> parse_key_values("--limit", "requests=60, tokens=9000", ["requests", "tokens"], "requests=60")
     {'requests': '60', 'tokens': '9000'}
 
     :param example: an item that is right, for errors
@@ -76,7 +76,7 @@ def key_values(option: str, text: str, known: Collection[str], example: str) -> 
     return found
 
 
-def choices(option: str, of: Callable[[str], _Choice]) -> Callable[..., tuple[_Choice, ...]]:
+def parse_each_value(option: str, of: Callable[[str], _Choice]) -> Callable[..., tuple[_Choice, ...]]:
     """A callback of click that reads each value of an option, and tells what is wrong with one."""
 
     def read_all(
@@ -214,7 +214,7 @@ class PresetChoice:
     sampling: str | None = None
 
     @property
-    def named(self) -> bool:
+    def is_given(self) -> bool:
         """Whether a provider or a preset is named."""
         return bool(self.provider or self.presets)
 
@@ -256,17 +256,17 @@ _FALLBACK_KEYS: Final = (
 )
 
 
-def fallback_in(text: str) -> Fallback:
+def parse_fallback(text: str) -> Fallback:
     """The fallback in ``key=value`` items between commas; ``+`` is between the items of a list.
 
-    >>> fallback_in("model=b,base-url=http://127.0.0.1:8081,on=timeout+empty").on
+    >>> parse_fallback("model=b,base-url=http://127.0.0.1:8081,on=timeout+empty").on
     ['timeout', 'empty']
 
     :raises ConfigError: if a key does not exist, or no model is named
     """
     from toolreel._agent import Fallback  # most commands have none
 
-    items = key_values("--fallback", text, _FALLBACK_KEYS, "model=NAME")
+    items = parse_key_values("--fallback", text, _FALLBACK_KEYS, "model=NAME")
     if "model" not in items:
         raise ConfigError(f"--fallback {text!r}: name the model; write model=NAME,...")
     given: dict[str, Any] = {
@@ -281,7 +281,7 @@ fallback_option: Final = click.option(
     "fallbacks",
     multiple=True,
     metavar="KEY=VALUE,...",
-    callback=choices("--fallback", fallback_in),
+    callback=parse_each_value("--fallback", parse_fallback),
     help="Where the run goes on when the server before fails: model=NAME, and if they differ base-url=, "
     "api-key-env=, provider=, preset=, name=; on=timeout+server_error for some reasons only; "
     "foreign-reasoning=drop to leave signatures behind. Repeatable, in order; resume takes it too.",
@@ -368,7 +368,7 @@ class LiveTarget:
         return tuple((name, os.environ.get(name, "")) for name in names)
 
     @contextmanager
-    def opened(self, on_delta: Listener | None, tape: Session | None) -> Generator[Endpoint]:
+    def open_endpoint(self, on_delta: Listener | None, tape: Session | None) -> Generator[Endpoint]:
         """The endpoint of the server, with those of the fallbacks.
 
         :raises MissingExtra: if httpx is not installed

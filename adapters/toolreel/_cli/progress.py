@@ -58,12 +58,12 @@ class RunProgress:
         self._began = time.monotonic()
         self._model_ms = self._model_tokens = 0
 
-    def begin(self, plan: Plan, state: State | None) -> None:
+    def begin_run(self, plan: Plan, state: State | None) -> None:
         """Follow a new run, or one that goes on from a state."""
         self._state = start(plan).state if state is None else state
         self._began = time.monotonic()
 
-    def answered(self, effect: Wanted | None, event: Event, lap: Lap) -> None:
+    def add_event(self, effect: Wanted | None, event: Event, lap: Lap) -> None:
         """Take the next event, with the effect that it answers; on a terminal, print how long it took."""
         if self._state is None:
             return
@@ -89,7 +89,7 @@ class RunProgress:
 
     def __call__(self, note: notes.Note, /) -> None:
         """Show the step that a note reports, if it is one to wait for."""
-        if text := _note_words(note):
+        if text := _step_text(note):
             self._show_status(text)
 
     def show_delta(self, delta: Delta, /) -> None:
@@ -120,7 +120,7 @@ class RunProgress:
         self._erase_status()
 
     @contextmanager
-    def paused(self) -> Generator[None, None, None]:
+    def pause_drawing(self) -> Generator[None, None, None]:
         """Stop drawing while the user types."""
         self._end_stream()
         is_drawn = self._live is not None
@@ -141,10 +141,12 @@ class RunProgress:
 
     def _draw_status(self) -> None:
         if self._drawn and self._live is None:
-            self._live = Live(get_renderable=self._status, console=err, transient=True, refresh_per_second=10)
+            self._live = Live(
+                get_renderable=self._status_display, console=err, transient=True, refresh_per_second=10
+            )
             self._live.start()
 
-    def _status(self) -> RenderableType:
+    def _status_display(self) -> RenderableType:
         if not self._step:
             return ""
         elapsed = timedelta(seconds=int(time.monotonic() - self._since))
@@ -190,7 +192,7 @@ class RunProgress:
         self._streaming = ""
 
 
-def _note_words(note: notes.Note) -> str:
+def _step_text(note: notes.Note) -> str:
     match note:
         case notes.RequestSent() | notes.SummaryRequested():
             is_turn = isinstance(note, notes.RequestSent)

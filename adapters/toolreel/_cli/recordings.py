@@ -77,7 +77,7 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
         tools = load_tools(tool_names)
     with redirect_stdout(sys.stderr):
         replayed = replay(file, driver=driver, tools=(lambda: tools) if tools else None)
-    vary = _rules_in(replayed.cassette) if replayed.cassette else {}
+    vary = _requests_by_rule(replayed.cassette) if replayed.cassette else {}
     extra = {"driver": driver, "identical": True, **({"vary": vary} if vary else {})}
     show_run(replayed.run, as_machine=as_machine, extra={"replay": extra})
     if not as_machine:
@@ -87,7 +87,7 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
     return 0
 
 
-def _rules_in(cassette: Path) -> dict[str, int]:
+def _requests_by_rule(cassette: Path) -> dict[str, int]:
     """The rules in a cassette, each with the number of requests that it fits."""
     from toolreel.cassette import Recording
 
@@ -173,7 +173,7 @@ def explain_command(file: str, other: str | None, turn: int | None) -> int:
     if turn is not None and turn > (last := max(1, trace.run.state.tally.turns)):
         raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
     if turn is not None:
-        _show_turn(each for each in trace.events if _turn_of(each) == turn)
+        _show_turn(each for each in trace.events if _turn_number(each) == turn)
         return 0
     outcome, config = trace.run.outcome, trace.run.state.plan.config
     words, hint = describe_outcome(outcome)
@@ -183,7 +183,7 @@ def explain_command(file: str, other: str | None, turn: int | None) -> int:
     for name, value in rule.values(config).items():
         labelled("", f"{name} = {value}", "dim")
     if decided:
-        where = f"upon event {decided.record.n}, turn {_turn_of(decided)}"
+        where = f"upon event {decided.record.n}, turn {_turn_number(decided)}"
         labelled("decided", f"{where}: {decided.summary}")
         for note in decided.notes:
             labelled("", note_line(note), "dim")
@@ -193,11 +193,11 @@ def explain_command(file: str, other: str | None, turn: int | None) -> int:
         where = f" (turn {', '.join(map(str, turns))})" if turns else ""
         labelled("warning", f"{text}{where}", "red" if level == "bad" else "yellow")
     for traced in trace.events:  # each in a line, so that --turn can be pointed at it
-        labelled(f"turn {_turn_of(traced)}", traced.summary)
+        labelled(f"turn {_turn_number(traced)}", traced.summary)
     return 0
 
 
-def _turn_of(traced: Traced) -> int:
+def _turn_number(traced: Traced) -> int:
     return max(1, traced.before.tally.turns)
 
 

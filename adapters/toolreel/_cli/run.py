@@ -24,22 +24,22 @@ from toolreel._cli.run_options import (
     Sources,
     approve_option,
     cassette_path,
+    cassette_path_of_run,
     database_option,
     durable_option,
     live_session,
+    make_session,
     plan_options,
-    prompt_text,
-    resumed_path,
+    read_prompt,
     run_id_option,
-    session_with,
     source_options,
 )
 from toolreel._cli.whole_run import (
     EndedRun,
     as_json,
-    complain_of_recording,
     exit_code,
-    recorded_code,
+    exit_code_of_recording,
+    print_recording_error,
     show_outcome,
     show_plan,
     show_run,
@@ -120,10 +120,10 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         )
     parse_settings(wanted.settings)  # what is wrong with the options is said before any tool server starts
     wanted.presets.preset(model)
-    path, text = cassette_path(record), prompt_text(prompt)
+    path, text = cassette_path(record), read_prompt(prompt)
     absent = Later() if run_id else None  # a durable run waits for `toolreel durable approve`
     with live_session(server, sources, approve, durable=durable, absent=absent) as (session, available):
-        plan = wanted.plan(model, text, available, server.fallbacks)
+        plan = wanted.make_plan(model, text, available, server.fallbacks)
         if run_id is None:
             live: EndedRun | DurableRun = session.run(plan, path, overwrite=overwrite)
         else:
@@ -137,9 +137,9 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
     show_run(live.run, as_machine=as_machine, extra={"saved": live.saved})
     if not as_machine:
         show_saved(live.saved)
-        if not wanted.presets.named:
+        if not wanted.presets.is_given:
             err.print(NO_PRESETS, style="dim")
-    return recorded_code(live, server)
+    return exit_code_of_recording(live, server)
 
 
 @command("resume")
@@ -169,7 +169,7 @@ def resume_command(
         --base-url http://127.0.0.1:8080 --tools my_tools:TOOLS
     """
     with live_session(server, sources, approve, durable=durable) as (session, _):
-        live = session.resume(resumed_path(file))
+        live = session.resume(cassette_path_of_run(file))
     if as_machine:
         kept = {"before": live.before, "new": live.new, "cut": live.cut}
         say(as_json(live.run, {"resumed": kept, "saved": live.saved}))
@@ -181,7 +181,7 @@ def resume_command(
             labelled("", moved, "yellow")
         show_run(live.run)
         show_saved(live.saved)
-    return recorded_code(live, server)
+    return exit_code_of_recording(live, server)
 
 
 # ``toolreel chat``: a conversation with a model and its tools, on a terminal or from a pipe.
@@ -254,20 +254,20 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     with ExitStack() as stack:
         with redirect_stdout(sys.stderr):
             available = stack.enter_context(sources.open(progress.show_mcp_event))
-        session = session_with(progress, server, available, approve, durable=durable)
+        session = make_session(progress, server, available, approve, durable=durable)
         try:
             if goes_on and path:
-                live, files = session.reopened(path)
+                live, files = session.reopen(path)
                 session.check_tools(files)
             elif path and not overwrite:
                 check_not_recorded(path)  # before the user has typed anything
             for content in _user_messages(progress):
                 with redirect_stdout(sys.stderr), progress:
                     if live is None:
-                        plan = wanted.plan(str(model), content, available, server.fallbacks)
-                        live = session.begun(plan, path, overwrite=overwrite)
-                    session.go(live, content if live.state else None)
-                run = live.reached
+                        plan = wanted.make_plan(str(model), content, available, server.fallbacks)
+                        live = session.begin(plan, path, overwrite=overwrite)
+                    session.perform(live, content if live.state else None)
+                run = live.run_so_far
                 live.state = run.state
                 code = _show_answer(run, server) or code
                 spent = isinstance(run.outcome, ConversationSpent | CostUnknown)
@@ -276,7 +276,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         finally:
             ended = live.close() if live else None
     if ended and ended.refused:
-        return complain_of_recording(ended)
+        return print_recording_error(ended)
     if ended:
         show_saved(ended.saved, err)
     return code
@@ -321,7 +321,7 @@ def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
     err.print("/help lists the commands, Ctrl-D ends the conversation", style="dim")
     while True:
         try:
-            with progress.paused():
+            with progress.pause_drawing():
                 line = input("you> ").strip()
         except EOFError:
             err.print()
@@ -449,7 +449,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             provider=chosen.provider,
             options=chosen.options,
             tools=None if surface.fingerprint == recorded_tools.fingerprint else surface,
-            tool_result=None if tool_result is None else _tool_output(tool_result),
+            tool_result=None if tool_result is None else _json_output_of_tool(tool_result),
             said=said,
         )
         if session:
@@ -471,7 +471,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         )
         complain("the fork stopped before its end", hint=hint)
         return DRIFT
-    return recorded_code(live, server)
+    return exit_code_of_recording(live, server)
 
 
 def _save_fork(forked: Forked, cassette: Path, *, overwrite: bool) -> tuple[Path]:
@@ -509,6 +509,6 @@ def _show_fork(forked: Forked, ended: EndedRun, *, as_machine: bool) -> None:
         labelled("", f"next: toolreel explain {names}", "dim")
 
 
-def _tool_output(value: str) -> str:
+def _json_output_of_tool(value: str) -> str:
     """The output of a tool: JSON unchanged, other text as a JSON string."""
     return read(value).map(lambda _: value).value_or(canonical(value))

@@ -276,10 +276,10 @@ def cassette_path(name: str | None) -> Path | None:
     return path
 
 
-def resumed_path(file: Path) -> Path:
+def cassette_path_of_run(file: Path) -> Path:
     """The path of a run's cassette (which may not exist), from its name, its cassette or its journal.
 
-    >>> resumed_path(Path("runs/chat.journal.jsonl.part")).name
+    >>> cassette_path_of_run(Path("runs/chat.journal.jsonl.part")).name
     'chat.yaml'
     """
     name = file.name.removesuffix(".part").removesuffix(".journal.jsonl").removesuffix(".yaml")
@@ -296,7 +296,7 @@ class PlanChoice:
     presets: PresetChoice
     settings: tuple[str, ...]
 
-    def plan(self, model: str, prompt: str, available: Sources, fallbacks: Iterable[Fallback]) -> Plan:
+    def make_plan(self, model: str, prompt: str, available: Sources, fallbacks: Iterable[Fallback]) -> Plan:
         """The plan of a run with these tools.
 
         :raises ConfigError: if the options contradict each other
@@ -360,7 +360,7 @@ class TerminalApprover:
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
         """The answer of the person at the terminal."""
-        with self.progress.paused():
+        with self.progress.pause_drawing():
             err.print(f"{effect.name}({effect.arguments})", style="bold")
             try:
                 approved = click.confirm("Run it?", err=True)
@@ -385,10 +385,10 @@ def live_session(
     """
     progress = RunProgress()
     with redirect_stdout(sys.stderr), progress, sources.open(progress.show_mcp_event) as available:
-        yield session_with(progress, server, available, approve, durable=durable, absent=absent), available
+        yield make_session(progress, server, available, approve, durable=durable, absent=absent), available
 
 
-def session_with(
+def make_session(
     progress: RunProgress,
     server: LiveTarget,
     available: Sources,
@@ -411,7 +411,7 @@ def session_with(
     return LiveSession(target, available.tools, approvers[approve], durable=durable, progress=progress)
 
 
-def prompt_text(prompt: str) -> str:
+def read_prompt(prompt: str) -> str:
     """The prompt; ``-`` reads stdin, without the line break at its end."""
     try:
         text = sys.stdin.buffer.read().decode().rstrip("\r\n") if prompt == "-" else prompt
@@ -444,7 +444,7 @@ run_id_option = click.option(
 )
 
 
-def opened_runs(database: str | None) -> DurableRuns:
+def open_runs(database: str | None) -> DurableRuns:
     """The runs in a database.
 
     :raises MissingExtra: if DBOS is not installed

@@ -161,13 +161,13 @@ def exit_code(run: Run, server: LiveTarget) -> int:
     return INTERRUPTED if run.outcome == Cancelled(STOPPED) else FAILED
 
 
-def recorded_code(live: EndedRun, server: LiveTarget) -> int:
+def exit_code_of_recording(live: EndedRun, server: LiveTarget) -> int:
     """The exit code of a live run that was to be recorded."""
     code = exit_code(live.run, server)
-    return complain_of_recording(live) if live.refused else code
+    return print_recording_error(live) if live.refused else code
 
 
-def complain_of_recording(live: EndedRun) -> int:
+def print_recording_error(live: EndedRun) -> int:
     """Say why a recording was not saved, and what continues an unfinished one; the exit code."""
     left, hint = live.left, ""
     if left:

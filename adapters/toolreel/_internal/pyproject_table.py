@@ -53,7 +53,7 @@ def read_toml(
     :raises AdapterError: of class ``kind``, with the place
     """
     try:
-        return build(_dated(tomllib.loads(text)))
+        return build(_dates_as_text(tomllib.loads(text)))
     except tomllib.TOMLDecodeError as error:
         raise kind(f"{name}: not TOML: {error}") from None
     except PlaceError as error:
@@ -62,10 +62,10 @@ def read_toml(
         raise kind(f"{name}: nested too deep; it needs only a few levels") from None
 
 
-def _dated(tree: Any) -> Any:  # noqa: ANN401 - whatever TOML has
+def _dates_as_text(tree: Any) -> Any:  # noqa: ANN401 - whatever TOML has
     """The tree with dates as strings, since JSON has no dates."""
     if isinstance(tree, dict):
-        return {key: _dated(value) for key, value in tree.items()}
+        return {key: _dates_as_text(value) for key, value in tree.items()}
     return tree.isoformat() if isinstance(tree, date) and not isinstance(tree, datetime) else tree
 
 
@@ -209,15 +209,15 @@ def project_settings(start: Path) -> ProjectSettings:
     for folder in (start, *start.parents):
         path = folder / PYPROJECT
         if path.is_file():
-            return _read(path, path.stat().st_mtime_ns)
+            return _read_settings(path, path.stat().st_mtime_ns)
     return ProjectSettings()
 
 
 @lru_cache(maxsize=8)
-def _read(path: Path, _changed: int) -> ProjectSettings:
+def _read_settings(path: Path, _changed: int) -> ProjectSettings:
     text = read_file(path, ProjectSettingsError, "is gone")
     values = read_toml(str(path), text, settings_in, ProjectSettingsError)
-    placed = {key: _placed(path.parent, key, value) for key, value in values.items()}
+    placed = {key: _with_absolute_paths(path.parent, key, value) for key, value in values.items()}
     return ProjectSettings(path, placed)
 
 
@@ -249,16 +249,16 @@ def settings_in(tree: Mapping[str, Any]) -> Mapping[str, Any]:
     return table.values
 
 
-def _placed(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401 - whatever the key takes
+def _with_absolute_paths(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401 - whatever the key takes
     """A value as its option takes it, with paths made absolute."""
     if SHARED_KEYS[key].kind == "texts":
-        return [_path(folder, key, each) for each in ([value] if isinstance(value, str) else value)]
+        return [_absolute_path(folder, key, each) for each in ([value] if isinstance(value, str) else value)]
     if key == "header":
         return [f"{name}={variable}" for name, variable in value.items()]
-    return _path(folder, key, value) if isinstance(value, str) else value
+    return _absolute_path(folder, key, value) if isinstance(value, str) else value
 
 
-def _path(folder: Path, key: str, text: str) -> str:
+def _absolute_path(folder: Path, key: str, text: str) -> str:
     """A text whose path, if it is or has one, begins at the folder."""
     if key == "database" and text.startswith(_SQLITE):
         return f"{_SQLITE}{folder / text.removeprefix(_SQLITE)}"

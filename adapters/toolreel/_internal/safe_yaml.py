@@ -70,7 +70,7 @@ def read_tree(text: str, rules: Rules) -> Any:
     :raises YamlError: if the text is not YAML, or breaks the rules
     """
     try:
-        return _built(iter(_Loader(text).get_event, None), rules)
+        return _tree_of_events(iter(_Loader(text).get_event, None), rules)
     except yaml.MarkedYAMLError as error:
         problem = ", ".join(part for part in (error.context, error.problem) if part)
         # The parser's commonest complaint does not tell people what to do.
@@ -108,12 +108,12 @@ class _Open:
         elif not isinstance(value, str):
             raise _error(mark, "a key has to be a text; put it in quotes")
         elif value in self.items:
-            raise _error(mark, f"the key {_shown(value)} stands twice")
+            raise _error(mark, f"the key {_quoted(value)} stands twice")
         else:
             self.key = value
 
 
-def _built(events: Iterable[Any], rules: Rules) -> Any:
+def _tree_of_events(events: Iterable[Any], rules: Rules) -> Any:
     """The tree that events of the parser describe."""
     root: Any = None
     opened: list[_Open] = []
@@ -165,7 +165,7 @@ def _scalar(event: Any, rules: Rules) -> Scalar:
         return construct(text)
     except (ValueError, LookupError, ArithmeticError) as error:  # as PyYAML's constructors do
         why = "does not fit its type" if event.tag else str(error)
-        raise _error(event.start_mark, f"the value {_shown(text)} {why}; put texts in quotes") from None
+        raise _error(event.start_mark, f"the value {_quoted(text)} {why}; put texts in quotes") from None
 
 
 def _check_collection(event: Any, depth: int, rules: Rules) -> None:
@@ -179,12 +179,12 @@ def _check_collection(event: Any, depth: int, rules: Rules) -> None:
 def _unknown_tag(event: Any) -> YamlError:
     tag = str(event.tag)
     shown = f"!!{tag.removeprefix(TAG)}" if tag.startswith(TAG) else tag
-    return _error(event.start_mark, f"the tag {_shown(shown)} is not allowed here; leave it out")
+    return _error(event.start_mark, f"the tag {_quoted(shown)} is not allowed here; leave it out")
 
 
 def _error(mark: Any, problem: str) -> YamlError:
     return YamlError(problem, mark.line + 1, mark.column + 1) if mark else YamlError(problem, 1, 1)
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")

@@ -29,7 +29,7 @@ def printable(text: str) -> str:
     >>> print(printable("\x1b[31mred, pay\u202e001"))
     \x1b[31mred, pay\u202e001
     """
-    return _HIDDEN.sub(_in_python, text.replace("\r\n", "\n"))
+    return _HIDDEN.sub(_python_escape, text.replace("\r\n", "\n"))
 
 
 def printable_json(text: str) -> str:
@@ -38,17 +38,17 @@ def printable_json(text: str) -> str:
     >>> print(printable_json('"\x9b"'))
     "\u009b"
     """
-    return _HIDDEN.sub(_in_json, text)
+    return _HIDDEN.sub(_json_escape, text)
 
 
-def _in_python(found: re.Match[str]) -> str:
+def _python_escape(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code < 0x100:
         return f"\\x{code:02x}"
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _in_json(found: re.Match[str]) -> str:
+def _json_escape(found: re.Match[str]) -> str:
     if found[0] in "\n\t\r":  # between the values of a text with more than one line
         return found[0]
     units = found[0].encode("utf-16-be", "surrogatepass")

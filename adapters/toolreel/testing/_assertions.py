@@ -168,7 +168,7 @@ def _expected_call(given: Call, arguments: Mapping[str, Json]) -> ExpectedCall:
     return replace(expected, arguments={**expected.arguments, **arguments})
 
 
-def _matched(expected: Sequence[ExpectedCall], made: Sequence[_CallMade]) -> dict[int, int]:
+def _match_calls(expected: Sequence[ExpectedCall], made: Sequence[_CallMade]) -> dict[int, int]:
     """For as many calls as can be, the index of an expected call, each of which stands for one call.
 
     Kuhn's algorithm: a call that several expectations want is yielded to one that wants no other.
@@ -256,18 +256,20 @@ class Claims:
             if left and not left[0].mismatch(made):
                 found[at] = str(left.pop(0))
         if left:
-            raise self._failure(f"expected in this order, and not found: {_listed(left)}", found)
+            raise self._failure(f"expected in this order, and not found: {_calls_in_words(left)}", found)
         return self
 
     def calls_in_any_order(self, *expected: Call) -> Self:
         """Assert that these are all calls of the run, in any order."""
         __tracebackhide__ = True
         wanted = [_expected_call(each, {}) for each in expected]
-        matched = _matched(wanted, self._made)
+        matched = _match_calls(wanted, self._made)
         missing = [one for number, one in enumerate(wanted) if number not in matched.values()]
         over = [at for at in range(len(self._made)) if at not in matched]
         if missing or over:
-            message = f"expected in any order: {_listed(wanted)}\n  missing: {_listed(missing)}"
+            message = (
+                f"expected in any order: {_calls_in_words(wanted)}\n  missing: {_calls_in_words(missing)}"
+            )
             raise self._failure(message, dict.fromkeys(over, "not expected"))
         return self
 
@@ -297,7 +299,7 @@ class Claims:
     def noted(self, note: str, /, **fields: object) -> Self:
         """Assert that the run has a note such as ``recovery_tried`` with at least these fields."""
         __tracebackhide__ = True
-        same = self._notes(note, fields)
+        same = self._notes_named(note, fields)
         if not any(_has_fields(each, fields) for each in same):
             message = f"expected a note {_with_fields(note, fields)}; of that name there are:"
             raise self._failure("\n  ".join([message, *([*map(repr, same)] or ["none"])]))
@@ -306,12 +308,12 @@ class Claims:
     def never_noted(self, note: str, /, **fields: object) -> Self:
         """Assert that the run has no such note."""
         __tracebackhide__ = True
-        for each in self._notes(note, fields):
+        for each in self._notes_named(note, fields):
             if _has_fields(each, fields):
                 raise self._failure(f"expected no note {_with_fields(note, fields)}\n  there is: {each!r}")
         return self
 
-    def _notes(self, name: str, fields: Mapping[str, object]) -> list[Note]:
+    def _notes_named(self, name: str, fields: Mapping[str, object]) -> list[Note]:
         """The notes of a name, which has these fields."""
         if name not in _NOTES:
             raise ConfigError(unknown_name("note", name, _NOTES))
@@ -332,7 +334,7 @@ class Claims:
         return AssertionError("\n".join([*lines, f"  {_outcome_line(self._run)}"]))
 
 
-def _listed(calls: Sequence[ExpectedCall]) -> str:
+def _calls_in_words(calls: Sequence[ExpectedCall]) -> str:
     return ", ".join(map(str, calls)) or "none"
 
 

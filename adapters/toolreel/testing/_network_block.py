@@ -44,7 +44,7 @@ class _Guard:
         self._resolved: set[str] = set()
         """Allowed names that were looked up, and their addresses."""
 
-    def check(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def check_socket_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         match event, arguments:
             case "socket.getaddrinfo" | "socket.gethostbyname" | "socket.gethostbyaddr", (host, *_):
                 name = host.decode() if isinstance(host, bytes) else str(host or "")
@@ -83,7 +83,7 @@ def _hook_sockets() -> None:
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if _guards and event.startswith("socket."):
-            _guards[-1].check(event, arguments)
+            _guards[-1].check_socket_event(event, arguments)
 
     sys.addaudithook(hook)
 

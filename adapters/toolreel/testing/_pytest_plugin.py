@@ -84,7 +84,7 @@ def reel(request: pytest.FixtureRequest) -> Reel:
     request.node.stash[_GIVEN] = True
     from toolreel.testing import _pytest_reel as reel_session
 
-    return reel_session.reel_of(request.node)
+    return reel_session.open_reel(request.node)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -94,7 +94,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
         return (yield)
     from toolreel.testing import _pytest_reel as reel_session
 
-    with reel_session.readable(item):
+    with reel_session.readable_failures(item):
         return (yield)
 
 
@@ -105,7 +105,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         return (yield)
     from toolreel.testing import _pytest_reel as reel_session
 
-    with reel_session.readable(item), reel_session.followed(item):
+    with reel_session.readable_failures(item), reel_session.failing_on_drift(item):
         return (yield)
 
 
@@ -116,7 +116,7 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     from toolreel.testing import _pytest_reel as reel_session
 
-    with reel_session.readable(item), reel_session.finish_reel(item):
+    with reel_session.readable_failures(item), reel_session.finish_reel(item):
         return (yield)
 
 
@@ -128,7 +128,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         from toolreel.testing import _pytest_reel as reel_session
 
         item.stash[reel_session.PASSED] = report.passed
-        reel_session.withhold(item, report)
+        reel_session.scrub_report(item, report)
     return report
 
 

@@ -60,7 +60,7 @@ class _Open:
 _OPEN: Final = pytest.StashKey[_Open]()
 
 
-def reel_of(item: pytest.Item) -> Reel:
+def open_reel(item: pytest.Item) -> Reel:
     """The reel of a test, until the end of its teardown; the network is blocked unless it records."""
     _project_settings(item.config).set_variables(os.environ)
     mode, live = item.config.getoption("--reel"), _live_side(item.config)
@@ -80,7 +80,7 @@ def reel_of(item: pytest.Item) -> Reel:
 
 
 @contextmanager
-def followed(item: pytest.Item) -> Generator[None]:
+def failing_on_drift(item: pytest.Item) -> Generator[None]:
     """Fail a test that left its recording, though it caught the exception."""
     yield
     if open_ := item.stash.get(_OPEN, None):  # none if the reel itself could not be made
@@ -117,7 +117,7 @@ def finish_reel(item: pytest.Item) -> Generator[None]:
 
 
 @contextmanager
-def readable(item: pytest.Item) -> Generator[None]:
+def readable_failures(item: pytest.Item) -> Generator[None]:
     """Turn errors of a recording into test failures with the difference and without a stack trace."""
     try:
         yield
@@ -131,7 +131,7 @@ def readable(item: pytest.Item) -> Generator[None]:
         raise pytest.fail.Exception(_failure_text(item, error, cause), pytrace=False) from None
 
 
-def withhold(item: pytest.Item, report: pytest.TestReport) -> None:
+def scrub_report(item: pytest.Item, report: pytest.TestReport) -> None:
     """Take the credentials of the live server out of a report, where a server may have said them back."""
     open_ = item.stash.get(_OPEN, None)
     if open_ is not None and open_.reel.recording:
@@ -188,8 +188,8 @@ def _name_in_marker(name: str | None = None) -> str | None:
 def _report_rules(item: pytest.Item, reel: Reel, shared: Sequence[Vary]) -> None:
     """Put the rules that fit requests of a test that passed into its report."""
     cassette = os.path.relpath(reel.files.cassette, item.config.invocation_params.dir)
-    for rule, count in reel.fits.items():
-        source = PYPROJECT if rule in shared else item.nodeid if rule in reel.given else cassette
+    for rule, count in reel.requests_by_rule.items():
+        source = PYPROJECT if rule in shared else item.nodeid if rule in reel.rules_of_test else cassette
         if count:
             item.user_properties.append(("reel_rule", (f"{source}: {rule.text}", count)))
 

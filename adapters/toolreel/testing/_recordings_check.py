@@ -119,7 +119,7 @@ def check(
     for rule in checker.unused:
         text = f"{rule.text}: fits no request of these recordings: correct or remove it"
         checker.add(Path(PYPROJECT), "rule", text)
-    findings = [*checker.findings, *_orphans([one.file for one in checked], tests)]
+    findings = [*checker.findings, *_orphan_findings([one.file for one in checked], tests)]
     return Checked(tuple(checked), tuple(sorted(findings, key=lambda finding: finding.path)))
 
 
@@ -186,7 +186,7 @@ class _Checker:
         tape = self._check_cassette(cassette) if is_there else None
         recorded = [(path, read) for path in journals if (read := self._check_journal(path))]
         if len(recorded) == len(journals) and (tape or not is_there):
-            self._rehearse(recorded, tape)
+            self._check_replay(recorded, tape)
         exchanges = tape.exchanges if tape else ()
         oldest = _oldest_reply(exchanges)
         return CheckedRecording(cassette if is_there else None, tuple(journals), len(exchanges), oldest)
@@ -242,7 +242,7 @@ class _Checker:
             self._add_unreadable(path, error, VERSION)
         return None
 
-    def _rehearse(self, journals: Sequence[tuple[Path, Recorded]], tape: Recording | None) -> None:
+    def _check_replay(self, journals: Sequence[tuple[Path, Recorded]], tape: Recording | None) -> None:
         """Run each plan again, and compare its requests with the cassette and its events with the journal."""
         of_proxy = any(BEHIND_PROXY in recorded.plan.presets for _, recorded in journals)
         for path, recorded in journals:
@@ -269,7 +269,7 @@ def _oldest_reply(exchanges: Iterable[Exchange]) -> datetime | None:
     return datetime.fromtimestamp(min(times), UTC) if times else None
 
 
-def _orphans(recordings: Sequence[Path], tests: Sequence[Path]) -> Iterator[Finding]:
+def _orphan_findings(recordings: Sequence[Path], tests: Sequence[Path]) -> Iterator[Finding]:
     """The recordings that no test names, in the given folders or next to the recording.
 
     A test names a recording by a string that is its path without the suffix or ends in it, its folder, or its

@@ -141,7 +141,7 @@ class Reel:
         self._vary = distinct_rules(self._vary, rules)
 
     @property
-    def given(self) -> Sequence[Vary]:
+    def rules_of_test(self) -> Sequence[Vary]:
         """The rules that the test gave."""
         return self._vary
 
@@ -163,7 +163,7 @@ class Reel:
         return self._open_session().new_id(name)
 
     @property
-    def fits(self) -> Mapping[Vary, int]:
+    def requests_by_rule(self) -> Mapping[Vary, int]:
         """For each rule, the number of requests of this test that it fits."""
         return self._session.rules.fits if self._session else dict.fromkeys(self._shared, 0)
 
@@ -304,7 +304,7 @@ class Reel:
 
         :raises ConfigError: if the agent has an endpoint of its own
         """
-        return _InReel.of(agent, self)
+        return _InReel.of_agent(agent, self)
 
     def run(
         self,
@@ -403,7 +403,7 @@ class _InReel(Agent[Value_co]):
     _is_inner: bool
 
     @classmethod
-    def of(cls, agent: Agent[Value_co], reel: Reel, *, is_inner: bool = False) -> _InReel[Value_co]:
+    def of_agent(cls, agent: Agent[Value_co], reel: Reel, *, is_inner: bool = False) -> _InReel[Value_co]:
         """The same agent in a reel.
 
         :param is_inner: whether its runs are in the cassette alone, and have no journals
@@ -423,7 +423,7 @@ class _InReel(Agent[Value_co]):
         """This agent as a tool of another; its requests are in the same cassette."""
         if self._is_inner:
             return super().as_tool(*given, **settings)
-        return self.of(self, self.reel, is_inner=True).as_tool(*given, **settings)
+        return self.of_agent(self, self.reel, is_inner=True).as_tool(*given, **settings)
 
     def _agent_runs(
         self,
