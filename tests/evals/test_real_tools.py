@@ -144,7 +144,7 @@ def test_the_proof_runs_the_tools(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("pin_tools.py:order", "pin_tools.py:ordr", "has no 'ordr'; did you mean 'order'"),
+        ("pin_tools.py:order", "pin_tools.py:ordr", "no attribute 'ordr'; did you mean 'order'"),
         ('effects = ["order"]', 'effects = ["ordr"]', "there is no real tool 'ordr'; did you mean 'order'"),
         ("python = ", 'mpc = "mcp.json"\npython = ', "did you mean 'mcp'"),
         ('python = ["pin_tools.py:stock", "pin_tools.py:order"]', "", 'write python = "tools.py'),

@@ -175,7 +175,7 @@ FLIPS: Final[dict[Flip, str]] = {
 
 def comparison_lines(found: Comparison) -> tuple[str, ...]:
     """What is compared, and what of it has a pair."""
-    valid = sum(one.valid and other.valid for one, other in found.pairs)
+    valid = len(found.valid_pairs)
     first, second = found.unpaired
     return (
         f"first: {found.first}",
@@ -237,7 +237,7 @@ def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextT
 
 def comparison_tree(found: Comparison) -> dict[str, Json]:
     """All of a comparison; a trial is a row of the table that ``eval export`` writes."""
-    valid = sum(one.valid and other.valid for one, other in found.pairs)
+    valid = len(found.valid_pairs)
     return {
         "first": found.first,
         "second": found.second,

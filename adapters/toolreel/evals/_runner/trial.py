@@ -67,21 +67,21 @@ class SendingBy:
         return self.function(effect)
 
 
+@dataclass(frozen=True, slots=True)
 class ScriptedEndpoint:
     """Answers the requests of one trial of a scenario; async drivers take it as an ``ImmediateEndpoint``.
 
     It keeps nothing, so that runs at the same time can share it.
     """
 
-    def __init__(self, kind: Kind, scripts: ScenarioScripts) -> None:
-        self._kind: Kind = kind
-        self._scripts = scripts
+    kind: Kind
+    scripts: ScenarioScripts
 
     def send(self, effect: SendRequest) -> ReplyReceived:
         """Answer with the script's next reply."""
         # A request is an object with messages, whatever else it has.
         body = cast("Mapping[str, Sequence[Tree]]", json.loads(effect.request.body))
-        reply = scripted_reply(self._scripts.of(self._kind), body["messages"], model=f"scripted:{self._kind}")
+        reply = scripted_reply(self.scripts.of(self.kind), body["messages"], model=f"scripted:{self.kind}")
         streamed = effect.request.streamed
         return ReplyReceived(effect.ref, 200, scripted_stream(reply) if streamed else canonical(reply))
 
@@ -147,43 +147,45 @@ def recorded_tools(attempts: Sequence[Attempt]) -> OutsideTools:
     return begin
 
 
+@dataclass(frozen=True, slots=True)
 class _RecordedHost:
     """Answers each call with the first result of the same call that is left."""
 
-    def __init__(self, results: list[ToolResult]) -> None:
-        self._left = results
+    left: list[ToolResult]
 
     def run(self, effect: RunTool) -> ToolReturned:
         """The recorded result.
 
         :raises toolreel.ReplayMismatch: if the call was not recorded
         """
-        for place, result in enumerate(self._left):
+        for place, result in enumerate(self.left):
             if (result.name, result.arguments) == (effect.name, effect.arguments):
-                del self._left[place]
+                del self.left[place]
                 return ToolReturned(effect.ref, result.output)
         raise ReplayMismatch(
             f"the run calls {effect.name}({effect.arguments}), and the record has no result of it"
         )
 
 
+@dataclass(slots=True)
 class WorldHost:
     """Runs the tools of one world, call after call."""
 
-    def __init__(self, world: World, outside: Sequence[str] = (), host: ToolHost | None = None) -> None:
-        self.world = world
-        self.results: list[ToolResult] = []
-        self._outside = frozenset(outside)
-        self._real = host
+    world: World
+    outside: Sequence[str] = ()
+    """Tools that are real."""
+    real: ToolHost | None = None
+    results: list[ToolResult] = field(default_factory=list, init=False)
+    """Of the real tools."""
 
     def run(self, effect: RunTool) -> ToolReturned:
         """Let the world answer, and keep its successor."""
         tree = as_tree(parse(effect.arguments))
-        if self._real is None or effect.name not in self._outside:
+        if self.real is None or effect.name not in self.outside:
             self.world, output = self.world.call(effect.name, tree)
             return ToolReturned(effect.ref, output)
         # Images and files are no part of a record, so the model is not shown them either.
-        answer = ToolReturned(effect.ref, self._real.run(effect).output)
+        answer = ToolReturned(effect.ref, self.real.run(effect).output)
         self.results.append(ToolResult(effect.name, JsonText(effect.arguments), answer.output))
         if isinstance(self.world, TableWorld):
             self.world = self.world.told(effect.name, tree, answer.output)

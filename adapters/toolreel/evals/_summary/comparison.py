@@ -89,6 +89,11 @@ class Comparison:
         return next(filter(None, lacks), "")
 
     @property
+    def valid_pairs(self) -> list[Pair]:
+        """The pairs of which both say something about the model."""
+        return [(one, two) for one, two in self.pairs if one.valid and two.valid]
+
+    @property
     def unpaired(self) -> tuple[int, int]:
         """Number of runs of each side that have no partner."""
         first, second = (sum(bool(one.key) for one in side) - len(self.pairs) for side in self.sides)
@@ -96,8 +101,9 @@ class Comparison:
 
     def flips(self, kind: Flip) -> list[Pair]:
         """The pairs of which the second passed and the first did not, or the other way round."""
-        valid = (pair for pair in self.pairs if pair[0].valid and pair[1].valid)
-        return [(one, two) for one, two in valid if one.ok != two.ok and two.ok == (kind == "gained")]
+        return [
+            (one, two) for one, two in self.valid_pairs if one.ok != two.ok and two.ok == (kind == "gained")
+        ]
 
     def categories(self) -> dict[str, tuple[int, int]]:
         """Number of paired runs by why they did not pass, on each side."""
