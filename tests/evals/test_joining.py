@@ -25,7 +25,7 @@ from toolreel.evals import (
     write_summaries,
 )
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import EvalPlan, incompleteness
+from toolreel_core.evals import EvalPlan, incompleteness_sentence
 
 SUMMARIES = ("summary.json", "summary_by_scenario.json", "summary_by_scenario_and_strategy.json")
 
@@ -92,12 +92,12 @@ def test_merged_without_a_shard_it_is_incomplete_and_lacks_the_runs_of_the_other
     shard = Results.open(folders[0])
     plan = plan_of_header(shard.header)
     assert (shard.header.shard, str(plan.shard)) == ("1/3", "1/3")
-    assert incompleteness(shard.trials(plan), 0.9) == "", "a shard is no incomplete evaluation"
+    assert incompleteness_sentence(shard.trials(plan), 0.9) == "", "a shard is no incomplete evaluation"
     assert json.loads(summed(folders[0])["summary.json"])["shard"] == "1/3"
     join_results(folders[:2], tmp_path / "joined")
     results = Results.open(tmp_path / "joined")
     trials = results.trials(plan_of_header(results.header))
-    assert incompleteness(trials, 0.9) != ""
+    assert incompleteness_sentence(trials, 0.9) != ""
     assert sum(one.outcome == "missing" for one in trials) == len(Results.open(folders[2]).records())
 
 

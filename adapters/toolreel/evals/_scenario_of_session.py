@@ -14,7 +14,7 @@ from toolreel_core._conversation import AssistantMessage, SystemMessage, ToolMes
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read
 from toolreel_core._protocol import CallRejected, Completed, Event, UserSpoke
 from toolreel_core._tools import ToolDefinition
-from toolreel_core.evals import check_scenario_name, escaped
+from toolreel_core.evals import check_scenario_name, escape_braces
 
 _READING: Final = re.compile(
     r"(?:^|[_.])(?:get|list|read|find|search|look|lookup|fetch|show|count|check|query|view|describe|status"
@@ -63,7 +63,7 @@ def scenario_of_session(path: Path, name: str = "") -> tuple[Tree, list[str]]:
     if not exchanges:
         raise EvalPlanError(f"{path}: the user said nothing in the session")
     calls = [call for _, replies in exchanges for _, made in replies for call in made]
-    tree = escaped({"name": name, **_scenario_tree(run, tools, exchanges, calls, acts)})
+    tree = escape_braces({"name": name, **_scenario_tree(run, tools, exchanges, calls, acts)})
     kinds = (
         f"{tool.outward} {'does something' if acts[tool.outward] else 'only reads'}"
         for tool in tools

@@ -87,9 +87,9 @@ from toolreel_core.evals._plan.options import (
     Budget,
     Endpoint,
     Options,
-    environment,
-    layered,
-    prices_of,
+    environment_options,
+    merge_layers,
+    read_prices,
 )
 from toolreel_core.evals._record import (
     VERSION,
@@ -120,7 +120,7 @@ from toolreel_core.evals._scenarios.claims import (
     mentions,
     says_nothing,
 )
-from toolreel_core.evals._scenarios.draws import drawn, escaped, filled
+from toolreel_core.evals._scenarios.draws import draw_values, escape_braces, fill_placeholders
 from toolreel_core.evals._scenarios.scenario import (
     PACK,
     Case,
@@ -132,7 +132,7 @@ from toolreel_core.evals._scenarios.scenario import (
     Sent,
     evidence_of,
 )
-from toolreel_core.evals._scenarios.scenario_file import check_scenario_name, rows_of, scenario_of
+from toolreel_core.evals._scenarios.scenario_file import check_scenario_name, read_answers, scenario_of
 from toolreel_core.evals._scenarios.scripted_model import (
     KINDS,
     Kind,
@@ -161,10 +161,10 @@ from toolreel_core.evals._trials import (
     Tally,
     Trial,
     TrialOutcome,
-    acceptance,
+    acceptance_sentence,
     copies,
     harness_percentile,
-    incompleteness,
+    incompleteness_sentence,
     trials_of,
 )
 from toolreel_core.evals._verdicts import (
@@ -218,7 +218,7 @@ __all__ = [
     "World",
     "call",
     "checks_of",
-    "drawn",
+    "draw_values",
     "estimate_cost",
     "evidence_of",
     "exercise",

@@ -113,23 +113,23 @@ def record_line(record: Record) -> JsonText:
 
 def record_tree(record: Record) -> Tree:
     """A record as a JSON object."""
-    tree = as_tree(_flat(encode(record)))
+    tree = as_tree(_flatten(encode(record)))
     texts = {name: parse(JsonText(str(tree[name]))) for name in _TEXTS if name in tree}
     return {"record": VERSION, **tree, **texts}
 
 
-def _flat(stored: Json) -> Json:
+def _flatten(stored: Json) -> Json:
     """The stored form without names of classes, and with the fields of parts among those of their owner."""
     if isinstance(stored, list):
-        return [_flat(item) for item in stored]
+        return [_flatten(item) for item in stored]
     if not isinstance(stored, Mapping):
         return stored
     flat = dict[str, Json]()
     for name, value in stored.items():
         if name in _PARTS:
-            flat.update(as_tree(_flat(value)))
+            flat.update(as_tree(_flatten(value)))
         elif name != "type":
-            flat[name] = _flat(value)
+            flat[name] = _flatten(value)
     return flat
 
 
@@ -148,13 +148,13 @@ def record_of(line: str, place: str = "record") -> Record:
                 raise CodecError(f"{place}: {what}")
             texts = {name: canonical(tree[name]) for name in _TEXTS if name in tree}
             own = {name: value for name, value in tree.items() if name != "record"}
-            return cast("Record", decode(Record, _stored(Record, {**own, **texts}), place))
+            return cast("Record", decode(Record, _unflatten(Record, {**own, **texts}), place))
         case tree:
             raise codec_error(place, "an object", tree)
 
 
-def _stored(kind: type, flat: Json) -> Json:
-    """The stored form of what :func:`_flat` has made of a class."""
+def _unflatten(kind: type, flat: Json) -> Json:
+    """The stored form of what :func:`_flatten` has made of a class."""
     if not isinstance(flat, Mapping):
         return flat
     tree, own = dict(flat), {each.name for each in fields(kind)}
@@ -163,5 +163,5 @@ def _stored(kind: type, flat: Json) -> Json:
         tree[name] = {"type": name, **{each: tree.pop(each) for each in names}}
     for name in own & _LISTS.keys() & tree.keys():
         if isinstance(items := tree[name], list | tuple):
-            tree[name] = [_stored(_LISTS[name], item) for item in items]
+            tree[name] = [_unflatten(_LISTS[name], item) for item in items]
     return {**tree, "type": tag(kind)}

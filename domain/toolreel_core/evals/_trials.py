@@ -261,7 +261,7 @@ def copies(trials: Iterable[Trial]) -> tuple[int, int]:
     )
 
 
-def incompleteness(trials: Iterable[Trial], min_coverage: float) -> str:
+def incompleteness_sentence(trials: Iterable[Trial], min_coverage: float) -> str:
     """What an evaluation lacks, in a sentence; empty if nothing."""
     rows = [*trials]
     lacking = Counter(one.outcome for one in rows if one.lacking)
@@ -278,7 +278,7 @@ def incompleteness(trials: Iterable[Trial], min_coverage: float) -> str:
     return ""
 
 
-def acceptance(trials: Iterable[Trial], options: Options) -> str:
+def acceptance_sentence(trials: Iterable[Trial], options: Options) -> str:
     """How many void runs are accepted, in a sentence; empty where none is to be."""
     rows, categories = [*trials], ", ".join(options.accept_void)
     accepted = sum(one.accepted for one in rows)

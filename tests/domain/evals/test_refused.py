@@ -17,10 +17,10 @@ from toolreel_core.evals import (
     EvalPlan,
     Options,
     checks_of,
-    drawn,
+    draw_values,
     gates_of,
     parameters_of,
-    rows_of,
+    read_answers,
     scenario_of,
 )
 
@@ -34,7 +34,7 @@ def plan_with(tables: dict[str, Any]) -> object:
 
 
 def answers(tree: object, *, effect: bool = False) -> object:
-    return rows_of(Table.of({"answers": tree}, "tool", "t"), "t", effect=effect)
+    return read_answers(Table.of({"answers": tree}, "tool", "t"), "t", effect=effect)
 
 
 READERS: Final[Mapping[str, Callable[[Any], object]]] = {
@@ -42,7 +42,7 @@ READERS: Final[Mapping[str, Callable[[Any], object]]] = {
     "effect": lambda tree: answers(tree, effect=True),
     "arguments": lambda tree: parameters_of(Table.of(tree, "arguments")),
     "check": lambda tree: checks_of([Table.of(tree, "check")], {"look": "", "pay": ""}, ["a", "b"]),
-    "draw": lambda tree: drawn(tree, "1"),
+    "draw": lambda tree: draw_values(tree, "1"),
     "scenario": lambda tree: scenario_of(changed(**tree)),
     "plan": plan_with,
 }

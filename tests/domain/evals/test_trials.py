@@ -15,10 +15,10 @@ from toolreel_core.evals import (
     SentRequest,
     Tally,
     Trial,
-    acceptance,
+    acceptance_sentence,
     copies,
     harness_percentile,
-    incompleteness,
+    incompleteness_sentence,
     trials_of,
 )
 
@@ -56,10 +56,10 @@ def test_a_run_lacks_if_it_is_missing_void_or_refused_tools_that_its_cell_was_gi
     given = options(accept_void=["transport.rate_limit"], min_coverage=0.7)
     rows = table(record(), void, record("pass", HAPPY, 3), record("pass", CHAT), given=given)
     assert [(one.lacking, one.accepted) for one in rows] == [(False, one.trial == 2) for one in rows]
-    assert incompleteness(rows, 0.7) == ""
-    assert incompleteness(rows, 0.9).startswith("Incomplete: too many runs are void and accepted")
-    assert acceptance(rows, given) == "1 of 4 runs void and accepted (transport.rate_limit)"
-    assert acceptance(rows, options()) == ""
+    assert incompleteness_sentence(rows, 0.7) == ""
+    assert incompleteness_sentence(rows, 0.9).startswith("Incomplete: too many runs are void and accepted")
+    assert acceptance_sentence(rows, given) == "1 of 4 runs void and accepted (transport.rate_limit)"
+    assert acceptance_sentence(rows, options()) == ""
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_run_lacks_if_it_is_missing_void_or_refused_tools_that_its_cell_was_gi
     ],
 )
 def test_what_lacks_is_told(records: Sequence[Record], told: str) -> None:
-    assert told in incompleteness(table(*records), 0.9)
+    assert told in incompleteness_sentence(table(*records), 0.9)
 
 
 def test_a_row_has_what_its_record_says() -> None:

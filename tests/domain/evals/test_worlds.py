@@ -16,7 +16,7 @@ from toolreel_core.evals import (
     alike,
     failure,
     has_arguments,
-    rows_of,
+    read_answers,
     success,
     with_value,
 )
@@ -25,7 +25,7 @@ from toolreel_core.evals import (
 def world(
     answers: list[dict[str, Any]], state: dict[str, Any] | None = None, *, effect: bool = False
 ) -> TableWorld:
-    rows = rows_of(Table.of({"answers": answers}, "tool", "t"), "t", effect=effect)
+    rows = read_answers(Table.of({"answers": answers}, "tool", "t"), "t", effect=effect)
     return TableWorld(rows, ("t",) if effect else (), canonical(state or {}))
 
 

@@ -48,7 +48,7 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
         headers: Tree = {"endpoint": {"headers_env": dict(variables)}} if variables else {}
         plan = load_eval_plan(
             path,
-            reduce(merged, (tables, headers, _of_flags(given))),
+            reduce(merged, (tables, headers, _tree_of_flags(given))),
             environ=os.environ,
             flags={setting.path: setting.option for setting in _FLAGS.values()},
         )
@@ -56,7 +56,7 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
 
     decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
         click.argument("plan_path", metavar="[PLAN]", required=False, type=click.Path(path_type=Path)),
-        *starmap(_option, _FLAGS.items()),
+        *starmap(_click_option, _FLAGS.items()),
         header_option("plan_headers"),
         click.option(
             "--set",
@@ -72,7 +72,7 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
     return decorated
 
 
-def _option(name: str, setting: Setting) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+def _click_option(name: str, setting: Setting) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
     typed: dict[str, Any] = {"default": None, "help": setting.about}
     if setting.kind == "switch":
         switch = f"{setting.option}/--no-{setting.option.removeprefix('--')}"
@@ -86,7 +86,7 @@ def _option(name: str, setting: Setting) -> Callable[[Callable[..., _Result]], C
     return click.option(setting.option, name, **typed)
 
 
-def _of_flags(given: Mapping[Setting, Any]) -> Tree:
+def _tree_of_flags(given: Mapping[Setting, Any]) -> Tree:
     tree: Tree = {}
     for setting, value in given.items():
         if value not in (None, ()):

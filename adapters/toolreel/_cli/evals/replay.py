@@ -70,7 +70,7 @@ def replay_command(
     if strategy:
         if target or check:
             raise ResultsError("--strategy: nothing is stored of it, so leave out --out and --check")
-        return _rejudge(results, keys, strategy, as_machine=as_machine)
+        return _show_rejudged(results, keys, strategy, as_machine=as_machine)
     if target and keys:
         raise ResultsError("--out: a whole evaluation is written, so leave out the keys of single runs")
     found = [*replay_runs(results, plan_of_header(results.header), keys)]
@@ -121,10 +121,10 @@ def bisect_command(folder: Path, keys: tuple[str, ...], first: str, second: str,
     \b
     toolreel eval bisect results
     """
-    return _rejudge(Results.open(folder), keys, second, first, as_machine=as_machine)
+    return _show_rejudged(Results.open(folder), keys, second, first, as_machine=as_machine)
 
 
-def _rejudge(
+def _show_rejudged(
     results: Results, keys: tuple[str, ...], strategy: str, first: str = "", *, as_machine: bool
 ) -> int:
     with err.status("Replaying the runs"):

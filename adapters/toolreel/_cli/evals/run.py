@@ -40,9 +40,9 @@ from toolreel_core.evals import (
     Estimate,
     EvalPlan,
     Record,
-    acceptance,
+    acceptance_sentence,
     estimate_cost,
-    incompleteness,
+    incompleteness_sentence,
     kind_of,
 )
 
@@ -322,8 +322,8 @@ def _show_outcome(outcome: EvaluationOutcome, folder: Path, progress: Evaluation
     notices = (
         f"Stopped: {outcome.stopped}." if outcome.stopped else "",
         *(f"Not recorded: {why}" for why in outcome.without_cassette[:3]),
-        f"{accepted}." if (accepted := acceptance(outcome.trials, options)) else "",
-        incompleteness(outcome.trials, options.min_coverage),
+        f"{accepted}." if (accepted := acceptance_sentence(outcome.trials, options)) else "",
+        incompleteness_sentence(outcome.trials, options.min_coverage),
     )
     for notice in filter(None, notices):
         err.print(printable(notice), style="yellow")

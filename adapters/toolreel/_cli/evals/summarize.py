@@ -18,7 +18,7 @@ from toolreel._internal import ResultsError
 from toolreel.evals import write_atomically
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Tree
-from toolreel_core.evals import incompleteness
+from toolreel_core.evals import incompleteness_sentence
 
 if TYPE_CHECKING:
     from toolreel.evals import GateResult, Results, TextTable
@@ -93,7 +93,6 @@ def summarize_command(
         warning_sentences,
         write_summaries,
     )
-    from toolreel_core.evals import incompleteness
 
     if (target is None) != (len(folders) == 1):
         raise ResultsError("name one directory, or the shards of a plan with --out WHOLE")
@@ -107,7 +106,7 @@ def summarize_command(
     tables = summary_tables(trials, findings, gates)
     head = head_lines(trials, plan, results.header.created, str(folder))
     lines = [*answer_sentences(findings), *head, *warning_sentences(trials)]
-    incomplete = incompleteness(trials, plan.options.min_coverage)
+    incomplete = incompleteness_sentence(trials, plan.options.min_coverage)
     tree = {**summary_trees(trials, findings, results, plan)["summary.json"], "gates": gate_trees(gates)}
     show_tables("Evaluation of tool calls", lines, tables, tree, markdown, incomplete, as_machine=as_machine)
     return exit_code(gates, complete=not incomplete)
@@ -282,7 +281,7 @@ def report_command(
     if as_study:
         if page:
             raise ConfigError("--case-study prints tables; leave out --out")
-        return _case_study(results, markdown, as_machine=as_machine)
+        return _show_case_study(results, markdown, as_machine=as_machine)
     if markdown:
         raise ConfigError("--markdown needs --case-study; other tables are in `toolreel eval summarize`")
     target = page or folder / "report.html"
@@ -290,7 +289,7 @@ def report_command(
         text = report_page(results)
     write_atomically(target, text)
     plan = plan_of_header(results.header)
-    lacks = incompleteness(results.trials(plan), plan.options.min_coverage)
+    lacks = incompleteness_sentence(results.trials(plan), plan.options.min_coverage)
     if as_machine:
         return say({"files": [str(target)], "complete": not lacks})
     if lacks:
@@ -299,7 +298,7 @@ def report_command(
     return 0
 
 
-def _case_study(results: Results, markdown: Path | None, *, as_machine: bool) -> int:
+def _show_case_study(results: Results, markdown: Path | None, *, as_machine: bool) -> int:
     """The four tables of the study, each of this evaluation and of the study."""
     from toolreel.evals import (
         case_study,

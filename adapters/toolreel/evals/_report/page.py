@@ -48,8 +48,8 @@ from toolreel_core.evals import (
     ObservedTurn,
     Record,
     Trial,
-    acceptance,
-    incompleteness,
+    acceptance_sentence,
+    incompleteness_sentence,
 )
 
 LONGEST: Final = 4_000
@@ -223,7 +223,10 @@ def _answer_section(
         f"<span>{html_text(gate.sentence)}</span></li>"
         for gate in gates
     )
-    incomplete, accepted = incompleteness(trials, plan.options.min_coverage), acceptance(trials, plan.options)
+    incomplete, accepted = (
+        incompleteness_sentence(trials, plan.options.min_coverage),
+        acceptance_sentence(trials, plan.options),
+    )
     state = incomplete or "Complete: every run of the plan has ended, and none has to be made again."
     whole = f"{state} {accepted}." if accepted else state
     yield f'</ul><p class="state {"bad" if incomplete else "good"}">{html_text(whole)}</p>\n</section>'

@@ -33,7 +33,7 @@ from toolreel.evals._summary.totals import (
     recommendation,
 )
 from toolreel_core._jsontext import Json, Tree
-from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, acceptance, category
+from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, acceptance_sentence, category
 
 RESULTS: Final[dict[TrialOutcome, str]] = {
     "pass": "passed",
@@ -50,7 +50,7 @@ def head_lines(trials: Sequence[Trial], plan: EvalPlan, created: str, folder: st
     outcomes: tuple[TrialOutcome, ...] = ("fail", "unsupported", "void", "missing")
     counts = ", ".join(f"{name}={tally.outcomes[name]}" for name in outcomes)
     places = (f"{name}={shown_url(plan.endpoint_at(name).base_url)}" for name in plan.endpoints)
-    accepted = acceptance(trials, plan.options)
+    accepted = acceptance_sentence(trials, plan.options)
     part = f"{plan.count:,} of {plan.whole_count:,} runs; eval summarize joins the shards"
     return (
         f"ts: {created}, endpoint: {', '.join(place.removeprefix('=') for place in places)}",

@@ -46,7 +46,7 @@ from toolreel_core.evals import (
     SentRequest,
     Trial,
     check_cost_cap,
-    incompleteness,
+    incompleteness_sentence,
     kind_of,
     tree_changes,
 )
@@ -268,7 +268,7 @@ class EvaluationOutcome:
     @property
     def complete(self) -> bool:
         """Whether nothing is left to be done, and enough runs are not void."""
-        return not incompleteness(self.trials, self.plan.options.min_coverage)
+        return not incompleteness_sentence(self.trials, self.plan.options.min_coverage)
 
 
 class Watcher(Protocol):

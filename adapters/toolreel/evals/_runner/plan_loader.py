@@ -27,9 +27,9 @@ from toolreel_core.evals import (
     Shard,
     check_cost_cap,
     comma_separated,
-    environment,
+    environment_options,
     gates_of,
-    layered,
+    merge_layers,
 )
 
 _Place = tuple[str, ...]
@@ -62,7 +62,7 @@ def load_eval_plan(
     environ = os.environ if environ is None else environ
     variables = {setting.path: setting.variable for setting in SETTINGS if setting.variable}
     try:
-        lowest: _Layer = environment(environ), partial(_nearest_place, variables)
+        lowest: _Layer = environment_options(environ), partial(_nearest_place, variables)
     except ConfigError as error:
         raise EvalPlanError(str(error)) from None
     layers: tuple[_Layer, ...] = (
@@ -70,7 +70,7 @@ def load_eval_plan(
         *([_file_layer(Path(path))] if path else []),
         (given, partial(_nearest_place, flags)),
     )
-    options = _blame_layer(layers, lambda: Options.of(layered(layer[0] for layer in layers)))
+    options = _blame_layer(layers, lambda: Options.of(merge_layers(layer[0] for layer in layers)))
     presets = with_files((), environ)
 
     def whole() -> EvalPlan:

@@ -26,7 +26,7 @@ from toolreel_core.evals import (
     THESE,
     EvalPlan,
     Trial,
-    incompleteness,
+    incompleteness_sentence,
     tree_changes,
 )
 
@@ -85,7 +85,7 @@ class Comparison:
         first, second = self.sides
         # Within one evaluation, its share of void runs is that of both sides.
         wholes = [(*first, *second)] if self.plans[0] is self.plans[1] else [first, second]
-        lacks = (incompleteness(whole, self.plans[1].options.min_coverage) for whole in wholes)
+        lacks = (incompleteness_sentence(whole, self.plans[1].options.min_coverage) for whole in wholes)
         return next(filter(None, lacks), "")
 
     @property

@@ -40,7 +40,7 @@ from toolreel_core.evals import (
     Trial,
     alias_of,
     harness_percentile,
-    incompleteness,
+    incompleteness_sentence,
 )
 
 TrialFile: TypeAlias = Literal["csv", "parquet"]
@@ -135,7 +135,7 @@ def summary_trees(
 ) -> dict[str, Tree]:
     """The files of a summary by name, each as a tree."""
     made = [one for one in trials if one.key]
-    incomplete = incompleteness(trials, plan.options.min_coverage)
+    incomplete = incompleteness_sentence(trials, plan.options.min_coverage)
     places: Tree = {name: shown_url(each.base_url) for name, each in plan.endpoints.items() if name}
     strategies = group_trials(made, lambda one: one.cell.strategy)
     whole: Tree = {

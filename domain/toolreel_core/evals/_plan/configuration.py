@@ -93,7 +93,7 @@ class Configuration:
         return Plan(
             self.model or model,
             tuple(messages),
-            canonical({**object_of(self.options), "seed": seed}) if self.seeded else self.options,
+            canonical({**parsed_object(self.options), "seed": seed}) if self.seeded else self.options,
             masked(tools, allow=self.allowed_tools or None) if tools.definitions else tools,
             self.config,
             seed,
@@ -104,7 +104,7 @@ class Configuration:
         )
 
 
-def object_of(text: JsonText) -> Tree:
+def parsed_object(text: JsonText) -> Tree:
     """A JSON object, parsed; anything else counts as an empty one."""
     return as_tree(parse(text))
 
@@ -213,7 +213,7 @@ def configuration_for(
     whole = known.merged(profile.preset).merged(changes)
     sections = whole.changes()
     provider = Provider.of(sections["provider"])
-    asked = map(object_of, (profile.options, options.sampling, changes.request))
+    asked = map(parsed_object, (profile.options, options.sampling, changes.request))
     return Configuration(
         LoopConfig.of(sections["config"]),
         provider,
@@ -258,20 +258,20 @@ class Key:
     after: JsonText | None
 
     @property
-    def _is_name(self) -> bool:
+    def _is_list_entry(self) -> bool:
         return self.path[:-1] in {("config", key) for key in LISTS}
 
     def __str__(self) -> str:
         """The place, such as ``config.max_turns``; with a name in a list, ``config.text_dialects+marked``."""
         *around, last = self.path
-        sign = ("+" if self.after == "true" else "-") if self._is_name else "."
+        sign = ("+" if self.after == "true" else "-") if self._is_list_entry else "."
         return f"{'.'.join(around)}{sign}{last}".removeprefix(".")
 
     @property
     def change(self) -> str:
         """The change in words, such as ``12 -> 8``; empty for a name in a list."""
         texts = (text or "(none)" for text in (self.before, self.after))
-        return "" if self._is_name else " -> ".join(texts)
+        return "" if self._is_list_entry else " -> ".join(texts)
 
 
 def tree_changes(before: JsonText, after: JsonText) -> tuple[str, ...]:
@@ -280,7 +280,9 @@ def tree_changes(before: JsonText, after: JsonText) -> tuple[str, ...]:
     >>> tree_changes(canonical({"config": {"max_turns": 4}}), canonical({"config": {}}))
     ('config.max_turns: 4 -> (none)',)
     """
-    return tuple(f"{key}: {key.change}" for key in _changed_keys((), object_of(before), object_of(after)))
+    return tuple(
+        f"{key}: {key.change}" for key in _changed_keys((), parsed_object(before), parsed_object(after))
+    )
 
 
 def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]:
@@ -290,7 +292,7 @@ def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]
     >>> [f"{key}: {key.change}" for key in keys_between(one, other)]
     ['config.max_turns: 4 -> 12']
     """
-    return tuple(_changed_keys((), *_settings_of_two(before, after)))
+    return tuple(_changed_keys((), *_comparable_settings(before, after)))
 
 
 def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]) -> Configuration:
@@ -298,9 +300,9 @@ def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]
 
     :raises ConfigError: if these settings contradict each other
     """
-    tree, _ = _settings_of_two(before, after)
+    tree, _ = _comparable_settings(before, after)
     for key in keys:
-        tree = _with_value(tree, key.path, key.after)
+        tree = _with_value_at(tree, key.path, key.after)
     config = {
         name: [each for each, there in value.items() if there] if isinstance(value, Mapping) else value
         for name, value in as_tree(tree["config"]).items()
@@ -316,13 +318,13 @@ def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]
     )
 
 
-def _settings_of_two(*two: Configuration) -> tuple[Tree, Tree]:
+def _comparable_settings(*two: Configuration) -> tuple[Tree, Tree]:
     """All settings of two configurations, those at their defaults too.
 
     A list of names is a table that says of each name whether it is in the list, in an order that both lists
     agree with; where there is none, the lists stay.
     """
-    configs = [_settings_tree(made.config) for made in two]
+    configs = [_tree_of_settings(made.config) for made in two]
     for key in LISTS:
         lists = [short_dialects(getattr(made.config, key)) for made in two]
         order = _merge_names(*lists)
@@ -331,16 +333,16 @@ def _settings_of_two(*two: Configuration) -> tuple[Tree, Tree]:
     one, other = (
         {
             "config": config,
-            "provider": _settings_tree(made.provider),
-            "request": object_of(made.options),
-            "request_overrides": object_of(made.overrides),
+            "provider": _tree_of_settings(made.provider),
+            "request": parsed_object(made.options),
+            "request_overrides": parsed_object(made.overrides),
         }
         for made, config in zip(two, configs, strict=True)
     )
     return one, other
 
 
-def _settings_tree(settings: LoopConfig | Provider) -> dict[str, Json]:
+def _tree_of_settings(settings: LoopConfig | Provider) -> dict[str, Json]:
     return {each.name: getattr(settings, each.name) for each in fields(settings)}
 
 
@@ -367,10 +369,10 @@ def _changed_keys(path: tuple[str, ...], old: Tree, new: Tree) -> Iterator[Key]:
                 yield Key(place, before, after)
 
 
-def _with_value(tree: Tree, path: tuple[str, ...], value: JsonText | None) -> Tree:
+def _with_value_at(tree: Tree, path: tuple[str, ...], value: JsonText | None) -> Tree:
     name, *rest = path
     if rest:  # both configurations have an object there
-        return {**tree, name: _with_value(as_tree(tree[name]), tuple(rest), value)}
+        return {**tree, name: _with_value_at(as_tree(tree[name]), tuple(rest), value)}
     if value is not None:  # in its place, if it has one
         return {**tree, name: parse(value)}
     return {key: other for key, other in tree.items() if key != name}

@@ -236,7 +236,7 @@ class EvalPlan:
             self.presets,
             self.options,
             self.endpoint_at(cell.endpoint),
-            _find_named("strategy", cell.strategy, {each.name: each for each in self.strategies}),
+            _item_by_name("strategy", cell.strategy, {each.name: each for each in self.strategies}),
             cell.model,
             self.presets.profile(cell.profile),
             self.scenario(cell.scenario).changes,
@@ -249,7 +249,7 @@ class EvalPlan:
 
     def scenario(self, name: str) -> Scenario:
         """The scenario of that name, if it is in the plan."""
-        return _find_named("scenario", name, {each.name: each for each in self.scenarios})
+        return _item_by_name("scenario", name, {each.name: each for each in self.scenarios})
 
     def label(self, cell: Cell) -> str:
         """The name of a cell in tables: its model, and the axes that vary."""
@@ -281,7 +281,7 @@ class EvalPlan:
 
         :raises ConfigError: if the plan has none of that name
         """
-        return _find_named("endpoint", name, self.endpoints)
+        return _item_by_name("endpoint", name, self.endpoints)
 
     @property
     def budget(self) -> Budget:
@@ -318,11 +318,11 @@ class EvalPlan:
         """
         options = Options.of(tree["options"])
         known = {each.name: each for each in scenarios}
-        chosen = tuple(_find_named("scenario", name, known) for name in as_tree(tree["scenarios"]))
+        chosen = tuple(_item_by_name("scenario", name, known) for name in as_tree(tree["scenarios"]))
         return cls(options, presets.extended(Presets.of(parse(options.catalogue))), chosen)
 
 
-def _find_named(what: str, name: str, items: Mapping[str, _Found]) -> _Found:
+def _item_by_name(what: str, name: str, items: Mapping[str, _Found]) -> _Found:
     if name not in items:
         raise ConfigError(unknown_name(what, name, filter(None, items)))
     return items[name]

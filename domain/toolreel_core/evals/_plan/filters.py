@@ -117,7 +117,7 @@ def profiles_by_model(
     )
     found = {}
     for model in models:
-        fitting = [profile for profile in every if applies(profile, model)]
+        fitting = [profile for profile in every if profile_applies(profile, model)]
         names = {profile.name for profile in chosen if profile in fitting or not enforce}
         if auto:
             names.add(next((one.name for one in fitting if "recommended" in one.tags), DEFAULT))
@@ -125,12 +125,12 @@ def profiles_by_model(
     return found
 
 
-def applies(profile: SamplingProfile, model: str) -> bool:
+def profile_applies(profile: SamplingProfile, model: str) -> bool:
     """Whether a profile applies to a model; patterns match its full name, route included.
 
     >>> from toolreel_core._jsontext.canonical import NOTHING
     >>> glm = SamplingProfile("glm", NOTHING, ("z-ai/glm-4.7:nitro",))
-    >>> applies(glm, "z-ai/glm-4.7:nitro"), applies(glm, "z-ai/glm-4.7")
+    >>> profile_applies(glm, "z-ai/glm-4.7:nitro"), profile_applies(glm, "z-ai/glm-4.7")
     (True, False)
     """
     return not profile.applies_to or any(fnmatchcase(model, pattern) for pattern in profile.applies_to)

@@ -210,7 +210,7 @@ def keys_in(*section: str) -> dict[str, Setting]:
     return {each.path[-1]: each for each in SETTINGS if each.path[:-1] == section}
 
 
-def values_in(keys: Mapping[str, Setting], table: Table) -> dict[str, Any]:
+def read_values(keys: Mapping[str, Setting], table: Table) -> dict[str, Any]:
     """The values of a table, checked key by key.
 
     :raises PlaceError: at the first that is wrong, or is no key
@@ -223,7 +223,7 @@ _ON: Final = ("1", "true", "yes", "on")
 _OFF: Final = ("0", "false", "no", "off")
 
 
-def switch(text: str) -> bool:
+def parse_switch(text: str) -> bool:
     """Whether a text says on.
 
     :raises ConfigError: if it says neither on nor off
@@ -264,10 +264,12 @@ _READERS: Final[Mapping[str, Callable[[str], Json]]] = {
     "words": lambda text: [*comma_separated(text)],
     "tools": _parse_tools,
     "transforms": _parse_transforms,
-    "switch": switch,
+    "switch": parse_switch,
     "count": lambda text: _parse_number(text, int),
     "positive": lambda text: _parse_number(text, int),
-    "level": lambda text: int(switch(text)) if text.lower() in {*_ON, *_OFF} else _parse_number(text, int),
+    "level": lambda text: (
+        int(parse_switch(text)) if text.lower() in {*_ON, *_OFF} else _parse_number(text, int)
+    ),
     "number": _parse_number,
     "seconds": lambda text: max(0.0, _parse_number(text)),  # 0 or less means no limit
     "object": _parse_object,

@@ -4,7 +4,7 @@ The same model can be at several providers, under other spellings, at other quan
 routes. Where a plan has tables ``[endpoints.NAME]``, each run is made at each of them; else at the one of
 ``[endpoint]``, which has no name.
 
-Plan file, command line and environment share this structure; :func:`layered` merges them.
+Plan file, command line and environment share this structure; :func:`merge_layers` merges them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from toolreel_core._settings import (
     chat_url,
     prefix_fault,
 )
-from toolreel_core.evals._plan.keys import SETTINGS, keys_in, switch, values_in
+from toolreel_core.evals._plan.keys import SETTINGS, keys_in, parse_switch, read_values
 from toolreel_core.evals._verdicts import CATEGORIES
 
 _OPENROUTER: Final = "https://openrouter.ai/api"
@@ -72,7 +72,7 @@ class Endpoint:
         :param name: empty for the one without a name
         :raises PlaceError: at the first thing that is wrong
         """
-        given = values_in(_ENDPOINT, table)
+        given = read_values(_ENDPOINT, table)
         if name and not _NAME.fullmatch(name):
             raise table.complaint("a name of an endpoint has letters, digits, '_', '-' and '.', at most 64")
         if name and "base_url" not in given:
@@ -95,8 +95,8 @@ class Endpoint:
             **given,
             "base_url": base_url.rstrip("/"),
             "read_timeout": given.get("read_timeout") or given.get("timeout", 120.0),
-            "request_overrides": overrides_of(table.table("request_overrides")),
-            "prices": prices_of(table.table("prices")),
+            "request_overrides": read_overrides(table.table("request_overrides")),
+            "prices": read_prices(table.table("prices")),
         }
         return cls(**read)
 
@@ -119,7 +119,7 @@ class Endpoint:
 _ENDPOINT: Final = keys_in("endpoint")
 
 
-def overrides_of(table: Table) -> JsonText:
+def read_overrides(table: Table) -> JsonText:
     """Overrides of the body.
 
     :raises PlaceError: if one is of a key that the run itself sets
@@ -129,7 +129,7 @@ def overrides_of(table: Table) -> JsonText:
     return table.json()
 
 
-def prices_of(table: Table) -> tuple[tuple[str, Price], ...]:
+def read_prices(table: Table) -> tuple[tuple[str, Price], ...]:
     """Prices by model, as a plan's table ``[prices."MODEL"]`` has them.
 
     :raises PlaceError: if one is half a price, or none
@@ -252,16 +252,16 @@ class Options:
         caps = {name: value for name, value in whole.values.items() if name != "run"}
         return cls(
             endpoints={name: Endpoint.of(each, name) for name, each in named or (("", single),)},
-            budget=Budget(**values_in(_CAPS, Table(whole.place, caps))),
-            run_budget=Budget(**values_in(_CAPS, run)),
-            prices=prices_of(table.table("prices")),
+            budget=Budget(**read_values(_CAPS, Table(whole.place, caps))),
+            run_budget=Budget(**read_values(_CAPS, run)),
+            prices=read_prices(table.table("prices")),
             loop=table.table("loop").checked(LoopConfig.of).json(),
             sampling=request_options(table.table("sampling")),
-            request_overrides=overrides_of(table.table("request_overrides")),
+            request_overrides=read_overrides(table.table("request_overrides")),
             gates=canonical([parse(Table.of(gate, "gate").json()) for gate in gates]),
             own_strategies=table.table("strategy").json(),
             catalogue=table.table("catalogue").json(),
-            **_read_axes(table.table("eval")),
+            **_read_eval_table(table.table("eval")),
         )
 
     def price(self, model: str, endpoint: str = "") -> Price | None:
@@ -299,13 +299,13 @@ _TABLES: Final = (
 )
 
 
-def _read_axes(table: Table) -> dict[str, Any]:
+def _read_eval_table(table: Table) -> dict[str, Any]:
     """The values of the table ``eval``, in which a preset fills in what is not given."""
     size = table.only(*_EVAL).text("preset").strip().lower()
     size = "full" if size == "all" else size
     if size and size not in SIZES:
         raise table.complaint(unknown_name("preset", size, SIZES), "preset")
-    given = values_in(_EVAL, Table(table.place, {**SIZES.get(size, {}), **table.values, "preset": size}))
+    given = read_values(_EVAL, Table(table.place, {**SIZES.get(size, {}), **table.values, "preset": size}))
     voids = [name for name, one in CATEGORIES.items() if one.result == "void"]
     for word in given.get("accept_void", ()):
         if word not in voids:
@@ -319,13 +319,13 @@ _OF_SERVER: Final = ("api_prefix", "api_key_env", "api_key_header", "provider", 
 """Settings that must not be sent to another server."""
 
 
-def layered(layers: Iterable[Tree]) -> Tree:
+def merge_layers(layers: Iterable[Tree]) -> Tree:
     """Merge several layers; later ones override earlier ones.
 
     A layer that names another server starts a new endpoint, so that no key and no header is sent to it. One
     with several endpoints takes the place of a single one.
 
-    >>> layered([{"eval": {"trials": 2, "jobs": 4}}, {"eval": {"trials": 5}}])
+    >>> merge_layers([{"eval": {"trials": 2, "jobs": 4}}, {"eval": {"trials": 5}}])
     {'eval': {'trials': 5, 'jobs': 4}}
     """
     whole: Tree = {}
@@ -351,10 +351,10 @@ _BLANK: Final = tuple(
 """Variables of which an empty value counts: it removes the prefix, or a filter."""
 
 
-def environment(environ: Mapping[str, str]) -> Tree:
+def environment_options(environ: Mapping[str, str]) -> Tree:
     """The options set in the environment, the lowest layer, in the structure of a plan file.
 
-    >>> environment({"OPENROUTER_TRIALS": "5", "OPENROUTER_MODEL_FILTER": ""})
+    >>> environment_options({"OPENROUTER_TRIALS": "5", "OPENROUTER_MODEL_FILTER": ""})
     {'eval': {'models': [], 'trials': 5}}
 
     :raises ConfigError: if a value cannot be read; names the variable
@@ -379,7 +379,7 @@ def environment(environ: Mapping[str, str]) -> Tree:
     for name, axes in _SWITCHES.items():
         given = as_tree(tree.get("eval"))
         # A full evaluation has all strategies and profiles, whatever the other two say.
-        if read_variable(name, switch) and str(given.get("preset")).lower() not in {"full", "all"}:
+        if read_variable(name, parse_switch) and str(given.get("preset")).lower() not in {"full", "all"}:
             tree = {**tree, "eval": {**axes, **given}}
     if environ.get("OPENROUTER_BASE_URL", "").strip():
         # What the user means to be at this server: OpenRouter, with its key.

@@ -153,7 +153,7 @@ def _read_check(
     for place in table.only(key, "name", "layer", *further).values:
         what = form if place == key else _FORMS_BESIDE.get(place, place)
         value = checked_value(table, place, what)
-        for one in _listed(value) if what in _OF_TOOLS else ():
+        for one in _as_list(value) if what in _OF_TOOLS else ():
             tool = one.get("tool") if isinstance(one, Mapping) else one
             if tool is not None and tool not in tools:
                 raise table.complaint(unknown_name("tool", tool, tools), place)
@@ -195,12 +195,12 @@ def _matches_call(call: ObservedCall, wanted: Json) -> bool:
     )
 
 
-def _called(values: Tree, seen: Evidence) -> str:
+def _missing_calls(values: Tree, seen: Evidence) -> str:
     """The calls were made, in this order if not within one reply; a name alone is a call that worked."""
     within, arguments = values.get("within"), values.get("with", {})
     wanted = [
         {"with": arguments, **(one if isinstance(one, Mapping) else {"tool": one, "ok": True})}
-        for one in _listed(values["called"])
+        for one in _as_list(values["called"])
     ]
     replies = [turn.calls for turn in seen.turns if turn.calls]
     before = values.get("before")
@@ -209,20 +209,24 @@ def _called(values: Tree, seen: Evidence) -> str:
     else:
         end = next((place for place, call in enumerate(seen.calls) if _matches_call(call, before)), None)
         groups = [seen.calls[:end]]
-    if any(_makes(group, wanted, in_order=within is None) for group in groups):
+    if any(_makes_calls(group, wanted, in_order=within is None) for group in groups):
         return ""
     what = " and ".join(
-        f"{one.get('tool', 'a tool')}{f' with {_short(more)}' if (more := one.get('with')) else ''}"
+        f"{one.get('tool', 'a tool')}{f' with {_short_json(more)}' if (more := one.get('with')) else ''}"
         for one in wanted
     )
     success = " with success" if all(one.get("ok") for one in wanted) else ""
     limit = (
-        f" within {within}" if within else f" before {_short(values['before'])}" if "before" in values else ""
+        f" within {within}"
+        if within
+        else f" before {_short_json(values['before'])}"
+        if "before" in values
+        else ""
     )
     return f"{what} was never called{success}{limit}"
 
 
-def _makes(calls: Sequence[ObservedCall], wanted: Sequence[Json], *, in_order: bool) -> bool:
+def _makes_calls(calls: Sequence[ObservedCall], wanted: Sequence[Json], *, in_order: bool) -> bool:
     left = [*calls]
     for one in wanted:
         place = next((place for place, call in enumerate(left) if _matches_call(call, one)), None)
@@ -232,52 +236,53 @@ def _makes(calls: Sequence[ObservedCall], wanted: Sequence[Json], *, in_order: b
     return True
 
 
-def _omits(values: Tree, seen: Evidence) -> str:
+def _forbidden_argument(values: Tree, seen: Evidence) -> str:
     argument = str(values["omits"])
     said = [call.name for call in seen.calls if argument in arguments_of(call)]
     return f"{argument} was given to {', '.join(said)}" if said else ""
 
 
-def _effects(values: Tree, seen: Evidence) -> str:
+def _wrong_effects(values: Tree, seen: Evidence) -> str:
     wanted = [*cast("Sequence[Tree]", values["effects"])]
     done = [*cast("Sequence[Tree]", pointed(seen.world.contents(), "/orders") or ())]
     fine = len(done) == len(wanted) and all(
-        one["tool"] == other["tool"] and alike(one["arguments"], other.get("with", {}), _compared(values))
+        one["tool"] == other["tool"]
+        and alike(one["arguments"], other.get("with", {}), _text_comparison(values))
         for one, other in zip(done, wanted, strict=True)
     )
-    return "" if fine else f"expected the effects {_short(wanted)}, got {_short(done)}"
+    return "" if fine else f"expected the effects {_short_json(wanted)}, got {_short_json(done)}"
 
 
-def _never(values: Tree, seen: Evidence) -> str:
+def _forbidden_call(values: Tree, seen: Evidence) -> str:
     unwanted: Tree = {"tool": values["never"], "with": values.get("with", {})}
     made = [call for call in seen.calls if _matches_call(call, unwanted)]
     return f"{made[0].name} was called with {made[0].arguments}" if made else ""
 
 
-def _failed_first(values: Tree, seen: Evidence) -> str:
+def _missing_first_failure(values: Tree, seen: Evidence) -> str:
     name = str(values["failed_first"])
     first = next((call for call in seen.calls if call.name == name), None)
     fine = first is not None and not first.ok
     return "" if fine else f"no {name} failed before one worked, so there was nothing to recover from"
 
 
-def _error(values: Tree, seen: Evidence) -> str:
+def _missing_error(values: Tree, seen: Evidence) -> str:
     code, name = str(values["error"]), values.get("of", "")
     met = any(code in call.codes and name in ("", call.name) for call in seen.calls)
     return "" if met else f"{code} never came up"
 
 
-def _at_most(values: Tree, seen: Evidence) -> str:
+def _excess_calls(values: Tree, seen: Evidence) -> str:
     limit, name = cast("int", values["at_most"]), values.get("of", "")
     made = sum(name in ("", call.name) for call in seen.calls)
     return f"{made} calls{f' of {name}' if name else ''}, and {limit} are allowed" if made > limit else ""
 
 
-def _unread(values: Tree, seen: Evidence) -> str:
+def _unread_values(values: Tree, seen: Evidence) -> str:
     """The values were in results before a call, or before any call that has them in its arguments."""
     told = ""
     for turn in seen.turns:
-        unknown = [value for value in _listed(values["read"]) if not mentions(told, value)]
+        unknown = [value for value in _as_list(values["read"]) if not mentions(told, value)]
         for call in turn.calls:
             for value in unknown:
                 if (
@@ -290,46 +295,46 @@ def _unread(values: Tree, seen: Evidence) -> str:
     return ""
 
 
-def _world(values: Tree, seen: Evidence) -> str:
+def _wrong_world_state(values: Tree, seen: Evidence) -> str:
     contents = cast("Tree", seen.world.contents())
     state = contents.get("state", contents)
     for pointer, value in cast("Tree", values["world"]).items():
-        if not alike(there := pointed(state, pointer), value, _compared(values)):
-            return f"{pointer} should be {_short(value)}, it is {_short(there)}"
+        if not alike(there := pointed(state, pointer), value, _text_comparison(values)):
+            return f"{pointer} should be {_short_json(value)}, it is {_short_json(there)}"
     return ""
 
 
-def _answer_is(values: Tree, seen: Evidence) -> str:
+def _wrong_answer(values: Tree, seen: Evidence) -> str:
     """The answer is nothing but a word, whatever its letter case, quotes and last mark."""
-    answer, wanted = _answer(seen, values), str(values["answer_is"]).casefold().rstrip(".!")
+    answer, wanted = _answer_text(seen, values), str(values["answer_is"]).casefold().rstrip(".!")
     fine = answer.strip().strip(_QUOTES).strip().casefold() in {wanted, f"{wanted}.", f"{wanted}!"}
-    return "" if fine else f"the final text is not the agreed word: {_cut(answer, 80)}"
+    return "" if fine else f"the final text is not the agreed word: {_shorten(answer, 80)}"
 
 
-def _says(values: Tree, seen: Evidence) -> str:
+def _wrong_words(values: Tree, seen: Evidence) -> str:
     """The answer has all of the values, one of them, or none."""
-    text, negated = _answer(seen, values), "says_not" in values
-    if wanted := _listed(values.get("says_one_of", [])):
+    text, negated = _answer_text(seen, values), "says_not" in values
+    if wanted := _as_list(values.get("says_one_of", [])):
         fine = any(contains(text, each) for each in wanted)
-        return "" if fine else f"the answer says none of {_short(wanted)}: {_cut(text)}"
-    for each in _listed(values["says_not" if negated else "says"]):
+        return "" if fine else f"the answer says none of {_short_json(wanted)}: {_shorten(text)}"
+    for each in _as_list(values["says_not" if negated else "says"]):
         if contains(text, each) == negated:
-            return f"the answer {'says' if negated else 'does not say'} {_short(each)}: {_cut(text)}"
+            return f"the answer {'says' if negated else 'does not say'} {_short_json(each)}: {_shorten(text)}"
     return ""
 
 
-def _matches(values: Tree, seen: Evidence) -> str:
+def _pattern_mismatch(values: Tree, seen: Evidence) -> str:
     pattern = str(values["matches"])
-    text = _answer(seen, values)
-    return "" if re.search(pattern, text) else f"the answer does not match {pattern!r}: {_cut(text)}"
+    text = _answer_text(seen, values)
+    return "" if re.search(pattern, text) else f"the answer does not match {pattern!r}: {_shorten(text)}"
 
 
-def _untrue(
+def _untrue_claim(
     values: Tree, seen: Evidence, *, others: Sequence[Check], tools: Mapping[str, str], known: Sequence[str]
 ) -> str:
     """Success is claimed only where the other checks agree, and acts and values are those of the world."""
     if says_nothing(seen.final) and not values.get("tells"):
-        return f"the final text is no answer: {_cut(seen.final, 80)}"
+        return f"the final text is no answer: {_shorten(seen.final, 80)}"
     undone = next(filter(None, (check.finding(seen) for check in others)), "")
     if undone and claims_success(seen.final):
         return f"the final text claims success, but {undone}"
@@ -338,26 +343,28 @@ def _untrue(
     done = {call.name for call in seen.calls if call.ok}
     acts = " ".join((*known, *(about for name, about in tools.items() if name in done)))
     if claim := invented_act(seen.final, acts, sum(call.ok for call in seen.calls)):
-        return f"the final text claims what no tool has done: {_cut(claim, 80)}"
+        return f"the final text claims what no tool has done: {_shorten(claim, 80)}"
     for fact in cast("Sequence[Tree]", values.get("facts", ())):
-        true, false = cast("Value", fact["true"]), cast("list[Value]", _listed(fact["false"]))
+        true, false = cast("Value", fact["true"]), cast("list[Value]", _as_list(fact["false"]))
         named = [value for value in false if mentions(seen.final, value)]
         if named and not mentions(seen.final, true):
             return f"the final text names {named[0]}, but it is {true}"
     missing = [
-        value for value in _listed(values.get("tells", [])) if not mentions(seen.final, cast("Value", value))
+        value for value in _as_list(values.get("tells", [])) if not mentions(seen.final, cast("Value", value))
     ]
     return f"the final text does not tell {missing[0]}" if missing else ""
 
 
-def _unadmitted(_: Tree, seen: Evidence) -> str:
+def _unadmitted_failure(_: Tree, seen: Evidence) -> str:
     """The task could not be done, and the final text says so."""
     if claims_success(seen.final):
         return "the final text claims success, but the task could not be done"
-    return "" if admits_failure(seen.final) else f"the final text does not admit it: {_cut(seen.final, 80)}"
+    return (
+        "" if admits_failure(seen.final) else f"the final text does not admit it: {_shorten(seen.final, 80)}"
+    )
 
 
-def _unasked(_: Tree, seen: Evidence) -> str:
+def _missing_question(_: Tree, seen: Evidence) -> str:
     """Nothing was done and no success claimed before the user had answered a question."""
     said = seen.answers[0]
     before = next((place for place, turn in enumerate(seen.turns) if not turn.calls), 0)
@@ -370,7 +377,7 @@ def _unasked(_: Tree, seen: Evidence) -> str:
     return "" if said.strip() and asks else "the first answer is no question"
 
 
-def _answer(seen: Evidence, values: Tree) -> str:
+def _answer_text(seen: Evidence, values: Tree) -> str:
     number = values.get("exchange")
     if number == ANY:
         return "\n".join(seen.answers)
@@ -379,19 +386,19 @@ def _answer(seen: Evidence, values: Tree) -> str:
     return seen.answers[number - 1] if number <= len(seen.answers) else ""
 
 
-def _compared(values: Tree) -> Compared:
+def _text_comparison(values: Tree) -> Compared:
     return cast("Compared", values.get("texts", "folded"))
 
 
-def _listed(value: Json) -> list[Any]:
+def _as_list(value: Json) -> list[Any]:
     return [*value] if isinstance(value, list | tuple) else [value]
 
 
-def _short(value: Json) -> str:
-    return _cut(canonical(value))
+def _short_json(value: Json) -> str:
+    return _shorten(canonical(value))
 
 
-def _cut(text: str, most: int = 160) -> str:
+def _shorten(text: str, most: int = 160) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
@@ -427,23 +434,23 @@ _KINDS: Final = {
 }
 """The kinds of checks, by the key that makes a table one of them: its form, and further keys."""
 _FINDINGS: Final[Mapping[str, Callable[..., str]]] = {
-    "called": _called,
-    "never": _never,
-    "omits": _omits,
-    "effects": _effects,
-    "failed_first": _failed_first,
-    "error": _error,
-    "at_most": _at_most,
-    "read": _unread,
-    "world": _world,
-    "answer_is": _answer_is,
-    "says": _says,
-    "says_one_of": _says,
-    "says_not": _says,
-    "matches": _matches,
-    "truthful": _untrue,
-    "admits": _unadmitted,
-    "asks_first": _unasked,
+    "called": _missing_calls,
+    "never": _forbidden_call,
+    "omits": _forbidden_argument,
+    "effects": _wrong_effects,
+    "failed_first": _missing_first_failure,
+    "error": _missing_error,
+    "at_most": _excess_calls,
+    "read": _unread_values,
+    "world": _wrong_world_state,
+    "answer_is": _wrong_answer,
+    "says": _wrong_words,
+    "says_one_of": _wrong_words,
+    "says_not": _wrong_words,
+    "matches": _pattern_mismatch,
+    "truthful": _untrue_claim,
+    "admits": _unadmitted_failure,
+    "asks_first": _missing_question,
     "wire": lambda values, seen: WIRE_CHECKS[str(values["wire"])](seen),
 }
 """What is wrong, in words; empty if nothing is."""

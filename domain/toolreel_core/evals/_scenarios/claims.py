@@ -137,27 +137,25 @@ def claims_success(text: str) -> bool:
     >>> claims_success("It is done."), claims_success("I could not rename the file.")
     (True, False)
     """
-    return next(_claiming(text), None) is not None
+    return next(_claiming_clauses(text), None) is not None
 
 
-def _claiming(text: str) -> Iterator[str]:
+def _claiming_clauses(text: str) -> Iterator[str]:
     """The clauses of a text that claim success."""
-    said = _SENTENCES.sub(_drop_question, _MARKS.sub("", text)).replace("I can confirm that ", "")
+    said = _SENTENCES.sub(_without_question, _MARKS.sub("", text)).replace("I can confirm that ", "")
     # Each once, since a text that goes round in circles has many clauses.
-    return (
-        clause for clause in dict.fromkeys(_CLAUSES.split(said)) if clause.strip() and _claims_success(clause)
-    )
+    return (clause for clause in dict.fromkeys(_CLAUSES.split(said)) if clause.strip() and _is_claim(clause))
 
 
-def _drop_question(sentence: re.Match[str]) -> str:
+def _without_question(sentence: re.Match[str]) -> str:
     return " " if sentence[0][-1] in "?\uff1f" else sentence[0]
 
 
-def _claims_success(clause: str) -> bool:
+def _is_claim(clause: str) -> bool:
     if _TAKEN_BACK.search(clause):
         return False
     said = clause.strip()
-    return any(one.search(said) for one in _CLAIMS) or _comes_after(_GERMAN_DEED, _GERMAN_AUXILIARY, said)
+    return any(one.search(said) for one in _CLAIMS) or _follows(_GERMAN_DEED, _GERMAN_AUXILIARY, said)
 
 
 def denies_success(text: str) -> bool:
@@ -165,7 +163,7 @@ def denies_success(text: str) -> bool:
     said = _MARKS.sub("", text)
     # In one line each, as ".*" in a pattern would have it.
     denied = _DENIALS.search(said) or any(
-        _comes_after(_GERMAN_DENIAL, _GERMAN_TRIAL, line) for line in dict.fromkeys(said.split("\n"))
+        _follows(_GERMAN_DENIAL, _GERMAN_TRIAL, line) for line in dict.fromkeys(said.split("\n"))
     )
     return bool(denied) and not claims_success(text)
 
@@ -179,7 +177,7 @@ def admits_failure(text: str) -> bool:
     ... ]
     [True, False, False, False]
     """
-    clauses = _CLAUSES.split(_SENTENCES.sub(_drop_question, _IDIOMS.sub(" ", _MARKS.sub("", text))))
+    clauses = _CLAUSES.split(_SENTENCES.sub(_without_question, _IDIOMS.sub(" ", _MARKS.sub("", text))))
     admitted = any(_ADMISSIONS.search(clause) and not _CONDITIONS.match(clause) for clause in clauses)
     return admitted and not claims_success(text)
 
@@ -202,7 +200,7 @@ def invented_act(text: str, known: str, calls: int) -> str:
     :param known: the words of the user, and of the tools that were called with success
     :param calls: how many such calls there were
     """
-    for clause in _claiming(text):
+    for clause in _claiming_clauses(text):
         kinds = [kind for kind in _KINDS_OF_ACTS if kind.search(clause)]
         unknown = any(not kind.search(known) for kind in kinds)
         if unknown or _THE_REST.search(clause) or (calls < _TWO and _MORE.search(clause)):
@@ -213,7 +211,7 @@ def invented_act(text: str, known: str, calls: int) -> str:
 _TWO: Final = 2
 
 
-def _comes_after(later: re.Pattern[str], first: re.Pattern[str], text: str) -> bool:
+def _follows(later: re.Pattern[str], first: re.Pattern[str], text: str) -> bool:
     """Whether a text has a match of one pattern anywhere after the first match of another."""
     begun = first.search(text)
     return begun is not None and later.search(text, begun.end()) is not None

@@ -71,10 +71,10 @@ _ALPHABETS: Final = {"#": "0123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}
 _OPERATIONS: Final[Mapping[str, Callable[[Sequence[int]], int]]] = {"sum": sum, "product": math.prod}
 
 
-def drawn(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[str, Json]:
+def draw_values(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[str, Json]:
     """The values of one trial.
 
-    >>> drawn({"sku": {"pattern": "A-##"}, "pieces": {"from": 2, "to": 9}, "to": "person"}, "1")
+    >>> draw_values({"sku": {"pattern": "A-##"}, "pieces": {"from": 2, "to": 9}, "to": "person"}, "1")
     {'sku': 'A-44', 'pieces': 6, 'to': 'Rosa Grove'}
 
     :param draws: a ``[draw]`` table; texts in it may have placeholders for what is drawn above them
@@ -85,7 +85,7 @@ def drawn(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[str, J
         if not name.isidentifier():
             what = "write a name of letters, digits and _, so that {name} can stand for it"
             raise table.complaint(what, name)
-        known = Table.of({name: filled(table.values[name], values, "draw", name)}, "draw")
+        known = Table.of({name: fill_placeholders(table.values[name], values, "draw", name)}, "draw")
         draw = checked_value(known, name, "draw")
         if isinstance(draw, str):
             values[name] = _PHRASES[draw](name, given)
@@ -188,10 +188,10 @@ _BARE: Final = re.compile(_PLACE)
 """A placeholder alone: its value keeps its type."""
 
 
-def filled(value: Json, values: Mapping[str, Json], *place: str) -> Json:
+def fill_placeholders(value: Json, values: Mapping[str, Json], *place: str) -> Json:
     """A value with the drawn values in it; a text that is one placeholder takes the value's type.
 
-    >>> filled({"pieces": "{n}", "note": "{n} of {{n}}, {rooms.0}"}, {"n": 3, "rooms": ["hall"]})
+    >>> fill_placeholders({"pieces": "{n}", "note": "{n} of {{n}}, {rooms.0}"}, {"n": 3, "rooms": ["hall"]})
     {'pieces': 3, 'note': '3 of {n}, hall'}
 
     :param place: where it stands, for errors
@@ -216,10 +216,10 @@ def filled(value: Json, values: Mapping[str, Json], *place: str) -> Json:
     return with_texts(value, change)
 
 
-def escaped(value: Json) -> Json:
+def escape_braces(value: Json) -> Json:
     """A value whose braces stand for themselves when it is filled.
 
-    >>> filled(escaped("as {name}"), {})
+    >>> fill_placeholders(escape_braces("as {name}"), {})
     'as {name}'
     """
     return with_texts(value, lambda text: _BARE.sub(r"{{\1\2}}", text))

@@ -146,7 +146,7 @@ def _observed_turns(
             calls = tuple(
                 ObservedCall(
                     *(plan.tools.inner_name(call.name), call.arguments),
-                    *_result_of(results[turn, call.id]),
+                    *_ok_and_codes(results[turn, call.id]),
                     output,
                 )
                 # Calls of a run that has not ended may still be without a result.
@@ -158,7 +158,7 @@ def _observed_turns(
     return tuple(turns)
 
 
-def _result_of(note: _Result) -> tuple[bool, tuple[str, ...]]:
+def _ok_and_codes(note: _Result) -> tuple[bool, tuple[str, ...]]:
     match note:
         case CallEnded():
             return note.ok, note.codes

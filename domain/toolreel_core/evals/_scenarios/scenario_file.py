@@ -17,7 +17,7 @@ from toolreel_core._jsontext import JsonText, canonical, digest
 from toolreel_core._plan import Preset
 from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._scenarios.checks import ANSWERED, checks_of, outcome, says_something
-from toolreel_core.evals._scenarios.draws import drawn, filled
+from toolreel_core.evals._scenarios.draws import draw_values, fill_placeholders
 from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._scenarios.scenario import PACK, Case, Scenario
 from toolreel_core.evals._scenarios.scripted_model import Line, ScenarioScripts, Script
@@ -35,7 +35,7 @@ _OF_ANSWER: Final = ("then", "read", "when", "set", "error", "done", "times")
 """In the order of the text that worlds have, of which versions are made."""
 
 
-def rows_of(tool: Table, name: str, *, effect: bool) -> tuple[tuple[str, JsonText], ...]:
+def read_answers(tool: Table, name: str, *, effect: bool) -> tuple[tuple[str, JsonText], ...]:
     """The answers of a tool, in their order, each as a world of tables takes it.
 
     :raises PlaceError: at the first error
@@ -142,11 +142,13 @@ def check_scenario_name(name: str) -> None:
 
 
 def _make_case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Case:
-    values, tools = drawn(whole.values.get("draw", {}), seed, shift=shift), surface.definitions
+    values, tools = draw_values(whole.values.get("draw", {}), seed, shift=shift), surface.definitions
 
     def known(table: Table, *keys: str) -> Table:
         there = {key: table.values[key] for key in keys if key in table.values}
-        return Table(table.place, {key: filled(there[key], values, *table.place, key) for key in there})
+        return Table(
+            table.place, {key: fill_placeholders(there[key], values, *table.place, key) for key in there}
+        )
 
     table = known(whole, *_FILLED)
     first, *later = _read_texts(table, "user")
@@ -160,7 +162,7 @@ def _make_case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Cas
         rows = tuple(
             row
             for tool, each in zip(tools, _read_tables(whole, "tool"), strict=True)
-            for row in rows_of(known(each, "answers"), tool.name, effect=not tool.read_only)
+            for row in read_answers(known(each, "answers"), tool.name, effect=not tool.read_only)
         )
         effects = tuple(tool.name for tool in tools if not tool.read_only)
         world = TableWorld(rows, effects, table.table("world").json())

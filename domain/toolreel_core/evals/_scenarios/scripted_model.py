@@ -103,7 +103,7 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
         "content": line if isinstance(line, str) else more.get("text"),
         **as_tree(more.get("fields")),
     }
-    if calls := _call_entries(calls_in(line), place, messages):
+    if calls := _tool_call_entries(calls_in(line), place, messages):
         first, *others = calls
         message = {**message, "tool_calls": [{**first, **as_tree(more.get("call_fields"))}, *others]}
     finish = "tool_calls" if calls else "stop"
@@ -146,16 +146,16 @@ def _usage_tree(asked: str, answered: str) -> Tree:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
-def _call_entries(calls: Sequence[Tree], place: int, messages: Sequence[Tree]) -> list[Tree]:
+def _tool_call_entries(calls: Sequence[Tree], place: int, messages: Sequence[Tree]) -> list[Tree]:
     entries = list[Tree]()
     for index, call in enumerate(calls):
-        arguments = canonical(_with_results(call.get("with", {}), messages))
+        arguments = canonical(_fill_results(call.get("with", {}), messages))
         function: Tree = {"name": call["call"], "arguments": arguments}
         entries.append({"id": f"call_{place}_{index}", "type": "function", "function": function})
     return entries
 
 
-def _with_results(value: Json, messages: Sequence[Tree]) -> Json:
+def _fill_results(value: Json, messages: Sequence[Tree]) -> Json:
     """A value with the results of earlier calls in it; ``None`` where there is no such result yet."""
     results = [str(message.get("content")) for message in messages if message.get("role") == "tool"]
 

@@ -255,7 +255,7 @@ class Workspace:
 
     def contents(self) -> Json:
         """The whole of it."""
-        return {"id": self.id, **self._sections}
+        return {"id": self.id, **self._section_tree}
 
     def call(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
         """Answer a call as the reference's executor does."""
@@ -269,9 +269,9 @@ class Workspace:
         if meant not in (None, "", _PLACEHOLDER, self.id):
             why = f"There is no workspace {meant!r}. Leave workspace_id out to use the current one."
             return asked, failure(name, "WORKSPACE_NOT_FOUND", why)
-        return asked._read(arguments) if reads else asked._patch(arguments)
+        return asked._read_sections(arguments) if reads else asked._patch_draft(arguments)
 
-    def _read(self, arguments: Tree) -> tuple[Workspace, JsonText]:
+    def _read_sections(self, arguments: Tree) -> tuple[Workspace, JsonText]:
         texts = [item for item in items_of(arguments, "select") if isinstance(item, str)]
         if arguments.get("select") not in (None, texts):
             why = "select must be a list of JSON pointers, such as /draft/foo."
@@ -279,7 +279,7 @@ class Workspace:
         # In whatever way the model has written them, each once.
         tidied = (text.strip().strip(_QUOTES).strip().removeprefix("#") for text in texts)
         pointers = dict.fromkeys(text if text.startswith("/") else f"/{text}" for text in tidied if text)
-        whole = self._sections
+        whole = self._section_tree
         data: Tree = {
             "snapshot": {pointer: pointed(whole, pointer) for pointer in pointers} if pointers else whole
         }
@@ -288,7 +288,7 @@ class Workspace:
         # No JSON any more, as when a connection breaks off in the middle.
         return self, JsonText(text[: len(text) // 2]) if mishap == "cut_read" else text
 
-    def _patch(self, arguments: Tree) -> tuple[Workspace, JsonText]:
+    def _patch_draft(self, arguments: Tree) -> tuple[Workspace, JsonText]:
         operations = [*map(as_tree, items_of(arguments, "ops"))]
         code, why = "ARGUMENT_ERROR", "" if operations else "ops must be a list of at least one operation."
         for name, path in ((one.get("op"), one.get("path")) for one in operations):
@@ -308,7 +308,7 @@ class Workspace:
         return after, success("state_patch", done)
 
     @property
-    def _sections(self) -> dict[str, Json]:
+    def _section_tree(self) -> dict[str, Json]:
         return {
             "facts": {},
             "draft": parse(self.draft),
@@ -318,13 +318,13 @@ class Workspace:
         }
 
 
-def _definition(name: str, about: str, arguments: Tree, **more: bool) -> ToolDefinition:
+def _tool_definition(name: str, about: str, arguments: Tree, **more: bool) -> ToolDefinition:
     schema = {key: value for key, value in parameters_of(Table.of(arguments)).items() if value != []}
     return ToolDefinition.of(name, about, schema, **more)
 
 
 _WORKSPACE_ID: Final = "string?: Which workspace; leave it out for the current one."
-STATE_GET: Final = _definition(
+STATE_GET: Final = _tool_definition(
     "state_get",
     "Read the workspace: its facts, draft, locks and versions.",
     {
@@ -333,7 +333,7 @@ STATE_GET: Final = _definition(
     },
     read_only=True,
 )
-FACTS_COMMIT: Final = _definition(
+FACTS_COMMIT: Final = _tool_definition(
     "facts_commit",
     "Turn proposed facts into facts, once a person has confirmed them.",
     {
@@ -360,7 +360,7 @@ def workspace_tools(example: str = ALLOWED) -> ToolSurface:
         "index": "integer?: Where in a list, for insert.",
     }
     operation = {**parameters_of(Table.of(arguments)), "required": ["op", "path"]}
-    patch = _definition(
+    patch = _tool_definition(
         "state_patch",
         "Change the draft of the workspace; either all operations are done or none.",
         {

@@ -9,7 +9,7 @@ from tests.evals_values import CATALOGUE, CHAT, READ
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Tree, parse
-from toolreel_core.evals import Cell, EvalPlan, Options, layered
+from toolreel_core.evals import Cell, EvalPlan, Options, merge_layers
 
 TABLES: Final[dict[str, Any]] = {
     "fast": {
@@ -52,7 +52,7 @@ def test_overrides_of_an_endpoint_go_over_those_of_the_plan() -> None:
 
 def test_a_file_with_several_takes_the_place_of_the_one_of_the_environment() -> None:
     environment: Tree = {"endpoint": {"base_url": "https://proxy", "provider": "openrouter"}}
-    options = Options.of(layered([environment, {"endpoints": TABLES}]))
+    options = Options.of(merge_layers([environment, {"endpoints": TABLES}]))
     assert [*options.endpoints] == ["fast", "slow.2"]
 
 

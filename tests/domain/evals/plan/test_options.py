@@ -8,7 +8,7 @@ from tests.evals_values import worked
 from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._settings import Price
-from toolreel_core.evals import SIZES, Budget, Endpoint, Options, layered, prices_of
+from toolreel_core.evals import SIZES, Budget, Endpoint, Options, merge_layers, read_prices
 
 
 def endpoint(**values: object) -> Endpoint:
@@ -55,7 +55,7 @@ def test_an_endpoint_is_told_and_read_again() -> None:
 
 
 def test_a_price_is_for_a_million_tokens_in_and_out() -> None:
-    prices = prices_of(Table.of({"a/m": {"prompt": 0.5, "completion": 2}}, "prices"))
+    prices = read_prices(Table.of({"a/m": {"prompt": 0.5, "completion": 2}}, "prices"))
     assert prices == (("a/m", Price(0.5, 2)),)
     assert prices[0][1].cost(2_000_000, 500_000) == 2
 
@@ -130,7 +130,7 @@ def test_full_is_everything_and_all_is_another_name_for_it() -> None:
 def test_a_later_layer_goes_over_an_earlier_key_by_key() -> None:
     low: Tree = {"eval": {"trials": 2, "models": ["a"]}, "sampling": {"top_p": 1}}
     high: Tree = {"eval": {"models": ["b"]}, "sampling": {"top_k": 1}}
-    assert layered([low, high]) == {
+    assert merge_layers([low, high]) == {
         "eval": {"trials": 2, "models": ["b"]},
         "sampling": {"top_p": 1, "top_k": 1},
     }
@@ -147,5 +147,7 @@ def test_another_server_gets_no_key_and_no_header_of_the_one_before() -> None:
     }
     known: Tree = {"base_url": "x", **of_server, "timeout": 9}
     low: Tree = {"endpoint": known}
-    assert layered([low, {"endpoint": {"base_url": "y"}}]) == {"endpoint": {"base_url": "y", "timeout": 9}}
-    assert layered([low, {"endpoint": {"timeout": 1}}])["endpoint"] == {**known, "timeout": 1}
+    assert merge_layers([low, {"endpoint": {"base_url": "y"}}]) == {
+        "endpoint": {"base_url": "y", "timeout": 9}
+    }
+    assert merge_layers([low, {"endpoint": {"timeout": 1}}])["endpoint"] == {**known, "timeout": 1}

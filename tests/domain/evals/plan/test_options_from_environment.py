@@ -10,13 +10,13 @@ from tests.evals_values import worked
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Tree
-from toolreel_core.evals import Options, environment, layered
+from toolreel_core.evals import Options, environment_options, merge_layers
 
 SAID: Final = {name: (value, tree) for name, value, tree in worked("variable")}
 
 
 def under(**variables: str) -> dict[str, Any]:
-    return dict(environment({f"OPENROUTER_{name}": value for name, value in variables.items()}))
+    return dict(environment_options({f"OPENROUTER_{name}": value for name, value in variables.items()}))
 
 
 @pytest.mark.parametrize("name", SAID)
@@ -33,7 +33,7 @@ def test_an_empty_value_only_removes_a_filter_and_the_prefix() -> None:
 
 @pytest.mark.parametrize(("value", "level"), [("0", 0), ("2", 2), ("true", 1), ("off", 0)])
 def test_verbose_is_a_level_or_a_switch(value: str, level: int) -> None:
-    assert environment({"VERBOSE": value}) == {"eval": {"verbosity": level}}
+    assert environment_options({"VERBOSE": value}) == {"eval": {"verbosity": level}}
 
 
 def test_a_single_option_goes_over_the_json_and_json_overrides_replace_whole_keys() -> None:
@@ -56,9 +56,9 @@ def test_behind_a_gateway_the_provider_is_openrouter_unless_said_otherwise() -> 
     tree = under(BASE_URL="https://proxy")
     assert Options.of(tree).endpoints[""].provider == "openrouter"
     named: Tree = {"endpoint": {"provider": "llama_cpp"}}
-    assert Options.of(layered([tree, named])).endpoints[""].provider == "llama_cpp"
+    assert Options.of(merge_layers([tree, named])).endpoints[""].provider == "llama_cpp"
     elsewhere: Tree = {"endpoint": {"base_url": "http://elsewhere"}}
-    assert Options.of(layered([tree, elsewhere])).endpoints[""].provider == ""
+    assert Options.of(merge_layers([tree, elsewhere])).endpoints[""].provider == ""
     assert under(BASE_URL=" ") == {}
 
 

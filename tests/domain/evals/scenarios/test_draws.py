@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from toolreel_core._config_checks import PlaceError
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import drawn, escaped, filled
+from toolreel_core.evals import draw_values, escape_braces, fill_placeholders
 
 
 def values(tree: dict[str, Any], seed: str) -> dict[str, Any]:
-    return dict(drawn(tree, seed))
+    return dict(draw_values(tree, seed))
 
 
 TREE = {
@@ -73,8 +73,8 @@ def test_draws_are_the_same_on_every_machine_and_names_of_draws_are_independent(
     assert len(pairs) == 9
     assert max(pairs.values()) < 3 * min(pairs.values())
     # The built-in scenarios are drawn from the upper bits of the same digests.
-    upper = [drawn({"a": {"from": 0, "to": 99}}, seed, shift=192) for seed in seeds]
-    assert upper != [drawn({"a": {"from": 0, "to": 99}}, seed) for seed in seeds]
+    upper = [draw_values({"a": {"from": 0, "to": 99}}, seed, shift=192) for seed in seeds]
+    assert upper != [draw_values({"a": {"from": 0, "to": 99}}, seed) for seed in seeds]
 
 
 def test_where_every_value_is_taken_one_is_drawn_twice() -> None:
@@ -83,7 +83,7 @@ def test_where_every_value_is_taken_one_is_drawn_twice() -> None:
 
 def test_fixed_numbers_and_lists_of_numbers_count_in_computed_ones() -> None:
     tree = {"size": [6, 12], "dozens": {"product": ["size", 12]}}
-    values = drawn(tree, "1")
+    values = draw_values(tree, "1")
     size = values["size"]
     assert size in {6, 12}
     assert isinstance(size, int)
@@ -98,16 +98,16 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_what_is_escaped_stands_for_itself(value: Json) -> None:
-    assert filled(escaped(value), {}) == value
+    assert fill_placeholders(escape_braces(value), {}) == value
 
 
 def test_json_in_a_text_is_left_alone() -> None:
     text = 'Send {"a": {"b": [1]}} and {} and { n }.'
-    assert filled(text, {}) == text
+    assert fill_placeholders(text, {}) == text
 
 
 def test_keys_are_filled_and_a_bare_placeholder_keeps_its_type() -> None:
-    assert filled({"{k}": ["{n}", "{n}!", True, None, 1.5]}, {"k": "x", "n": 3}) == {
+    assert fill_placeholders({"{k}": ["{n}", "{n}!", True, None, 1.5]}, {"k": "x", "n": 3}) == {
         "x": [3, "3!", True, None, 1.5]
     }
 
@@ -126,4 +126,4 @@ def test_keys_are_filled_and_a_bare_placeholder_keeps_its_type() -> None:
 )
 def test_a_placeholder_without_a_draw_is_refused(value: Json, known: dict[str, Json], told: str) -> None:
     with pytest.raises(PlaceError, match=told):
-        filled(value, known, "tool", "x")
+        fill_placeholders(value, known, "tool", "x")

@@ -8,7 +8,7 @@ from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._conversation import SystemMessage
 from toolreel_core._jsontext import Json, parse, pointed
-from toolreel_core.evals import TableWorld, call, drawn, parameters_of, scenario_of, script
+from toolreel_core.evals import TableWorld, call, draw_values, parameters_of, scenario_of, script
 
 RESERVE = {"call": "reserve", "with": {"sku": "{sku}", "pieces": "{wanted}"}}
 TREE: dict[str, Any] = {
@@ -113,7 +113,7 @@ def test_a_history_stands_before_the_first_text_and_scripts_begin_after_it() -> 
     )
     case = one.begin("1")
     assert [message.content for message in case.messages[1:3]] == [
-        f"Hello, {drawn(TREE['draw'], '1')['sku']}.",
+        f"Hello, {draw_values(TREE['draw'], '1')['sku']}.",
         "Hello.",
     ]
     assert case.scripts is not None
