@@ -111,14 +111,6 @@ def test_lists_in_another_order_are_replaced_as_a_whole() -> None:
     assert with_keys(before, after, [key]) == after
 
 
-def test_settings_that_contradict_each_other_are_refused() -> None:
-    before = _configuration({"repetition_warn": 2, "repetition_stop": 3}, {}, {}, {})
-    after = _configuration({"repetition_warn": 5, "repetition_stop": 6}, {}, {}, {})
-    warn, _ = keys_between(before, after)
-    with pytest.raises(ConfigError, match="repetition_warn"):
-        with_keys(before, after, [warn])
-
-
 WHOLE = Configuration(
     LoopConfig(max_turns=4, text_dialects=("hermes_json",)),
     Provider(name="here"),
