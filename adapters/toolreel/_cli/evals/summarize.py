@@ -214,16 +214,21 @@ def show_tables(
 
 
 def _grid_text(table: TextTable) -> str:
-    """A table in columns; on a terminal its cells are wrapped so that it fits, in a pipe they stay whole."""
+    """A table in columns: on a terminal, cells are wrapped between words; in a pipe they stay whole."""
     from toolreel.evals import cell_text
 
-    columns = (Column(name, overflow="fold") for name in table.head)
+    texts = [[printable(cell_text(cell)) for cell in row] for row in (table.head, *table.rows)]
+    # No word is broken, whatever the width.
+    columns = (
+        Column(text[0], min_width=max(len(word) for each in text for word in (*each.split(), "")))
+        for text in zip(*texts, strict=True)
+    )
     grid = Table(*columns, box=_GRID, show_edge=False, pad_edge=False)
-    for row in table.rows:
-        grid.add_row(*(Text(printable(cell_text(cell))) for cell in row))
+    for row in texts[1:]:
+        grid.add_row(*map(Text, row))
     plain = Console(width=max(_NARROWEST, out.width) if out.is_terminal else _WHOLE, color_system=None)
     with plain.capture() as captured:
-        plain.print(grid)
+        plain.print(grid, crop=False)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
