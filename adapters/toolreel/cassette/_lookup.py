@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from functools import lru_cache
@@ -20,7 +20,6 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._secrets import scrubbed_url
-from toolreel.cassette._stored_exchange import Exchange
 from toolreel_core._conversation import with_digests
 from toolreel_core._jsontext import Json, canonical, either, read
 
@@ -245,37 +244,3 @@ def request_key(name: str, pieces: Iterable[bytes]) -> RequestKey:
 
 
 RERECORD: Final = "If the change is meant, record the session again"
-
-
-def mismatch_text(
-    name: str,
-    body: bytes,
-    exchanges: Sequence[Exchange],
-    left: Sequence[int],
-    *,
-    repeated: bool,
-    compared: Callable[[bytes], bytes],
-) -> str:
-    """The message that says why a request has no answer.
-
-    :param name: method and endpoint
-    :param body: as it is compared
-    :param left: places of the exchanges that are still unplayed
-    :param repeated: whether the recording has this request, but all its answers were used
-    :param compared: gives a recorded body in the form in which it is compared
-    """
-    text = f"{name} is not in the recording"
-    if repeated:
-        text = f"{name} was recorded, but is asked for more often than that"
-    total = len(exchanges)
-    if not left:
-        return f"{text}; all {total} interactions have been played. {RERECORD}."
-    unplayed = [exchanges[place] for place in left]
-    following = next((one for one in unplayed if request_name(one.method, one.url) == name), unplayed[0])
-    text += f"; the next that is still unplayed is {following.name} of {total}:\n"
-    recorded = request_name(following.method, following.url)
-    if recorded != name:
-        change = f"first change: the endpoint\n  recorded: {recorded}\n  request:  {name}"
-    else:
-        change = drift_text(compared(following.body), body)
-    return f"{text}{change}\n{RERECORD}."

@@ -23,7 +23,7 @@ from toolreel.cassette._lookup import (
     RERECORD,
     RequestKey,
     canonical_body,
-    mismatch_text,
+    drift_text,
     request_key,
     request_name,
 )
@@ -296,16 +296,25 @@ class Recording:
             return left.popleft()
 
     def _mismatch_error(self, method: str, url: str, *body: bytes) -> ReplayMismatch:
+        """Why a request has no answer: how it differs from the next one of its endpoint."""
         name, asked = request_name(method, url), self._compared_body(b"".join(body))
-        why = mismatch_text(
-            name,
-            asked,
-            self._exchanges,
-            self.unplayed,
-            repeated=request_key(name, [asked]) in self._left,
-            compared=self._compared_body,
-        )
-        mismatch = ReplayMismatch(f"{self.path}: {why}")
+        unplayed, total = [self._exchanges[place] for place in self.unplayed], self.total
+        text = f"{self.path}: {name} is not in the recording"
+        if request_key(name, [asked]) in self._left:
+            text = f"{self.path}: {name} was recorded, but is asked for more often than that"
+        if not unplayed:
+            text += f"; all {total} interactions have been played. {RERECORD}."
+        else:
+            own = (each for each in unplayed if request_name(each.method, each.url) == name)
+            following = next(own, unplayed[0])
+            recorded = request_name(following.method, following.url)
+            change = f"first change: the endpoint\n  recorded: {recorded}\n  request:  {name}"
+            if recorded == name:
+                change = drift_text(self._compared_body(following.body), asked)
+            text += (
+                f"; the next that is still unplayed is {following.name} of {total}:\n{change}\n{RERECORD}."
+            )
+        mismatch = ReplayMismatch(text)
         with self._lock:
             self._misses.append(mismatch)
         return mismatch

@@ -70,17 +70,17 @@ def replay_response(
     :raises httpx.TransportError: the recorded exception, if there was no response
     :raises toolreel.ReplayMismatch: if the recorded client was cancelled, and this one is not
     """
-    return immediately(_replay(stored, cassette, request, wait))
+    return immediately(areplay_response(stored, cassette, request, wait))
 
 
-async def areplay_response(stored: StoredResponse, cassette: Path, request: httpx.Request) -> httpx.Response:
-    """The same as :func:`replay_response`, for an async client."""
-    return await _replay(stored, cassette, request, anyio.sleep)
-
-
-async def _replay(
-    stored: StoredResponse, cassette: Path, request: httpx.Request, wait: Callable[[float], object]
+async def areplay_response(
+    stored: StoredResponse,
+    cassette: Path,
+    request: httpx.Request,
+    wait: Callable[[float], object] = anyio.sleep,
 ) -> httpx.Response:
+    """The same as :func:`replay_response`, for an async client."""
+
     async def end() -> None:
         """End the exchange as the recorded one ended: wait, raise, or do nothing."""
         broke = stored.broke
@@ -304,43 +304,44 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         :raises toolreel.ReplayMismatch: if the recording has to have the request, and does not
         :raises TooLarge: if the body of the response exceeds the limit
         """
-        tape = self._recording
-        stored = tape.play_on(request.method, str(request.url), request.read())
-        if stored:
-            return replay_response(stored, tape.path, request, tape.over.wait)
-        if self._inner is None:
-            self._inner = PlainTransport()
-        response, taping = immediately(self._send(request, self._inner.handle_request))
-        stream = TapedStream(response.stream, taping)
-        if taping.streamed:
-            return _with_stream(response, stream)
-        with closing(stream):  # the end of the body records it
-            return _with_stream(response, httpx.ByteStream(b"".join(stream)))
+        request.read()
+        return immediately(self._handle(request, self._send, self._recording.over.wait, _read_whole))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The same as :meth:`handle_request`, for an async client."""
-        tape = self._recording
-        stored = tape.play_on(request.method, str(request.url), await request.aread())
-        if stored:
-            return await areplay_response(stored, tape.path, request)
-        if self._inner is None:
-            self._inner = AsyncPlainTransport()
-        response, taping = await self._send(request, self._inner.handle_async_request)
-        stream = TapedStream(response.stream, taping)
-        if taping.streamed:
-            return _with_stream(response, stream)
-        async with aclosing(stream):
-            return _with_stream(response, httpx.ByteStream(b"".join([raw async for raw in stream])))
+        await request.aread()
+        return await self._handle(request, self._asend, anyio.sleep, _aread_whole)
 
-    async def _send(
-        self, request: httpx.Request, send: Callable[[httpx.Request], Any]
-    ) -> tuple[httpx.Response, Taping]:
-        """The response of the server, with its body not yet read."""
-        taping = Taping(self._recording, request, self._limit)
+    async def _handle(
+        self,
+        request: httpx.Request,
+        send: Callable[[httpx.Request], Any],
+        wait: Callable[[float], object],
+        read: Callable[[TapedStream], bytes | Awaitable[bytes]],
+    ) -> httpx.Response:
+        tape = self._recording
+        stored = tape.play_on(request.method, str(request.url), request.content)
+        if stored:
+            return await areplay_response(stored, tape.path, request, wait)
+        taping = Taping(tape, request, self._limit)
         with taping.finish_recording():
             response: httpx.Response = await resolved(send(request))
             taping.take_head(response)
-        return response, taping
+        taped = TapedStream(response.stream, taping)
+        return httpx.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=taped if taping.streamed else httpx.ByteStream(await resolved(read(taped))),
+            extensions=response.extensions,
+        )
+
+    def _send(self, request: httpx.Request) -> Any:
+        self._inner = self._inner or PlainTransport()
+        return self._inner.handle_request(request)
+
+    def _asend(self, request: httpx.Request) -> Any:
+        self._inner = self._inner or AsyncPlainTransport()
+        return self._inner.handle_async_request(request)
 
     def close(self) -> None:
         """Close the inner transport."""
@@ -353,11 +354,16 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             await self._inner.aclose()
 
 
-def _with_stream(response: httpx.Response, stream: TapedStream | httpx.ByteStream) -> httpx.Response:
-    """The response with all that it has, but another source of its body."""
-    return httpx.Response(
-        response.status_code, headers=response.headers, stream=stream, extensions=response.extensions
-    )
+def _read_whole(stream: TapedStream) -> bytes:
+    """The body, whose end records the exchange."""
+    with closing(stream):
+        return b"".join(stream)
+
+
+async def _aread_whole(stream: TapedStream) -> bytes:
+    """The body, whose end records the exchange."""
+    async with aclosing(stream):
+        return b"".join([raw async for raw in stream])
 
 
 # ``use_cassette``: record the session of an HTTP client once, and replay it without a network.

@@ -223,27 +223,25 @@ def check_requests_differ(rules: Sequence[Vary]) -> None:
             )
 
 
-def _sample_bodies(texts: Sequence[str]) -> tuple[Json, ...]:
+def _sample_bodies(*texts: str) -> tuple[Json, ...]:
     """Bodies with these texts: chat completions, Responses, completions and embeddings."""
-    roles = ("system", "user", "assistant", "user", "user")
-    parts: list[Json] = [[{"type": "text", "text": text}] for text in texts]
-    chat, in_parts = (
-        [{"role": role, "content": content} for role, content in zip(roles, contents, strict=True)]
-        for contents in (texts, parts)
+    chat: list[Json] = [{"role": "user", "content": text} for text in texts]
+    in_parts: list[Json] = [{"role": "user", "content": [{"type": "text", "text": text}]} for text in texts]
+    forms: tuple[tuple[str, Json], ...] = (
+        ("messages", chat),
+        ("messages", in_parts),
+        ("input", texts[1]),
+        ("input", chat),
+        ("prompt", texts[1]),
     )
-    forms = (("messages", chat), ("messages", in_parts), ("input", texts[1]), ("input", chat))
-    return tuple({"model": "m", key: asked} for key, asked in (*forms, ("prompt", texts[1])))
+    return tuple({"model": "m", key: content} for key, content in forms)
 
 
 # Two conversations that have nothing in common but the shape: words as long, capitals, and marks.
 PAIRS: Final = tuple(
     zip(
-        _sample_bodies(
-            ("Be brief.", "How many pins are left?", "Let me see.", '{"part":"pin"}', "And nails?")
-        ),
-        _sample_bodies(
-            ("Be quick.", "Has your barn any door?", "Let us try.", '{"name":"bob"}', "All ropes?")
-        ),
+        _sample_bodies("Be brief.", "How many pins are left?", "Let me see.", '{"part":"pin"}', "And nails?"),
+        _sample_bodies("Be quick.", "Has your barn any door?", "Let us try.", '{"name":"bob"}', "All ropes?"),
         strict=True,
     )
 )
