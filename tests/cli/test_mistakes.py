@@ -25,7 +25,7 @@ MODULES: Final = {
 MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "a file that is no recording": (
         ("replay", "my_tools.py"),
-        ("my_tools.py: not a recording; name a cassette, <name>.yaml, or a journal, <name>.journal.jsonl",),
+        ("my_tools.py: there is no such recording, a cassette <name>.yaml or a journal",),
     ),
     "a cassette without its journal": (
         ("replay", "taken.yaml"),

@@ -250,24 +250,22 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
     """
     if path.name.endswith(".jsonl"):
         return None, path
-    if path.exists() and (path.is_dir() or path.suffix != ".yaml"):
-        what = "is a directory" if path.is_dir() else "not a recording"
-        raise CassetteError(
-            f"{path}: {what}; name a cassette, <name>.yaml, or a journal, <name>.journal.jsonl"
-        )
-    cassette = path if path.exists() else path.with_name(path.name + ".yaml")
+    cassette = path if path.suffix == ".yaml" else path.with_name(path.name + ".yaml")
     journal = journal_path(cassette)
-    if not cassette.exists():
-        # Or the part of a journal that a killed run leaves, which read_journal names.
-        if journal.exists() or part_path(journal).exists():
-            return None, journal
-        raise CassetteError(f"{path}: there is no such recording; make one with `toolreel run --record`")
-    if not journal.exists():
+    if cassette.exists() and journal.exists():
+        return cassette, journal
+    if cassette.exists():
         raise JournalError(
             f"{cassette}: its journal {journal.name} is missing; `toolreel cassettes journal {cassette}` "
             "makes one"
         )
-    return cassette, journal
+    # Or the part of a journal that a killed run leaves, which read_journal names.
+    if journal.exists() or part_path(journal).exists():
+        return None, journal
+    raise CassetteError(
+        f"{path}: there is no such recording, a cassette <name>.yaml or a journal <name>.journal.jsonl; make "
+        "one with `toolreel run --record`"
+    )
 
 
 def open_recorded(source: Source) -> Recorded:
