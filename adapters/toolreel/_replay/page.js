@@ -361,13 +361,6 @@ const comparison = (() => {
   const turnLink = (turn, words) => el("a", { href: addressOf({ turn }) }, words ?? `turn ${turn}`);
 
   // The head of a run: how it ended and why, then what is worth a warning.
-  const shares = (given) => {
-    const total = (given ?? []).reduce((sum, [, ms]) => sum + (ms ?? 0), 0);
-    if (!total) return null;
-    return el("div", { class: "shares" },
-      el("div", { class: "bar", "aria-hidden": "true" }, given.map(([name, ms]) => el("span", { class: name, "data-grow": String(ms ?? 0) }))),
-      el("p", { class: "quiet" }, given.filter(([, ms]) => ms).map(([name, ms]) => el("span", { class: `key ${name}` }, `${name} ${duration(ms)}`))));
-  };
   const grown = (node) => {
     // Sizes are set by script: the policy of the page allows no style in its text.
     for (const piece of node.querySelectorAll("[data-grow]")) piece.style.flexGrow = piece.dataset.grow;
@@ -520,7 +513,7 @@ const comparison = (() => {
       el("div", { class: "top" },
         el("div", {}, card(run), values.whole(run.head.answer) && run.head.state !== "resting"
           ? el("section", { class: "answer", "aria-label": "Answer" }, el("h2", {}, run.head.state === "good" ? "Answer" : "Last text"), values.prose(run.head.answer)) : null),
-        el("section", { class: "side", "aria-label": "Figures" }, figures(run.head), shares(run.head.shares), warnings(run.head))),
+        el("section", { class: "side", "aria-label": "Figures" }, figures(run.head), warnings(run.head))),
       run.head.recorded ? command(`toolreel explain ${run.quoted}`) : el("p", { class: "quiet" }, "This run was not recorded: here is its conversation. A recording has each turn, with requests and replies."),
     ]));
     grown(header);

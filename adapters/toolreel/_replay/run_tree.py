@@ -198,7 +198,6 @@ def _page_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
         "settings": [*map(list, rule.values(plan.config).items())],
         "answer": run.text,
         "figures": [*map(list, _run_figures(run))],
-        "shares": _time_shares(run),
         "warnings": [*map(list, run_warnings(run))],
         "exchanges": 1 + sum(isinstance(note, notes.ExchangeBegan) for note in run.notes),
         "opening": [items.add_message(message) for message in plan.messages],
@@ -236,16 +235,6 @@ def _run_figures(run: Run) -> Iterator[tuple[str, str]]:
         yield "tokens of inner agents", f"{spent:,}"
     yield "cost", cost_in_words(run) or "none"
     yield "time", "not measured" if run.timing.total_ms is None else duration(run.timing.total_ms)
-
-
-def _time_shares(run: Run) -> Json:
-    timing = run.timing
-    if not timing.total_ms:
-        return None
-    parts = {"model": timing.model_ms, "tools": timing.tools_ms, "waiting": timing.waiting_ms}
-    # Tools that ran together take more than their share of the whole.
-    rest = max(0, timing.total_ms - sum(filter(None, parts.values())))
-    return [*map(list, parts.items()), ["between", rest]]
 
 
 def _turn_line(number: int, steps: _Steps, begins: bool) -> Json:
