@@ -178,15 +178,6 @@ def test_it_fits_its_window(browser: Browser, report: Path, width: int) -> None:
         assert after["x"] == before["x"], "the names of scenarios stay where they are"
 
 
-def test_what_is_printed_is_the_report_without_its_controls(browser: Browser, report: Path) -> None:
-    with opened(browser, report, mode="dark") as page:
-        page.emulate_media(media="print")
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-        expect(page.locator("nav")).to_be_hidden()
-        expect(page.locator("#explorer .controls")).to_be_hidden()
-        expect(page.locator(".heat")).to_be_visible()
-
-
 def test_without_scripts_there_are_the_figures(browser: Browser, report: Path) -> None:
     with opened(browser, report, scripts=False) as page:
         expect(page.locator("#answer")).to_contain_text("local-good")
@@ -219,11 +210,8 @@ def with_call(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
 OTHER_TRIAL: Final = {**with_call(arguments='{"a":1}'), "opening": [["user", "another"]]}
 DIFFERENCES: Final[tuple[tuple[Mapping[str, Any], str], ...]] = (
     (RUN, "What they did is the same; only the verdicts may differ."),
-    ({**RUN, "turns": [{**TURN, "remarks": ["mended: x"]}, LAST]}, "What they did is the same"),
     (with_call(name="state_patch"), "They part in turn 1: the name of call 1."),
-    (with_call(arguments='{"a":1}'), "They part in turn 1: the arguments of call 1."),
     (with_call(result="[]"), "They part in turn 1: the result of call 1."),
-    ({**RUN, "turns": [{**TURN, "calls": [CALL, CALL]}, LAST]}, "They part in turn 1: 1 calls, and 2."),
     ({**RUN, "turns": [TURN, {**LAST, "text": "No."}]}, "They part in turn 2: the text."),
     ({**RUN, "turns": [TURN, {**LAST, "finish": "length"}]}, "They part in turn 2: why the reply ended."),
     ({**RUN, "turns": [TURN]}, "They part in turn 2: not all of them have this turn."),

@@ -238,14 +238,9 @@ def test_what_no_run_can_hold_is_named_with_its_place(path: Path) -> None:
         ({"messages": [image]}, "interaction 1: messages[0].content[0]: url: expected a URL"),
         ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content: expected a text, got int"),
         ({"messages": [{"role": "critic"}]}, "messages[0].role: expected one of system, developer, user"),
-        ({"messages": [7]}, "messages[0].role: expected one of system, developer, user"),
         (
             {"messages": [{"role": "user", "content": "hi"}], "tools": [7]},
             "interaction 1: not a function that a model may call",
-        ),
-        (
-            {"messages": [{"role": "user", "content": "hi"}], "tools": [{"function": {"name": "a b"}}]},
-            "interaction 1: ",
         ),
     ]
     for body, said in cases:
