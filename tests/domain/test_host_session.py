@@ -67,14 +67,6 @@ def test_a_stored_form_fits_its_schema_and_is_read_back(value: object) -> None:
     assert decode(type(value), plain(value), "value") == value
 
 
-@given(runs())
-def test_a_run_fits_the_schemas_at_each_of_its_steps(steps: tuple[Any, ...]) -> None:
-    at = steps[-1].state
-    assert fits("stored_state", json.loads(dump(at)))
-    assert fits("plan", plain(at.plan))
-    assert fits("state", plain(at))
-
-
 # What the codec refuses by annotations alone. Of all else, a schema accepts what only the class checks,
 # text that is not canonical JSON, and 1.0 where a whole number is expected.
 BY_ANNOTATION: Final = re.compile(
