@@ -8,7 +8,14 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.otel._attributes import VARIABLE, Server, captures_content, labelled, redacted, server_of
+    from toolreel.otel._attributes import (
+        VARIABLE,
+        captures_content,
+        labelled,
+        provider_of,
+        redacted,
+        server_of,
+    )
     from toolreel.otel._run_watch import instrument, uninstrument
 else:
     from toolreel._internal import MissingExtra

@@ -7,8 +7,7 @@ import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeAlias, assert_never, cast
+from typing import Final, TypeAlias, assert_never
 from urllib.parse import urlsplit
 
 from toolreel._driver import Begun
@@ -28,26 +27,22 @@ from toolreel_core._conversation import (
     UserMessage,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, as_tree, canonical, parse, read
+from toolreel_core._jsontext import Json, JsonText, as_tree, canonical, parse, read
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, Note, ReplyRead, ReplyReceived, RequestLost, RunTool, SendRequest
 from toolreel_core._replies import Reply, as_chat, served_in, usage_in
 from toolreel_core._settings import WireForm
 
-# What an application says about its runs, for their spans: the agent's name, the conversation.
+Value: TypeAlias = str | bool | int | float | tuple[str, ...]
+Attributes: TypeAlias = dict[str, Value]
 
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """What the spans of a run say besides what the run itself knows."""
-
-    agent: str = ""
-    conversation: str = ""
-    attributes: Mapping[str, str | int | float | bool] = field(default_factory=dict)
-
-
-_NONE: Final = Labels()
-LABELS: Final[ContextVar[Labels]] = ContextVar("toolreel_otel_labels", default=_NONE)
+AGENT: Final = "gen_ai.agent.name"
+CONVERSATION: Final = "gen_ai.conversation.id"
+_NONE: Final[Mapping[str, str | int | float | bool]] = {}
+LABELS: Final[ContextVar[Mapping[str, str | int | float | bool]]] = ContextVar(
+    "toolreel_otel_labels", default=_NONE
+)
+"""What an application says about its runs, as attributes of their spans."""
 
 
 @contextmanager
@@ -68,17 +63,18 @@ def labelled(
     :param conversation: id of the conversation in your application (``gen_ai.conversation.id``)
     :param attributes: further attributes of the run's own span
     """
-    before = LABELS.get()
-    merged = {**before.attributes, **(attributes or {})}
-    token = LABELS.set(Labels(agent or before.agent, conversation or before.conversation, merged))
+    names = {name: text for name, text in ((AGENT, agent), (CONVERSATION, conversation)) if text}
+    token = LABELS.set({**LABELS.get(), **(attributes or {}), **names})
     try:
         yield
     finally:
         LABELS.reset(token)
 
 
-Value: TypeAlias = str | bool | int | float | tuple[str, ...]
-Attributes: TypeAlias = dict[str, Value]
+def filled(attributes: Mapping[str, Value]) -> Attributes:
+    """The attributes that say something: neither empty nor 0."""
+    return {name: value for name, value in attributes.items() if value}
+
 
 # Options of a request that the conventions know, in the three forms of requests.
 _NUMBERS: Final = {
@@ -96,157 +92,137 @@ _NUMBERS: Final = {
 
 # Values of gen_ai.provider.name that the conventions list, by the host of the API; then routers and hosts
 # that they do not list, under their own names.
-_HOSTS: Final = tuple(
-    (re.compile(pattern), name)
-    for pattern, name in (
-        (r"\.openai\.azure\.com$|\.cognitiveservices\.azure\.com$", "azure.ai.openai"),
-        (r"\.ai\.azure\.com$|\.inference\.azure\.com$", "azure.ai.inference"),
-        (r"(^|\.)openai\.com$", "openai"),
-        (r"(^|\.)anthropic\.com$", "anthropic"),
-        (r"^bedrock.*\.amazonaws\.com$", "aws.bedrock"),
-        (r"^generativelanguage\.googleapis\.com$", "gcp.gemini"),
-        (r"aiplatform\.googleapis\.com$", "gcp.vertex_ai"),
-        (r"(^|\.)cohere\.(com|ai)$", "cohere"),
-        (r"(^|\.)deepseek\.com$", "deepseek"),
-        (r"(^|\.)groq\.com$", "groq"),
-        (r"\.ml\.cloud\.ibm\.com$", "ibm.watsonx.ai"),
-        (r"(^|\.)mistral\.ai$", "mistral_ai"),
-        (r"(^|\.)moonshot\.(ai|cn)$", "moonshot_ai"),
-        (r"(^|\.)perplexity\.ai$", "perplexity"),
-        (r"(^|\.)x\.ai$", "x_ai"),
-        (r"(^|\.)openrouter\.ai$", "openrouter"),
-        (r"(^|\.)together\.(ai|xyz)$", "together"),
-        (r"(^|\.)fireworks\.ai$", "fireworks"),
-        (r"(^|\.)cerebras\.ai$", "cerebras"),
-    )
-)
-_BY_FORM: Final[dict[WireForm, str]] = {
-    "chat_completions": "openai",
-    "responses": "openai",
-    "messages": "anthropic",
+_HOSTS: Final = {
+    r"\.openai\.azure\.com$|\.cognitiveservices\.azure\.com$": "azure.ai.openai",
+    r"\.ai\.azure\.com$|\.inference\.azure\.com$": "azure.ai.inference",
+    r"(^|\.)openai\.com$": "openai",
+    r"(^|\.)anthropic\.com$": "anthropic",
+    r"^bedrock.*\.amazonaws\.com$": "aws.bedrock",
+    r"^generativelanguage\.googleapis\.com$": "gcp.gemini",
+    r"aiplatform\.googleapis\.com$": "gcp.vertex_ai",
+    r"(^|\.)cohere\.(com|ai)$": "cohere",
+    r"(^|\.)deepseek\.com$": "deepseek",
+    r"(^|\.)groq\.com$": "groq",
+    r"\.ml\.cloud\.ibm\.com$": "ibm.watsonx.ai",
+    r"(^|\.)mistral\.ai$": "mistral_ai",
+    r"(^|\.)moonshot\.(ai|cn)$": "moonshot_ai",
+    r"(^|\.)perplexity\.ai$": "perplexity",
+    r"(^|\.)x\.ai$": "x_ai",
+    r"(^|\.)openrouter\.ai$": "openrouter",
+    r"(^|\.)together\.(ai|xyz)$": "together",
+    r"(^|\.)fireworks\.ai$": "fireworks",
+    r"(^|\.)cerebras\.ai$": "cerebras",
 }
-"""Of any other server we know only whose API it speaks, which is what the conventions ask for then."""
 
 
-class Server(NamedTuple):
-    """The server of a request; empty and 0 if its endpoint does not say."""
-
-    address: str = ""
-    port: int = 0
-
-    def provider(self, form: WireForm) -> str:
-        """The value of ``gen_ai.provider.name``."""
-        found = (name for pattern, name in _HOSTS if pattern.search(self.address))
-        return next(found, _BY_FORM[form])
+def provider_of(address: str, form: WireForm) -> str:
+    """The value of ``gen_ai.provider.name`` for a server."""
+    found = (name for pattern, name in _HOSTS.items() if re.search(pattern, address))
+    # Of any other server we know only whose API it speaks, which is what the conventions ask for then.
+    return next(found, "anthropic" if form == "messages" else "openai")
 
 
-def server_of(performer: object, fallback: str = "") -> Server:
-    """The server that a performer sends requests to.
+def server_of(performer: object, fallback: str = "") -> tuple[str, int]:
+    """Address and port of the server that a performer sends requests to; empty and 0 if it does not say.
 
     :param fallback: the name of the plan's fallback; empty for its own endpoint
     """
-    url = address_of(performer, fallback).url
-    if not url:
-        return Server()
-    parts = urlsplit(url)
-    return Server(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
+    parts = urlsplit(address_of(performer, fallback).url or "")
+    if not parts.hostname:
+        return "", 0
+    return parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def run_attributes(begun: Begun, labels: Labels) -> Attributes:
+def run_attributes(begun: Begun, labels: Mapping[str, str | int | float | bool]) -> Attributes:
     """Those of the span of a run."""
-    plan, server = begun.first.state.plan, server_of(begun.performer)
-    named = {
-        "gen_ai.agent.name": labels.agent,
-        "gen_ai.conversation.id": labels.conversation or (begun.run if begun.durable else ""),
-    }
+    plan, (address, _) = begun.first.state.plan, server_of(begun.performer)
     return {
-        **labels.attributes,
+        **({CONVERSATION: begun.run} if begun.durable else {}),
+        **labels,
         "gen_ai.operation.name": "invoke_agent",
-        "gen_ai.provider.name": server.provider(plan.provider.wire_form),
+        "gen_ai.provider.name": provider_of(address, plan.provider.wire_form),
         "gen_ai.request.model": plan.model,
         "toolreel.run": begun.run,
-        **{name: text for name, text in named.items() if text},
     }
 
 
-def request_attributes(effect: SendRequest, performer: object, labels: Labels) -> Attributes:
+def request_attributes(
+    effect: SendRequest, performer: object, labels: Mapping[str, str | int | float | bool]
+) -> Attributes:
     """Those of the span of a request."""
-    found: Attributes = {**served_by(effect, performer), "toolreel.ref": effect.ref}
-    if effect.purpose != "turn":
-        found["toolreel.purpose"] = effect.purpose
-    if labels.conversation:
-        found["gen_ai.conversation.id"] = labels.conversation
-    if effect.request.streamed:
-        found["gen_ai.request.stream"] = True
-    options = cast("Mapping[str, Json]", parse(effect.request.options.text))
-    for key, name in _NUMBERS.items():
-        value = options.get(key)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            found[name] = value
-    if isinstance(stop := options.get("stop", options.get("stop_sequences")), str | list):
-        found["gen_ai.request.stop_sequences"] = (stop,) if isinstance(stop, str) else tuple(map(str, stop))
-    return found
+    options = as_tree(parse(JsonText(effect.request.options.text)))
+    stop = options.get("stop", options.get("stop_sequences"))
+    stops = [stop] if isinstance(stop, str) else stop if isinstance(stop, list) else []
+    numbers: Attributes = {
+        name: value
+        for key, name in _NUMBERS.items()
+        if isinstance(value := options.get(key), int | float) and not isinstance(value, bool)
+    }
+    further: Attributes = {
+        "toolreel.purpose": "" if effect.purpose == "turn" else effect.purpose,
+        CONVERSATION: labels.get(CONVERSATION, ""),
+        "gen_ai.request.stream": effect.request.streamed,
+        "gen_ai.request.stop_sequences": tuple(map(str, stops)),
+    }
+    return {**served_by(effect, performer), "toolreel.ref": effect.ref, **numbers, **filled(further)}
 
 
 def served_by(effect: SendRequest, performer: object) -> Attributes:
     """Model and server of a request, which its metrics have too."""
-    server = server_of(performer, effect.endpoint)
-    found: Attributes = {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": server.provider(effect.request.form),
-        "gen_ai.request.model": effect.request.model,
-    }
-    if server.address:
-        found |= {"server.address": server.address, "server.port": server.port}
-    return found
+    address, port = server_of(performer, effect.endpoint)
+    return filled(
+        {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": provider_of(address, effect.request.form),
+            "gen_ai.request.model": effect.request.model,
+            "server.address": address,
+            "server.port": port,
+        }
+    )
 
 
 def reply_attributes(effect: SendRequest, event: Event, notes: tuple[Note, ...]) -> Attributes:
     """What an event and the notes about it tell of a reply; an error as a code, never as a message."""
-    body: Mapping[str, Json] = {}
-    if isinstance(event, ReplyReceived):
-        chat = as_chat(event.body, effect.request.form).body
-        body = as_tree(read(chat).value_or("") if isinstance(chat, str) else chat)
-    reply = next((note for note in notes if isinstance(note, ReplyRead)), None)
-    lost = next((note for note in notes if isinstance(note, RequestLost)), None)
-    if lost is not None:
-        error = lost.failure if lost.status is None else str(lost.status)
-    elif isinstance(event, ReplyReceived):
-        error = reply.problem if reply is not None else ""
-    else:
-        error = "cancelled"
+    chat: Json = as_chat(event.body, effect.request.form).body if isinstance(event, ReplyReceived) else {}
+    body = as_tree(read(chat).value_or("") if isinstance(chat, str) else chat)
+    error = "" if isinstance(event, ReplyReceived) else "cancelled"
+    finish = ""
+    for note in notes:
+        if isinstance(note, ReplyRead):
+            error, finish = note.problem, note.finish
+    for note in notes:
+        if isinstance(note, RequestLost):
+            error = note.failure if note.status is None else str(note.status)
     served, usage = served_in(body), usage_in(body)
-    told: Attributes = {
-        "gen_ai.response.id": served.request_id,
-        "gen_ai.response.model": served.model,
-        "error.type": error,
-        "gen_ai.usage.input_tokens": usage.prompt_tokens,
-        "gen_ai.usage.output_tokens": usage.completion_tokens,
-        "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
-        "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
-    }
-    found: Attributes = {name: value for name, value in told.items() if value}
-    if reply is not None and reply.finish not in {"", "unknown"}:
-        found["gen_ai.response.finish_reasons"] = (reply.finish,)
-    if usage.cost is not None:
-        found["toolreel.cost"] = usage.cost
-    return found
+    found = filled(
+        {
+            "gen_ai.response.id": served.request_id,
+            "gen_ai.response.model": served.model,
+            "error.type": error,
+            "gen_ai.usage.input_tokens": usage.prompt_tokens,
+            "gen_ai.usage.output_tokens": usage.completion_tokens,
+            "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
+            "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
+            "gen_ai.response.finish_reasons": () if finish in {"", "unknown"} else (finish,),
+        }
+    )
+    return found if usage.cost is None else {**found, "toolreel.cost": usage.cost}
 
 
 def tool_attributes(effect: RunTool, plan: Plan) -> Attributes:
     """Those of the span of a tool call."""
-    found: Attributes = {
-        "gen_ai.operation.name": "execute_tool",
-        "gen_ai.tool.name": effect.name,
-        "gen_ai.tool.call.id": effect.call_id,
-        "gen_ai.tool.type": "function",
-        "toolreel.turn": effect.turn,
-        "toolreel.ref": effect.ref,
-    }
     described = (tool.description for tool in plan.tools.definitions if tool.name == effect.name)
-    if description := next(described, ""):
-        found["gen_ai.tool.description"] = description
-    return found
+    return filled(
+        {
+            "gen_ai.operation.name": "execute_tool",
+            "gen_ai.tool.name": effect.name,
+            "gen_ai.tool.call.id": effect.call_id,
+            "gen_ai.tool.type": "function",
+            "gen_ai.tool.description": next(described, ""),
+            "toolreel.turn": effect.turn,
+            "toolreel.ref": effect.ref,
+        }
+    )
 
 
 def tool_error(output: str) -> str:

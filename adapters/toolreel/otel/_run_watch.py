@@ -6,11 +6,11 @@ import os
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from opentelemetry.context import Context, attach, detach, get_current
-from opentelemetry.metrics import Histogram, MeterProvider, get_meter
+from opentelemetry.metrics import MeterProvider, get_meter
 from opentelemetry.trace import (
     Span,
     SpanKind,
@@ -24,9 +24,11 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from toolreel._driver import CONTEXTS, WATCHERS, Begun, Wanted, Watch, Watcher, name_of, note_fields
 from toolreel.otel._attributes import (
+    AGENT,
     LABELS,
     Attributes,
     captures_content,
+    filled,
     parsed,
     redacted,
     reply_attributes,
@@ -63,8 +65,22 @@ _SECOND: Final = 1_000_000_000
 _SCOPE: Final = "toolreel"
 
 _SECONDS: Final = [0.01 * 2**n for n in range(14)]
-_RUN_SECONDS: Final = [0.1 * 2**n for n in range(13)]
-_TOKENS: Final = [4**n for n in range(14)]
+_HISTOGRAMS: Final[Mapping[str, tuple[str, str, Sequence[float]]]] = {
+    "client.operation.duration": ("s", "GenAI operation duration.", _SECONDS),
+    "client.operation.time_to_first_chunk": (
+        "s",
+        "Time to receive the first chunk of a streamed reply.",
+        _SECONDS,
+    ),
+    "client.token.usage": (
+        "{token}",
+        "Number of input and output tokens used.",
+        [4**n for n in range(14)],
+    ),
+    "invoke_agent.duration": ("s", "Duration of an agent's run.", [0.1 * 2**n for n in range(13)]),
+    "execute_tool.duration": ("s", "Duration of a tool call.", _SECONDS),
+}
+"""Unit, description and bounds of each."""
 
 
 class Instruments:
@@ -75,20 +91,17 @@ class Instruments:
 
         release = version("toolreel")
         meter = get_meter(_SCOPE, release, meter_provider=meters)
-
-        def histogram(name: str, about: str, bounds: Sequence[float], unit: str = "s") -> Histogram:
-            return meter.create_histogram(
+        self.tracer = get_tracer(_SCOPE, release, tracer_provider=tracers)
+        self._histograms = {
+            name: meter.create_histogram(
                 f"gen_ai.{name}", unit, about, explicit_bucket_boundaries_advisory=bounds
             )
+            for name, (unit, about, bounds) in _HISTOGRAMS.items()
+        }
 
-        self.tracer = get_tracer(_SCOPE, release, tracer_provider=tracers)
-        self.request_seconds = histogram("client.operation.duration", "GenAI operation duration.", _SECONDS)
-        first_chunk = "Time to receive the first chunk of a streamed reply."
-        self.first_chunk_seconds = histogram("client.operation.time_to_first_chunk", first_chunk, _SECONDS)
-        tokens = "Number of input and output tokens used."
-        self.tokens = histogram("client.token.usage", tokens, _TOKENS, "{token}")
-        self.run_seconds = histogram("invoke_agent.duration", "Duration of an agent's run.", _RUN_SECONDS)
-        self.tool_seconds = histogram("execute_tool.duration", "Duration of a tool call.", _SECONDS)
+    def record(self, name: str, value: float, attributes: Attributes, context: Context) -> None:
+        """Record a value in a histogram, with those of its attributes that say something."""
+        self._histograms[name].record(value, filled(attributes), context)
 
 
 @dataclass(slots=True)
@@ -115,6 +128,7 @@ class RunWatch(Watch):
         self._instruments = instruments
         self._captures_content = content
         self._labels = LABELS.get()
+        self._agent = str(self._labels.get(AGENT, ""))
         self._performer = begun.performer
         self._plan = begun.first.state.plan
         self._before = begun.first.state.tally
@@ -124,7 +138,7 @@ class RunWatch(Watch):
         self._replayed = self._performed = 0
         around = get_current()
         attributes = run_attributes(begun, self._labels)
-        named = f"invoke_agent {self._labels.agent}".rstrip()
+        named = f"invoke_agent {self._agent}".rstrip()
         self._began = time.time_ns()
         self._span = instruments.tracer.start_span(
             named, around, SpanKind.INTERNAL, attributes, start_time=self._began
@@ -136,7 +150,8 @@ class RunWatch(Watch):
     def performing(self, effect: Wanted) -> Generator[None, None, None]:
         """Make the span of the effect the current one, here and now."""
         opened = self._opened(effect)
-        labels = LABELS.set(replace(self._labels, agent=""))  # an agent that a tool runs is another one
+        # An agent that a tool runs is another one.
+        labels = LABELS.set({name: value for name, value in self._labels.items() if name != AGENT})
         token = attach(self._inside if opened is None else opened.context)
         try:
             yield
@@ -199,8 +214,9 @@ class RunWatch(Watch):
         _mark(self._span, fault)
         self._span.end(now)
         if not replayed:
-            of_run = self._named(fault, {"gen_ai.request.model": self._plan.model})
-            self._instruments.run_seconds.record((now - self._began) / _SECOND, of_run, self._inside)
+            seconds, model = (now - self._began) / _SECOND, {"gen_ai.request.model": self._plan.model}
+            of_run: Attributes = {**model, AGENT: self._agent, "error.type": fault}
+            self._instruments.record("invoke_agent.duration", seconds, of_run, self._inside)
 
     def _opened(self, effect: Wanted) -> _Open | None:
         """The span of an effect, which begins with its first scope; waits and approvals have none."""
@@ -230,17 +246,16 @@ class RunWatch(Watch):
         self._close(opened, timed, str(attributes.get("error.type", "")))
         if opened.replayed:
             return  # it took no time and no tokens
-        made, common = self._instruments, served_by(effect, self._performer)
-        if model := attributes.get("gen_ai.response.model"):
-            common["gen_ai.response.model"] = model
+        record, context = self._instruments.record, opened.context
+        model = attributes.get("gen_ai.response.model", "")
+        common: Attributes = {**served_by(effect, self._performer), "gen_ai.response.model": model}
         for kind in ("input", "output"):
             if isinstance(count := attributes.get(f"gen_ai.usage.{kind}_tokens"), int):
-                made.tokens.record(count, {**common, "gen_ai.token.type": kind}, opened.context)
+                record("client.token.usage", count, {**common, "gen_ai.token.type": kind}, context)
         if first is not None:
-            made.first_chunk_seconds.record(first, common, opened.context)
-        if error := attributes.get("error.type"):
-            common = {**common, "error.type": error}
-        made.request_seconds.record(opened.seconds, common, opened.context)
+            record("client.operation.time_to_first_chunk", first, common, context)
+        timed = {**common, "error.type": attributes.get("error.type", "")}
+        record("client.operation.duration", opened.seconds, timed, context)
 
     def _end_tool(self, opened: _Open, effect: RunTool, event: Event) -> None:
         output = event.output if isinstance(event, ToolReturned) else ""
@@ -251,13 +266,9 @@ class RunWatch(Watch):
                 opened.span.set_attribute(f"gen_ai.tool.call.{name}", said)
         self._close(opened, {}, error)
         if not opened.replayed:
-            of_call = self._named(error, {"gen_ai.tool.name": effect.name, "gen_ai.tool.type": "function"})
-            self._instruments.tool_seconds.record(opened.seconds, of_call, opened.context)
-
-    def _named(self, error: str, what: Mapping[str, str]) -> dict[str, str]:
-        """The attributes of a metric, without those that are empty."""
-        named = {**what, "gen_ai.agent.name": self._labels.agent, "error.type": error}
-        return {name: text for name, text in named.items() if text}
+            named = {"gen_ai.tool.name": effect.name, "gen_ai.tool.type": "function"}
+            of_call: Attributes = {**named, AGENT: self._agent, "error.type": error}
+            self._instruments.record("execute_tool.duration", opened.seconds, of_call, opened.context)
 
     def _close(self, opened: _Open, attributes: Attributes, error: str) -> None:
         opened.span.set_attributes(attributes)

@@ -6,7 +6,7 @@ import pytest
 
 from toolreel import AsyncPorts, Ports
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.otel import Server, server_of
+from toolreel.otel import provider_of, server_of
 from toolreel.ports import Endpoints
 from toolreel.testing import ScriptedEndpoint
 from toolreel_core._settings import WireForm
@@ -30,12 +30,12 @@ from toolreel_core._settings import WireForm
 )
 def test_the_provider_is_known_by_the_host(url: str, provider: str) -> None:
     with HttpEndpoint(url) as endpoint:
-        assert server_of(Ports(endpoint)).provider("chat_completions") == provider
+        assert provider_of(server_of(Ports(endpoint))[0], "chat_completions") == provider
 
 
 @pytest.mark.parametrize(("form", "provider"), [("messages", "anthropic"), ("responses", "openai")])
 def test_a_server_that_nobody_knows_is_named_after_its_api(form: WireForm, provider: str) -> None:
-    assert Server("llm.example", 443).provider(form) == provider
+    assert provider_of("llm.example", form) == provider
 
 
 def test_the_server_is_that_of_the_fallback_that_is_asked() -> None:
@@ -49,4 +49,4 @@ def test_the_server_is_that_of_the_fallback_that_is_asked() -> None:
 def test_an_endpoint_without_an_address_has_no_server() -> None:
     around = SimpleNamespace()
     around.endpoint = around  # whatever refers to itself is not followed for ever
-    assert server_of(Ports(ScriptedEndpoint([]))) == server_of(around) == Server()
+    assert server_of(Ports(ScriptedEndpoint([]))) == server_of(around) == ("", 0)
