@@ -82,12 +82,12 @@ def test_a_run_is_submitted_approved_and_spoken_to_from_other_processes(desk: Pa
     assert said(desk, "durable", "export", "bill-7", "-o", "bill.journal.jsonl").code == 0
     assert said(desk, "replay", "bill.journal.jsonl").code == 0
     gone = told(desk, "durable", "list", "--prune", "0")
-    assert gone == {"runs": [], "counts": {}, "oldest_queued_seconds": None, "deleted": 1}
+    assert gone == {"runs": [], "counts": {}, "deleted": 1}
 
 
 def test_a_queued_run_is_said_to_need_a_worker(desk: Path) -> None:
     said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
-    assert "it ends as soon as a worker takes it up" in said(desk, "durable", "cancel", "bill-7").stdout
+    assert "toolreel durable worker" in said(desk, "durable", "cancel", "bill-7").stdout
     with serving() as server:  # a cancelled run sends nothing
         serve(desk, server)
     over = said(desk, "durable", "show", "bill-7", "--wait")
@@ -183,16 +183,13 @@ def submitted(desk: Path, *names: str, fallback: tuple[str, ...] = ()) -> None:
         assert said(desk, "durable", "submit", "Hi!", "--model", "m", "--run-id", name, *fallback).code == 0
 
 
-def test_a_run_goes_on_at_a_fallback_with_an_account_of_its_own(tmp_path: Path) -> None:
-    with serving(replying(saying("Hello."))) as server, serving(replying(saying("Hi there."))) as other:
+def test_a_run_goes_on_at_a_fallback_whose_host_has_the_same_limits(tmp_path: Path) -> None:
+    with serving(replying(saying("Hello."))) as server, serving() as other:
         fallback = ("--fallback", f"model=other,base-url={other.url}")
         submitted(tmp_path, "first", "second", fallback=fallback)
-        limits = ("--limit", ONE, "--limit", f"endpoint=other,account=spare,{ONE}")
-        served = serve(tmp_path, server, "--concurrency", "1", *fallback, *limits)
+        served = serve(tmp_path, server, "--concurrency", "1", *fallback, "--limit", ONE)
         assert served.code == 0, served
-        assert (len(server.seen), len(other.seen)) == (1, 1)
-    contents = {told(tmp_path, "durable", "show", name)["detail"]["content"] for name in ("first", "second")}
-    assert contents == {"Hello.", "Hi there."}
+        assert (len(server.seen), len(other.seen)) == (1, 0), "both servers are on one host"
 
 
 def test_a_server_may_have_several_limits(tmp_path: Path) -> None:
@@ -203,7 +200,7 @@ def test_a_server_may_have_several_limits(tmp_path: Path) -> None:
         assert served.code == 0, served
         assert len(server.seen) == 1
         twice = serve(tmp_path, server, "--limit", loose, "--limit", ONE)
-    sentence = "two limits; name the second, such as account=daily"
+    sentence = "two limits are for one account; name the second, such as account=daily"
     assert (twice.code, sentence in " ".join(twice.stderr.split())) == (2, True), twice
 
 
@@ -213,7 +210,6 @@ def test_a_server_may_have_several_limits(tmp_path: Path) -> None:
         ("60", "expected key=value, for example requests=60"),
         ("request=60", "did you mean 'requests'?"),
         ("requests=0", "requests: expected a number above 0, got 0"),
-        (f"endpoint=spare,{ONE}", "add one with --fallback"),
     ],
 )
 def test_a_limit_that_means_nothing_is_refused_before_the_worker_starts(
@@ -249,26 +245,22 @@ def test_a_watch_follows_a_run_from_the_queue_until_it_waits(
         [*COMMAND, *watch], cwd=desk, env=environment(), stdout=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
-        assert process.stdout.readline().endswith(" bill-7 queued, turn 1, waits for a worker\n")
+        assert process.stdout.readline().endswith(" bill-7 queued\n")
         with serving(PAYING) as provider:
             serve(desk, provider)
         stdout, _ = process.communicate(timeout=HANG)
     assert process.returncode == 0
-    assert stdout.endswith("bill-7 waiting, turn 1, waits for approval: pay, cost unknown\n")
+    assert stdout.endswith("bill-7 waiting: pay: approval\n")
     tree = told(desk, *watch)
-    assert (tree["status"], tree["turn"], tree["waits"]) == ("waiting", 1, "approval: pay")
+    assert tree["status"] == "waiting"
     assert tree["waits_for"][0]["arguments"] == '{"amount":7}'
 
 
-@pytest.mark.parametrize("columns", [36, pytest.param(100, marks=pytest.mark.slow)])
-def test_a_terminal_has_a_table_and_ctrl_c_ends_it(desk: Path, columns: int) -> None:
+def test_a_terminal_has_a_table_and_ctrl_c_ends_it(desk: Path) -> None:
     said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
-    code, shown = on_terminal("durable", "watch", cwd=desk, columns=columns, interrupted_at="bill")
+    code, shown = on_terminal("durable", "watch", cwd=desk, columns=36, interrupted_at="bill")
     assert code == 0
     assert shown.rindex(SHOWN) > shown.rindex(HIDDEN)
     lines = [plain(line) for line in re.split(r"\x1b\[2K|\n", shown)]
-    assert max(map(len, lines)) <= columns
+    assert max(map(len, lines)) <= 36
     assert any("bill" in line and "queued" in line for line in lines)
-    if columns == 100:
-        assert any("waits for" in line and "age" in line for line in lines)
-        assert any("a worker" in line for line in lines)

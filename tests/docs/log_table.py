@@ -38,7 +38,6 @@ OTHERS: Final = (
         ("path", "model", "status", "ms", "repairs", "noticed", "added", "problem", "conversation"),
     ),
     ("proxy", "error", "error", ("path", "model")),
-    ("proxy", "info", "making_journals", ("done", "of")),
     ("proxy", "warning", "not_recorded", ("conversation", "conversations", "status")),
 )
 

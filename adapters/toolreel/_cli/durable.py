@@ -7,10 +7,9 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -46,7 +45,6 @@ from toolreel._cli.whole_run import as_json, show_run
 from toolreel._driver import Always, Approver, Endpoint, Endpoints, Later, Never, Ports
 from toolreel._internal import counted
 from toolreel.tools import Router
-from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._tools import ToolSurface
 
@@ -54,19 +52,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from toolreel._cli.live_run import LiveSession
-    from toolreel.durable import DurableRun, DurableRuns, RunLook
+    from toolreel.durable import DurableRun, DurableRuns, RunSummary
     from toolreel_core._plan import Plan
 
 
-_STATUSES: Final = ("queued", "running", "waiting", "sleeping", "ended", "failed", "refused")
-_GOING_ON: Final = frozenset({"queued", "running", "sleeping"})
-_ENDS_LATER: Final = "it ends as soon as a worker takes it up (toolreel durable worker)"
-_ENDS: Final = {
-    "running": "it ends with the request or tool that it is in",
-    "ended": "it had ended, and stays as it is",
-    "failed": "it ends if it is queued again",
-    "refused": "it ends if it is queued again",
-}
+_STATUSES: Final = ("queued", "running", "waiting", "ended", "failed", "refused")
+_GOING_ON: Final = frozenset({"queued", "running"})
 _run_argument = click.argument("run_id", metavar="RUN")
 
 
@@ -186,41 +177,35 @@ def list_command(
 ) -> int:
     """List the runs, the newest first, with what each waits for, and how many have which status.
 
-    For probes and metrics, --json says how long the oldest run is queued.
-
     \b
     toolreel durable list --status waiting
     toolreel durable list --prune 30
     """
     deleted = None if prune is None else runs.prune(prune * 86_400)
     found, counts = runs.list(status=status, limit=limit), runs.counts()
-    queued = runs.oldest_queued_seconds()
     if as_machine:
         pruned = {} if deleted is None else {"deleted": deleted}
-        say({"runs": found, "counts": counts, "oldest_queued_seconds": queued, **pruned})
+        say({"runs": found, "counts": counts, **pruned})
         return 0
     if deleted is not None:
         labelled("deleted", counted(deleted, "run"))
-    lines = [
-        (
-            each.run_id,
-            each.status,
-            each.model,
-            each.outcome,
-            f"{each.created:%Y-%m-%d %H:%M}",
-            ", ".join(f"{call.name}: {call.why}" for call in each.waits_for)
-            or each.problem.partition(";")[0],
-        )
-        for each in found
-    ]
-    if lines:
-        show_columns(("run", "status", "model", "outcome", "submitted", ""), lines)
+    if found:
+        columns = ("run", "status", "model", "outcome", "submitted", "")
+        show_columns(columns, [*map(_run_cells, found)])
         labelled("all", ", ".join(f"{count} {name}" for name, count in sorted(counts.items())), "dim")
     else:
-        labelled("runs", "none; queue one with toolreel durable submit")
-    if queued is not None:
-        labelled("oldest", f"queued for {queued:.0f} s", "dim")
+        labelled("runs", _NO_RUNS)
     return 0
+
+
+_NO_RUNS: Final = "none; queue one with toolreel durable submit"
+
+
+def _run_cells(run: RunSummary) -> Sequence[str]:
+    """What a list says of a run; last, what it waits for, or why it does not go on."""
+    calls = ", ".join(f"{call.name}: {call.why}" for call in run.waits_for)
+    last = calls or run.problem.partition(";")[0]
+    return run.run_id, run.status, run.model, run.outcome, f"{run.created:%Y-%m-%d %H:%M}", last
 
 
 @command("show")
@@ -324,26 +309,25 @@ def cancel_command(runs: DurableRuns, run_ids: tuple[str, ...], reason: str) -> 
     for run_id in run_ids:
         status = runs.summary(run_id).status
         runs.cancel(run_id, reason)
-        labelled("cancelled", f"{run_id}: {_ENDS.get(status, _ENDS_LATER)}")
+        stays = "it had ended, and stays as it is"
+        ends = "it ends when a worker (toolreel durable worker) has done what it is in"
+        labelled("cancelled", f"{run_id}: {stays if status == 'ended' else ends}")
     return 0
 
 
-_COLOURS: Final = {"running": "cyan", "waiting": "yellow", "failed": "red", "refused": "red", "ended": "dim"}
 _WATCHED: Final = 20
-_WIDE: Final = 60
-"""A narrower terminal has the first three columns."""
 _LOOK_SECONDS: Final = 0.5
 
 
 @command("watch")
-@click.option("--until-idle", is_flag=True, help="End when no run is queued, running or about to retry.")
+@click.option("--until-idle", is_flag=True, help="End when no run is queued or running.")
 @click.option("--json", "as_machine", is_flag=True, help="Print a JSON object a line, one for each change.")
 @_with_runs
 def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
-    """Show the 20 latest runs of a database, with the turn that each is in, what it waits for, and its cost.
+    """Show the 20 latest runs of a database, with their status and what each waits for.
 
-    Those that go on come first. On a terminal it is a table that follows the runs until Ctrl-C; in a pipe, a
-    line for each change. `toolreel durable show RUN --wait` follows one run.
+    On a terminal it is a table that follows the runs until Ctrl-C; in a pipe, a line for each change.
+    `toolreel durable show RUN --wait` follows one run.
 
     \b
     toolreel durable watch
@@ -351,84 +335,48 @@ def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
     """
     from rich.live import Live
 
-    from toolreel.durable import RunLooks
-
     is_table = not as_machine and out.is_terminal and not out.is_dumb_terminal
-    looks, before = RunLooks(runs), dict[str, str]()
+    before = dict[str, Sequence[str]]()
     with suppress(KeyboardInterrupt) if is_table else nullcontext(), ExitStack() as stack:
         live = stack.enter_context(Live(console=out, auto_refresh=False)) if is_table else None
         while True:
-            found = looks.newest(_WATCHED)
+            latest = runs.list(limit=_WATCHED)
             if live:
-                with _delay_interrupts():
-                    live.update(_runs_table(found), refresh=True)
-            for look in () if live else found:
-                line = _changed_parts(look)
-                if before.get(look.summary.run_id) != line:
-                    before[look.summary.run_id] = line
-                    _print_change(look, line, as_machine=as_machine)
-            if until_idle and not _GOING_ON & {each.summary.status for each in found}:
+                live.update(_runs_table(latest), refresh=True)
+            for each in () if live else latest:
+                cells = _run_cells(each)
+                if before.get(each.run_id) != cells:
+                    before[each.run_id] = cells
+                    _print_change(each, cells, as_machine=as_machine)
+            if until_idle and _GOING_ON.isdisjoint(runs.counts()):
                 break
             time.sleep(_LOOK_SECONDS)
     return 0
 
 
-def _changed_parts(look: RunLook) -> str:
-    one = look.summary
-    parts = (
-        f"{one.run_id} {one.status}",
-        f"turn {look.turn}" if look.turn else "",
-        f"waits for {look.waits_for}" if look.waits_for else "",
-        one.outcome,
-        one.problem,
-        f"cost {look.cost}" if look.cost else "",
-    )
-    return ", ".join(filter(None, parts))
-
-
-def _print_change(look: RunLook, line: str, *, as_machine: bool) -> None:
+def _print_change(run: RunSummary, cells: Sequence[str], *, as_machine: bool) -> None:
     if as_machine:
-        now = {"turn": look.turn, "tokens": look.tokens, "cost": look.cost, "waits": look.waits_for}
-        say({**asdict(look.summary), **now})
+        say(asdict(run))
     else:
         # The time of the change, so that lines of several watchers can be put in order.
-        out.print(f"{look.summary.updated:%Y-%m-%dT%H:%M:%SZ} {line}")
+        run_id, status, *_, last = cells
+        line = f"{run.updated:%Y-%m-%dT%H:%M:%SZ} {run_id} {status}"
+        out.print(f"{line}: {last}" if last else line)
         out.file.flush()
 
 
-@contextmanager
-def _delay_interrupts() -> Generator[None]:
-    """Ctrl-C comes when this is done: nothing is painted over a table that was painted in part."""
-    interrupts: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: interrupts.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if interrupts:
-        raise KeyboardInterrupt
-
-
-def _runs_table(looks: Sequence[RunLook]) -> Table:
+def _runs_table(latest: Sequence[RunSummary]) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    from toolreel.durable import age
-
     table = Table(box=None, pad_edge=False, header_style="bold blue")
-    columns = ("run", "status", "waits for", "turn", "age", "cost")[: 3 if out.width < _WIDE else None]
-    for name in columns:
+    for name in ("run", "status", ""):
         table.add_column(name, no_wrap=True, overflow="ellipsis")
-    now = datetime.fromtimestamp(time.time(), UTC)
-    for look in looks:
-        one = look.summary
-        last = look.waits_for or one.problem.partition(";")[0] or one.outcome
-        cells = (one.run_id, one.status, last, str(look.turn or ""), age(one.created, now), look.cost)
-        table.add_row(
-            *(Text(printable(cell)) for cell in cells[: len(columns)]), style=_COLOURS.get(one.status)
-        )
-    if not looks:
-        table.add_row("none yet; queue one with toolreel durable submit")
+    for each in latest:
+        run_id, status, *_, last = _run_cells(each)
+        table.add_row(*(Text(printable(cell)) for cell in (run_id, status, last)))
+    if not latest:
+        table.add_row(_NO_RUNS)
     return table
 
 
@@ -445,11 +393,11 @@ limit_option: Final = click.option(
     metavar="KEY=VALUE,...",
     callback=parse_each_value(
         "--limit",
-        lambda text: parse_key_values("--limit", text, (*_LIMITS, "account", "endpoint"), "requests=60"),
+        lambda text: parse_key_values("--limit", text, (*_LIMITS, "account"), "requests=60"),
     ),
     help="What all workers of the database keep together at the server's account: requests= and tokens= in "
     "any window= of seconds (60), max-cost= in all, max-wait= seconds for a turn, reply-tokens= to reserve. "
-    "account= names the account, by default the server's host; endpoint= limits that fallback instead. "
+    "account= names the account, by default the host of each server, also of fallbacks. "
     "Repeatable: --limit requests=60 --limit account=daily,requests=5000,window=86400.",
 )
 """Adds the option to a command, which receives the items of each, by key."""
@@ -458,44 +406,38 @@ limit_option: Final = click.option(
 def _with_limits(
     endpoint: Endpoint,
     target: LiveTarget,
-    limits: Iterable[Mapping[str, str]],
+    limits: Sequence[Mapping[str, str]],
     database: str | None,
     stack: ExitStack,
 ) -> Endpoint:
     """The endpoint of a server and its fallbacks, where each request waits for its turn within the limits.
 
-    :raises ConfigError: if a limit means nothing or names no fallback, or two are for one account of a server
+    :raises ConfigError: if a limit means nothing, or two are for one account of a server
     """
     from toolreel.durable import Limits, database_url, limited
 
-    of: dict[str, Endpoint] = {"": endpoint}
-    if isinstance(endpoint, Endpoints):
-        of = {"": endpoint.first, **endpoint.fallbacks}
+    if len({given.get("account") for given in limits}) < len(limits):  # one request would count twice
+        raise ConfigError("--limit: two limits are for one account; name the second, such as account=daily")
     url = database_url(database).render_as_string(hide_password=False)
-    taken = set[tuple[str, str]]()
-    for given in limits:
-        name = given.get("endpoint", "")
-        if name not in of:
-            known = unknown_name("fallback", name, filter(None, of))
-            none = "endpoint= names a fallback, and there is none; add one with --fallback"
-            raise ConfigError(f"--limit: {known if len(of) > 1 else none}")
+
+    def within_limits(name: str, server: Endpoint) -> Endpoint:
         base_url = target.servers[name].base_url or ""
-        account = given.get("account") or urlsplit(base_url).hostname or base_url
-        if (name, account) in taken:  # one request would count twice
-            raise ConfigError(
-                f"--limit: the account {account} has two limits; name the second, such as account=daily"
-            )
-        taken.add((name, account))
-        numbers = {
-            key.replace("-", "_"): _LIMITS[key].convert(value, None, None)
-            for key, value in given.items()
-            if key in _LIMITS
-        }
-        shared = limited(of[name], Limits(account, url, **numbers))
-        stack.callback(shared.close)
-        of[name] = shared
-    first = of.pop("")
-    return Endpoints(first, of) if of else first
+        for given in limits:
+            numbers = {
+                key.replace("-", "_"): kind.convert(given[key], None, None)
+                for key, kind in _LIMITS.items()
+                if key in given
+            }
+            account = given.get("account") or urlsplit(base_url).hostname or base_url
+            shared = limited(server, Limits(account, url, **numbers))
+            stack.callback(shared.close)
+            server = shared
+        return server
+
+    if isinstance(endpoint, Endpoints):
+        fallbacks = {name: within_limits(name, each) for name, each in endpoint.fallbacks.items()}
+        return Endpoints(within_limits("", endpoint.first), fallbacks)
+    return within_limits("", endpoint)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,15 +21,7 @@ if TYPE_CHECKING:
         seconds_to_wait,
     )
     from toolreel.durable._limited_endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited, take_slot
-    from toolreel.durable._runs import (
-        Awaited,
-        DurableRun,
-        DurableRuns,
-        RunLook,
-        RunLooks,
-        RunSummary,
-        age,
-    )
+    from toolreel.durable._runs import Awaited, DurableRun, DurableRuns, RunSummary
     from toolreel.durable._store import Store, Written
     from toolreel.durable._worker import Worker
 else:

@@ -142,28 +142,42 @@ _VERSION: Final = 1
 # Next to the tables of DBOS, in which the effects of a run are steps: one row a run, with its plan and who
 # works on it, and one for each thing that was said to it.
 
+
+def _text(name: str, default: str | None = None, *, unique: bool = False) -> sa.Column[str]:
+    return sa.Column(name, sa.Text, nullable=False, server_default=default, unique=unique or None)
+
+
+def _count(name: str) -> sa.Column[int]:
+    return sa.Column(name, sa.Integer, nullable=False, server_default="0")
+
+
+def _moment(name: str, default: str | None = None) -> sa.Column[int]:
+    """In milliseconds since 1970."""
+    return sa.Column(name, sa.BigInteger, nullable=False, server_default=default)
+
+
 RUNS: Final = sa.Table(
     "toolreel_runs",
     METADATA,
     sa.Column("run_id", sa.Text, primary_key=True),
-    sa.Column("queue", sa.Text, nullable=False),
-    sa.Column("model", sa.Text, nullable=False),
-    sa.Column("plan", sa.Text, nullable=False),  # the first lines of the journal: header and blobs
-    sa.Column("digest", sa.Text, nullable=False),  # of the plan
-    sa.Column("status", sa.Text, nullable=False),
-    sa.Column("outcome", sa.Text, nullable=False, server_default=""),
-    sa.Column("problem", sa.Text, nullable=False, server_default=""),
-    sa.Column("waits_for", sa.Text, nullable=False, server_default="[]"),
-    sa.Column("events", sa.Integer, nullable=False, server_default="0"),
+    _text("queue"),
+    _text("model"),
+    _text("plan"),  # the first lines of the journal: header and blobs
+    _text("digest"),  # of the plan
+    _text("status"),
+    _text("outcome", ""),
+    _text("problem", ""),
+    _text("waits_for", "[]"),
+    _count("events"),
     sa.Column("active", sa.Text),  # the segment that works on it; none where nobody does
-    sa.Column("segments", sa.Text, nullable=False, server_default="[]"),  # those that have, in order
-    sa.Column("wakeups", sa.Integer, nullable=False, server_default="0"),  # segments that were queued
-    sa.Column("said", sa.Integer, nullable=False, server_default="0"),  # rows of the inbox
-    sa.Column("wake_at", sa.BigInteger, nullable=False, server_default="0"),  # when a wait is over, in ms
-    sa.Column("interrupted", sa.Integer, nullable=False, server_default="0"),  # times its worker died
-    sa.Column("trace", sa.Text, nullable=False, server_default="{}"),  # headers of its submitter's trace
-    sa.Column("created_at", sa.BigInteger, nullable=False),
-    sa.Column("updated_at", sa.BigInteger, nullable=False),
+    _text("segments", "[]"),  # those that have, in order
+    _count("wakeups"),  # segments that were queued
+    _count("said"),  # rows of the inbox
+    _moment("wake_at", "0"),  # not used
+    _count("interrupted"),  # times its worker died
+    _text("trace", "{}"),  # headers of its submitter's trace
+    _moment("created_at"),
+    _moment("updated_at"),
     sa.Index("toolreel_runs_by_age", "created_at"),
     sa.Index("toolreel_runs_by_status", "status", "created_at"),
 )
@@ -173,9 +187,9 @@ INBOX: Final = sa.Table(
     METADATA,
     sa.Column("run_id", sa.Text, primary_key=True),
     sa.Column("n", sa.Integer, primary_key=True),
-    sa.Column("token", sa.Text, nullable=False, unique=True),  # so that a repeated insert is noticed
-    sa.Column("answers", sa.Text, nullable=False, server_default=""),  # the fingerprint of an effect
-    sa.Column("event", sa.Text, nullable=False),
+    _text("token", unique=True),  # so that a repeated insert is noticed
+    _text("answers", ""),  # the fingerprint of an effect
+    _text("event"),
 )
 
 _SCHEMA: Final = sa.Table(

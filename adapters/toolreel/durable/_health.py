@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -79,50 +79,41 @@ class HealthServer:
         self._socket.close()
 
     def _page(self, path: str, _query: str, _headers: object) -> Page:
-        pages = {"/livez": self._live, "/readyz": self._ready, "/metrics": self._metrics}
-        if path not in pages:
-            return Page(404, f"there is {', '.join(pages)}\n", _KIND)
+        is_lost, why, busy = self._status()
         try:
-            code, text = pages[path]()
+            match path:
+                case "/livez":
+                    code, text = (503, "another worker has taken the slot\n") if is_lost else (200, "alive\n")
+                case "/readyz" if why:
+                    code, text = 503, f"{why}\n"
+                case "/readyz":
+                    query_once(self._engine, sa.select(sa.literal(1)))
+                    code, text = 200, "ready\n"
+                case "/metrics":
+                    code, text = 200, self._metrics(busy)
+                case _:
+                    code, text = 404, "there is /livez, /readyz, /metrics\n"
         except DurableError as error:
             code, text = 503, f"{error}\n"
         return Page(code, text, _KIND)
 
-    def _live(self) -> tuple[int, str]:
-        is_lost, _, _ = self._status()
-        return (503, "another worker has taken the slot\n") if is_lost else (200, "alive\n")
-
-    def _ready(self) -> tuple[int, str]:
-        if why := self._status()[1]:
-            return 503, f"{why}\n"
-        query_once(self._engine, sa.select(sa.literal(1)))
-        return 200, "ready\n"
-
-    def _metrics(self) -> tuple[int, str]:
+    def _metrics(self, busy: int) -> str:
         columns = RUNS.c.queue, RUNS.c.status
-        counts: Any = sa.select(*columns, sa.func.count()).group_by(*columns).order_by(*columns)
-        runs: Any = query_once(self._engine, counts)
-        queued = RUNS.c.queue == self._queue, RUNS.c.status == "queued"
-        oldest = query_once(self._engine, sa.select(sa.func.min(RUNS.c.updated_at)).where(*queued))[0][0]
-        return 200, "".join(self._lines(runs, 0 if oldest is None else max(0, now_ms() - oldest)))
-
-    def _lines(self, runs: list[tuple[str, str, int]], oldest_ms: int) -> Iterator[str]:
-        """All metrics.
-
-        :param runs: how many runs the database has, by queue and status
-        :param oldest_ms: for how long the oldest run of the worker's queue is queued
-        """
-        own = {"queue": self._queue}
-        counted = [({"queue": queue, "status": status}, count) for queue, status, count in runs]
-        yield from metric("toolreel_runs", "gauge", "Runs in the database.", counted)
-        about = "Runs that wait for a worker of this queue."
-        length = next((count for labels, count in counted if labels == {**own, "status": "queued"}), 0)
-        yield from metric("toolreel_queue_length", "gauge", about, [(own, length)])
-        about = "For how long the oldest of them is queued."
-        yield from metric("toolreel_queue_oldest_seconds", "gauge", about, [(own, oldest_ms / 1000)])
-        about = "Runs that this worker is performing."
-        yield from metric("toolreel_worker_runs", "gauge", about, [(own, self._status()[2])])
-        about = "How long effects took that this worker performed, by kind."
+        counts = sa.select(*columns, sa.func.count(), sa.func.min(RUNS.c.updated_at)).group_by(*columns)
+        rows: Any = query_once(self._engine, counts.order_by(*columns))
+        runs = [({"queue": queue, "status": status}, count) for queue, status, count, _ in rows]
+        oldest = [
+            ({"queue": queue}, max(0, now_ms() - since) / 1000)
+            for queue, status, _, since in rows
+            if status == "queued"
+        ]
+        busy_here = [({"queue": self._queue}, busy)]
         with self._lock:
-            taken = [({"kind": kind}, each) for kind, each in sorted(self._performed.items())]
-            yield from metric("toolreel_effect_seconds", "histogram", about, taken)
+            effects = [({"kind": kind}, each) for kind, each in sorted(self._performed.items())]
+            text = (
+                *metric("toolreel_runs", "gauge", "Runs in the database.", runs),
+                *metric("toolreel_queue_oldest_seconds", "gauge", "How long the oldest is queued.", oldest),
+                *metric("toolreel_worker_runs", "gauge", "Runs that this worker is performing.", busy_here),
+                *metric("toolreel_effect_seconds", "histogram", "How long effects took here.", effects),
+            )
+        return "".join(text)

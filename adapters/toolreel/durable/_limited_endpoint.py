@@ -12,10 +12,11 @@ import math
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import aclosing, closing, suppress
+from contextlib import ExitStack, aclosing, closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutinefunction
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast, overload
 
@@ -127,6 +128,15 @@ class _Limited(Generic[_Endpoint]):
         """Close the connections to the database."""
         self.ledger.close()
 
+    @contextmanager
+    def _settled(self, ticket: int, effect: SendRequest) -> Generator[list[ReplyPiece]]:
+        """Settle a request by the last piece of its reply that is put into the list."""
+        pieces: list[ReplyPiece] = []
+        try:
+            yield pieces
+        finally:
+            settle_turn(self.ledger, ticket, effect.request.form, pieces[-1] if pieces else None)
+
 
 @dataclass(frozen=True, slots=True)
 class LimitedEndpoint(_Limited[Endpoint]):
@@ -137,12 +147,10 @@ class LimitedEndpoint(_Limited[Endpoint]):
         ticket = take_turn(self.ledger, effect, threading.Event())
         if isinstance(ticket, RequestFailed):
             return ticket
-        event: ReplyReceived | RequestFailed | None = None
-        try:
+        with self._settled(ticket, effect) as pieces:
             event = self.endpoint.send(effect)
+            pieces.append(event)
             return event
-        finally:
-            settle_turn(self.ledger, ticket, effect.request.form, event)
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""
@@ -150,13 +158,10 @@ class LimitedEndpoint(_Limited[Endpoint]):
         if isinstance(ticket, RequestFailed):
             yield ticket
             return
-        piece: ReplyPiece | None = None
-        try:
-            with closing(pieces_of(self.endpoint, effect)) as pieces:
-                for piece in pieces:
-                    yield piece
-        finally:
-            settle_turn(self.ledger, ticket, effect.request.form, piece)
+        with self._settled(ticket, effect) as last, closing(pieces_of(self.endpoint, effect)) as pieces:
+            for piece in pieces:
+                last[:] = [piece]
+                yield piece
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +173,10 @@ class AsyncLimitedEndpoint(_Limited[AsyncEndpoint]):
         ticket = await self._turn(effect)
         if isinstance(ticket, RequestFailed):
             return ticket
-        event: ReplyReceived | RequestFailed | None = None
-        try:
+        with self._settled(ticket, effect) as pieces:
             event = await self.endpoint.send(effect)
+            pieces.append(event)
             return event
-        finally:
-            settle_turn(self.ledger, ticket, effect.request.form, event)
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""
@@ -181,13 +184,11 @@ class AsyncLimitedEndpoint(_Limited[AsyncEndpoint]):
         if isinstance(ticket, RequestFailed):
             yield ticket
             return
-        piece: ReplyPiece | None = None
-        try:
+        with self._settled(ticket, effect) as last:
             async with aclosing(async_pieces_of(self.endpoint, effect)) as pieces:
                 async for piece in pieces:
+                    last[:] = [piece]
                     yield piece
-        finally:
-            settle_turn(self.ledger, ticket, effect.request.form, piece)
 
     async def _turn(self, effect: SendRequest) -> int | RequestFailed:
         """The ticket of a request that may start at once, or its refusal; a thread waits for it."""
@@ -237,7 +238,6 @@ def settle_turn(ledger: Ledger, ticket: int, form: WireForm, last: ReplyPiece | 
 # session: both end with the process, however it ends.
 
 
-_MOST: Final = 1_000
 _CHECK_SECONDS: Final = 2.0
 _DEAD_WITHIN_SECONDS: Final = 3.0
 """How long PostgreSQL may take to notice that a killed worker, whose slot its successor wants, is gone."""
@@ -254,14 +254,9 @@ class Slot:
 
     def __init__(self, queue: str, name: str, release: Callable[[], None]) -> None:
         self.name = name
-        self.executor = executor_of(queue, name)
+        self.executor = f"{queue}/{name}"
         """The name with its queue, under which DBOS knows it: workers of other queues have other tools."""
         self.give_up = release
-
-
-def executor_of(queue: str, name: str) -> str:
-    """How DBOS knows a slot of a queue."""
-    return f"{queue}/{name}"
 
 
 def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
@@ -270,10 +265,8 @@ def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
     :raises DurableError: if another process holds the named one
     """
     if name is None:
-        for number in range(1, _MOST + 1):
-            if slot := _try_slot(url, queue, f"worker-{number}"):
-                return slot
-        raise DurableError(f"slots: {_MOST} workers are alive; name one with --slot")
+        free = (_try_slot(url, queue, f"worker-{number}") for number in count(1))
+        return next(filter(None, free))
     until = time.monotonic() + _DEAD_WITHIN_SECONDS
     while (slot := _try_slot(url, queue, name)) is None:
         if time.monotonic() > until:
@@ -285,16 +278,16 @@ def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
 
 def _try_slot(url: sa.URL, queue: str, name: str) -> Slot | None:
     """The slot, if no other process holds it."""
-    executor = executor_of(queue, name)
+    number = _number(f"{queue}/{name}")
     if url.get_backend_name() == "sqlite":
         path = Path(str(url.database))
-        file = path.with_name(f"{path.name}.{_number(executor)}.slot").open("ab")
+        file = path.with_name(f"{path.name}.{number}.slot").open("ab")
         if lock_file(file):
             return Slot(queue, name, file.close)
         file.close()
         return None
     engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
-    connection = retried(lambda: _lock_session(engine, executor))
+    connection = retried(lambda: _lock_session(engine, number))
     return None if connection is None else _SessionSlot(queue, name, engine, connection)
 
 
@@ -327,27 +320,23 @@ class _SessionSlot(Slot):
             self._connection.close()
         while not self._over.wait(0.1):
             with suppress(exc.DBAPIError):
-                again = _lock_session(self._engine, self.executor)
-                if again is None:
-                    self.is_lost = True
-                    self._over.set()
-                else:
+                again = _lock_session(self._engine, _number(self.executor))
+                if again is not None:
                     self._connection = again
-                return
+                    return
+                self.is_lost = True
+                self._over.set()
 
 
-def _lock_session(engine: sa.Engine, name: str) -> sa.Connection | None:
+def _lock_session(engine: sa.Engine, number: int) -> sa.Connection | None:
     """A session that holds the lock; ``None`` if another one does."""
-    connection = engine.connect()
-    query = sa.text("SELECT pg_try_advisory_lock(:key)")
-    try:
-        if connection.execute(query, {"key": _number(name)}).scalar():
-            return connection
-    except exc.DBAPIError:
-        connection.close()
-        raise
-    connection.close()
-    return None
+    with ExitStack() as stack:
+        connection = stack.enter_context(engine.connect())
+        query = sa.text("SELECT pg_try_advisory_lock(:key)")
+        if not connection.execute(query, {"key": number}).scalar():
+            return None
+        stack.pop_all()  # it stays open
+        return connection
 
 
 def _number(name: str) -> int:

@@ -16,7 +16,7 @@ from typing import Any, Final, Self
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from toolreel._driver import Run, cost_in_words, current_trace, message_of
+from toolreel._driver import Run, current_trace, message_of
 from toolreel._internal import DurableError
 from toolreel._journal import Recorded, parse_journal
 from toolreel._replay import retrace
@@ -26,17 +26,8 @@ from toolreel.durable._database import RUNS, database_url
 from toolreel.durable._limited_endpoint import take_slot
 from toolreel.durable._store import Status, Store, now_ms, segments_of
 from toolreel_core._conversation import Said, refusal
-from toolreel_core._errors import ToolreelError
-from toolreel_core._loop import fold, pending
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import (
-    ApprovalGiven,
-    CancelRequested,
-    Event,
-    SendRequest,
-    State,
-    Wait,
-)
+from toolreel_core._protocol import ApprovalGiven, CancelRequested, Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +49,8 @@ class RunSummary:
 
     run_id: str
     status: Status
-    """``queued``, ``running``, ``waiting`` for somebody, ``sleeping`` until a retry, ``ended``, ``failed`` on
-    an error of this program, or ``refused`` by a worker that cannot go on with it."""
+    """``queued``, ``running``, ``waiting`` for somebody, ``ended``, ``failed`` on an error of this program,
+    or ``refused`` by a worker that cannot go on with it."""
     model: str
     queue: str
     events: int
@@ -294,12 +285,6 @@ class DurableRuns:
         """Delete runs that ended so long ago, with all that is stored of them; returns how many."""
         return self._store.prune(now_ms() - round(older_than_seconds * 1000))
 
-    def oldest_queued_seconds(self) -> float | None:
-        """For how long the oldest queued run is queued; ``None`` if none is."""
-        query = sa.select(sa.func.min(RUNS.c.updated_at)).where(RUNS.c.status == "queued")
-        oldest = self._store.read(query)[0][0]
-        return None if oldest is None else max(0, now_ms() - oldest) / 1000
-
     def close(self) -> None:
         """Close the connections to the database."""
         self._store.close()
@@ -328,93 +313,3 @@ class DurableRuns:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         self.close()
-
-
-# What durable runs are doing now, looked at again and again: turn, cost, and what each waits for.
-
-
-ACTIVE: Final[tuple[Status, ...]] = ("running", "waiting", "sleeping", "queued")
-
-
-@dataclass(frozen=True, slots=True)
-class RunLook:
-    """A durable run as it is at one moment."""
-
-    summary: RunSummary
-    turn: int
-    """The turn that it is in; 0 before the first."""
-    tokens: int
-    """Of prompts and completions so far."""
-    cost: str
-    """So far, in words; empty if no model has replied."""
-    waits_for: str
-    """``a worker``, ``the model``, ``approval: pay``, ``a retry``, names of tools; empty once it is over."""
-
-
-class RunLooks:
-    """Looks at the runs of a database; what has not changed since the last time is not read again."""
-
-    def __init__(self, runs: DurableRuns) -> None:
-        self._runs = runs
-        self._known: dict[str, RunLook] = {}
-
-    def newest(self, limit: int) -> Sequence[RunLook]:
-        """Runs that go on, then those that are over; each group with the newest first."""
-        going = [each for one in ACTIVE for each in self._runs.list(status=one, limit=limit)]
-        going.sort(key=lambda each: each.created, reverse=True)
-        latest = {each.run_id: each for each in going[:limit]}
-        for each in self._runs.list(limit=limit):
-            if len(latest) < limit and each.run_id not in latest:
-                latest[each.run_id] = each
-        return [self._look(each) for each in latest.values()]
-
-    def _look(self, summary: RunSummary) -> RunLook:
-        known = self._known.get(summary.run_id)
-        # The row of a run does not change while a worker performs it, but its events do.
-        if known is not None and known.summary == summary and summary.status != "running":
-            return known
-        look = self._known[summary.run_id] = self._read(summary)
-        return look
-
-    def _read(self, summary: RunSummary) -> RunLook:
-        recorded = self._runs.get(summary.run_id).recorded
-        try:
-            state = fold(recorded.plan, recorded.events).state
-        except ToolreelError:  # recorded by a release that did something else, so a worker refuses it
-            return RunLook(summary, 0, 0, "", "")
-        tally = state.tally
-        tokens = tally.prompt_tokens + tally.completion_tokens
-        return RunLook(
-            summary, tally.turns, tokens, cost_in_words(Run(state, ())), _wait_text(summary, state)
-        )
-
-
-def age(since: datetime, now: datetime) -> str:
-    """For how long, in one unit.
-
-    >>> from datetime import UTC, timedelta
-    >>> at = datetime(2026, 11, 23, tzinfo=UTC)
-    >>> [age(at, at + timedelta(seconds=each)) for each in (5, 200, 9000, 200000)]
-    ['5 s', '3 min', '2 h', '2 d']
-    """
-    seconds = max(0, int((now - since).total_seconds()))
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= size:
-            return f"{seconds // size} {unit}"
-    return f"{seconds} s"
-
-
-def _wait_text(summary: RunSummary, state: State) -> str:
-    match summary.status:
-        case "queued":
-            return "a worker"
-        case "waiting":
-            return ", ".join(f"{call.why}: {call.name}" for call in summary.waits_for)
-        case "running" | "sleeping":
-            return ", ".join(_EFFECTS.get(type(each), getattr(each, "name", "")) for each in pending(state))
-        case _:
-            return ""
-
-
-_EFFECTS: Final[Mapping[type, str]] = {SendRequest: "the model", Wait: "a retry"}
-"""What a run waits for; else it is the tool that an effect names."""

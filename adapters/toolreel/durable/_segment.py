@@ -12,19 +12,28 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from math import inf
+from types import UnionType
 from typing import Final, Literal, TypeAlias
 
 from dbos import DBOS
 
-from toolreel._driver import EffectScopes, Lap, Performer, Wanted, check_endpoints, joined_trace, watched
+from toolreel._driver import (
+    EffectScopes,
+    Lap,
+    Performer,
+    Wanted,
+    check_endpoints,
+    joined_trace,
+    time_left,
+    watched,
+)
 from toolreel._internal import DurableError, log
 from toolreel._journal import Recorded
 from toolreel._replay import check_tools_unchanged
 from toolreel.durable._book import Book, journal_text, retold
 from toolreel.durable._database import CONNECTION_LOST
 from toolreel.durable._runs import Awaited
-from toolreel.durable._store import Claimed, InboxEntry, Resting, Store, Written, now_ms
+from toolreel.durable._store import Claimed, InboxEntry, Resting, Status, Store, Written
 from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._jsontext import digest
 from toolreel_core._loop import pending, uncertain
@@ -45,8 +54,6 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._tools import ToolSurface, failed_envelope, result_unknown
 
-INLINE_MS: Final = 1_000
-"""A wait of at most this long is slept through; a longer one gives its place to another run."""
 MAX_INTERRUPTIONS: Final = 20
 """Number of workers that may die on one stretch of a run before it is ended: it may be what kills them."""
 
@@ -95,21 +102,19 @@ class _Segment:
         self._see = see
         self._events = claimed.events
         """Events before the present step."""
-        self._first_event: int | None = None
-        """Events when what is stored was read."""
         self._inbox_read = 0
         """How many things that were said the run has heard."""
+        self._is_first = True
+        """Whether this segment has taken no event yet."""
         self._doubtful = claimed.interrupted > 0
         """Whether the next effect may have been begun by a worker that died."""
 
     def perform(self) -> str:
         """Go on from what is stored."""
-        if self._claimed.interrupted > MAX_INTERRUPTIONS:
-            return self.let_go(
-                "failed",
-                f"{self._claimed.interrupted} workers died while they performed it; mend what kills them, "
-                "then resume it",
-            )
+        deaths = self._claimed.interrupted
+        if deaths > MAX_INTERRUPTIONS:
+            why = f"{deaths} workers died while they performed it; mend what kills them, then resume it"
+            return self.let_go("failed", why)
         self._begin()
         book = self._book
         begun = Step(book.state, pending(book.state), ())
@@ -124,10 +129,8 @@ class _Segment:
         self, status: Literal["queued", "failed", "refused"], why: str = "", interruptions: int = 0
     ) -> str:
         """Let go of the run before its end."""
-        doubt = interruptions or (self._claimed.interrupted if self._doubtful else 0)
-        counts = self._events, self._inbox_read
-        rest = Resting(status, *counts, problem=why, wake_at=self._wake_at, interrupted=doubt)
-        self._store.release(self._claimed, rest)
+        rest = self._resting(status, problem=why)
+        self._store.release(self._claimed, replace(rest, interrupted=interruptions or rest.interrupted))
         return status
 
     def queue_again(self, error: Exception) -> str:
@@ -158,23 +161,22 @@ class _Segment:
             DBOS.run_step({"name": name}, _fail_repeated)
         self._book = Book(recorded, state, self._policy.secrets)
         self._inbox_read = max((written.inbox_read for written in stored), default=0)
-        self._first_event = self._events
 
     def _perform_steps(self) -> str:
         book = self._book
         while True:
             effect, self._events = book.next_effect, book.events
-            if effect is not None and self._policy.stopping.is_set():
-                return self.let_go("queued")
-            if effect is not None and self._remaining_ms(effect) <= INLINE_MS:
+            if effect is not None:
+                if self._policy.stopping.is_set():
+                    return self.let_go("queued")
                 if problem := self._step(tag(type(effect)), self._answer_or_problem).problem:
                     return self.let_go("failed", problem)
-                if book.events > self._events:
+                if book.events > self._events or isinstance(effect, Wait):
                     continue
             resting = self._rest_state(effect)
             if self._store.release(self._claimed, resting):
                 return resting.status
-            if effect is None or not self._waits_for_somebody(effect):  # else the next step hears
+            if effect is None:  # else the next step hears
                 self._step("hear", self._process_inbox)
 
     def _step(self, name: str, perform: Callable[[], Written]) -> Written:
@@ -185,46 +187,23 @@ class _Segment:
         self._inbox_read = max(self._inbox_read, stored.inbox_read)
         return stored
 
-    def _rest_state(self, effect: Wanted | None) -> Resting:
-        """What the run rests at: its end, a wait, or a decision that nobody has made."""
-        state, counts = self._book.state, (self._book.events, self._inbox_read)
-        if isinstance(state.phase, Settled):
-            return Resting("ended", *counts, outcome=state.phase.outcome.name)
+    def _resting(self, status: Status, problem: str = "") -> Resting:
         doubt = self._claimed.interrupted if self._doubtful else 0
-        if isinstance(effect, Wait):
-            wake_at = now_ms() + int(self._remaining_ms(effect))
-            return Resting("sleeping", *counts, wake_at=wake_at, interrupted=doubt)
+        return Resting(status, self._events, self._inbox_read, problem=problem, interrupted=doubt)
+
+    def _rest_state(self, effect: Wanted | None) -> Resting:
+        """What the run rests at: its end, or a decision that nobody has made."""
+        phase = self._book.state.phase
+        if isinstance(phase, Settled):
+            return replace(self._resting("ended"), outcome=phase.outcome.name, interrupted=0)
         waits: list[dict[str, object]] = []
         if isinstance(effect, AskApproval | RunTool) and self._waits_for_somebody(effect):
             why = "approval" if isinstance(effect, AskApproval) else "uncertain"
             call = Awaited(effect.name, str(effect.arguments), why, fingerprint(effect), effect.ref)
             waits = [asdict(call)]
-        return Resting("waiting", *counts, waits_for=waits, interrupted=doubt)
+        return replace(self._resting("waiting"), waits_for=waits)
 
     # What answers the effects: the ports, and what is said to the run from outside.
-
-    @property
-    def _wake_at(self) -> int:
-        """When the wait is over that the run is in; 0 if it is in none that began before this segment."""
-        return self._claimed.wake_at if self._is_first else 0
-
-    @property
-    def _is_first(self) -> bool:
-        """Whether this segment has taken no event yet."""
-        return self._first_event is not None and self._book.events == self._first_event
-
-    def _remaining_ms(self, effect: Wanted) -> float:
-        """The milliseconds that are left of a wait, which is over when the run's time is; else 0."""
-        if not isinstance(effect, Wait):
-            return 0
-        return max(0, self._wake_at - now_ms()) if self._wake_at else min(effect.ms, self._remaining_run_ms)
-
-    @property
-    def _remaining_run_ms(self) -> float:
-        """The milliseconds that the run had left after its last event."""
-        state = self._book.state
-        limit = state.plan.config.max_wall_ms
-        return inf if limit is None else max(0, state.exchange_began.at_ms + limit - state.tally.at_ms)
 
     def _is_in_doubt(self, effect: Wanted) -> bool:
         """Whether somebody has to decide about a call that may have run already."""
@@ -250,25 +229,29 @@ class _Segment:
         if any(isinstance(one.event, CancelRequested) for one in before):
             return self._process_inbox()
         event, lap = self._decision(effect, before) or self._timed_event(effect)
-        # A decision that comes just now is for the next step, so without an answer nothing later is heard.
-        entries, book, lines = before if event is None else self._read_inbox(), self._book, list[str]()
+        if event is None:  # a decision that comes just now is for the next step, so nothing later is heard
+            return self._written(before, UserSpoke)
+        entries, book, lines = self._read_inbox(), self._book, list[str]()
         for one in entries:
             if isinstance(one.event, UserSpoke):
                 lines += book.add(None, one.event)
-        if event is not None:
-            lines += book.add(effect, event, lap)
-            self._doubtful = False
-        for one in entries:
-            if isinstance(one.event, CancelRequested):
-                lines += book.add(None, one.event)
-        return Written(tuple(lines), entries[-1].n if entries else self._inbox_read)
+        lines += book.add(effect, event, lap)
+        self._doubtful = self._is_first = False
+        cancelled = self._written(entries, CancelRequested)
+        return replace(cancelled, lines=(*lines, *cancelled.lines))
 
     def _process_inbox(self) -> Written:
         """Hear what was said, where no effect is performed."""
-        entries = self._read_inbox()
-        events = (one.event for one in entries if isinstance(one.event, UserSpoke | CancelRequested))
-        lines = tuple(line for event in events for line in self._book.add(None, event))
-        return Written(lines, entries[-1].n if entries else self._inbox_read)
+        return self._written(self._read_inbox(), UserSpoke | CancelRequested)
+
+    def _written(self, entries: Sequence[InboxEntry], kinds: type | UnionType) -> Written:
+        """The lines of what was said, if it is of these kinds; then all of it is heard."""
+        lines = [line for one in entries if isinstance(one.event, kinds) for line in self._add(one.event)]
+        return Written(tuple(lines), entries[-1].n if entries else self._inbox_read)
+
+    def _add(self, event: Event) -> Sequence[str]:
+        self._is_first = False
+        return self._book.add(None, event)
 
     def _read_inbox(self) -> Sequence[InboxEntry]:
         return self._store.inbox_after(self._claimed.run_id, self._inbox_read)
@@ -295,25 +278,14 @@ class _Segment:
         event: Event | None = None
         if isinstance(effect, RunTool):  # with a key of this run's own: two runs of one plan are two tasks
             performed = replace(effect, key=digest(f"{self._claimed.run_id} {effect.key}"))
-        elif isinstance(effect, Wait):
-            left = int(self._remaining_ms(effect))
-            performed, event = replace(effect, ms=left), None if left else self._end_wait(effect)
-        if event is None:
-            with self._scopes.scope_of(performed):
+        with self._scopes.scope_of(performed):
+            if not isinstance(effect, Wait):
                 event = self._policy.performer.perform(performed)
-            event = self._scopes.with_time(performed, event)
+            elif not self._policy.stopping.wait(min(effect.ms / 1000, time_left())):
+                event = WaitElapsed(effect.ref)
+        event = self._scopes.with_time(performed, event)
         ms = round((time.monotonic() - began) * 1000)
         return event, Lap(ms, ms)
-
-    def _end_wait(self, wait: Wait) -> WaitElapsed:
-        """The end of a wait that no worker sat through: it counts as time of the run all the same."""
-        state = self._book.state
-        if state.plan.config.max_wall_ms is None:
-            return WaitElapsed(wait.ref)
-        at_ms = state.tally.at_ms + int(min(wait.ms, self._remaining_run_ms))
-        slept = replace(state, tally=replace(state.tally, at_ms=at_ms))
-        self._scopes = EffectScopes(slept, self._book.watches)
-        return WaitElapsed(wait.ref, at_ms)
 
 
 def _fail_repeated() -> None:

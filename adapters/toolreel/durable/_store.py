@@ -23,7 +23,7 @@ from toolreel_core._jsontext import Json, canonical, either, read
 from toolreel_core._protocol import CancelRequested, Event, decode_event, encode
 
 WORKFLOW: Final = "toolreel.run"
-Status: TypeAlias = Literal["queued", "running", "waiting", "sleeping", "ended", "failed", "refused"]
+Status: TypeAlias = Literal["queued", "running", "waiting", "ended", "failed", "refused"]
 
 
 class Segment(NamedTuple):
@@ -45,8 +45,6 @@ class Claimed:
     plan: str
     segments: tuple[Segment, ...]
     """All that have worked on it; the last one is this one."""
-    wake_at: int
-    """When the wait is over that it is in; 0 if it is in none that has begun."""
     interrupted: int
     """How many times a worker died on it since it last rested."""
     recovered: bool
@@ -98,8 +96,6 @@ class Resting:
     outcome: str = ""
     waits_for: Sequence[dict[str, Any]] = ()
     problem: str = ""
-    wake_at: int = 0
-    """When its wait is over, if it is in one that has begun."""
     interrupted: int = 0
 
 
@@ -182,7 +178,7 @@ class Store:
             )
             if self._update_row(change):
                 place = run_id, workflow_id, row.events, row.plan, segments
-                return Claimed(*place, row.wake_at, interrupted, again, json.loads(row.trace))
+                return Claimed(*place, interrupted, again, json.loads(row.trace))
         return None
 
     def release(self, claimed: Claimed, rest: Resting) -> bool:
@@ -201,25 +197,24 @@ class Store:
                 outcome=rest.outcome,
                 waits_for=json.dumps(list(rest.waits_for)),
                 problem=rest.problem,
-                wake_at=rest.wake_at,
                 interrupted=rest.interrupted,
                 updated_at=now_ms(),
             )
         )
-        if rest.status in {"waiting", "sleeping", "ended"}:
+        if rest.status in {"waiting", "ended"}:
             change = change.where(RUNS.c.said == rest.inbox_read)
 
         def let_go(connection: sa.Connection) -> bool:
             if not connection.execute(change).rowcount:
                 left = connection.execute(sa.select(RUNS.c.active).where(own)).scalar()
                 return bool(left != claimed.workflow_id)
-            if rest.status in {"queued", "sleeping"}:
-                self.wake(connection, claimed.run_id, max(0, rest.wake_at - now_ms()))
+            if rest.status == "queued":
+                self.wake(connection, claimed.run_id)
             return True
 
         return self.change(let_go)
 
-    def wake(self, connection: sa.Connection, run_id: str, in_ms: int = 0) -> None:
+    def wake(self, connection: sa.Connection, run_id: str) -> None:
         """Queue a segment for a run."""
         counted = (
             sa.update(RUNS)
@@ -233,8 +228,6 @@ class Store:
             "queue_name": row.queue,
             "workflow_id": f"{run_id}~{row.wakeups}",
         }
-        if in_ms:
-            options["delay_seconds"] = in_ms / 1000
         self.client.enqueue_in_transaction(connection, options, run_id)
 
     def tell(self, run_id: str, event: Event, token: str, answers: str = "") -> None:

@@ -117,7 +117,7 @@ class Worker:
 
     def has_work(self) -> bool:
         """Whether its queue has runs that have not ended and wait for nobody."""
-        busy = RUNS.c.status.in_(("queued", "running", "sleeping"))
+        busy = RUNS.c.status.in_(("queued", "running"))
         query = sa.select(RUNS.c.run_id).where(RUNS.c.queue == self._queue, busy).limit(1)
         return bool(self._store.read(query))
 
