@@ -202,9 +202,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         err.print("Stop with Ctrl-C.")
 
     def tell(entry: Mapping[str, Json]) -> None:
-        if entry.get("is") == "making journals":  # what somebody who has stopped it waits for
-            err.print(f"Journals: {entry['done']} of {entry['of']} made; Ctrl-C again leaves out the rest.")
-        elif not quiet:
+        if not quiet:
             log_json(entry)
 
     serve(where, host, port, drain=drain, tell=tell, ready=ready)

@@ -85,7 +85,7 @@ class AccessRecord:
     """What became of a request, as far as it came."""
 
     path: str
-    kind: Literal["refused", "models", "tokens", "plain", "streamed", ""] = "refused"
+    kind: Literal["refused", "models", "plain", "streamed", ""] = "refused"
     """Empty: neither logged nor counted, unless it fails."""
     model: str = ""
     conversation: str = ""
@@ -114,9 +114,7 @@ def log_and_tell(tell: Tell) -> Tell:
     """Tell what happens, and log it: requests at ``debug``, and as a warning what is not recorded."""
 
     def logged(entry: Mapping[str, Json]) -> None:
-        if entry.get("is") == "making journals":
-            log("proxy", "info", "making_journals", {key: entry[key] for key in ("done", "of")})
-        elif "is" in entry:  # why it is not recorded may quote what was said
+        if "is" in entry:  # why it is not recorded may quote what was said
             told = {key: entry[key] for key in ("conversation", "conversations", "is") if key in entry}
             log("proxy", "warning", "not_recorded", told)
         else:

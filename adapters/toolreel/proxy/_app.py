@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import ExitStack, aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import partial
 from types import FrameType
@@ -23,10 +23,9 @@ from starlette.routing import Route as Path
 from toolreel._internal import ProxyConfigError, listening, server_config
 from toolreel.http import async_transport
 from toolreel.proxy._access import AccessRecord, Guarded, Metrics, log_and_tell
-from toolreel.proxy._chat import ChatExchange, Done
+from toolreel.proxy._chat import ChatExchange
 from toolreel.proxy._client import (
     CONVERSATION,
-    UPSTREAM,
     ClientAnswer,
     Receive,
     Scope,
@@ -35,22 +34,21 @@ from toolreel.proxy._client import (
     refused,
     request_in,
 )
-from toolreel.proxy._conversations import KeptThoughts
+from toolreel.proxy._conversations import Conversation, KeptThoughts
 from toolreel.proxy._headers import key_in, passed_on
 from toolreel.proxy._recorder import Recorder, Tell
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Pieces, Sent
-from toolreel_core._client_requests import NAMES, ClientRequest, Loss
+from toolreel_core._client_requests import ClientRequest, Loss
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext import Json, Tree, as_tree, finite_text, items_of, read
+from toolreel_core._jsontext import Json, Tree, as_tree, items_of, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-from toolreel_core._proxy import Profile, outbound
+from toolreel_core._proxy import outbound
 from toolreel_core._settings import PATHS, WireForm
 
 _MODELS: Final = "/models"
 _PATTERN: Final = frozenset("*?[")
-_TOKENS: Final = f"{PATHS['messages']}/count_tokens"
-_POSTED: Final = ", ".join(f"/v1{path}" for path in (*PATHS.values(), _TOKENS))
+_POSTED: Final = ", ".join(f"/v1{path}" for path in PATHS.values())
 _EXISTING: Final = f"POST {_POSTED}; GET /v1{_MODELS}, /metrics, /health, /ready"
 
 
@@ -71,7 +69,6 @@ def proxy_app(settings: ProxySettings, *, tell: Tell = _tell_nobody) -> Starlett
         for prefix in ("/v1", "")
         for path, endpoint in (
             *((PATHS[form], guarded(partial(proxy.reply, form), "POST", form)) for form in PATHS),
-            (_TOKENS, guarded(proxy.count_tokens, "POST")),
             (_MODELS, guarded(proxy.models, "GET")),
         )
     ]
@@ -135,7 +132,14 @@ class Proxy:
             self.metrics.under_way -= 1
 
     def _exchange(self, request: ClientRequest, scope: Scope, answer: ClientAnswer) -> ChatExchange:
-        route, profile = self._route(request.model)
+        if request.streamed and request.choices > 1:
+            words = "n: a stream has one reply; ask without stream, or once for each."
+            raise refused(400, words, "several_choices", "n")
+        route = self._routes.of(request.model)
+        if route is None:
+            words = f"No route takes the model {request.model!r}."
+            raise refused(404, words, "model_not_found", "model")
+        profile = self._routes.profile(route, request.model)
         form, caller = profile.provider.wire_form, self.recorder.caller(key_in(Headers(scope=scope)))
         request, more = self._thoughts.restored(request, profile, caller)
         out = outbound(request, profile, model=route.upstream_model)
@@ -145,38 +149,27 @@ class Proxy:
         out, sent = replace(out, repairs=(*more, *out.repairs)), replace(sent, body=out.body.encode())
         return ChatExchange(request, profile, out, transport, sent, answer, self.settings, caller)
 
-    def _route(self, model: str) -> tuple[Route, Profile]:
-        route = self._routes.of(model)
-        if route is None:
-            raise refused(404, f"No route takes the model {model!r}.", "model_not_found", "model")
-        return route, self._routes.profile(route, model)
-
     async def _answered(self, exchange: ChatExchange, access: AccessRecord) -> None:
-        request, profile, caller = exchange.request, exchange.profile, exchange.caller
-        conversation = self.recorder.begin(request, profile, caller)
+        conversation = self.recorder.begin(exchange.request, exchange.profile, exchange.caller)
         if conversation:
             exchange.answer.headers[CONVERSATION] = access.conversation = conversation.name
         exchange.transport = self.recorder.transport(exchange.transport, conversation)
-        returned = False
-
-        def put_back(done: Done) -> None:
-            """Let the conversation wait for its next request; only the first call does."""
-            nonlocal returned
-            if returned:
-                return
-            returned = True
-            for said in done.message:
-                self._thoughts.keep(request, said, profile, caller)
-            if conversation:
-                self.recorder.put_back(conversation, done.message, len(exchange.outbound.body))
-
-        exchange.ending = put_back
         try:
-            await exchange.perform()
+            with ExitStack() as ending:  # closed before the client has the end of the answer
+                ending.callback(self._put_back, exchange, conversation)
+                exchange.ending = ending.close
+                await exchange.perform()
         finally:
-            put_back(exchange.done)
             if conversation:
                 self.recorder.write(conversation)
+
+    def _put_back(self, exchange: ChatExchange, conversation: Conversation | None) -> None:
+        """Let the conversation wait for its next request."""
+        said = exchange.done.message
+        for each in said:
+            self._thoughts.keep(exchange.request, each, exchange.profile, exchange.caller)
+        if conversation:
+            self.recorder.put_back(conversation, said, len(exchange.outbound.body))
 
     async def health(self, _request: object) -> JSONResponse:
         """The process answers."""
@@ -206,14 +199,8 @@ class Proxy:
         found: dict[str, Json] = {}
         problem: Trouble | ToolreelError | None = None
         for route in self.settings.routes:
-            if not _PATTERN.intersection(route.model):
-                found.setdefault(route.model, _entry(route.model))
-                continue
             try:
-                if self.settings.replays:
-                    listed: Tree = {name: _entry(name) for name in self.recorder.models}
-                else:
-                    listed = await self._listed(route, scope, answer)
+                listed = await self._models_of(route, scope, answer)
             except (Trouble, ToolreelError) as why:
                 problem = why
             else:
@@ -224,39 +211,26 @@ class Proxy:
             answer.passed = ()  # the headers of one upstream say nothing about a list of several
         return {"object": "list", "data": [*found.values()]}
 
-    async def _listed(self, route: Route, scope: Scope, answer: ClientAnswer) -> Tree:
-        form = self._routes.profile(route, route.upstream_model).provider.wire_form
-        listed = await self._object_from(route, scope, form, _MODELS, b"", answer)
-        entries = map(as_tree, items_of(listed, "data"))
-        return {name: each for each in entries if isinstance(name := each.get("id"), str)}
-
-    async def count_tokens(
-        self, scope: Scope, receive: Receive, answer: ClientAnswer, access: AccessRecord
-    ) -> Tree | None:
-        """The number of tokens of a request in Anthropic's Messages, which only a server of that form counts.
-
-        The count is of the request as the client wrote it, under the upstream's name of the model: options of
-        a preset, such as ``max_tokens``, are not known there.
-        """
-        request = await request_in(receive, "messages", self.settings.limits.request_bytes)
-        if request is None:
-            return None
-        access.model = request.model
-        route, profile = self._route(request.model)
-        form, why = profile.provider.wire_form, ""
-        if self.settings.replays:
-            why = "there are recordings only, and counts are not recorded"
-        elif form != "messages":
-            remedy = "which has no such request; use one that speaks Messages"
-            why = f"the upstream speaks {NAMES[form]}, {remedy}"
-        if why:
-            raise refused(400, f"Tokens can't be counted here: {why}.", "tokens_not_counted")
-        access.kind = "tokens"
-        body = finite_text({**request.body, "model": route.upstream_model or request.model}).encode()
-        counted = await self._object_from(route, scope, form, _TOKENS, body, answer)
-        if not counted:
-            raise Trouble(502, "The upstream's answer is no JSON object.", "upstream_broken", UPSTREAM)
-        return counted
+    async def _models_of(self, route: Route, scope: Scope, answer: ClientAnswer) -> Tree:
+        """The models of a route, by name."""
+        known = self.recorder.models if self.settings.replays else ()
+        if not _PATTERN.intersection(route.model):
+            known = (route.model,)
+        elif not self.settings.replays:
+            form = self._routes.profile(route, route.upstream_model).provider.wire_form
+            transport, sent = self._asking(route, scope, form)
+            base, question, query = sent.url.partition("?")
+            url = f"{base.removesuffix(PATHS[form])}{_MODELS}{question}{query}"
+            sent = replace(sent, url=url, method="GET")
+            async with aclosing(Pieces(transport, self.settings.limits, sent)) as pieces:
+                async for piece in pieces:
+                    answer.passed = pieces.headers
+                    if isinstance(piece, RequestFailed):
+                        raise failure(piece)
+                    if isinstance(piece, ReplyReceived):
+                        entries = map(as_tree, items_of(as_tree(read(piece.body).value_or("")), "data"))
+                        return {name: each for each in entries if isinstance(name := each.get("id"), str)}
+        return {name: {"id": name, "object": "model", "created": 0, "owned_by": "toolreel"} for name in known}
 
     async def nothing_there(
         self, scope: Scope, _receive: Receive, _answer: ClientAnswer, _access: AccessRecord
@@ -278,30 +252,6 @@ class Proxy:
             Headers(scope=scope), token=self.settings.token, api_key_env=route.api_key_env, form=form
         )
         return self._transports[url], Sent(url, headers, b"")
-
-    async def _object_from(
-        self, route: Route, scope: Scope, form: WireForm, path: str, body: bytes, answer: ClientAnswer
-    ) -> Tree:
-        """The JSON object that an upstream answers at another path; empty if it answers something else.
-
-        :param body: empty: of a GET
-        """
-        transport, sent = self._asking(route, scope, form)
-        base, question, query = sent.url.partition("?")
-        url = f"{base.removesuffix(PATHS[form])}{path}{question}{query}"
-        sent = replace(sent, url=url, body=body, method="POST" if body else "GET")
-        async with aclosing(Pieces(transport, self.settings.limits, sent)) as pieces:
-            async for piece in pieces:
-                answer.passed = pieces.headers
-                if isinstance(piece, RequestFailed):
-                    raise failure(piece)
-                if isinstance(piece, ReplyReceived):
-                    return as_tree(read(piece.body).value_or(""))
-        return {}
-
-
-def _entry(name: str) -> Tree:
-    return {"id": name, "object": "model", "created": 0, "owned_by": "toolreel"}
 
 
 # Serves a proxy on a port until it is told to stop, and lets requests that are under way end.

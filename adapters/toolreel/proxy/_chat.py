@@ -44,8 +44,6 @@ _IDS: Final[Mapping[WireForm, str]] = {
     "responses": "resp_",
     "messages": "msg_",
 }
-_SEVERAL: Final = "SEVERAL_CHOICES"
-"""Noticed where several choices are streamed at once, which pass as they are."""
 
 
 @dataclass(slots=True)
@@ -83,7 +81,7 @@ class ChatExchange:
     settings: ProxySettings
     caller: str
     """Names the owner of the key."""
-    ending: Callable[[Done], None] = lambda _: None
+    ending: Callable[[], None] = lambda: None
     """Called before the client has the end of the answer."""
     done: Done = field(default_factory=Done)
     head: Head = field(init=False)
@@ -91,17 +89,13 @@ class ChatExchange:
     def __post_init__(self) -> None:
         self.head = Head(f"{_IDS[self.request.form]}{uuid4().hex}", int(time.time()))
 
-    async def perform(self) -> Done:
+    async def perform(self) -> None:
         """Answer the client."""
         self.done.repairs |= dict.fromkeys(self.outbound.repairs)
         try:
-            if self.request.streamed and self.request.choices > 1:
-                await self._pass()
-            else:
-                await self._answer(streamed=self.request.streamed)
+            await self._answer(streamed=self.request.streamed)
         except ReplayMismatch as why:
             await self._fail(Trouble(422, str(why), "replay_mismatch", OURS, None, NEVER_AGAIN))
-        return self.done
 
     async def _answer(self, *, streamed: bool) -> None:
         stream, event = await self._reply(show=streamed)
@@ -121,7 +115,7 @@ class ChatExchange:
         done = self.done
         if not streamed:
             self._head_lines()
-        self.ending(done)
+        self.ending()
         if streamed:
             await self.answer.end(done.notes, chunks)
         else:
@@ -153,7 +147,7 @@ class ChatExchange:
         stall = self.settings.limits.stall_seconds
         progress, progressed_at = stream.stream.progress, time.monotonic()
         self._head_lines()
-        async with aclosing(self._pieces()) as pieces:
+        async with aclosing(Pieces(self.transport, self.settings.limits, self.sent)) as pieces:
             while True:
                 with anyio.move_on_after(_AFTER_DONE if stream.stream.done else None):
                     piece = await anext(pieces)
@@ -176,24 +170,6 @@ class ChatExchange:
                     continue
                 return stream, ReplyReceived(0, 200, stream.body)
 
-    async def _pass(self) -> None:
-        """Pass several choices on as they come: they can't be held apart without holding all of them."""
-        self.done.noticed[_SEVERAL] = None
-        self._head_lines()
-        async with aclosing(self._pieces()) as pieces:
-            async for piece in pieces:
-                self.answer.passed = pieces.headers
-                if isinstance(piece, str):
-                    await self.answer.raw(piece)
-                elif isinstance(piece, RequestFailed):
-                    await self._fail(failure(piece))
-                    return
-        self.ending(self.done)
-        await self.answer.finish()
-
-    def _pieces(self) -> Pieces:
-        return Pieces(self.transport, self.settings.limits, self.sent)
-
     def _note(self, reply: Repaired) -> None:
         self.done.reply = reply
         self.done.repairs |= dict.fromkeys(reply.repairs)
@@ -201,7 +177,7 @@ class ChatExchange:
 
     async def _fail(self, trouble: Trouble) -> None:
         self._head_lines()
-        self.ending(self.done)
+        self.ending()
         await self.answer.trouble(trouble)
 
     def _head_lines(self) -> None:

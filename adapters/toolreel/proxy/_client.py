@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from toolreel.proxy._headers import passed_back
@@ -38,25 +39,18 @@ _FAILURES: Final[Mapping[str, tuple[int, str]]] = {
 }
 
 
+@dataclass(eq=False)
 class Trouble(Exception):
-    """An error as the client gets it.
+    """An error as the client gets it."""
 
-    :param further: what else the upstream says of it
-    """
-
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        code: str,
-        kind: str = OURS,
-        param: str | None = None,
-        headers: Mapping[str, str] | None = None,
-        further: Mapping[str, Json] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status, self.message, self.code, self.type = status, message, code, kind
-        self.param, self.headers, self.further = param, headers or {}, further or {}
+    status: int
+    message: str
+    code: str
+    type: str = OURS
+    param: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    further: Mapping[str, Json] = field(default_factory=dict)
+    """What else the upstream says of it."""
 
     @property
     def error(self) -> Tree:
@@ -146,10 +140,9 @@ class ClientAnswer:
         """Send an event of a stream, which begins with it."""
         named = "" if self._form == "chat_completions" else f"event: {tree.get('type')}\n"
         self._events += 1
-        await self.raw(f"{named}data: {canonical(tree)}\n\n")
+        await self._piece(f"{named}data: {canonical(tree)}\n\n")
 
-    async def raw(self, text: str) -> None:
-        """Send a piece of a stream as it is."""
+    async def _piece(self, text: str) -> None:
         if not self.status:
             await self._start(
                 200, {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
@@ -162,7 +155,7 @@ class ClientAnswer:
     async def still_there(self) -> None:
         """Say so if nothing was sent for a while: clients and gateways give up on a silent stream."""
         if time.monotonic() - self._sent_at > _KEEP_ALIVE:
-            await self.raw(": held back until it is known whether it is a call\n\n")
+            await self._piece(": held back until it is known whether it is a call\n\n")
 
     async def end(self, notes: Mapping[str, Sequence[str]], events: Sequence[Tree]) -> None:
         """End a stream with its last events, and with what was repaired in a comment, which clients skip."""
@@ -170,9 +163,9 @@ class ClientAnswer:
         for event in events if chat else events[:-1]:
             await self.event(event)
         # Before the very last: clients stop reading there.
-        await self.raw(f": toolreel {json.dumps(notes)}\n\n")
+        await self._piece(f": toolreel {json.dumps(notes)}\n\n")
         if chat:
-            await self.raw("data: [DONE]\n\n")
+            await self._piece("data: [DONE]\n\n")
         else:
             await self.event(events[-1])
         await self._close()
@@ -206,12 +199,6 @@ class ClientAnswer:
     async def _close(self) -> None:
         self._over = True
         await self._send({"type": "http.response.body", "body": b""})
-
-    async def finish(self) -> None:
-        """End a stream that has said all itself."""
-        if not self.status:
-            await self.raw("")
-        await self._close()
 
 
 # Read a request of a client, within the limits of the proxy.

@@ -12,7 +12,7 @@ from typing import Final
 from toolreel.cassette import Recording
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._proxy import RESTORED, Key, Profile, Thoughts, further, kept, openings, restored
+from toolreel_core._proxy import RESTORED, Profile, Thoughts, further, kept, openings, restored
 
 # The conversations that are under way, recognised by what was said in them.
 #
@@ -37,7 +37,7 @@ class Conversation:
     name: str
     recording: Recording
     profile: Profile
-    key: Key
+    key: str
     """What was said in it so far, under which it waits for the next request."""
     size: int = 0
     """Bytes of its requests, which it holds for as long as it waits."""
@@ -62,7 +62,7 @@ class Conversations:
         self._folder: Final = folder
         self._waiting: Final[OrderedDict[str, Conversation]] = OrderedDict()
         self._by_key: Final[dict[str, dict[str, Conversation]]] = {}
-        """By both forms of their key, then by name."""
+        """By their key, then by name."""
         self._size = 0
         self._numbers: Final[OrderedDict[str, int]] = OrderedDict()
         """How many conversations had the same first words, by their name."""
@@ -82,8 +82,7 @@ class Conversations:
         """
         conversation.key = key = further(conversation.key, said)
         conversation.size += size
-        for form in key:
-            self._by_key.setdefault(form, {})[conversation.name] = conversation
+        self._by_key.setdefault(key, {})[conversation.name] = conversation
         self._waiting[conversation.name] = conversation
         self._size += conversation.size
         forgotten = list[Conversation]()
@@ -95,25 +94,24 @@ class Conversations:
         """All that are waiting, at the end."""
         return [self._taken(each) for each in [*self._waiting.values()]]
 
-    def _known(self, keys: Sequence[Key]) -> Conversation | None:
-        for form in (*(key.exact for key in keys), *(key.alike for key in keys)):
-            if found := self._by_key.get(form):
+    def _known(self, keys: Sequence[str]) -> Conversation | None:
+        for key in keys:
+            if found := self._by_key.get(key):
                 return self._taken(next(iter(found.values())))
         return None
 
     def _taken(self, conversation: Conversation) -> Conversation:
         del self._waiting[conversation.name]
         self._size -= conversation.size
-        for form in {*conversation.key}:  # they are the same before anything was said
-            del self._by_key[form][conversation.name]
-            if not self._by_key[form]:
-                del self._by_key[form]
+        del self._by_key[conversation.key][conversation.name]
+        if not self._by_key[conversation.key]:
+            del self._by_key[conversation.key]
         return conversation
 
-    def _new(self, request: ClientRequest, profile: Profile, key: Key) -> Conversation:
+    def _new(self, request: ClientRequest, profile: Profile, key: str) -> Conversation:
         """A conversation whose name says the model and nothing of what was said."""
         model = _NOT_IN_NAMES.sub("-", request.model.rpartition("/")[2]).strip("-.")[:40] or "model"
-        first = f"{model}--{key.alike[:10]}"
+        first = f"{model}--{key[:10]}"
         while True:
             number = self._numbers.get(first, 0) + 1
             self._numbers[first] = number
@@ -153,10 +151,8 @@ class KeptThoughts:
             return
         key, thoughts = found
         size = _EACH + len(canonical(thoughts.message)) + sum(len(canonical(each)) for each in thoughts.calls)
-        # Under both, since some clients make ids of their own.
-        for name in key:
-            self._size += size - self._thoughts.pop(name, (thoughts, 0))[1]
-            self._thoughts[name] = (thoughts, size)
+        self._size += size - self._thoughts.pop(key, (thoughts, 0))[1]
+        self._thoughts[key] = (thoughts, size)
         while self._size > self._most:
             self._size -= self._thoughts.popitem(last=False)[1][1]
 
@@ -167,9 +163,8 @@ class KeptThoughts:
         whole, changed = restored(request, profile.provider, self._find, caller=caller)
         return whole, (RESTORED,) if changed else ()
 
-    def _find(self, key: Key) -> Thoughts | None:
-        for name in key:
-            if name in self._thoughts:
-                self._thoughts.move_to_end(name)
-                return self._thoughts[name][0]
-        return None
+    def _find(self, key: str) -> Thoughts | None:
+        if key not in self._thoughts:
+            return None
+        self._thoughts.move_to_end(key)
+        return self._thoughts[key][0]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import atexit
 import os
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b, sha256
 from pathlib import Path
-from threading import Condition, Thread
+from threading import Event
 from typing import Any, Final, TypeAlias
 
 import httpx
@@ -21,8 +21,6 @@ from toolreel.cassette import (
     Exchange,
     Recording,
     StoredResponse,
-    Vary,
-    apply_rules_to_body,
     areplay_response,
     canonical_body,
     compared_endpoint,
@@ -79,16 +77,13 @@ class Shelf:
 
     def __init__(self, folder: Path) -> None:
         self._folder: Final = folder
-        self._answers: Final[
-            dict[tuple[Vary, ...], dict[tuple[str, bytes], list[tuple[Path, StoredResponse]]]]
-        ] = {}
-        """By the rules of their recording."""
+        self._answers: Final[dict[tuple[str, bytes], list[tuple[Path, StoredResponse]]]] = {}
         self._turn: Final[dict[tuple[str, bytes], int]] = {}
         self._asked: Final[list[tuple[Path, Exchange]]] = []
         for path in sorted(folder.glob("*.yaml")):
             recording = Recording.load(path)
             for exchange in recording.exchanges:
-                self.add(path, exchange, tuple(recording.rules.all))
+                self.add(path, exchange)
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -97,21 +92,21 @@ class Shelf:
         names = (body.get("model") for body in bodies)
         return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
-    def add(self, path: Path, exchange: Exchange, rules: tuple[Vary, ...] = ()) -> None:
+    def add(self, path: Path, exchange: Exchange) -> None:
         """Put an exchange on the shelf."""
-        key = _key(exchange.url, exchange.body, rules)
-        self._answers.setdefault(rules, {}).setdefault(key, []).append((path, exchange.answer))
+        key = _key(exchange.url, exchange.body)
+        self._answers.setdefault(key, []).append((path, exchange.answer))
         self._asked.append((path, exchange))
 
     def find(self, url: str, body: bytes) -> tuple[Path, StoredResponse] | None:
         """The next recorded answer to a request, and the cassette that it is from."""
-        for rules, answers in sorted(self._answers.items(), key=lambda each: bool(each[0])):
-            key = _key(url, body, rules)
-            if found := answers.get(key):
-                turn = self._turn.get(key, 0)
-                self._turn[key] = turn + 1
-                return found[turn % len(found)]
-        return None
+        key = _key(url, body)
+        found = self._answers.get(key)
+        if not found:
+            return None
+        turn = self._turn.get(key, 0)
+        self._turn[key] = turn + 1
+        return found[turn % len(found)]
 
     def mismatch(self, url: str, body: bytes) -> ReplayMismatch:
         """Why a request has no answer, with its difference from the nearest one."""
@@ -131,9 +126,8 @@ class Shelf:
         return ReplayMismatch(f"{text}; the nearest is {exchange.name} of {path}:\n{lines}\n{RERECORD}.")
 
 
-def _key(url: str, body: bytes, rules: Sequence[Vary]) -> tuple[str, bytes]:
-    compared = apply_rules_to_body(body, rules).body if rules else canonical_body(body)
-    return compared_endpoint(url), sha256(compared).digest()
+def _key(url: str, body: bytes) -> tuple[str, bytes]:
+    return compared_endpoint(url), sha256(canonical_body(body)).digest()
 
 
 class Recorder:
@@ -211,10 +205,7 @@ class Recorder:
     def close(self) -> None:
         """Write what is left, and the journals of all conversations; call it when no request is under way."""
         atexit.unregister(self.close)
-        if self._conversations is not None:
-            for each in self._conversations.take_all():
-                self._writer.end(each)
-        self._writer.close()
+        self._writer.close(() if self._conversations is None else self._conversations.take_all())
 
     def hurry(self) -> None:
         """Leave out the journals that are not made yet; all cassettes are written."""
@@ -249,10 +240,6 @@ class _FromShelf(httpx.AsyncBaseTransport):
 _PAUSE: Final = 1.0
 """Seconds in which what comes is gathered: a cassette is written as a whole, so a session of ten fast turns
 is written once or twice instead of ten times."""
-_EVERY: Final = 2.0
-"""Seconds between two entries of the log that say how far it is at the end."""
-_LOOK: Final = 0.05
-"""Seconds between two looks whether it is done."""
 _STOPPED: Final = "stopped before; the cassettes are whole, toolreel cassettes journal makes journals"
 
 
@@ -265,71 +252,43 @@ class Writer:
     def __init__(self, settings: Mapping[str, Any], tell: Tell) -> None:
         self._settings: Final = settings
         self._tell: Final = tell
-        self._changed: Final = Condition()
-        self._due: dict[str, Conversation] = {}
-        self._over: dict[str, Conversation] = {}
-        self._done = self._total = self._left = 0
-        """Conversations that are over: those that have their journals, all, and those that go without."""
-        self._closing = self._closed = self._hurried = False
-        self._thread: Thread | None = None
+        self._pool: Final = ThreadPoolExecutor(1, "toolreel-recordings")
+        self._due: Final[dict[str, Conversation]] = {}
+        self._closing: Final = Event()
+        self._hurried = False
+        self._left = 0
+        """Conversations that go without their journals."""
 
     def save(self, conversation: Conversation) -> None:
         """Save it soon; after the end at once, for a request that was not given the time to end before."""
-        if self._closed:
+        if self._closing.is_set():
             self._save(conversation)
-        else:
-            self._add(conversation, self._due)
+        elif conversation.name not in self._due:
+            self._due[conversation.name] = conversation
+            self._pool.submit(self._save_due)
 
     def end(self, conversation: Conversation) -> None:
         """Make its journals, after it has been saved."""
-        self._add(conversation, self._over)
+        self._pool.submit(self._finish, conversation)
 
     def hurry(self) -> None:
         """Leave out the journals that are not made yet. It takes no lock: handlers of signals call it."""
         self._hurried = True
 
-    def close(self) -> None:
-        """Do all that is left, and say now and then how far it is; then nothing more is ended."""
-        with self._changed:
-            self._closing = True
-            self._changed.notify()
-        told_at = time.monotonic()
-        while self._thread is not None and self._thread.is_alive():
-            self._thread.join(_LOOK)
-            if self._total and time.monotonic() - told_at > _EVERY:
-                told_at = time.monotonic()
-                self._tell({"is": "making journals", "done": self._done, "of": self._total})
-        self._closed = True
+    def close(self, conversations: Iterable[Conversation]) -> None:
+        """Do all that is left, and make the journals of these; then nothing more is ended."""
+        self._closing.set()
+        self._pool.shutdown()
+        for each in conversations:
+            self._finish(each)
         if self._left:
             self._tell({"is": "without a journal", "conversations": self._left, "why": _STOPPED})
 
-    def _add(self, conversation: Conversation, among: dict[str, Conversation]) -> None:
-        with self._changed:
-            if self._thread is None:  # a daemon: the writer closes it, at exit at the latest
-                self._thread = Thread(target=self._run, name="toolreel-recordings", daemon=True)
-                self._thread.start()
-            if not self._due and not self._over:  # woken for each, it would hold up requests
-                self._changed.notify()
-            among[conversation.name] = conversation
-
-    def _run(self) -> None:
-        while True:
-            with self._changed:
-                self._changed.wait_for(lambda: self._due or self._over or self._closing)
-                self._changed.wait_for(lambda: self._closing, _PAUSE)
-                due, self._due = self._due, {}
-                over, self._over = self._over, {}
-            if not due and not over:
-                return
-            for conversation in due.values():
-                self._save(conversation)
-            self._done, self._total = 0, len(over)
-            for conversation in over.values():
-                if self._hurried:
-                    self._left += 1
-                else:
-                    self._finish(conversation)
-                    self._done += 1
+    def _save_due(self) -> None:
+        if self._due:
+            self._closing.wait(_PAUSE)
+        while self._due:
+            self._save(self._due.popitem()[1])
 
     def _save(self, conversation: Conversation) -> None:
         if conversation.withheld:
@@ -341,6 +300,9 @@ class Writer:
             self._tell({"conversation": conversation.name, "is": "not recorded", "why": str(error)})
 
     def _finish(self, conversation: Conversation) -> None:
+        if self._hurried:
+            self._left += 1
+            return
         if conversation.withheld or not conversation.recording.total:
             return
         if why := make_journals(conversation.path, conversation.profile, self._settings):

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, items_of, parse
+from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, items_of, parse, tree_at
+from toolreel_core._replies import ReadAsChat
 from toolreel_core._settings import WireForm
 
 LossCode: TypeAlias = Literal[
@@ -150,22 +151,19 @@ def text_or_parts(parts: Sequence[Tree]) -> Json:
     return "\n\n".join(texts) if len(texts) == len(parts) else parts
 
 
-def said_by(texts: Sequence[str], thoughts: Sequence[str], calls: Sequence[Json], carry: JsonText) -> Tree:
-    """A message of the model."""
-    reasoning: Tree = {"reasoning_content": "".join(thoughts)} if any(thoughts) else {}
-    called: Tree = {"tool_calls": calls} if calls else {}
+def said_by(turn: ReadAsChat) -> Tree:
+    """A message of the model, with what has to go back with it in its own form."""
+    choice = as_tree(items_of(as_tree(turn.body), "choices")[0])
+    said = tree_at(choice, "message")
+    reasoning: Tree = {"reasoning_content": said["thinking"]} if said.get("thinking") else {}
+    calls: Tree = {"tool_calls": said["tool_calls"]} if said.get("tool_calls") else {}
     return {
         "role": "assistant",
-        "content": "".join(texts),
+        "content": f"{said['content']}{said.get('refusal', '')}",
         **reasoning,
-        **called,
-        **as_tree({} if carry is NOTHING else parse(carry)),
+        **calls,
+        **as_tree({} if turn.carry is NOTHING else parse(turn.carry)),
     }
-
-
-def call_entry(id_: Json, name: Json, arguments: Json) -> Tree:
-    """A call of the model."""
-    return {"id": id_, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
 def tools_in(tree: Tree, kinds: tuple[str | None, ...], schema_key: str, found: Findings) -> Tree:

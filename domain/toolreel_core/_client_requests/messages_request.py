@@ -11,15 +11,14 @@ from toolreel_core._client_requests.losses import (
     Findings,
     LossCode,
     Said,
-    call_entry,
     content_of,
     is_empty,
     said_by,
     text_or_parts,
     tools_in,
 )
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, finite, items_of, tree_at
-from toolreel_core._replies import carried_in_messages, type_of
+from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
+from toolreel_core._replies import chat_of_message, type_of
 
 _SAME: Final = ("model", "max_tokens", "temperature", "top_p", "top_k", "stream")
 _HINTS: Final = frozenset({
@@ -68,23 +67,14 @@ def _chat_messages(tree: Tree, found: Findings) -> Iterator[Said]:
 
 
 def _assistant_message(blocks: Sequence[Tree], place: str, found: Findings) -> Tree:
-    texts, thoughts, calls = list[str](), list[str](), list[Json]()
     for number, block in enumerate(blocks):
-        at = f"{place}[{number}]"
-        match block:
-            case {"type": "text", "text": str() as text}:
-                texts.append(text)
-            case {"type": "thinking", "thinking": str() as text}:
-                thoughts.append(text)
-            case {"type": "tool_use"}:
-                arguments = canonical(finite(block.get("input", {})))
-                calls.append(call_entry(block.get("id"), block.get("name"), arguments))
-            case {"type": "redacted_thinking"}:
-                found.loss("encrypted_reasoning", at)
-            case _:
-                found.loss("server_tool" if "tool" in type_of(block) else "unknown", at)
+        at, kind = f"{place}[{number}]", type_of(block)
+        if kind == "redacted_thinking":
+            found.loss("encrypted_reasoning", at)
+        elif kind not in {"text", "thinking", "tool_use"}:
+            found.loss("server_tool" if "tool" in kind else "unknown", at)
         _note_extras(block, at, found)
-    return said_by(texts, thoughts, calls, carried_in_messages(blocks))
+    return said_by(chat_of_message({"content": blocks}))
 
 
 def _user_messages(entry: Tree, place: str, found: Findings) -> Iterator[Tree]:

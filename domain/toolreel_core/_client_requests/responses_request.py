@@ -14,14 +14,13 @@ from toolreel_core._client_requests.losses import (
     Findings,
     LossCode,
     Said,
-    call_entry,
     content_of,
     is_empty,
     said_by,
     tools_in,
 )
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
-from toolreel_core._replies import carried_in_responses, type_of
+from toolreel_core._replies import chat_of_response, type_of
 
 _SAME: Final = (
     "metadata", "model", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention",
@@ -40,6 +39,7 @@ _KNOWN: Final = frozenset({
     "text", "tool_choice", "tools", "truncation",
 })  # fmt: skip
 _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
+_SAID: Final = _TEXTS | {"refusal"}
 
 
 def read(tree: Tree) -> AsChat:
@@ -73,46 +73,21 @@ def _is_of_model(item: Tree) -> bool:
 
 def _assistant_message(turn: Sequence[tuple[str, Tree]], found: Findings) -> Said:
     """What the model has said at once."""
-    texts, thoughts, calls = list[str](), list[str](), list[Json]()
     for place, item in turn:
         match type_of(item):
             case "" | "message":
-                texts += _message_texts(item.get("content"), f"{place}.content", found)
-            case "function_call":
-                calls.append(call_entry(item.get("call_id"), item.get("name"), item.get("arguments")))
+                for number, part in enumerate(map(as_tree, items_of(item, "content"))):
+                    if type_of(part) not in _SAID:
+                        found.loss("unknown", f"{place}.content[{number}]")
             case "reasoning":
-                thoughts += _reasoning_texts(item, place, found)
-            case "custom_tool_call":
-                found.loss("custom_tool", place)
-            case _:
-                found.loss("server_tool", place)
+                if item.get("encrypted_content"):
+                    found.loss("encrypted_reasoning", f"{place}.encrypted_content")
+            case "function_call":
+                pass
+            case kind:
+                found.loss("custom_tool" if kind == "custom_tool_call" else "server_tool", place)
     items = [item for _, item in turn]
-    carry = carried_in_responses([{**item, "type": type_of(item) or "message"} for item in items])
-    return Said(tuple(items), (said_by(texts, thoughts, calls, carry),))
-
-
-def _message_texts(content: Json, place: str, found: Findings) -> Iterator[str]:
-    if isinstance(content, str):
-        yield content
-        return
-    for number, part in enumerate(map(as_tree, content if isinstance(content, Sequence) else ())):
-        match part:
-            case {"type": "refusal", "refusal": str() as text}:
-                yield text
-            case {"type": kind, "text": str() as text} if kind in _TEXTS:
-                yield text
-            case _:
-                found.loss("unknown", f"{place}[{number}]")
-
-
-def _reasoning_texts(item: Tree, place: str, found: Findings) -> Sequence[str]:
-    if item.get("encrypted_content"):
-        found.loss("encrypted_reasoning", f"{place}.encrypted_content")
-    for key in ("content", "summary"):
-        texts = [text for part in items_of(item, key) if isinstance(text := as_tree(part).get("text"), str)]
-        if texts:
-            return texts
-    return ()
+    return Said(tuple(items), (said_by(chat_of_response({"output": items})),))
 
 
 def _chat_message(item: Tree, place: str, found: Findings) -> Tree:

@@ -246,12 +246,11 @@ def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Sequence[
     """
     messages = _with_results_behind_calls(messages)
     systems = [message for message in messages if isinstance(message, SystemMessage)]
-    if not provider.single_leading_system or not systems:
+    if not provider.single_leading_system or not systems or systems == [messages[0]]:
         return messages, ()
     joined = SystemMessage("\n\n".join(system.content for system in systems))
-    same = len(systems) == 1 and messages[0] == joined
     others = [message for message in messages if not isinstance(message, SystemMessage)]
-    return (joined, *others), () if same else ("single_leading_system",)
+    return (joined, *others), ("single_leading_system",)
 
 
 def _with_results_behind_calls(messages: Sequence[Message]) -> Sequence[Message]:

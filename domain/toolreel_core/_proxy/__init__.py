@@ -6,7 +6,6 @@ from toolreel_core._proxy.client_form import SHAPES, broken_in, error_in, missha
 from toolreel_core._proxy.conversation_keys import (
     RESTORED,
     Find,
-    Key,
     Thoughts,
     further,
     kept,

@@ -56,61 +56,42 @@ def broken_in(form: WireForm, status: int, error: Tree, number: int) -> Tree:
 # A server tells a client of its own form what is wrong there. What is read to be written in another form
 # would leave such a field out, and the client would not know; so it is a loss.
 
-SHAPES: Final[Mapping[WireForm, Mapping[str, type | tuple[type, ...]]]] = {
+_OBJECT: Final = (dict,)
+_TEXT: Final = (str,)
+_LIST: Final = (list,)
+_TEXT_OR_LIST: Final = (str, list)
+_TEXT_OR_OBJECT: Final = (str, dict)
+SHAPES: Final[Mapping[WireForm, Mapping[tuple[type, ...], Sequence[str]]]] = {
     "chat_completions": {
-        "messages.[].content": (str, list),
-        "messages.[].content.[]": dict,
-        "messages.[].tool_calls": list,
-        "messages.[].tool_calls.[]": dict,
-        "metadata": dict,
-        "response_format": dict,
-        "response_format.json_schema": dict,
-        "stop": (str, list),
-        "stream_options": dict,
-        "tool_choice": (str, dict),
-        "tools": list,
-        "tools.[]": dict,
-        "tools.[].function": dict,
+        _TEXT_OR_LIST: ("messages.[].content", "stop"),
+        _TEXT_OR_OBJECT: ("tool_choice",),
+        _LIST: ("messages.[].tool_calls", "tools"),
+        _OBJECT: (
+            "messages.[].content.[]", "messages.[].tool_calls.[]", "metadata", "response_format",
+            "response_format.json_schema", "stream_options", "tools.[]", "tools.[].function",
+        ),
     },
     "responses": {
-        "include": list,
-        "include.[]": str,
-        "input.[].content": (str, list),
-        "input.[].content.[]": dict,
-        "input.[].output": (str, list),
-        "input.[].output.[]": dict,
-        "input.[].summary": list,
-        "input.[].summary.[]": dict,
-        "instructions": str,
-        "metadata": dict,
-        "reasoning": dict,
-        "text": dict,
-        "text.format": dict,
-        "text.format.type": str,
-        "tool_choice": (str, dict),
-        "tools": list,
-        "tools.[]": dict,
+        _TEXT: ("include.[]", "instructions", "text.format.type"),
+        _TEXT_OR_LIST: ("input.[].content", "input.[].output"),
+        _TEXT_OR_OBJECT: ("tool_choice",),
+        _LIST: ("include", "input.[].summary", "tools"),
+        _OBJECT: (
+            "input.[].content.[]", "input.[].output.[]", "input.[].summary.[]", "metadata", "reasoning",
+            "text", "text.format", "tools.[]",
+        ),
     },
     "messages": {
-        "messages.[].content": (str, list),
-        "messages.[].content.[]": dict,
-        "messages.[].content.[].content": (str, list),
-        "messages.[].content.[].content.[]": dict,
-        "messages.[].content.[].source": dict,
-        "metadata": dict,
-        "output_config": dict,
-        "output_config.format": dict,
-        "output_format": dict,
-        "stop_sequences": list,
-        "system": (str, list),
-        "system.[]": dict,
-        "thinking": dict,
-        "tool_choice": dict,
-        "tools": list,
-        "tools.[]": dict,
+        _TEXT_OR_LIST: ("messages.[].content", "messages.[].content.[].content", "system"),
+        _LIST: ("stop_sequences", "tools"),
+        _OBJECT: (
+            "messages.[].content.[]", "messages.[].content.[].content.[]", "messages.[].content.[].source",
+            "metadata", "output_config", "output_config.format", "output_format", "system.[]", "thinking",
+            "tool_choice", "tools.[]",
+        ),
     },
-}
-"""What stands at each path of a parsed body, where anything does; ``[]`` is each element of a list."""
+}  # fmt: skip
+"""What stands at which paths of a parsed body, where anything does; ``[]`` is each element of a list."""
 
 
 def misshapen(tree: Tree, form: WireForm) -> Iterator[Loss]:
@@ -119,10 +100,11 @@ def misshapen(tree: Tree, form: WireForm) -> Iterator[Loss]:
     >>> [loss.param for loss in misshapen({"tools": [{"name": "f"}, 5]}, "messages")]
     ['tools[1]']
     """
-    for path, kinds in SHAPES[form].items():
-        for place, value in _values_at(tree, path.split("."), ""):
-            if not isinstance(value, kinds):
-                yield Loss("wrong_shape", place)
+    for kinds, paths in SHAPES[form].items():
+        for path in paths:
+            for place, value in _values_at(tree, path.split("."), ""):
+                if not isinstance(value, kinds):
+                    yield Loss("wrong_shape", place)
 
 
 def _values_at(value: Json, path: Sequence[str], place: str) -> Iterator[tuple[str, Json]]:

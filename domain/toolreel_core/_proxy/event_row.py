@@ -7,7 +7,7 @@ waits for the end, as calls do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Tree, as_tree, canonical, items_of
@@ -61,18 +61,23 @@ _KINDS: Final[Mapping[str, Kind]] = {
 _CALLS: Final = frozenset({"tool_use", "function_call"})
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(NamedTuple):
     """A block that has gone out."""
 
-    kind: str
-    """Its type, or the kind of what passes in pieces."""
-    text: str = ""
-    place: int = -1
+    place: int
     """Where the upstream has it; -1 where it speaks another form."""
-    id: str = ""
-    block: Tree = field(default_factory=dict)
-    """The block, if it went out whole."""
+    block: Tree
+    """The block, as far as it has gone out."""
+
+    @property
+    def kind(self) -> str:
+        """Its type, or the kind of what passes in pieces."""
+        return _KINDS.get(type_of(self.block), type_of(self.block))
+
+    @property
+    def text(self) -> str:
+        """The text that has gone out."""
+        return text_of(self.block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +118,8 @@ class EventRow:
         :param place: where the upstream has the block, if it speaks this form
         :param blocks: the blocks of the upstream so far with their places, then
         """
-        last = self.shown[-1] if self.open else Shown("")
-        goes_on = (last.kind, last.place) == (kind, place)
+        last = self.shown[-1] if self.open else None
+        goes_on = last is not None and (last.kind, last.place) == (kind, place)
         if self.held or not (goes_on or self._may_follow(place, blocks)):
             return replace(self, held=True), ()
         at = replace(self, id=self.id or said.id)
@@ -123,12 +128,12 @@ class EventRow:
             at, between = at._advance_to(place, dict(blocks))
             own = {key: value for key, value in dict(blocks).get(place, {}).items() if key == "id"}
             block = at._with_block_id({**self._writer.item_of(kind, ""), **own}, len(at.shown))
-            last = Shown(kind, "", place, str(block.get("id", "")))
-            at = replace(at, shown=(*at.shown, last), open=True)
+            at = replace(at, shown=(*at.shown, Shown(place, block)), open=True)
             events += [*between, *at._events_of_last(block)[: self._writer.opening]]
         events.append(at._events_of_last(self._writer.item_of(kind, text))[self._writer.opening])
-        at = replace(at, shown=(*at.shown[:-1], replace(last, text=last.text + text)))
-        return at._number_events(events)
+        *before, last = at.shown
+        grown = {**last.block, **self._writer.item_of(kind, last.text + text)}
+        return replace(at, shown=(*before, Shown(place, grown)))._number_events(events)
 
     def end(self, said: Completion, rest: str) -> tuple[Tree, ...]:
         """The rest of the events, once the whole reply is known.
@@ -148,23 +153,19 @@ class EventRow:
                     events.append(self._events_of_last(added)[self._writer.opening])
                 events += self._closing_events(row[done - 1])
         else:
-            row = [*map(self._block_as_shown, self.shown), *self._blocks_left(blocks, said, rest)]
+            row = [*(one.block for one in self.shown), *self._blocks_left(blocks, said, rest)]
             events += self._closing_events() if self.open else ()
         for place in range(done, len(row)):
             events += self._writer.events_of(place, row[place])
         ended = self._writer.ended({**body, self._writer.row: row})
         return self._number_events((*events, *ended))[1]
 
-    def _block_as_shown(self, shown: Shown) -> Tree:
-        """A block as it has gone out."""
-        return shown.block or _under_its_id(shown, self._writer.item_of(shown.kind, shown.text))
-
     def _blocks_left(self, blocks: Sequence[Tree], said: Completion, rest: str) -> Iterator[Tree]:
         """The blocks that follow where others have gone out than the reply has."""
         if rest.strip():
             left = replace(self, id=said.id)
             yield left._with_block_id(self._writer.item_of("text", rest), len(self.shown))
-        whole = [canonical(one.block) for one in self.shown if one.block]
+        whole = [canonical(one.block) for one in self.shown]
         for block in blocks:
             if type_of(block) not in _KINDS and canonical(block) not in whole:
                 yield block
@@ -189,7 +190,7 @@ class EventRow:
             if at < place and at not in self.places:
                 block = self._with_block_id(blocks[at], len(shown))
                 events += self._writer.events_of(len(shown), block)
-                shown.append(Shown(type_of(block), "", at, "", block))
+                shown.append(Shown(at, block))
         return replace(self, shown=tuple(shown), open=False), events
 
     def _events_of_last(self, block: Tree) -> Sequence[Tree]:
@@ -198,7 +199,7 @@ class EventRow:
 
     def _closing_events(self, block: Tree | None = None) -> Iterator[Tree]:
         last = self.shown[-1]
-        whole = block or self._writer.item_of(last.kind, last.text)
+        whole = block or last.block
         if len(items_of(whole, "content")) > 1:  # its texts have passed as one
             joined = {**whole, "content": self._writer.item_of(last.kind, text_of(whole))["content"]}
             yield from self._events_of_last(joined)[self._writer.opening + 1 : -1]
@@ -247,7 +248,7 @@ def text_of(block: Tree) -> str:
 
 def _under_its_id(shown: Shown, block: Tree) -> Tree:
     """A block under the id that the client knows it by; blocks of Messages have none."""
-    return {**block, "id": shown.id} if shown.id and not shown.block else block
+    return {**block, "id": shown.block["id"]} if shown.block.get("id") else block
 
 
 def rest_of(whole: str, begun: str) -> str | None:

@@ -6,12 +6,12 @@ that understand each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import accumulate
+from itertools import islice
 from typing import Any, Final
 
-from toolreel_core._client_requests import ClientRequest, Loss, unsaid
+from toolreel_core._client_requests import ClientRequest, Loss, Said, unsaid
 from toolreel_core._conversation import (
     REASONING,
     AssistantMessage,
@@ -108,8 +108,6 @@ _SCHEMA_KEYS: Final[Mapping[WireForm, str]] = {"messages": "input_schema", "resp
 _PARTS: Final = frozenset({"model", "messages", "input", "system", "instructions", "tools"})
 """Keys of a body that are not options."""
 _NEEDS_TOOLS: Final = ("tools", "tool_choice", "parallel_tool_calls")
-_FEW: Final = 8
-"""Places of a client's own messages that are searched for the one that goes out next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,19 +146,18 @@ def _translated(request: ClientRequest, profile: Profile, model: str) -> Outboun
     losses = (*misshapen(request.body, request.form), *request.losses, *found.losses, *_unread(request, form))
     if losses:
         return losses[0]
-    # Streamed chat completions say how many tokens they took only if they are asked.
-    if form == "chat_completions" and said.get("stream") is True:
-        asks = profile.provider.supports_stream_options != "no"
-        said = {**said, "stream_options": {"include_usage": True}} if asks else said
-    options, dropped = _options(said, profile, "chat_completions")
     row, mended = _message_keys(request, profile)
     tools, transformed = _tools(said.get("tools"), profile)
+    options, dropped = _options(said, profile, "chat_completions")
+    chat = form == "chat_completions"
+    # Streamed chat completions say how many tokens they took only if they are asked.
+    if chat and said.get("stream") is True and profile.provider.supports_stream_options != "no":
+        options = {**options, "stream_options": {"include_usage": True}}
     offered: Tree = {"tools": tools} if tools else {}
     body: Tree = {"model": model, **row, **options_in(form, {**offered, **options})}
     # Only chat completions take the thoughts of others as their text.
-    thoughts = (as_tree(entry).get(key) for entry in request.entries for key in REASONING)
-    unsigned = ("reasoning",) if form != "chat_completions" and any(thoughts) else ()
-    hints = tuple(f"without_{hint}" for hint in (*request.hints, *found.hints, *unsigned))
+    thoughts = not chat and any(as_tree(entry).get(key) for entry in request.entries for key in REASONING)
+    hints = (f"without_{hint}" for hint in (*request.hints, *found.hints, *["reasoning"][:thoughts]))
     return Outbound(finite_text(body), tuple(dict.fromkeys((*mended, *transformed, *dropped, *hints))))
 
 
@@ -196,16 +193,13 @@ def _options(given: Tree, profile: Profile, words: WireForm) -> tuple[Tree, tupl
     free = {key: value for key, value in overrides.items() if key not in reserved}
     settled = merged(merged(words_in(words, defaults), asked), words_in(words, free))
     taken, names = accepted_options(settled, provider)
-    unfit = [key for key in taken if has_tools and not _is_taken_with_tools(key, profile)]
     lost = [key for key in settled if provider.support(key) == "no"]
-    taken = {key: value for key, value in taken.items() if key not in unfit}
-    return taken, (*names, *(f"without_{key}" for key in dict.fromkeys((*lost, *unfit))))
-
-
-def _is_taken_with_tools(key: str, profile: Profile) -> bool:
-    if key == "response_format":
-        return profile.provider.supports_response_format_with_tools != "no"
-    return key not in _NEEDS_TOOLS or profile.provider.supports_tools != "no"
+    if has_tools and provider.supports_response_format_with_tools == "no":
+        lost += ["response_format"] if "response_format" in taken else []
+    if has_tools and provider.supports_tools == "no":
+        lost += [key for key in _NEEDS_TOOLS if key in taken]
+    without = dict.fromkeys(f"without_{key}" for key in lost)
+    return {key: value for key, value in taken.items() if key not in lost}, (*names, *without)
 
 
 def _tools(tools: Json, profile: Profile, key: str = "") -> tuple[Json, tuple[str, ...]]:
@@ -238,58 +232,59 @@ def _message_keys(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple
     A message that need not change goes out as the client wrote it, if in its own form.
     """
     form = profile.provider.wire_form
-    key = "input" if form == "responses" else "messages"
-    own = {
-        name: value
-        for name in (key, _APART.get(form))
-        if name and (value := request.body.get(name)) is not None
-    }
+    key, apart = "input" if form == "responses" else "messages", _APART.get(form, "")
+    own = {name: value for name in (key, apart) if (value := request.body.get(name)) is not None}
     if request.messages is None:  # only where both speak the same form
         return own, ()
-    said = request.said if request.form == form else ()
     read = [_readable(*both) for both in zip(request.messages, request.entries, strict=True)]
-    outgoing = projected([message for message, _ in read], profile.provider)
-    sent = [(out, written(out.message, profile.form)) for out in outgoing]
-    ends = [0, *accumulate(len(each.chat) for each in said)]
-
-    def is_unchanged(number: int, at: int) -> bool:
-        """Whether what the client said at a place goes out here as it is."""
-        meant = read[ends[number] : ends[number + 1]]
-        found = sent[at : at + len(meant)]
-        same = meant == [(out.message, True) for out, _ in found]
-        return bool(meant) and same and not any(out.quirks or text.quirks for out, text in found)
-
-    entries, names, system, passed = list[Json](), dict[str, None](), dict[str, Json](), 0
-    place = at = 0
+    places = _places(request.said, read) if request.form == form else {}
+    sent = [
+        (out, written(out.message, profile.form))
+        for out in projected([message for message, _ in read], profile.provider)
+    ]
+    entries, names, system, at, passed = list[Json](), dict[str, None](), dict[str, Json](), 0, 0
     while at < len(sent):
-        near = range(place, min(place + _FEW, len(said)))
-        number = next((number for number in near if is_unchanged(number, at)), None)
-        if number is not None:
-            entries += said[number].own
-            system = system if said[number].own else {name: own[name] for name in own if name != key}
-            passed, place, at = passed + 1, number + 1, at + len(said[number].chat)
-            continue
         out, text = sent[at]
-        names |= dict.fromkeys((*out.quirks, *text.quirks) or ((_REPAIRED,) if said else ()))
+        if place := places.get(id(out.message)):
+            said, meant = place
+            found = sent[at : at + len(meant)]
+            if meant == [id(each.message) for each, by in found if not each.quirks and not by.quirks]:
+                entries += said.own
+                system = system if said.own else {name: own[name] for name in own if name == apart}
+                at, passed = at + len(meant), passed + 1
+                continue
+        names |= dict.fromkeys((*out.quirks, *text.quirks) or ((_REPAIRED,) if places else ()))
         if form == "messages" and isinstance(out.message, SystemMessage):
-            system = {_APART[form]: parse(text.text)}
-        elif form == "messages" and at > 0 and _is_result(out) and _is_result(outgoing[at - 1]):
+            system = {apart: parse(text.text)}
+        elif form == "messages" and at > 0 and _is_result(out) and _is_result(sent[at - 1][0]):
             # Results of one turn are blocks of one message.
-            blocks = [
-                *items_of(as_tree(entries[-1]), "content"),
-                *items_of(as_tree(parse(text.text)), "content"),
-            ]
-            entries[-1] = {**as_tree(entries[-1]), "content": blocks}
+            last = as_tree(entries.pop())
+            blocks = [*items_of(last, "content"), *items_of(as_tree(parse(text.text)), "content")]
+            entries.append({**last, "content": blocks})
         else:
             entries += [parse(text.text), *map(parse, text.further)]
         at += 1
-    if said and passed == len(said) and not names:
-        return own, ()
-    # A result without a call is left out, and a call without one gets one.
-    results = sum(isinstance(message, ToolMessage) for message in request.messages)
-    if (said and not names) or (not said and sum(map(_is_result, outgoing)) != results):
-        names[_REPAIRED] = None
-    return {**system, key: entries}, tuple(names)
+    if request.form == form:
+        if not names and passed == len(request.said):
+            return own, ()
+        changed = not names
+    else:  # a result without a call is left out, and a call without one gets one
+        results = sum(isinstance(message, ToolMessage) for message in request.messages)
+        changed = sum(_is_result(out) for out, _ in sent) != results
+    return {**system, key: entries}, (*names, _REPAIRED) if changed else tuple(names)
+
+
+def _places(
+    said: Iterable[Said], read: Iterable[tuple[Message, bool]]
+) -> Mapping[int, tuple[Said, Sequence[int]]]:
+    """What a client wrote, and the ids of the messages that it is, by the first of them."""
+    messages, places = iter(read), dict[int, tuple[Said, Sequence[int]]]()
+    for each in said:
+        meant = [*islice(messages, len(each.chat))]
+        if meant and all(as_written for _, as_written in meant):
+            ids = [id(message) for message, _ in meant]
+            places[ids[0]] = each, ids
+    return places
 
 
 def _is_result(out: Outgoing) -> bool:

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     )
     from toolreel_core._replies.coercion import Intended, coerced, decoded
     from toolreel_core._replies.deltas import joined, joined_calls
-    from toolreel_core._replies.event_assembly import Assembly, Delta, number_in, type_of
-    from toolreel_core._replies.messages import carried_in_messages, whole_blocks
+    from toolreel_core._replies.event_assembly import Assembly, Delta, ReadAsChat, number_in, type_of
+    from toolreel_core._replies.messages import chat_of_message, whole_blocks
     from toolreel_core._replies.normalize import FIELDS, is_stream, normalize_reply
     from toolreel_core._replies.reply import (
         Reply,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         served_in,
         usage_in,
     )
-    from toolreel_core._replies.responses import carried_in_responses, whole_items
+    from toolreel_core._replies.responses import chat_of_response, whole_items
     from toolreel_core._replies.tool_calls import (
         ToolCall,
         calls_in,

@@ -12,7 +12,6 @@ import pytest
 
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
 from tests.servers.proxy_server import proxying
-from toolreel.presets import shipped
 from toolreel.proxy import ProxySettings, Route
 from toolreel.testing import saying
 
@@ -50,7 +49,6 @@ def settings(url: str, **further: Any) -> ProxySettings:  # noqa: ANN401 - setti
 WAYS: Final[dict[str, tuple[Answer, dict[str, Any], int]]] = {
     "plain": (replying(saying("hello")), {}, 200),
     "streamed": (streaming(chunk("hello", "stop"), DONE), {"stream": True}, 200),
-    "several choices": (streaming(chunk("hello", "stop"), DONE), {"stream": True, "n": 2}, 200),
     "an error": (replying({"error": {"message": "Slow down."}}, 429), {}, 429),
     "no completion": (replying({"error": {"message": "Overloaded.", "code": 503}}), {}, 502),
 }
@@ -84,17 +82,6 @@ def test_a_header_that_comes_twice_goes_out_twice_and_no_key_goes_back(
         got = httpx.post(f"{proxy.url}/chat/completions", json=ASKED)
     assert got.headers.get_list("set-cookie") == ["a=1", "b=2"]
     assert "sesame" not in got.headers["x-key"]
-
-
-def test_a_count_of_tokens_has_them_too() -> None:
-    preset = shipped().get("anthropic_messages")
-    with (
-        serving(with_headers(replying({"input_tokens": 3}))) as server,
-        proxying(ProxySettings((Route(server.url, preset=lambda _: preset),))) as proxy,
-    ):
-        got = httpx.post(f"{proxy.url}/messages/count_tokens", json=ASKED)
-    assert got.status_code == 200
-    assert {name: got.headers.get(name) for name in PASSED} == PASSED
 
 
 def test_the_openai_sdk_obeys_the_upstream_behind_the_proxy_and_in_a_replay(tmp_path: Path) -> None:

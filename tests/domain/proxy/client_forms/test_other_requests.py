@@ -318,7 +318,8 @@ VALUES: Final[tuple[Json, ...]] = ("x", [], {}, 5)
 CASES: Final = [
     (form, path, value)
     for form, shapes in SHAPES.items()
-    for path, kinds in shapes.items()
+    for kinds, paths in shapes.items()
+    for path in paths
     for value in VALUES
     if not isinstance(value, kinds)
 ]
@@ -341,4 +342,5 @@ def test_a_value_of_another_shape_is_named_with_its_place(form: WireForm, path: 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_has_its_shape_or_is_null_is_none(form: WireForm) -> None:
     assert not [*misshapen(TURN[form], form)]
-    assert not [*misshapen(dict.fromkeys(path.partition(".")[0] for path in SHAPES[form]), form)]
+    paths = [path for each in SHAPES[form].values() for path in each]
+    assert not [*misshapen(dict.fromkeys(path.partition(".")[0] for path in paths), form)]
