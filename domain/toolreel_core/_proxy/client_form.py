@@ -33,11 +33,7 @@ def error_in(form: WireForm, status: int, error: Tree) -> Tree:
     """
     if form != "messages":
         return {"error": error}
-    given = error.get("type")
-    # Servers of chat completions call most errors of a client an invalid request, whatever their status.
-    own = given in {*_TYPES.values(), "api_error"} and given != "invalid_request_error"
-    kind: Json = given if own else _TYPES.get(status, "api_error")
-    return {"type": "error", "error": {**error, "type": kind}}
+    return {"type": "error", "error": {**error, "type": _TYPES.get(status, "api_error")}}
 
 
 def broken_in(form: WireForm, status: int, error: Tree, number: int) -> Tree:

@@ -162,20 +162,14 @@ def test_turns_come_in_the_order_of_the_tickets(shared: str) -> None:
         each.close()
 
 
-def test_a_ticket_that_is_given_up_holds_nobody_up(shared: str) -> None:
+def test_a_ticket_that_is_given_up_or_whose_process_died_holds_nobody_up(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=1))
-    first, second = joined(ledger, LITTLE), joined(ledger, LITTLE)
+    first, dead, living = (joined(ledger, LITTLE) for _ in range(3))
     ledger.leave(first)
-    assert turn_of(ledger, second) == GRANTED
-    assert ledger.attempt(first, LITTLE)[0] != first
-
-
-def test_a_process_that_died_while_it_waited_holds_nobody_up(shared: str) -> None:
-    ledger = ledger_of(within(shared, requests=1))
-    dead, living = joined(ledger, LITTLE), joined(ledger, LITTLE)
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == dead).values(alive_until=0.0))
     assert turn_of(ledger, living) == GRANTED
+    assert ledger.attempt(first, LITTLE)[0] != first
 
 
 def test_whoever_was_only_slow_to_ask_keeps_the_place(shared: str) -> None:

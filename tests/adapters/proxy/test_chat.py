@@ -91,24 +91,6 @@ def test_the_sdk_gets_a_call_that_was_text() -> None:
     assert json.loads(server.seen[0].body) == {"messages": ASKED, "model": "m", "tools": TOOLS}
 
 
-def test_the_sdk_streams_text_at_once_and_a_call_at_the_end() -> None:
-    pieces = [chunk(IN_TEXT[at : at + 5]) for at in range(0, len(IN_TEXT), 5)]
-    answer = streaming(*pieces, chunk(finish="stop"), DONE)
-    with (
-        serving(answer) as server,
-        proxying(to(server)) as proxy,
-        client(proxy.url) as sdk,
-        sdk.chat.completions.stream(model="m", messages=ASKED, tools=TOOLS) as stream,
-    ):
-        kinds = [event.type for event in stream]
-        completion = stream.get_final_completion()
-    assert kinds[:3] == ["chunk", "content.delta", "chunk"]
-    message = completion.choices[0].message
-    assert message.content == "Looking."
-    assert message.tool_calls is not None
-    assert message.tool_calls[0].function.arguments == '{"part":"pin"}'
-
-
 def test_a_stream_says_at_its_end_what_was_repaired() -> None:
     answer = streaming(chunk(IN_TEXT), chunk(finish="stop"), DONE)
     body = {"model": "m", "messages": ASKED, "tools": TOOLS, "stream": True}

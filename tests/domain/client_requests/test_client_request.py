@@ -7,21 +7,26 @@ import pytest
 from tests.domain.proxy.asked import PING, asked
 from toolreel_core._client_requests import ClientRequest, Refusal, client_request
 from toolreel_core._conversation import UserMessage
+from toolreel_core._settings import WireForm
 
 
 @pytest.mark.parametrize(
-    ("body", "words", "param"),
+    ("form", "body", "words", "param"),
     [
-        (b"\xff{", "no JSON object", None),
-        ("[]", "no JSON object", None),
-        ("{}", "messages: expected a list", "messages"),
-        ('{"messages":[]}', "at least one message", "messages"),
-        ('{"messages":["Hi."]}', "messages[0]: expected an object", "messages"),
-        ('{"messages":[{"role":"user","content":"Hi."}],"model":4}', "name of a model", "model"),
+        ("messages", b"\xff{", "no JSON object", None),
+        ("responses", "[]", "no JSON object", None),
+        ("chat_completions", "{}", "messages: expected a list", "messages"),
+        ("messages", '{"messages":[]}', "at least one message", "messages"),
+        ("messages", '{"messages":["Hi."]}', "messages[0]: expected an object", "messages"),
+        ("chat_completions", '{"messages":[{"role":"user"}],"model":4}', "name of a model", "model"),
+        ("responses", '{"input":[]}', "input: expected a text or a list of items", "input"),
+        ("responses", '{"input":[4]}', "input[0]: expected an item", "input"),
     ],
 )
-def test_says_what_is_wrong_with_a_body(body: bytes | str, words: str, param: str | None) -> None:
-    refusal = client_request(body)
+def test_says_what_is_wrong_with_a_body(
+    form: WireForm, body: bytes | str, words: str, param: str | None
+) -> None:
+    refusal = client_request(body, form)
     assert isinstance(refusal, Refusal)
     assert words in refusal.message
     assert refusal.param == param

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pytest
 
 from tests.samples import worked
-from toolreel_core._client_requests import WHAT_TO_DO, ClientRequest, Loss, Refusal, client_request
+from toolreel_core._client_requests import WHAT_TO_DO, ClientRequest, Loss, client_request
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._plan import Preset
 from toolreel_core._proxy import SHAPES, Outbound, Profile, misshapen, outbound
@@ -246,7 +246,6 @@ def part(**given: Any) -> Loose:  # noqa: ANN401
     return responses({"role": "user", "content": [given]})
 
 
-USER: Final[Loose] = {"role": "user", "content": "Hi."}
 LOSSES: Final = worked("what would be lost is named", "requests")
 
 
@@ -271,76 +270,8 @@ def test_every_loss_happens() -> None:
     assert {code for _, _, code, _ in LOSSES} | {"stop"} == {*WHAT_TO_DO}
 
 
-@pytest.mark.parametrize(
-    ("form", "body", "message"),
-    [
-        ("responses", {"input": []}, "input: expected a text or a list of items."),
-        ("responses", {}, "input: expected a text or a list of items."),
-        ("responses", {"input": [4]}, "input[0]: expected an item."),
-        ("messages", {"messages": "Hi."}, "messages: expected a list with at least one message."),
-        ("messages", {"messages": [4]}, "messages[0]: expected an object with role and content."),
-    ],
-)
-def test_what_is_no_request_is_refused(form: WireForm, body: Loose, message: str) -> None:
-    refusal = client_request(canonical(dict(body)), form)
-    assert isinstance(refusal, Refusal)
-    assert refusal.message == message
-
-
-def test_odd_contents_pass_in_their_own_form() -> None:
-    """What means nothing to us may mean something to the server."""
-    for given in (
-        messages(USER, {"role": "assistant", "content": None}),
-        messages({"role": "user", "content": []}),
-        messages({"role": "user", "content": None}),
-        messages(system=[]),
-        messages(metadata={"user_id": 4}),
-    ):
-        assert sent("messages", "messages", given)[0]["messages"]
-    for given in (
-        responses(USER, {"role": "assistant", "content": None}),
-        responses({"role": "assistant", "content": "Hi."}),
-        responses({"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}),
-        responses({"role": "user", "content": None}),
-        responses(USER, {"type": "reasoning", "summary": [{"type": "x"}]}),
-    ):
-        assert sent("responses", "responses", given)[0]["input"]
-
-
-def test_a_loss_says_what_to_do() -> None:
-    assert Loss("stored_file", "input[0].file_id").message("messages", "responses") == (
-        "input[0].file_id: the upstream speaks Messages: it names a file that another server has stored; "
-        "send the file itself, or use an upstream that speaks Responses."
-    )
-
-
-VALUES: Final[tuple[Json, ...]] = ("x", [], {}, 5)
-CASES: Final = [
-    (form, path, value)
-    for form, shapes in SHAPES.items()
-    for kinds, paths in shapes.items()
-    for path in paths
-    for value in VALUES
-    if not isinstance(value, kinds)
-]
-
-
-def put(path: Sequence[str], value: Json) -> Any:  # noqa: ANN401 - a body
-    """A body with a value at a path and nothing else."""
-    if not path:
-        return value
-    rest = put(path[1:], value)
-    return [rest] if path[0] == "[]" else {path[0]: rest}
-
-
-@pytest.mark.parametrize(("form", "path", "value"), CASES)
-def test_a_value_of_another_shape_is_named_with_its_place(form: WireForm, path: str, value: Json) -> None:
-    (loss,) = misshapen(put(path.split("."), value), form)
-    assert (loss.code, loss.param) == ("wrong_shape", path.replace(".[]", "[0]"))
-
-
 @pytest.mark.parametrize("form", FORMS)
-def test_what_has_its_shape_or_is_null_is_none(form: WireForm) -> None:
+def test_what_has_its_shape_or_is_null_is_not_lost(form: WireForm) -> None:
     assert not [*misshapen(TURN[form], form)]
     paths = [path for each in SHAPES[form].values() for path in each]
     assert not [*misshapen(dict.fromkeys(path.partition(".")[0] for path in paths), form)]
