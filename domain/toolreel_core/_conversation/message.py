@@ -6,7 +6,7 @@ The same message always gives the same text, so it is encoded once, when it join
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, NamedTuple, TypeAlias, assert_never, cast
 
@@ -389,32 +389,36 @@ _QUIRKS: Final[Mapping[str, _Quirk]] = {
 class Items(NamedTuple):
     """How a form writes the items of a reply."""
 
-    key: str
-    """The key in a message's extras under which the items of a reply are kept."""
     is_call: Callable[[Json], bool]
     text_in: Callable[[Json], str | None]
     """The text of an item that is text; ``None`` of any other."""
-    may_go_back: Callable[[Json], bool]
-    """Whether the form takes a kept item that is neither a text nor a call."""
     text: Callable[[str], Json]
     call: Callable[[SentCall, Json], Json]
     """A call, with the kept item in whose place it stands; null if there is none."""
+    key: str = ""
+    """The key in a message's extras under which the items of a reply are kept."""
+    may_go_back: Callable[[Json], bool] = bool
+    """Whether the form takes a kept item that is neither a text nor a call."""
 
     def of(self, message: AssistantMessage) -> list[Json]:
         """The items of a message, in order: those that were kept, if the message still says the same."""
         extras = {} if message.extras == NOTHING else as_tree(parse(message.extras))
         kept = [item for item in items_of(extras, self.key) if self._is_said(item) or self.may_go_back(item)]
+        return self.arranged(kept, message.content, message.calls)
+
+    def arranged(self, kept: Sequence[Json], content: str, sent_calls: Sequence[SentCall]) -> list[Json]:
+        """Kept items with these calls in their places; texts and calls anew if they do not say this text."""
         text = "".join(text for item in kept if (text := self.text_in(item)) is not None).strip()
-        calls, said = sum(map(self.is_call, kept)), message.content.strip()
+        calls, said = sum(map(self.is_call, kept)), content.strip()
         # With calls, the loop stores no text.
-        if kept and calls == len(message.calls) and (text == said or (calls > 0 and not said)):
-            sent = iter(message.calls)
+        if kept and calls == len(sent_calls) and (text == said or (calls > 0 and not said)):
+            sent = iter(sent_calls)
             return [self.call(next(sent), item) if self.is_call(item) else item for item in kept]
         others = [item for item in kept if not self._is_said(item)]
         return [
             *others,
-            *([self.text(message.content)] if said else []),
-            *(self.call(call, None) for call in message.calls),
+            *([self.text(content)] if said else []),
+            *(self.call(call, None) for call in sent_calls),
         ]
 
     def _is_said(self, item: Json) -> bool:

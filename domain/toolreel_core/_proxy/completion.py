@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from toolreel_core._conversation import AssistantMessage, SentCall
-from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, canonical, items_of, tree_at
+from toolreel_core._conversation import SentCall
+from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._replies import Usage
 
-OWN: Final = "own"
-"""The key under which :meth:`Completion.message` keeps the upstream's blocks or items."""
 _NO_USAGE: Final = Usage()
 
 
@@ -57,11 +55,6 @@ class Completion:
             own,
             asked,
         )
-
-    def message(self, blocks: Sequence[Json]) -> AssistantMessage:
-        """The message, with the blocks or items of the upstream as what is kept of it."""
-        kept = canonical({OWN: blocks}) if blocks else NOTHING
-        return AssistantMessage(self.text, self.calls, kept)
 
 
 def _content_text(value: Json) -> str:

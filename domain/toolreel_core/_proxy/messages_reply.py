@@ -7,7 +7,7 @@ from typing import Final
 
 from toolreel_core._conversation import MESSAGES_ITEMS
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of
-from toolreel_core._proxy.completion import OWN, Completion
+from toolreel_core._proxy.completion import Completion
 from toolreel_core._replies import type_of, whole_blocks
 
 _STOPS: Final[Mapping[str, str]] = {
@@ -20,9 +20,6 @@ _OTHER_STOPS: Final = frozenset(
     {"end_turn", "model_context_window_exceeded", "pause_turn", "refusal", "stop_sequence"}
 )
 """Reasons of an upstream of the same form that are as good as those that were read."""
-
-
-_BLOCKS: Final = MESSAGES_ITEMS._replace(key=OWN, may_go_back=lambda _: True)
 
 
 def body_of(said: Completion) -> Tree:
@@ -50,9 +47,9 @@ def body_of(said: Completion) -> Tree:
 
 def _content_blocks(said: Completion) -> Sequence[Json]:
     if said.own:
-        return _BLOCKS.of(said.message(whole_blocks(said.own)))
+        return MESSAGES_ITEMS.arranged(whole_blocks(said.own), said.text, said.calls)
     thought: list[Json] = [{**item_of("thinking", said.thought), "signature": ""}] if said.thought else []
-    return [*thought, *_BLOCKS.of(said.message(()))]
+    return [*thought, *MESSAGES_ITEMS.arranged((), said.text, said.calls)]
 
 
 def item_of(kind: str, text: str) -> Tree:

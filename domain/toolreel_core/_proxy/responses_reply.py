@@ -7,7 +7,7 @@ from typing import Final
 
 from toolreel_core._conversation import Items, SentCall
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of
-from toolreel_core._proxy.completion import OWN, Completion
+from toolreel_core._proxy.completion import Completion
 from toolreel_core._replies import type_of, whole_items
 
 _INCOMPLETE: Final[Mapping[str, str]] = {"length": "max_output_tokens", "content_filter": "content_filter"}
@@ -48,10 +48,8 @@ def _function_call_item(call: SentCall, kept: Json) -> Tree:
 
 
 _ITEMS: Final = Items(
-    key=OWN,
     is_call=lambda item: type_of(as_tree(item)) == "function_call",
     text_in=_item_text,
-    may_go_back=lambda _: True,
     text=lambda text: item_of("text", text),
     call=_function_call_item,
 )
@@ -100,11 +98,11 @@ def body_of(said: Completion) -> Tree:
 
 def _output_items(said: Completion) -> Sequence[Json]:
     if said.own:
-        return _ITEMS.of(said.message(whole_items(said.own)))
+        return _ITEMS.arranged(whole_items(said.own), said.text, said.calls)
     if said.refused:
         return [_message_item({"type": "refusal", "refusal": said.text})]
     thought = [item_of("thinking", said.thought)] if said.thought else []
-    return [*thought, *_ITEMS.of(said.message(()))]
+    return [*thought, *_ITEMS.arranged((), said.text, said.calls)]
 
 
 def _with_item_id(item: Tree, response: str, place: int) -> Tree:
