@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
@@ -179,6 +179,8 @@ _EVENTS: Final = re.compile(r".+?(?:\r?\n\r?\n|\Z)", re.DOTALL)
 """Events of a stream as they come, the last one perhaps in part."""
 _NO_USAGE: Final = Usage()
 _NO_PIECES: Final[PVector[str]] = pvector()
+_KINDS: Final[Mapping[str, Kind]] = {"content": "text", "reasoning": "thinking"}
+"""What passes in pieces."""
 _STREAMED: Final = frozenset({"content", "reasoning_content", "reasoning", "role", "tool_calls"})
 
 
@@ -222,10 +224,8 @@ class ReplyStream:
             stream, deltas = at.stream.feed(piece)
             at = replace(at, stream=stream)
             for delta in deltas:
-                at, passing = at._passing_part(delta)
-                if passing:
-                    at, passed = at._pass_on(passing)
-                    chunks += passed
+                at, passed = at._send_delta(delta)
+                chunks += passed
         return at, tuple(chunks)
 
     def again(self) -> ReplyStream:
@@ -249,8 +249,9 @@ class ReplyStream:
             return (), reply
         choices = items_of(reply.body, "choices")
         choice = as_tree(choices[0])
-        rest = self._text_left(tree_at(choice, "message"))
-        if rest is None:
+        content = tree_at(choice, "message").get("content")
+        rest = rest_of(content if isinstance(content, str) else "", "".join(self.shown))
+        if rest is None:  # what passed is not its beginning
             rest, reply = "", replace(reply, noticed=(*reply.noticed, SENT_BEFORE))
         if self.row is not None:
             return self.row.end(reply.said(self.request), rest), reply
@@ -261,40 +262,32 @@ class ReplyStream:
         """Whether client and upstream speak the same form, which is not chat completions."""
         return self.row is not None and self.request.form == self.profile.provider.wire_form
 
-    def _pass_on(self, passing: Tree) -> tuple[ReplyStream, tuple[Tree, ...]]:
-        """After something has passed, and what the client gets for it."""
-        if self.row is None:
-            return replace(self, opened=True), (self._delta_chunk(passing),)
-        kind: Kind = "text" if "content" in passing else "thinking"
-        text = str(next(iter(passing.values())))
+    def _send_delta(self, delta: Delta) -> tuple[ReplyStream, tuple[Tree, ...]]:
+        """After a delta, and what the client gets for it at once; nothing for one of a call."""
+        at, kind, text = self, _KINDS.get(delta.kind), delta.text
+        if kind is None:
+            return self, ()
+        if kind == "thinking":
+            at = replace(self, thought=True)
+        else:
+            held, text = self.text.feed(delta.text)
+            at = replace(self, text=held, shown=self.shown.append(text) if text else self.shown)
+            if not text:
+                return at, ()
+        if at.row is None:
+            chunk = at._delta_chunk({"content" if kind == "text" else "reasoning_content": text})
+            return replace(at, opened=True), (chunk,)
         own: Tree = {}
         place, blocks = -1, tuple[tuple[int, Tree], ...]()
-        heard = self.stream.events
-        if self._in_own_form and not isinstance(heard, ChatEvents):
+        heard = at.stream.events
+        if at._in_own_form and not isinstance(heard, ChatEvents):
             own, place = heard.head, heard.assembly.latest
             if heard.assembly.has(place, "summary_text"):  # goes out whole, as an item
-                return self, ()
-            blocks = heard.blocks() if place not in self.row.places else ()
-        said = Completion.of(self._chunk_frame({}), _NO_USAGE, own, self.request.own)
-        row, events = self.row.piece(kind, text, said, place, blocks)
-        return replace(self, row=row, opened=self.opened or bool(events)), events
-
-    def _passing_part(self, delta: Delta) -> tuple[ReplyStream, Tree]:
-        """What passes at once of a delta; nothing of a call."""
-        match delta.kind:
-            case "content":
-                text, shown = self.text.feed(delta.text)
-                after = replace(self, text=text, shown=self.shown.append(shown) if shown else self.shown)
-                return after, {"content": shown} if shown else {}
-            case "reasoning":
-                return replace(self, thought=True), {"reasoning_content": delta.text}
-            case _:
-                return self, {}
-
-    def _text_left(self, message: Tree) -> str | None:
-        """The text that has not passed yet; ``None`` if what passed is not its beginning."""
-        content = message.get("content")
-        return rest_of(content if isinstance(content, str) else "", "".join(self.shown))
+                return at, ()
+            blocks = heard.blocks() if place not in at.row.places else ()
+        said = Completion.of(at._chunk_frame({}), _NO_USAGE, own, at.request.own)
+        row, events = at.row.piece(kind, text, said, place, blocks)
+        return replace(at, row=row, opened=at.opened or bool(events)), events
 
     def _closing_chunks(self, choice: Tree, rest: str, body: Tree) -> Iterator[Tree]:
         message = tree_at(choice, "message")
