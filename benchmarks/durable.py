@@ -169,7 +169,7 @@ def _cpu_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _places(folder: Path) -> Iterator[Place]:
+def _written_messages(folder: Path) -> Iterator[Place]:
     names = iter(range(1000))
     yield Place("SQLite", lambda: f"sqlite:///{folder}/{next(names)}.db", lambda: 0.0)
     if (programs := found()) is not None:
@@ -190,7 +190,7 @@ def main() -> None:
         log = Path(folder, "log")
         shop = Shop(log)
         embedded(size, shop)
-        for place in _places(Path(folder)):
+        for place in _written_messages(Path(folder)):
             for workers in (1, 2):
                 durable(size, place, shop, log, workers)
             if given.peer and not size.queued:

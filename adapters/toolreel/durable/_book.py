@@ -39,10 +39,10 @@ def plan_lines(plan: Plan, secrets: Mapping[str, str]) -> str:
     return "".join(f"{line}\n" for line in (header, *blob_lines(plan).values()))
 
 
-def number_of(line: str) -> int:
+def event_number(line: str) -> int:
     """The number of an event's line; 0 for a line with a blob.
 
-    >>> number_of('{"n":3,"kind":"wait"}'), number_of('{"blob":"…"}')
+    >>> event_number('{"n":3,"kind":"wait"}'), event_number('{"blob":"…"}')
     (3, 0)
     """
     return int(line[5 : line.index(",")]) if line.startswith('{"n":') else 0
@@ -58,7 +58,7 @@ def journal_text(plan: str, stored: Iterable[Written]) -> str:
         with_event: list[str] = []
         for line in written.lines:
             with_event.append(line)
-            if number := number_of(line):
+            if number := event_number(line):
                 if number == events + 1:
                     events = number
                     whole += with_event
@@ -66,7 +66,7 @@ def journal_text(plan: str, stored: Iterable[Written]) -> str:
     return plan + "".join(f"{line}\n" for line in whole)
 
 
-def retold(text: str, source: str) -> tuple[Recorded, State]:
+def fold_stored(text: str, source: str) -> tuple[Recorded, State]:
     """Read what is stored of a run, and fold it; each effect has to be the one that was recorded.
 
     :raises DurableError: if the reducer of this release wants another effect; nothing was changed
@@ -101,7 +101,7 @@ class Book:
         """The next effect that is to be performed."""
         return next(iter(pending(self.state)), None)
 
-    def add(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> tuple[str, ...]:
+    def record_event(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> tuple[str, ...]:
         """Take an event, and return its lines: of one with a secret, those of what stands for it.
 
         Nothing is written of a cancellation that comes after the end.

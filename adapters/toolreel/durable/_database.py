@@ -56,7 +56,7 @@ def database_url(given: str | None, environ: Mapping[str, str] = os.environ) -> 
 _EXAMPLES: Final = "write sqlite:///runs.db or postgresql://user@host/database"
 
 
-def engine_of(url: sa.URL, connections: int) -> sa.Engine:
+def new_engine(url: sa.URL, connections: int) -> sa.Engine:
     """An engine that keeps this many connections open.
 
     :raises DurableError: if there is no folder for a SQLite file
@@ -81,7 +81,7 @@ def _set_up_sqlite(connection: Any, _: object) -> None:  # noqa: ANN401 - a conn
 
 
 @contextmanager
-def exclusive(engine: sa.Engine) -> Generator[sa.Connection]:
+def exclusive_transaction(engine: sa.Engine) -> Generator[sa.Connection]:
     """A transaction next to which no other process creates tables."""
     with engine.begin() as connection:
         if engine.dialect.name == "sqlite":
@@ -108,7 +108,7 @@ CONNECTION_LOST: Final = (exc.OperationalError, exc.InterfaceError, exc.Internal
 """What is raised where the database went away: it restarts, or SQLite is busy."""
 
 
-def retried(attempt: Callable[[], _Result], give_up_after: float = 60.0) -> _Result:
+def retry_lost_connection(attempt: Callable[[], _Result], give_up_after: float = 60.0) -> _Result:
     """Do something with the database, again if it went away: it restarts, or SQLite is busy.
 
     :param attempt: may be repeated after it was committed, so it has to be idempotent
@@ -120,12 +120,12 @@ def retried(attempt: Callable[[], _Result], give_up_after: float = 60.0) -> _Res
             return attempt()
         except CONNECTION_LOST as error:
             if time.monotonic() - since > give_up_after:
-                raise DurableError(f"database: it went away: {first_line(error)}") from error
+                raise DurableError(f"database: it went away: {error_line(error)}") from error
         time.sleep(pause)
         pause = min(pause * 2, 1.0)
 
 
-def first_line(error: BaseException) -> str:
+def error_line(error: BaseException) -> str:
     """What a database says is wrong, in one line."""
     cause = getattr(error, "orig", None) or error
     return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
@@ -143,15 +143,15 @@ _VERSION: Final = 1
 # works on it, and one for each thing that was said to it.
 
 
-def _text(name: str, default: str | None = None, *, unique: bool = False) -> sa.Column[str]:
+def _text_column(name: str, default: str | None = None, *, unique: bool = False) -> sa.Column[str]:
     return sa.Column(name, sa.Text, nullable=False, server_default=default, unique=unique or None)
 
 
-def _count(name: str) -> sa.Column[int]:
+def _count_column(name: str) -> sa.Column[int]:
     return sa.Column(name, sa.Integer, nullable=False, server_default="0")
 
 
-def _moment(name: str, default: str | None = None) -> sa.Column[int]:
+def _time_column(name: str, default: str | None = None) -> sa.Column[int]:
     """In milliseconds since 1970."""
     return sa.Column(name, sa.BigInteger, nullable=False, server_default=default)
 
@@ -160,24 +160,24 @@ RUNS: Final = sa.Table(
     "toolreel_runs",
     METADATA,
     sa.Column("run_id", sa.Text, primary_key=True),
-    _text("queue"),
-    _text("model"),
-    _text("plan"),  # the first lines of the journal: header and blobs
-    _text("digest"),  # of the plan
-    _text("status"),
-    _text("outcome", ""),
-    _text("problem", ""),
-    _text("waits_for", "[]"),
-    _count("events"),
+    _text_column("queue"),
+    _text_column("model"),
+    _text_column("plan"),  # the first lines of the journal: header and blobs
+    _text_column("digest"),  # of the plan
+    _text_column("status"),
+    _text_column("outcome", ""),
+    _text_column("problem", ""),
+    _text_column("waits_for", "[]"),
+    _count_column("events"),
     sa.Column("active", sa.Text),  # the segment that works on it; none where nobody does
-    _text("segments", "[]"),  # those that have, in order
-    _count("wakeups"),  # segments that were queued
-    _count("said"),  # rows of the inbox
-    _moment("wake_at", "0"),  # not used
-    _count("interrupted"),  # times its worker died
-    _text("trace", "{}"),  # headers of its submitter's trace
-    _moment("created_at"),
-    _moment("updated_at"),
+    _text_column("segments", "[]"),  # those that have, in order
+    _count_column("wakeups"),  # segments that were queued
+    _count_column("said"),  # rows of the inbox
+    _time_column("wake_at", "0"),  # not used
+    _count_column("interrupted"),  # times its worker died
+    _text_column("trace", "{}"),  # headers of its submitter's trace
+    _time_column("created_at"),
+    _time_column("updated_at"),
     sa.Index("toolreel_runs_by_age", "created_at"),
     sa.Index("toolreel_runs_by_status", "status", "created_at"),
 )
@@ -187,9 +187,9 @@ INBOX: Final = sa.Table(
     METADATA,
     sa.Column("run_id", sa.Text, primary_key=True),
     sa.Column("n", sa.Integer, primary_key=True),
-    _text("token", unique=True),  # so that a repeated insert is noticed
-    _text("answers", ""),  # the fingerprint of an effect
-    _text("event"),
+    _text_column("token", unique=True),  # so that a repeated insert is noticed
+    _text_column("answers", ""),  # the fingerprint of an effect
+    _text_column("event"),
 )
 
 _SCHEMA: Final = sa.Table(
@@ -244,7 +244,7 @@ for _table in SystemSchema.metadata_obj.tables.values():
 
 
 @contextmanager
-def _explained(url: sa.URL) -> Generator[None]:
+def _database_errors(url: sa.URL) -> Generator[None]:
     """Raises what a database says is wrong as an error that names it."""
     try:
         yield
@@ -252,7 +252,7 @@ def _explained(url: sa.URL) -> Generator[None]:
         raise MissingExtra.of("durable", str(error.name)) from None
     except (exc.SQLAlchemyError, dbos_error.DBOSException) as error:
         raise DurableError(
-            f"database: {url.render_as_string()} cannot be used: {first_line(error)}"
+            f"database: {url.render_as_string()} cannot be used: {error_line(error)}"
         ) from None
 
 
@@ -262,8 +262,8 @@ def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
     :param connections: how many the engine keeps open
     :raises DurableError: if it cannot be reached, or its tables have another version
     """
-    with _explained(url):
-        engine = engine_of(url, connections)
+    with _database_errors(url):
+        engine = new_engine(url, connections)
         _OURS.add(engine.dialect)
         _create_tables(engine, url)
         return engine
@@ -276,7 +276,7 @@ def tables_in(url: sa.URL) -> bool:
     """
     if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
         return False
-    with _explained(url):
+    with _database_errors(url):
         engine = sa.create_engine(url)
         try:
             return is_current(engine)
@@ -293,7 +293,7 @@ def query_once(engine: sa.Engine, query: sa.Select[Any]) -> Sequence[sa.Row[Any]
         with engine.connect() as connection:
             return connection.execute(query).all()
     except exc.SQLAlchemyError as error:
-        raise DurableError(f"database: it is away: {first_line(error)}") from None
+        raise DurableError(f"database: it is away: {error_line(error)}") from None
 
 
 def _create_tables(engine: sa.Engine, url: sa.URL) -> None:
@@ -305,7 +305,7 @@ def _create_tables(engine: sa.Engine, url: sa.URL) -> None:
         raise
     if not is_complete:
         DBOS.migrate(url.render_as_string(hide_password=False))
-        with exclusive(engine) as connection:
+        with exclusive_transaction(engine) as connection:
             METADATA.create_all(connection)
             connection.execute(sa.delete(_SCHEMA))
             connection.execute(sa.insert(_SCHEMA).values(version=_VERSION, dbos=version("dbos")))

@@ -66,7 +66,7 @@ class HealthServer:
         """The port that it listens on."""
         return int(self._socket.getsockname()[1])
 
-    def see(self, happened: Mapping[str, object]) -> None:
+    def count_effect(self, happened: Mapping[str, object]) -> None:
         """Count an effect, if it is one: what users say takes no time. The threads of runs call it."""
         if isinstance(ms := happened.get("ms"), int):
             with self._lock:

@@ -18,7 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from toolreel.durable._database import close_database, database_url, engine_of, exclusive
+from toolreel.durable._database import close_database, database_url, exclusive_transaction, new_engine
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText, as_tree, parse
 from toolreel_core._protocol import SendRequest
@@ -147,7 +147,7 @@ _CLOCKS: Final = {
 }
 
 
-def seconds_now(connection: sa.Connection) -> float:
+def database_time(connection: sa.Connection) -> float:
     """The time of the database, in seconds."""
     return float(connection.execute(sa.text(_CLOCKS[connection.dialect.name])).scalar_one())
 
@@ -185,8 +185,8 @@ class Ledger:
     def of(cls, limits: Limits) -> Ledger:
         """The ledger in the limits' database, whose tables are made if they are missing."""
         given = str(limits.database)
-        engine = engine_of(database_url(given if "://" in given else f"sqlite:///{given}"), _CONNECTIONS)
-        with exclusive(engine) as connection:
+        engine = new_engine(database_url(given if "://" in given else f"sqlite:///{given}"), _CONNECTIONS)
+        with exclusive_transaction(engine) as connection:
             _METADATA.create_all(connection)
             # The dialects have the same method, each for itself.
             inserting: Any = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
@@ -198,7 +198,7 @@ class Ledger:
         """Close the connections."""
         close_database(self.engine)  # also those that a thread which was abandoned is using
 
-    def attempt(self, ticket: int | None, estimate: Estimate) -> tuple[int, Turn]:
+    def ask_for_turn(self, ticket: int | None, estimate: Estimate) -> tuple[int, Turn]:
         """Ask for the turn of a ticket; if it is granted, the request counts from now on.
 
         :param ticket: ``None`` for a new one at the end of the queue
@@ -222,7 +222,7 @@ class Ledger:
                 return own.ticket, Turn(0.0, refusal=why)
             # First: a process that asks is alive, however long ago it last asked.
             connection.execute(update(TICKETS).where(mine).values(alive_until=now + LEASE))
-            self._tidy(connection, now)
+            self._remove_old_tickets(connection, now)
             of_account = TICKETS.c.account == self.limits.account
             waiting = select(func.min(TICKETS.c.ticket)).where(of_account, TICKETS.c.started_at.is_(None))
             first = connection.execute(waiting).scalar()
@@ -235,18 +235,20 @@ class Ledger:
                 connection.execute(update(TICKETS).where(mine).values(started_at=now))
             return own.ticket, turn
 
-    def give_back(self, ticket: int) -> None:
+    def give_turn_back(self, ticket: int) -> None:
         """Give a turn back that came too late to be used; the ticket keeps its place."""
         with self._lock_account() as (connection, now, _):
             waiting = {"started_at": None, "alive_until": now + LEASE}
             connection.execute(update(TICKETS).where(TICKETS.c.ticket == ticket).values(waiting))
 
-    def leave(self, ticket: int) -> None:
+    def drop_ticket(self, ticket: int) -> None:
         """Give up a ticket whose request does not start."""
         with self._lock_account() as (connection, _, _):
             connection.execute(delete(TICKETS).where(TICKETS.c.ticket == ticket))
 
-    def settle(self, ticket: int, tokens: int | None, cost: float | None, retry_after: float = 0.0) -> None:
+    def settle_request(
+        self, ticket: int, tokens: int | None, cost: float | None, retry_after: float = 0.0
+    ) -> None:
         """Say what a request took: ``None`` for what nobody knows, where the estimate counts.
 
         :param retry_after: seconds for which the provider wants no request of the account
@@ -287,7 +289,7 @@ class Ledger:
             f"request may take {own.cost:.6g}; raise max_cost to go on"
         )
 
-    def _tidy(self, connection: Connection, now: float) -> None:
+    def _remove_old_tickets(self, connection: Connection, now: float) -> None:
         """Remove the tickets of processes that are gone, and what no window counts any more."""
         own = TICKETS.c.account == self.limits.account
         gone = TICKETS.c.started_at.is_(None) & (TICKETS.c.alive_until < now)
@@ -310,6 +312,6 @@ class Ledger:
             # A change comes first: it takes the row, or SQLite's only place for a writer, before one reads.
             taken = update(ACCOUNTS).where(own).values(clock=ACCOUNTS.c.clock).returning(*ACCOUNTS.c)
             account = connection.execute(taken).one()
-            now = max(seconds_now(connection), account.clock)
+            now = max(database_time(connection), account.clock)
             self._change(connection, clock=now)
             yield connection, now, account

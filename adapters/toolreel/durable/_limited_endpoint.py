@@ -34,7 +34,7 @@ from toolreel._driver import (
 )
 from toolreel._internal import DurableError, in_thread
 from toolreel._journal import lock_file
-from toolreel.durable._database import retried
+from toolreel.durable._database import retry_lost_connection
 from toolreel.durable._ledger import GRANTED, Ledger, Limits
 from toolreel.tools import await_future
 from toolreel_core._jsontext import as_tree, read
@@ -69,7 +69,7 @@ def take_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Event) -
     try:
         while not abandoned.wait(pause):
             since, pause = time.monotonic(), 0.0
-            ticket, turn = ledger.attempt(ticket, estimate)
+            ticket, turn = ledger.ask_for_turn(ticket, estimate)
             if turn.refusal:
                 return RequestFailed(effect.ref, "status", turn.refusal, 402)
             if turn != GRANTED:
@@ -86,10 +86,10 @@ def take_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Event) -
                 granted = True
                 return ticket
             else:  # a turn that took too long to arrive may be in no window any more
-                ledger.give_back(ticket)
+                ledger.give_turn_back(ticket)
     finally:
         if ticket is not None and not granted:
-            ledger.leave(ticket)
+            ledger.drop_ticket(ticket)
     raise DurableError(f"limits of {limits.account!r}: the request was cancelled while it waited")
 
 
@@ -129,7 +129,7 @@ class _Limited(Generic[_Endpoint]):
         self.ledger.close()
 
     @contextmanager
-    def _settled(self, ticket: int, effect: SendRequest) -> Generator[list[ReplyPiece]]:
+    def _settling(self, ticket: int, effect: SendRequest) -> Generator[list[ReplyPiece]]:
         """Settle a request by the last piece of its reply that is put into the list."""
         pieces: list[ReplyPiece] = []
         try:
@@ -147,7 +147,7 @@ class LimitedEndpoint(_Limited[Endpoint]):
         ticket = take_turn(self.ledger, effect, threading.Event())
         if isinstance(ticket, RequestFailed):
             return ticket
-        with self._settled(ticket, effect) as pieces:
+        with self._settling(ticket, effect) as pieces:
             event = self.endpoint.send(effect)
             pieces.append(event)
             return event
@@ -158,7 +158,7 @@ class LimitedEndpoint(_Limited[Endpoint]):
         if isinstance(ticket, RequestFailed):
             yield ticket
             return
-        with self._settled(ticket, effect) as last, closing(pieces_of(self.endpoint, effect)) as pieces:
+        with self._settling(ticket, effect) as last, closing(pieces_of(self.endpoint, effect)) as pieces:
             for piece in pieces:
                 last[:] = [piece]
                 yield piece
@@ -173,7 +173,7 @@ class AsyncLimitedEndpoint(_Limited[AsyncEndpoint]):
         ticket = await self._turn(effect)
         if isinstance(ticket, RequestFailed):
             return ticket
-        with self._settled(ticket, effect) as pieces:
+        with self._settling(ticket, effect) as pieces:
             event = await self.endpoint.send(effect)
             pieces.append(event)
             return event
@@ -184,7 +184,7 @@ class AsyncLimitedEndpoint(_Limited[AsyncEndpoint]):
         if isinstance(ticket, RequestFailed):
             yield ticket
             return
-        with self._settled(ticket, effect) as last:
+        with self._settling(ticket, effect) as last:
             async with aclosing(async_pieces_of(self.endpoint, effect)) as pieces:
                 async for piece in pieces:
                     last[:] = [piece]
@@ -198,13 +198,13 @@ class AsyncLimitedEndpoint(_Limited[AsyncEndpoint]):
             return await await_future(waiting)
         except BaseException:
             abandoned.set()
-            waiting.add_done_callback(self._leave)
+            waiting.add_done_callback(self._drop_unknown_ticket)
             raise
 
-    def _leave(self, waiting: Future[int | RequestFailed]) -> None:
+    def _drop_unknown_ticket(self, waiting: Future[int | RequestFailed]) -> None:
         """Give up a ticket that a cancelled task never got to know."""
         if waiting.exception() is None and isinstance(ticket := waiting.result(), int):
-            self.ledger.leave(ticket)
+            self.ledger.drop_ticket(ticket)
 
 
 def settle_turn(ledger: Ledger, ticket: int, form: WireForm, last: ReplyPiece | None) -> None:
@@ -228,7 +228,7 @@ def settle_turn(ledger: Ledger, ticket: int, form: WireForm, last: ReplyPiece | 
         if last.failure in {"status", "connect"}:  # they take no tokens
             tokens, cost = 0, 0.0
         after = (last.retry_after_ms or 0) / 1000 if last.status in {429, 503} else 0.0
-    ledger.settle(ticket, tokens, cost, after)
+    ledger.settle_request(ticket, tokens, cost, after)
 
 
 # Slots: the names of workers, each held by one process at a time.
@@ -265,10 +265,10 @@ def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
     :raises DurableError: if another process holds the named one
     """
     if name is None:
-        free = (_try_slot(url, queue, f"worker-{number}") for number in count(1))
+        free = (_free_slot(url, queue, f"worker-{number}") for number in count(1))
         return next(filter(None, free))
     until = time.monotonic() + _DEAD_WITHIN_SECONDS
-    while (slot := _try_slot(url, queue, name)) is None:
+    while (slot := _free_slot(url, queue, name)) is None:
         if time.monotonic() > until:
             why = "a worker that is alive has it; stop that one, or take another --slot"
             raise DurableError(f"slot {name}: {why}")
@@ -276,9 +276,9 @@ def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
     return slot
 
 
-def _try_slot(url: sa.URL, queue: str, name: str) -> Slot | None:
+def _free_slot(url: sa.URL, queue: str, name: str) -> Slot | None:
     """The slot, if no other process holds it."""
-    number = _number(f"{queue}/{name}")
+    number = _lock_number(f"{queue}/{name}")
     if url.get_backend_name() == "sqlite":
         path = Path(str(url.database))
         file = path.with_name(f"{path.name}.{number}.slot").open("ab")
@@ -287,7 +287,7 @@ def _try_slot(url: sa.URL, queue: str, name: str) -> Slot | None:
         file.close()
         return None
     engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
-    connection = retried(lambda: _lock_session(engine, number))
+    connection = retry_lost_connection(lambda: _session_with_lock(engine, number))
     return None if connection is None else _SessionSlot(queue, name, engine, connection)
 
 
@@ -320,7 +320,7 @@ class _SessionSlot(Slot):
             self._connection.close()
         while not self._over.wait(0.1):
             with suppress(exc.DBAPIError):
-                again = _lock_session(self._engine, _number(self.executor))
+                again = _session_with_lock(self._engine, _lock_number(self.executor))
                 if again is not None:
                     self._connection = again
                     return
@@ -328,7 +328,7 @@ class _SessionSlot(Slot):
                 self._over.set()
 
 
-def _lock_session(engine: sa.Engine, number: int) -> sa.Connection | None:
+def _session_with_lock(engine: sa.Engine, number: int) -> sa.Connection | None:
     """A session that holds the lock; ``None`` if another one does."""
     with ExitStack() as stack:
         connection = stack.enter_context(engine.connect())
@@ -339,6 +339,6 @@ def _lock_session(engine: sa.Engine, number: int) -> sa.Connection | None:
         return connection
 
 
-def _number(name: str) -> int:
+def _lock_number(name: str) -> int:
     """A number for the name of a slot, for advisory locks."""
     return int.from_bytes(hashlib.sha256(f"toolreel slot {name}".encode()).digest()[:7])

@@ -77,8 +77,8 @@ class RunSummary:
             row.outcome,
             row.problem,
             waits if row.status == "waiting" else (),
-            _time(row.created_at),
-            _time(row.updated_at),
+            _utc_time(row.created_at),
+            _utc_time(row.updated_at),
         )
 
 
@@ -104,7 +104,7 @@ class DurableRun:
         return self.recorded.digest
 
 
-def _time(ms: int) -> datetime:
+def _utc_time(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
@@ -160,13 +160,13 @@ class DurableRuns:
             found = connection.execute(sa.select(RUNS.c.digest).where(RUNS.c.run_id == named)).scalar()
             if found is None:
                 connection.execute(sa.insert(RUNS).values(**row))
-                self._store.wake(connection, named)
+                self._store.queue_segment(connection, named)
             return str(found or plan.digest)
 
         try:
-            found = self._store.change(insert)
+            found = self._store.in_transaction(insert)
         except IntegrityError:  # another process submitted it in this moment
-            found = self._store.change(insert)
+            found = self._store.in_transaction(insert)
         if found != plan.digest:
             raise DurableError(f"run {named}: there is one with another plan; submit it under another id")
         return named
@@ -179,12 +179,12 @@ class DurableRuns:
         query = sa.select(RUNS).order_by(RUNS.c.created_at.desc(), RUNS.c.run_id.desc()).limit(limit)
         if status is not None:
             query = query.where(RUNS.c.status == status)
-        return [RunSummary.of(row) for row in self._store.read(query)]
+        return [RunSummary.of(row) for row in self._store.rows_of(query)]
 
     def counts(self) -> dict[str, int]:
         """How many runs have which status."""
         query: Any = sa.select(RUNS.c.status, sa.func.count()).group_by(RUNS.c.status)
-        rows: Any = self._store.read(query)
+        rows: Any = self._store.rows_of(query)
         return {str(status): int(number) for status, number in rows}
 
     def summary(self, run_id: str) -> RunSummary:
@@ -200,7 +200,7 @@ class DurableRuns:
         :raises DurableError: if there is none with this id
         """
         row = self._row(run_id)
-        text = journal_text(row.plan, self._store.stored(segments_of(row.segments)))
+        text = journal_text(row.plan, self._store.stored_steps(segments_of(row.segments)))
         return DurableRun(RunSummary.of(row), parse_journal(text, f"run {run_id}"))
 
     def wait(self, run_id: str, timeout: float | None = None, *, poll_seconds: float = 0.2) -> DurableRun:
@@ -225,7 +225,7 @@ class DurableRuns:
         plan = parse_journal(self._row(run_id).plan, f"run {run_id}").plan
         if why := refusal(event.parts, plan.provider):
             raise DurableError(f"run {run_id}: {why}")
-        self._tell(run_id, event)
+        self._send(run_id, event)
 
     def cancel(self, run_id: str, reason: str = "") -> None:
         """Cancel a run, as soon as the effect has ended that it is in; a run that has ended stays as it is.
@@ -233,7 +233,7 @@ class DurableRuns:
         :raises DurableError: if there is no such run
         """
         self._row(run_id)
-        self._tell(run_id, CancelRequested(reason))
+        self._send(run_id, CancelRequested(reason))
 
     def approve(self, run_id: str) -> Awaited:
         """Approve the call that a run waits for, and return it.
@@ -264,9 +264,9 @@ class DurableRuns:
         def again(connection: sa.Connection) -> None:
             change = sa.update(RUNS).where(RUNS.c.run_id == run_id, RUNS.c.status == row.status)
             if connection.execute(change.values(status="queued", problem="", interrupted=0)).rowcount:
-                self._store.wake(connection, run_id)
+                self._store.queue_segment(connection, run_id)
 
-        self._store.change(again)
+        self._store.in_transaction(again)
 
     def adopt(self, slot: str, *, queue: str = QUEUE) -> Sequence[str]:
         """Queue the runs again that a worker left which does not come back, and return their ids.
@@ -277,7 +277,7 @@ class DurableRuns:
         """
         held = take_slot(self._url, queue, slot)
         try:
-            return self._store.adopt(held.executor)
+            return self._store.adopt_runs(held.executor)
         finally:
             held.give_up()
 
@@ -294,14 +294,14 @@ class DurableRuns:
         if not summary.waits_for:
             raise DurableError(f"run {run_id}: it is {summary.status}, and waits for no decision")
         (call,) = summary.waits_for
-        self._tell(run_id, ApprovalGiven(call.ref, approved, reason), call.fingerprint)
+        self._send(run_id, ApprovalGiven(call.ref, approved, reason), call.fingerprint)
         return call
 
-    def _tell(self, run_id: str, event: Event, answers: str = "") -> None:
-        self._store.tell(run_id, event, uuid.uuid4().hex, answers)
+    def _send(self, run_id: str, event: Event, answers: str = "") -> None:
+        self._store.add_to_inbox(run_id, event, uuid.uuid4().hex, answers)
 
     def _row(self, run_id: str) -> sa.Row[Any]:
-        rows = self._store.read(sa.select(RUNS).where(RUNS.c.run_id == run_id))
+        rows = self._store.rows_of(sa.select(RUNS).where(RUNS.c.run_id == run_id))
         if not rows:
             raise DurableError(f"run {run_id}: there is none in this database; see `toolreel durable list`")
         return rows[0]

@@ -30,7 +30,7 @@ from toolreel._driver import (
 from toolreel._internal import DurableError, log
 from toolreel._journal import Recorded
 from toolreel._replay import check_tools_unchanged
-from toolreel.durable._book import Book, journal_text, retold
+from toolreel.durable._book import Book, fold_stored, journal_text
 from toolreel.durable._database import CONNECTION_LOST
 from toolreel.durable._runs import Awaited
 from toolreel.durable._store import Claimed, InboxEntry, Resting, Status, Store, Written
@@ -84,9 +84,9 @@ def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callabl
     except CONNECTION_LOST as error:
         return segment.queue_again(error)
     except ToolreelError as error:
-        return segment.let_go("refused", str(error))
+        return segment.release_run("refused", str(error))
     except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
-        return segment.let_go("failed", f"{type(error).__name__}: {error}")
+        return segment.release_run("failed", f"{type(error).__name__}: {error}")
 
 
 class _Segment:
@@ -114,7 +114,7 @@ class _Segment:
         deaths = self._claimed.interrupted
         if deaths > MAX_INTERRUPTIONS:
             why = f"{deaths} workers died while they performed it; mend what kills them, then resume it"
-            return self.let_go("failed", why)
+            return self.release_run("failed", why)
         self._begin()
         book = self._book
         begun = Step(book.state, pending(book.state), ())
@@ -125,12 +125,12 @@ class _Segment:
             except CONNECTION_LOST as error:  # here, since the run has not broken for those that watch it
                 return self.queue_again(error)
 
-    def let_go(
+    def release_run(
         self, status: Literal["queued", "failed", "refused"], why: str = "", interruptions: int = 0
     ) -> str:
         """Let go of the run before its end."""
-        rest = self._resting(status, problem=why)
-        self._store.release(self._claimed, replace(rest, interrupted=interruptions or rest.interrupted))
+        rest = self._rest(status, problem=why)
+        self._store.release_run(self._claimed, replace(rest, interrupted=interruptions or rest.interrupted))
         return status
 
     def queue_again(self, error: Exception) -> str:
@@ -142,14 +142,14 @@ class _Segment:
         times = self._claimed.interrupted + 1
         interruption = {"interruption": times, "error": type(error).__qualname__}
         log("durable", "warning", "run_queued_again", {"run": self._claimed.run_id, **interruption})
-        return self.let_go("queued", interruptions=times)
+        return self.release_run("queued", interruptions=times)
 
     def _begin(self) -> None:
         """Fold what is stored, and compare it; the steps of this segment that are stored are gone past."""
         claimed, performer = self._claimed, self._policy.performer
         own = self._store.step_names(claimed.workflow_id) if claimed.recovered else ()
-        stored = self._store.stored(claimed.segments)
-        recorded, state = retold(journal_text(claimed.plan, stored), f"run {claimed.run_id}")
+        stored = self._store.stored_steps(claimed.segments)
+        recorded, state = fold_stored(journal_text(claimed.plan, stored), f"run {claimed.run_id}")
         self._events = len(recorded.records)
         _check_tools(recorded, performer)
         try:
@@ -168,18 +168,18 @@ class _Segment:
             effect, self._events = book.next_effect, book.events
             if effect is not None:
                 if self._policy.stopping.is_set():
-                    return self.let_go("queued")
-                if problem := self._step(tag(type(effect)), self._answer_or_problem).problem:
-                    return self.let_go("failed", problem)
+                    return self.release_run("queued")
+                if problem := self._perform_step(tag(type(effect)), self._answer_or_problem).problem:
+                    return self.release_run("failed", problem)
                 if book.events > self._events or isinstance(effect, Wait):
                     continue
-            resting = self._rest_state(effect)
-            if self._store.release(self._claimed, resting):
+            resting = self._rest_reason(effect)
+            if self._store.release_run(self._claimed, resting):
                 return resting.status
             if effect is None:  # else the next step hears
-                self._step("hear", self._process_inbox)
+                self._perform_step("hear", self._process_inbox)
 
-    def _step(self, name: str, perform: Callable[[], Written]) -> Written:
+    def _perform_step(self, name: str, perform: Callable[[], Written]) -> Written:
         """Perform the next step, and store what it returns; one that is stored is not performed again."""
         stored = Written.of(DBOS.run_step({"name": name}, lambda: perform().tree()))
         for line in stored.lines:
@@ -187,21 +187,21 @@ class _Segment:
         self._inbox_read = max(self._inbox_read, stored.inbox_read)
         return stored
 
-    def _resting(self, status: Status, problem: str = "") -> Resting:
+    def _rest(self, status: Status, problem: str = "") -> Resting:
         doubt = self._claimed.interrupted if self._doubtful else 0
         return Resting(status, self._events, self._inbox_read, problem=problem, interrupted=doubt)
 
-    def _rest_state(self, effect: Wanted | None) -> Resting:
+    def _rest_reason(self, effect: Wanted | None) -> Resting:
         """What the run rests at: its end, or a decision that nobody has made."""
         phase = self._book.state.phase
         if isinstance(phase, Settled):
-            return replace(self._resting("ended"), outcome=phase.outcome.name, interrupted=0)
+            return replace(self._rest("ended"), outcome=phase.outcome.name, interrupted=0)
         waits: list[dict[str, object]] = []
         if isinstance(effect, AskApproval | RunTool) and self._waits_for_somebody(effect):
             why = "approval" if isinstance(effect, AskApproval) else "uncertain"
             call = Awaited(effect.name, str(effect.arguments), why, fingerprint(effect), effect.ref)
             waits = [asdict(call)]
-        return replace(self._resting("waiting"), waits_for=waits)
+        return replace(self._rest("waiting"), waits_for=waits)
 
     # What answers the effects: the ports, and what is said to the run from outside.
 
@@ -228,30 +228,30 @@ class _Segment:
         before = self._read_inbox() if self._is_first or self._waits_for_somebody(effect) else ()
         if any(isinstance(one.event, CancelRequested) for one in before):
             return self._process_inbox()
-        event, lap = self._decision(effect, before) or self._timed_event(effect)
+        event, lap = self._decision(effect, before) or self._perform_effect(effect)
         if event is None:  # a decision that comes just now is for the next step, so nothing later is heard
-            return self._written(before, UserSpoke)
+            return self._inbox_lines(before, UserSpoke)
         entries, book, lines = self._read_inbox(), self._book, list[str]()
         for one in entries:
             if isinstance(one.event, UserSpoke):
-                lines += book.add(None, one.event)
-        lines += book.add(effect, event, lap)
+                lines += book.record_event(None, one.event)
+        lines += book.record_event(effect, event, lap)
         self._doubtful = self._is_first = False
-        cancelled = self._written(entries, CancelRequested)
+        cancelled = self._inbox_lines(entries, CancelRequested)
         return replace(cancelled, lines=(*lines, *cancelled.lines))
 
     def _process_inbox(self) -> Written:
         """Hear what was said, where no effect is performed."""
-        return self._written(self._read_inbox(), UserSpoke | CancelRequested)
+        return self._inbox_lines(self._read_inbox(), UserSpoke | CancelRequested)
 
-    def _written(self, entries: Sequence[InboxEntry], kinds: type | UnionType) -> Written:
+    def _inbox_lines(self, entries: Sequence[InboxEntry], kinds: type | UnionType) -> Written:
         """The lines of what was said, if it is of these kinds; then all of it is heard."""
-        lines = [line for one in entries if isinstance(one.event, kinds) for line in self._add(one.event)]
+        lines = [line for one in entries if isinstance(one.event, kinds) for line in self._record(one.event)]
         return Written(tuple(lines), entries[-1].n if entries else self._inbox_read)
 
-    def _add(self, event: Event) -> Sequence[str]:
+    def _record(self, event: Event) -> Sequence[str]:
         self._is_first = False
-        return self._book.add(None, event)
+        return self._book.record_event(None, event)
 
     def _read_inbox(self) -> Sequence[InboxEntry]:
         return self._store.inbox_after(self._claimed.run_id, self._inbox_read)
@@ -272,7 +272,7 @@ class _Segment:
         unknown = failed_envelope(effect.name, result_unknown(effect.name)).text()
         return None if decision.approved else (ToolReturned(effect.ref, unknown), None)
 
-    def _timed_event(self, effect: Wanted) -> tuple[Event | None, Lap]:
+    def _perform_effect(self, effect: Wanted) -> tuple[Event | None, Lap]:
         self._scopes.renew_limit(self._book.state)
         began, performed = time.monotonic(), effect
         event: Event | None = None

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 import sqlalchemy as sa
 from dbos import DBOSClient, DBOSPortableJSONSerializer, EnqueueOptions
 
-from toolreel.durable._database import INBOX, RUNS, close_database, open_database, retried
+from toolreel.durable._database import INBOX, RUNS, close_database, open_database, retry_lost_connection
 from toolreel_core._jsontext import Json, canonical, either, read
 from toolreel_core._protocol import CancelRequested, Event, decode_event, encode
 
@@ -133,11 +133,11 @@ class Store:
         )
         self._give_up_after = give_up_after
 
-    def read(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+    def rows_of(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
         """The rows of a query."""
-        return self.change(lambda connection: connection.execute(query).all())
+        return self.in_transaction(lambda connection: connection.execute(query).all())
 
-    def change(self, work: Callable[[sa.Connection], _Result]) -> _Result:
+    def in_transaction(self, work: Callable[[sa.Connection], _Result]) -> _Result:
         """Do something in a transaction.
 
         :param work: may be repeated after it was committed, so it has to be idempotent
@@ -151,11 +151,11 @@ class Store:
 
     def _update_row(self, change: sa.Update) -> bool:
         """Whether an update finds its row, which is then changed."""
-        return bool(self.change(lambda connection: connection.execute(change).rowcount))
+        return bool(self.in_transaction(lambda connection: connection.execute(change).rowcount))
 
-    def claim(self, run_id: str, workflow_id: str) -> Claimed | None:
+    def claim_run(self, run_id: str, workflow_id: str) -> Claimed | None:
         """Take a run; ``None`` if another segment has it, this one has let go of it, or it was deleted."""
-        while rows := self.read(sa.select(RUNS).where(RUNS.c.run_id == run_id)):
+        while rows := self.rows_of(sa.select(RUNS).where(RUNS.c.run_id == run_id)):
             (row,) = rows
             again, segments = row.active == workflow_id, segments_of(row.segments)
             if not again:
@@ -181,7 +181,7 @@ class Store:
                 return Claimed(*place, interrupted, again, json.loads(row.trace))
         return None
 
-    def release(self, claimed: Claimed, rest: Resting) -> bool:
+    def release_run(self, claimed: Claimed, rest: Resting) -> bool:
         """Let go of a run; ``False`` if something was said that it has not heard.
 
         May be repeated: a run that this segment no longer has was let go of before.
@@ -204,17 +204,17 @@ class Store:
         if rest.status in {"waiting", "ended"}:
             change = change.where(RUNS.c.said == rest.inbox_read)
 
-        def let_go(connection: sa.Connection) -> bool:
+        def release_run(connection: sa.Connection) -> bool:
             if not connection.execute(change).rowcount:
                 left = connection.execute(sa.select(RUNS.c.active).where(own)).scalar()
                 return bool(left != claimed.workflow_id)
             if rest.status == "queued":
-                self.wake(connection, claimed.run_id)
+                self.queue_segment(connection, claimed.run_id)
             return True
 
-        return self.change(let_go)
+        return self.in_transaction(release_run)
 
-    def wake(self, connection: sa.Connection, run_id: str) -> None:
+    def queue_segment(self, connection: sa.Connection, run_id: str) -> None:
         """Queue a segment for a run."""
         counted = (
             sa.update(RUNS)
@@ -230,7 +230,7 @@ class Store:
         }
         self.client.enqueue_in_transaction(connection, options, run_id)
 
-    def tell(self, run_id: str, event: Event, token: str, answers: str = "") -> None:
+    def add_to_inbox(self, run_id: str, event: Event, token: str, answers: str = "") -> None:
         """Write down what is said to a run, and queue a segment that hears it.
 
         A run that has ended is not cancelled.
@@ -260,9 +260,9 @@ class Store:
                 return
             row = {"run_id": run_id, "n": n, "token": token, "answers": answers}
             connection.execute(sa.insert(INBOX).values(**row, event=canonical(encode(event))))
-            self.wake(connection, run_id)
+            self.queue_segment(connection, run_id)
 
-        self.change(insert)
+        self.in_transaction(insert)
 
     def inbox_after(self, run_id: str, n: int) -> Sequence[InboxEntry]:
         """What was said to a run after the first ``n`` things."""
@@ -272,10 +272,11 @@ class Store:
             .order_by(INBOX.c.n)
         )
         return [
-            InboxEntry(row.n, decode_event(either(read(row.event))), row.answers) for row in self.read(query)
+            InboxEntry(row.n, decode_event(either(read(row.event))), row.answers)
+            for row in self.rows_of(query)
         ]
 
-    def stored(self, segments: Iterable[Segment]) -> Sequence[Written]:
+    def stored_steps(self, segments: Iterable[Segment]) -> Sequence[Written]:
         """What the steps of segments have stored, in order."""
         every = (*segments,)
         return self._retried(
@@ -292,7 +293,7 @@ class Store:
         steps = self._retried(lambda: self.client.list_workflow_steps(workflow_id, load_output=False))
         return [step["function_name"] for step in steps]
 
-    def adopt(self, executor: str, *, but_of: str | None = None) -> Sequence[str]:
+    def adopt_runs(self, executor: str, *, but_of: str | None = None) -> Sequence[str]:
         """Queue the runs that a slot has left, and return their ids; the caller holds the slot.
 
         Its worker does not come back, or comes back as another release. What is stored of the runs counts,
@@ -304,9 +305,9 @@ class Store:
             status="PENDING", name=WORKFLOW, executor_id=executor, load_input=False, load_output=False
         )
         gone = [each.workflow_id for each in left if but_of is None or each.app_version != but_of]
-        return [run_id for workflow_id in gone if (run_id := self._take_over(workflow_id))]
+        return [run_id for workflow_id in gone if (run_id := self._take_over_run(workflow_id))]
 
-    def _take_over(self, workflow_id: str) -> str | None:
+    def _take_over_run(self, workflow_id: str) -> str | None:
         self.client.cancel_workflow(workflow_id)  # its worker, if it lives, stops at its next step
         steps = self.client.list_workflow_steps(workflow_id, load_output=False)
         stored = Segment(workflow_id, tuple(step["function_id"] for step in steps))
@@ -314,7 +315,8 @@ class Store:
             row = connection.execute(sa.select(RUNS).where(RUNS.c.active == workflow_id)).first()
             if row is None:
                 run_id = workflow_id.rpartition("~")[0]
-                self.wake(connection, run_id)  # it had not begun; another segment hears what it was to hear
+                # It had not begun; another segment hears what it was to hear.
+                self.queue_segment(connection, run_id)
                 return run_id
             segments = [
                 stored if each.workflow_id == workflow_id else each for each in segments_of(row.segments)
@@ -330,7 +332,7 @@ class Store:
                     updated_at=now_ms(),
                 )
             )
-            self.wake(connection, row.run_id)
+            self.queue_segment(connection, row.run_id)
             return str(row.run_id)
 
     def prune(self, before_ms: int) -> int:
@@ -338,7 +340,7 @@ class Store:
         ended = RUNS.c.status == "ended", RUNS.c.updated_at < before_ms
         query: Any = sa.select(RUNS.c.run_id, RUNS.c.wakeups).where(*ended).limit(_BATCH)
         deleted = 0
-        while found := self.read(query):
+        while found := self.rows_of(query):
             # First the segments: a deletion that is cut short is done again, as long as the run is there.
             self.client.delete_workflows(
                 [f"{row.run_id}~{n}" for row in found for n in range(1, row.wakeups + 1)]
@@ -356,4 +358,4 @@ class Store:
         close_database(self.engine)
 
     def _retried(self, attempt: Callable[[], _Result]) -> _Result:
-        return retried(attempt, self._give_up_after)
+        return retry_lost_connection(attempt, self._give_up_after)

@@ -19,7 +19,7 @@ from dbos import DBOS, DBOSPortableJSONSerializer
 from toolreel._driver import Endpoint, Performer, Ports, secrets_of
 from toolreel._internal import DurableError, is_heard, log
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.durable._database import RUNS, database_url, retried
+from toolreel.durable._database import RUNS, database_url, retry_lost_connection
 from toolreel.durable._health import HealthServer
 from toolreel.durable._limited_endpoint import Slot, take_slot
 from toolreel.durable._runs import QUEUE
@@ -119,7 +119,7 @@ class Worker:
         """Whether its queue has runs that have not ended and wait for nobody."""
         busy = RUNS.c.status.in_(("queued", "running"))
         query = sa.select(RUNS.c.run_id).where(RUNS.c.queue == self._queue, busy).limit(1)
-        return bool(self._store.read(query))
+        return bool(self._store.rows_of(query))
 
     def start(self) -> None:
         """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
@@ -132,10 +132,10 @@ class Worker:
             if self._health is not None:
                 self._health_server = HealthServer(self._health, self._status, self._queue, store.engine)
             release = f"toolreel {version('toolreel')}"
-            store.adopt(slot.executor, but_of=release)
+            store.adopt_runs(slot.executor, but_of=release)
             _WORKERS.append(self)
-            retried(lambda: _launch(store, slot, self._queue, release))
-            retried(self._register_queue)  # DBOS raises a loss of its connection here, too
+            retry_lost_connection(lambda: _launch_dbos(store, slot, self._queue, release))
+            retry_lost_connection(self._register_queue)  # DBOS raises a loss of its connection here, too
         except BaseException:
             self.stop(0)
             raise
@@ -187,19 +187,20 @@ class Worker:
         self._busy[workflow_id] = run_id
         try:
             if self._policy.stopping.is_set():
-                store.change(lambda connection: store.wake(connection, run_id))  # another worker performs it
+                # Another worker performs it.
+                store.in_transaction(lambda connection: store.queue_segment(connection, run_id))
                 return "queued"
-            if (claimed := store.claim(run_id, workflow_id)) is None:
+            if (claimed := store.claim_run(run_id, workflow_id)) is None:
                 return "taken"
-            status = perform_segment(claimed, self._policy, store, partial(self._see, run_id))
+            status = perform_segment(claimed, self._policy, store, partial(self._report_line, run_id))
             rests: dict[str, object] = {"run": run_id, "is": status}
             log("durable", "warning" if status in {"failed", "refused"} else "info", "run_rests", rests)
-            self._say(rests)
+            self._report(rests)
             return status
         finally:
             del self._busy[workflow_id]
 
-    def _see(self, run_id: str, line: str) -> None:
+    def _report_line(self, run_id: str, line: str) -> None:
         """Say what a line of the journal holds that was stored, unless that is a blob."""
         if line.startswith('{"n":') and (self._watch or self._health_server or is_heard("durable", "debug")):
             stored = json.loads(line)
@@ -207,11 +208,11 @@ class Worker:
             at = {**({} if ref is None else {"ref": ref}), **({"ms": took["ms"]} if took else {})}
             facts = {"run": run_id, **at, "effect": stored["kind"], "n": stored["n"]}
             log("durable", "debug", "event_stored", facts)
-            self._say({"run": run_id, "event": stored["n"], "kind": stored["kind"], **at})
+            self._report({"run": run_id, "event": stored["n"], "kind": stored["kind"], **at})
 
-    def _say(self, happened: dict[str, object]) -> None:
+    def _report(self, happened: dict[str, object]) -> None:
         if self._health_server is not None:
-            self._health_server.see(happened)
+            self._health_server.count_effect(happened)
         if self._watch is not None:
             self._watch(happened)
 
@@ -235,7 +236,7 @@ _WORKERS: Final = list[Worker]()
 """The worker of this process, while it runs."""
 
 
-def _launch(store: Store, slot: Slot, queue: str, release: str) -> None:
+def _launch_dbos(store: Store, slot: Slot, queue: str, release: str) -> None:
     """Launch DBOS, or leave nothing of it, since it cannot be launched again."""
     DBOS(
         config={

@@ -71,7 +71,7 @@ def labelled(
         LABELS.reset(token)
 
 
-def filled(attributes: Mapping[str, Value]) -> Attributes:
+def nonempty(attributes: Mapping[str, Value]) -> Attributes:
     """The attributes that say something: neither empty nor 0."""
     return {name: value for name, value in attributes.items() if value}
 
@@ -164,13 +164,18 @@ def request_attributes(
         "gen_ai.request.stream": effect.request.streamed,
         "gen_ai.request.stop_sequences": tuple(map(str, stops)),
     }
-    return {**served_by(effect, performer), "toolreel.ref": effect.ref, **numbers, **filled(further)}
+    return {
+        **server_attributes(effect, performer),
+        "toolreel.ref": effect.ref,
+        **numbers,
+        **nonempty(further),
+    }
 
 
-def served_by(effect: SendRequest, performer: object) -> Attributes:
+def server_attributes(effect: SendRequest, performer: object) -> Attributes:
     """Model and server of a request, which its metrics have too."""
     address, port = server_of(performer, effect.endpoint)
-    return filled(
+    return nonempty(
         {
             "gen_ai.operation.name": "chat",
             "gen_ai.provider.name": provider_of(address, effect.request.form),
@@ -194,7 +199,7 @@ def reply_attributes(effect: SendRequest, event: Event, notes: tuple[Note, ...])
         if isinstance(note, RequestLost):
             error = note.failure if note.status is None else str(note.status)
     served, usage = served_in(body), usage_in(body)
-    found = filled(
+    found = nonempty(
         {
             "gen_ai.response.id": served.request_id,
             "gen_ai.response.model": served.model,
@@ -212,7 +217,7 @@ def reply_attributes(effect: SendRequest, event: Event, notes: tuple[Note, ...])
 def tool_attributes(effect: RunTool, plan: Plan) -> Attributes:
     """Those of the span of a tool call."""
     described = (tool.description for tool in plan.tools.definitions if tool.name == effect.name)
-    return filled(
+    return nonempty(
         {
             "gen_ai.operation.name": "execute_tool",
             "gen_ai.tool.name": effect.name,
@@ -286,7 +291,7 @@ def redacted(value: Json, sent: Mapping[str, str]) -> str:
 
 def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
     """What a request says: its messages and tools, by the names of their attributes."""
-    messages: list[Json] = [_message(message) for message in effect.request.sent.outgoing]
+    messages: list[Json] = [_message_tree(message) for message in effect.request.sent.outgoing]
     content: dict[str, Json] = {"gen_ai.input.messages": messages}
     if plan.sends_tools:
         content["gen_ai.tool.definitions"] = [
@@ -300,50 +305,50 @@ def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
 def reply_content(reply: Reply) -> dict[str, Json]:
     """What a reply says."""
     parts: list[Json] = [{"type": "reasoning", "content": reply.reasoning}] if reply.reasoning else []
-    parts += [_text(reply.content)] if reply.content else []
-    parts += [_call(call.id, call.name, call.original) for call in reply.calls]
+    parts += [_text_part(reply.content)] if reply.content else []
+    parts += [_call_part(call.id, call.name, call.original) for call in reply.calls]
     message: Json = {"role": "assistant", "parts": parts, "finish_reason": reply.finish}
     return {"gen_ai.output.messages": [message]}
 
 
-def parsed(text: str) -> Json:
+def parsed_json(text: str) -> Json:
     """The value of a JSON text; the text itself if it is none."""
     return read(text).value_or(text)
 
 
-def _message(message: Message) -> Json:
+def _message_tree(message: Message) -> Json:
     match message:
         case SystemMessage():
-            return {"role": "system", "parts": [_text(message.content)]}
+            return {"role": "system", "parts": [_text_part(message.content)]}
         case UserMessage():
-            parts = [*map(_part, message.parts)] or [_text(message.content)]
+            parts = [*map(_content_part, message.parts)] or [_text_part(message.content)]
             return {"role": "user", "parts": parts}
         case AssistantMessage():
-            said = [_text(message.content)] if message.content else []
-            calls = [_call(call.id, call.name, call.arguments) for call in message.calls]
+            said = [_text_part(message.content)] if message.content else []
+            calls = [_call_part(call.id, call.name, call.arguments) for call in message.calls]
             return {"role": "assistant", "parts": [*said, *calls]}
         case ToolMessage():
             answer: Json = {
                 "type": "tool_call_response",
                 "id": message.call_id,
-                "response": parsed(message.content),
+                "response": parsed_json(message.content),
             }
-            return {"role": "tool", "parts": [answer, *map(_part, message.parts)]}
+            return {"role": "tool", "parts": [answer, *map(_content_part, message.parts)]}
         case _:
             assert_never(message)
 
 
-def _text(content: str) -> Json:
+def _text_part(content: str) -> Json:
     return {"type": "text", "content": content}
 
 
-def _call(call_id: str, name: str, arguments: str) -> Json:
-    return {"type": "tool_call", "id": call_id, "name": name, "arguments": parsed(arguments)}
+def _call_part(call_id: str, name: str, arguments: str) -> Json:
+    return {"type": "tool_call", "id": call_id, "name": name, "arguments": parsed_json(arguments)}
 
 
-def _part(part: Part) -> Json:
+def _content_part(part: Part) -> Json:
     """A part; of an image, audio or a file only the kind: its bytes are too large for a span."""
     if isinstance(part, Text):
-        return _text(part.text)
+        return _text_part(part.text)
     kinds = {Image: "image", Audio: "audio", File: "document"}
     return {"type": "omitted", "modality": kinds[type(part)]}

@@ -28,15 +28,15 @@ from toolreel.otel._attributes import (
     LABELS,
     Attributes,
     captures_content,
-    filled,
-    parsed,
+    nonempty,
+    parsed_json,
     redacted,
     reply_attributes,
     reply_content,
     request_attributes,
     request_content,
     run_attributes,
-    served_by,
+    server_attributes,
     tool_attributes,
     tool_error,
 )
@@ -101,7 +101,7 @@ class Instruments:
 
     def record(self, name: str, value: float, attributes: Attributes, context: Context) -> None:
         """Record a value in a histogram, with those of its attributes that say something."""
-        self._histograms[name].record(value, filled(attributes), context)
+        self._histograms[name].record(value, nonempty(attributes), context)
 
 
 @dataclass(slots=True)
@@ -149,7 +149,7 @@ class RunWatch(Watch):
     @contextmanager
     def performing(self, effect: Wanted) -> Generator[None, None, None]:
         """Make the span of the effect the current one, here and now."""
-        opened = self._opened(effect)
+        opened = self._span_of(effect)
         # An agent that a tool runs is another one.
         labels = LABELS.set({name: value for name, value in self._labels.items() if name != AGENT})
         token = attach(self._inside if opened is None else opened.context)
@@ -211,14 +211,14 @@ class RunWatch(Watch):
                 "toolreel.replayed": replayed,
             }
         )
-        _mark(self._span, fault)
+        _mark_error(self._span, fault)
         self._span.end(now)
         if not replayed:
             seconds, model = (now - self._began) / _SECOND, {"gen_ai.request.model": self._plan.model}
             of_run: Attributes = {**model, AGENT: self._agent, "error.type": fault}
             self._instruments.record("invoke_agent.duration", seconds, of_run, self._inside)
 
-    def _opened(self, effect: Wanted) -> _Open | None:
+    def _span_of(self, effect: Wanted) -> _Open | None:
         """The span of an effect, which begins with its first scope; waits and approvals have none."""
         if (opened := self._open.get(effect.ref)) is not None:
             return opened
@@ -248,7 +248,7 @@ class RunWatch(Watch):
             return  # it took no time and no tokens
         record, context = self._instruments.record, opened.context
         model = attributes.get("gen_ai.response.model", "")
-        common: Attributes = {**served_by(effect, self._performer), "gen_ai.response.model": model}
+        common: Attributes = {**server_attributes(effect, self._performer), "gen_ai.response.model": model}
         for kind in ("input", "output"):
             if isinstance(count := attributes.get(f"gen_ai.usage.{kind}_tokens"), int):
                 record("client.token.usage", count, {**common, "gen_ai.token.type": kind}, context)
@@ -262,7 +262,7 @@ class RunWatch(Watch):
         error = tool_error(output) if isinstance(event, ToolReturned) else "cancelled"
         if self._captures_content:
             for name, text in (("arguments", effect.arguments), ("result", output)):
-                said = redacted(parsed(text), self._secrets)
+                said = redacted(parsed_json(text), self._secrets)
                 opened.span.set_attribute(f"gen_ai.tool.call.{name}", said)
         self._close(opened, {}, error)
         if not opened.replayed:
@@ -272,7 +272,7 @@ class RunWatch(Watch):
 
     def _close(self, opened: _Open, attributes: Attributes, error: str) -> None:
         opened.span.set_attributes(attributes)
-        _mark(opened.span, error)
+        _mark_error(opened.span, error)
         opened.span.end(opened.ended or None)
 
     def _add_content(self, span: Span, effect: SendRequest, event: Event) -> None:
@@ -290,7 +290,7 @@ class RunWatch(Watch):
                 span.add_event(f"toolreel.{name_of(note)}", facts)
 
 
-def _mark(span: Span, error: str) -> None:
+def _mark_error(span: Span, error: str) -> None:
     """Say that a span ended in an error, by its code alone: messages may quote what was said."""
     if error:
         span.set_attribute("error.type", error)

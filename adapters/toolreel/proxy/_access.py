@@ -12,8 +12,17 @@ from starlette.datastructures import Headers
 
 from toolreel._internal import Durations, log, log_error, metric
 from toolreel.proxy._chat import Done
-from toolreel.proxy._client import NEVER_AGAIN, OURS, ClientAnswer, Receive, Scope, Send, Trouble, refused
-from toolreel.proxy._headers import is_foreign, shows
+from toolreel.proxy._client import (
+    NEVER_AGAIN,
+    OURS,
+    ClientAnswer,
+    Receive,
+    Scope,
+    Send,
+    Trouble,
+    client_error,
+)
+from toolreel.proxy._headers import is_foreign, shows_token
 from toolreel.proxy._recorder import Tell
 from toolreel.proxy._settings import ProxySettings
 from toolreel_core._errors import ToolreelError
@@ -39,7 +48,7 @@ class Metrics:
         self._added: Final[Counter[str]] = Counter()
         self._took: Final = Durations(_BUCKETS)
 
-    def answered(self, kind: str, status: int, seconds: float, done: Done) -> None:
+    def count_answer(self, kind: str, status: int, seconds: float, done: Done) -> None:
         """Count an answer, with its repairs, its tokens and the requests that the proxy added.
 
         :param kind: ``plain``, ``streamed``, ``models``, or ``refused`` for what reached no upstream
@@ -53,7 +62,7 @@ class Metrics:
             self._tokens["prompt"] += done.reply.usage.prompt_tokens
             self._tokens["completion"] += done.reply.usage.completion_tokens
 
-    def text(self) -> str:
+    def prometheus_text(self) -> str:
         """The counters in the text format of Prometheus."""
         requests = (
             ({"kind": kind, "status": status}, n) for (kind, status), n in sorted(self._requests.items())
@@ -92,7 +101,7 @@ class AccessRecord:
     done: Done = field(default_factory=Done)
     began: float = field(default_factory=time.monotonic)
 
-    def entry(self, status: int, problem: str, seconds: float) -> dict[str, Json]:
+    def log_entry(self, status: int, problem: str, seconds: float) -> dict[str, Json]:
         """Its entry in the log."""
         asked = self.kind in {"plain", "streamed"}
         return {
@@ -148,35 +157,37 @@ class Guarded:
         form: WireForm = "messages" if "/messages" in scope["path"] else self.form
         answer, access = ClientAnswer(send, form), AccessRecord(scope["path"])
         try:
-            self._check(scope)
+            self._refuse_strangers(scope)
             tree = await self.answer(scope, receive, answer, access)
             if tree is not None:
-                await answer.whole(tree)
+                await answer.send_json(tree)
         except Trouble as trouble:
-            await answer.trouble(trouble)
+            await answer.send_error(trouble)
         except ToolreelError as error:  # a preset that cannot be used, a key that is not set
-            await answer.trouble(Trouble(502, str(error), "proxy_misconfigured", OURS, None, NEVER_AGAIN))
+            await answer.send_error(Trouble(502, str(error), "proxy_misconfigured", OURS, None, NEVER_AGAIN))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an error that it can read
             access.kind = access.kind or "refused"
             log_error("proxy", "a request failed", {"path": access.path, "model": access.model}, error)
-            await answer.trouble(_FAILED)
+            await answer.send_error(_FAILED)
         finally:
             if access.kind:
                 self._count(access, answer)
 
-    def _check(self, scope: Scope) -> None:
+    def _refuse_strangers(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
         if is_foreign(headers, self.settings.hosts):
-            raise refused(403, "This proxy is addressed by the name of this machine only.", "foreign_host")
-        if self.settings.token and not shows(headers, self.settings.token):
+            raise client_error(
+                403, "This proxy is addressed by the name of this machine only.", "foreign_host"
+            )
+        if self.settings.token and not shows_token(headers, self.settings.token):
             words = "Show the proxy's token: as your API key, or in the header x-toolreel-token."
-            raise refused(401, words, "no_token")
+            raise client_error(401, words, "no_token")
         if self.method and scope["method"] != self.method:
             words = f"{scope['path']} takes {self.method}, not {scope['method']}."
-            raise refused(405, words, "method_not_allowed", allow=self.method)
+            raise client_error(405, words, "method_not_allowed", allow=self.method)
 
     def _count(self, access: AccessRecord, answer: ClientAnswer) -> None:
         """Count a request that is over, and log it."""
         status, seconds = answer.status or _LEFT, time.monotonic() - access.began
-        self.metrics.answered(access.kind, status, seconds, access.done)
-        self.tell(access.entry(status, answer.problem, seconds))
+        self.metrics.count_answer(access.kind, status, seconds, access.done)
+        self.tell(access.log_entry(status, answer.problem, seconds))

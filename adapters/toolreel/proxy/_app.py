@@ -30,12 +30,12 @@ from toolreel.proxy._client import (
     Receive,
     Scope,
     Trouble,
-    failure,
-    refused,
-    request_in,
+    client_error,
+    read_request,
+    upstream_error,
 )
 from toolreel.proxy._conversations import Conversation, KeptThoughts
-from toolreel.proxy._headers import key_in, passed_on
+from toolreel.proxy._headers import headers_for_upstream, key_in
 from toolreel.proxy._recorder import Recorder, Tell
 from toolreel.proxy._settings import ProxySettings, Route, Routes
 from toolreel.proxy._upstream import Pieces, Sent
@@ -68,17 +68,17 @@ def proxy_app(settings: ProxySettings, *, tell: Tell = _tell_nobody) -> Starlett
         Path(f"{prefix}{path}", endpoint)
         for prefix in ("/v1", "")
         for path, endpoint in (
-            *((PATHS[form], guarded(partial(proxy.reply, form), "POST", form)) for form in PATHS),
-            (_MODELS, guarded(proxy.models, "GET")),
+            *((PATHS[form], guarded(partial(proxy.serve_reply, form), "POST", form)) for form in PATHS),
+            (_MODELS, guarded(proxy.serve_models, "GET")),
         )
     ]
     others = [
-        Path("/health", proxy.health),
-        Path("/ready", proxy.ready),
-        Path("/metrics", guarded(proxy.counts, "GET")),
+        Path("/health", proxy.serve_health),
+        Path("/ready", proxy.serve_ready),
+        Path("/metrics", guarded(proxy.serve_metrics, "GET")),
     ]
     app = Starlette(routes=[*paths, *others], lifespan=proxy.lifespan)
-    app.router.default = guarded(proxy.nothing_there)
+    app.router.default = guarded(proxy.refuse_path)
     app.state.proxy = proxy
     return app
 
@@ -105,15 +105,15 @@ class Proxy:
             await transport.aclose()
         await anyio.to_thread.run_sync(self.recorder.close)
 
-    async def reply(
+    async def serve_reply(
         self, form: WireForm, scope: Scope, receive: Receive, answer: ClientAnswer, access: AccessRecord
     ) -> None:
         """A reply of the model, to a request in this form."""
-        request = await request_in(receive, form, self.settings.limits.request_bytes)
+        request = await read_request(receive, form, self.settings.limits.request_bytes)
         if request is None:
             return
         access.model = request.model
-        exchange = self._exchange(request, scope, answer)
+        exchange = self._new_exchange(request, scope, answer)
         access.kind = "streamed" if request.streamed else "plain"
         access.done = exchange.done
         self.metrics.under_way += 1
@@ -126,44 +126,44 @@ class Proxy:
                     group.cancel_scope.cancel()  # its client has left, which ends the request to the upstream
 
                 group.start_soon(watch)
-                await self._answered(exchange, access)
+                await self._perform_exchange(exchange, access)
                 group.cancel_scope.cancel()
         finally:
             self.metrics.under_way -= 1
 
-    def _exchange(self, request: ClientRequest, scope: Scope, answer: ClientAnswer) -> ChatExchange:
+    def _new_exchange(self, request: ClientRequest, scope: Scope, answer: ClientAnswer) -> ChatExchange:
         if request.streamed and request.choices > 1:
             words = "n: a stream has one reply; ask without stream, or once for each."
-            raise refused(400, words, "several_choices", "n")
+            raise client_error(400, words, "several_choices", "n")
         route = self._routes.of(request.model)
         if route is None:
             words = f"No route takes the model {request.model!r}."
-            raise refused(404, words, "model_not_found", "model")
+            raise client_error(404, words, "model_not_found", "model")
         profile = self._routes.profile(route, request.model)
-        form, caller = profile.provider.wire_form, self.recorder.caller(key_in(Headers(scope=scope)))
-        request, more = self._thoughts.restored(request, profile, caller)
+        form, caller = profile.provider.wire_form, self.recorder.caller_name(key_in(Headers(scope=scope)))
+        request, more = self._thoughts.restore(request, profile, caller)
         out = outbound(request, profile, model=route.upstream_model)
         if isinstance(out, Loss):
-            raise refused(400, out.message(form, request.form), out.code, out.param)
-        transport, sent = self._asking(route, scope, form)
+            raise client_error(400, out.message(form, request.form), out.code, out.param)
+        transport, sent = self._request_to(route, scope, form)
         out, sent = replace(out, repairs=(*more, *out.repairs)), replace(sent, body=out.body.encode())
         return ChatExchange(request, profile, out, transport, sent, answer, self.settings, caller)
 
-    async def _answered(self, exchange: ChatExchange, access: AccessRecord) -> None:
-        conversation = self.recorder.begin(exchange.request, exchange.profile, exchange.caller)
+    async def _perform_exchange(self, exchange: ChatExchange, access: AccessRecord) -> None:
+        conversation = self.recorder.take_conversation(exchange.request, exchange.profile, exchange.caller)
         if conversation:
             exchange.answer.headers[CONVERSATION] = access.conversation = conversation.name
-        exchange.transport = self.recorder.transport(exchange.transport, conversation)
+        exchange.transport = self.recorder.transport_for(exchange.transport, conversation)
         try:
             with ExitStack() as ending:  # closed before the client has the end of the answer
-                ending.callback(self._put_back, exchange, conversation)
+                ending.callback(self._end_exchange, exchange, conversation)
                 exchange.ending = ending.close
                 await exchange.perform()
         finally:
             if conversation:
-                self.recorder.write(conversation)
+                self.recorder.save_soon(conversation)
 
-    def _put_back(self, exchange: ChatExchange, conversation: Conversation | None) -> None:
+    def _end_exchange(self, exchange: ChatExchange, conversation: Conversation | None) -> None:
         """Let the conversation wait for its next request."""
         said = exchange.done.message
         for each in said:
@@ -171,24 +171,24 @@ class Proxy:
         if conversation:
             self.recorder.put_back(conversation, said, len(exchange.outbound.body))
 
-    async def health(self, _request: object) -> JSONResponse:
+    async def serve_health(self, _request: object) -> JSONResponse:
         """The process answers."""
         return JSONResponse({"status": "ok"})
 
-    async def ready(self, _request: object) -> JSONResponse:
+    async def serve_ready(self, _request: object) -> JSONResponse:
         """Requests are taken."""
         return (
             JSONResponse({"status": "draining"}, 503) if self._drains else JSONResponse({"status": "ready"})
         )
 
-    async def counts(
+    async def serve_metrics(
         self, _scope: Scope, _receive: Receive, answer: ClientAnswer, access: AccessRecord
     ) -> None:
         """The counters."""
         access.kind = ""
-        await answer.text(self.metrics.text(), kind="text/plain; version=0.0.4")
+        await answer.send_text(self.metrics.prometheus_text(), kind="text/plain; version=0.0.4")
 
-    async def models(
+    async def serve_models(
         self, scope: Scope, _receive: Receive, answer: ClientAnswer, access: AccessRecord
     ) -> Tree:
         """The models that can be asked for.
@@ -218,7 +218,7 @@ class Proxy:
             known = (route.model,)
         elif not self.settings.replays:
             form = self._routes.profile(route, route.upstream_model).provider.wire_form
-            transport, sent = self._asking(route, scope, form)
+            transport, sent = self._request_to(route, scope, form)
             base, question, query = sent.url.partition("?")
             url = f"{base.removesuffix(PATHS[form])}{_MODELS}{question}{query}"
             sent = replace(sent, url=url, method="GET")
@@ -226,20 +226,22 @@ class Proxy:
                 async for piece in pieces:
                     answer.passed = pieces.headers
                     if isinstance(piece, RequestFailed):
-                        raise failure(piece)
+                        raise upstream_error(piece)
                     if isinstance(piece, ReplyReceived):
                         entries = map(as_tree, items_of(as_tree(read(piece.body).value_or("")), "data"))
                         return {name: each for each in entries if isinstance(name := each.get("id"), str)}
         return {name: {"id": name, "object": "model", "created": 0, "owned_by": "toolreel"} for name in known}
 
-    async def nothing_there(
+    async def refuse_path(
         self, scope: Scope, _receive: Receive, _answer: ClientAnswer, _access: AccessRecord
     ) -> None:
         """Which paths there are, for a client that has another."""
         words = f"There is nothing at {scope['path']}. Here are: {_EXISTING}."
-        raise refused(404, words, "unknown_path")
+        raise client_error(404, words, "unknown_path")
 
-    def _asking(self, route: Route, scope: Scope, form: WireForm) -> tuple[httpx.AsyncBaseTransport, Sent]:
+    def _request_to(
+        self, route: Route, scope: Scope, form: WireForm
+    ) -> tuple[httpx.AsyncBaseTransport, Sent]:
         """How a route is asked in a form, with the headers of a client.
 
         :raises ProxyConfigError: if the variable of the key is not set
@@ -248,7 +250,7 @@ class Proxy:
         if url not in self._transports:
             most = self.settings.limits.connections
             self._transports[url] = async_transport(url, proxy=None, http2=False, connections=most)
-        headers = passed_on(
+        headers = headers_for_upstream(
             Headers(scope=scope), token=self.settings.token, api_key_env=route.api_key_env, form=form
         )
         return self._transports[url], Sent(url, headers, b"")
@@ -290,7 +292,7 @@ def serve(
         raise ProxyConfigError(
             f"cannot listen on {host}:{port}: {error.strerror or error}; name others with --host and --port"
         ) from None
-    _allow_files()
+    _raise_file_limit()
     bound = socket_.getsockname()[1]
     named = f"[{host}]" if ":" in host else host
     if settings.folder is not None:  # a thread writes recordings, and would hold up each request by 5 ms
@@ -299,11 +301,11 @@ def serve(
     with socket_:
         # The second Ctrl-C calls `hurry` in a handler of signals, so that takes no lock.
         config = server_config(app, connections=CONNECTIONS, drain=drain, lifespan=True)
-        server = _Server(config, lambda: ready(url), app.state.proxy.recorder.hurry)
+        server = _Server(config, lambda: ready(url), app.state.proxy.recorder.skip_journals)
         server.run(sockets=[socket_])
 
 
-def _allow_files() -> None:
+def _raise_file_limit() -> None:
     """Raise the soft limit of open files, as far as the hard one allows."""
     if sys.platform != "win32":
         import resource

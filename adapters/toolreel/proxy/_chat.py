@@ -17,8 +17,8 @@ from toolreel.proxy._client import (
     OURS,
     ClientAnswer,
     Trouble,
-    failure,
-    no_reply,
+    problem_error,
+    upstream_error,
 )
 from toolreel.proxy._settings import ProxySettings
 from toolreel.proxy._upstream import Pieces, Sent
@@ -33,7 +33,7 @@ from toolreel_core._proxy import (
     Profile,
     Repaired,
     ReplyStream,
-    salvaged,
+    reply_in_error,
 )
 from toolreel_core._settings import WireForm
 
@@ -98,35 +98,35 @@ class ChatExchange:
             await self._fail(Trouble(422, str(why), "replay_mismatch", OURS, None, NEVER_AGAIN))
 
     async def _answer(self, *, streamed: bool) -> None:
-        stream, event = await self._reply(show=streamed)
+        stream, event = await self._receive_reply(show=streamed)
         if isinstance(event, RequestFailed):
             seen = streamed and stream.opened
-            given = None if seen else salvaged(event.body, self.request, self.profile, self.head)
+            given = None if seen else reply_in_error(event.body, self.request, self.profile, self.head)
             if given is None:
-                await self._fail(failure(event))
+                await self._fail(upstream_error(event))
                 return
-            self._note(given)
-            stream, _ = stream.again().feed(canonical(given.body))
+            self._add_repairs(given)
+            stream, _ = stream.restarted().feed(canonical(given.body))
         chunks, reply = stream.close(shown=streamed)
-        self._note(reply)
+        self._add_repairs(reply)
         if reply.problem:
-            await self._fail(no_reply(reply.problem))
+            await self._fail(problem_error(reply.problem))
             return
         done = self.done
         if not streamed:
-            self._head_lines()
+            self._set_repair_headers()
         self.ending()
         if streamed:
-            await self.answer.end(done.notes, chunks)
+            await self.answer.end_stream(done.notes, chunks)
         else:
-            await self.answer.whole(reply.answer(self.request))
+            await self.answer.send_json(reply.answer(self.request))
 
-    async def _reply(self, *, show: bool) -> tuple[ReplyStream, ReplyReceived | RequestFailed]:
+    async def _receive_reply(self, *, show: bool) -> tuple[ReplyStream, ReplyReceived | RequestFailed]:
         """Read replies until one is for the client: the state of its stream, and the event for the whole."""
         stream = ReplyStream.of(self.request, self.profile, self.head)
         corrections = Corrections.of(self.request, self.profile, self.settings.extras, self.outbound.body)
         while True:
-            stream, event = await self._listen(stream, show=show)
+            stream, event = await self._stream_reply(stream, show=show)
             corrections, again = corrections.after(event) if corrections else (None, None)
             # Text that the client has seen can't be taken back, so a failure after it is the client's to see.
             seen = show and isinstance(event, RequestFailed) and stream.opened
@@ -135,9 +135,9 @@ class ChatExchange:
             self.done.added.append(again.reason)
             await anyio.sleep(again.wait_ms / 1000)
             self.sent = replace(self.sent, body=again.body.encode())
-            stream = stream.again()
+            stream = stream.restarted()
 
-    async def _listen(
+    async def _stream_reply(
         self, stream: ReplyStream, *, show: bool
     ) -> tuple[ReplyStream, ReplyReceived | RequestFailed]:
         """Read a reply to its end: its state then, and the event for the whole.
@@ -146,7 +146,7 @@ class ChatExchange:
         """
         stall = self.settings.limits.stall_seconds
         progress, progressed_at = stream.stream.progress, time.monotonic()
-        self._head_lines()
+        self._set_repair_headers()
         async with aclosing(Pieces(self.transport, self.settings.limits, self.sent)) as pieces:
             while True:
                 with anyio.move_on_after(_AFTER_DONE if stream.stream.done else None):
@@ -157,8 +157,8 @@ class ChatExchange:
                     stream, chunks = stream.feed(piece)
                     if show:
                         for chunk in chunks:
-                            await self.answer.event(chunk)
-                        await self.answer.still_there()
+                            await self.answer.send_event(chunk)
+                        await self.answer.send_keep_alive()
                     if stream.stream.progress > progress or stream.stream.streamed is False:
                         progress, progressed_at = stream.stream.progress, time.monotonic()
                     elif time.monotonic() - progressed_at > stall:
@@ -170,17 +170,17 @@ class ChatExchange:
                     continue
                 return stream, ReplyReceived(0, 200, stream.body)
 
-    def _note(self, reply: Repaired) -> None:
+    def _add_repairs(self, reply: Repaired) -> None:
         self.done.reply = reply
         self.done.repairs |= dict.fromkeys(reply.repairs)
         self.done.noticed |= dict.fromkeys(reply.noticed)
 
     async def _fail(self, trouble: Trouble) -> None:
-        self._head_lines()
+        self._set_repair_headers()
         self.ending()
-        await self.answer.trouble(trouble)
+        await self.answer.send_error(trouble)
 
-    def _head_lines(self) -> None:
+    def _set_repair_headers(self) -> None:
         """What was done so far, as headers; of a stream, what is known when it begins."""
         notes = self.done.notes.items()
         self.answer.headers.update({f"x-toolreel-{key}": ",".join(names) for key, names in notes if names})

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequen
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
-from toolreel.proxy._headers import passed_back
+from toolreel.proxy._headers import headers_for_client
 from toolreel_core._client_requests import ClientRequest, Refusal, client_request
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, finite, read
 from toolreel_core._protocol import RequestFailed
-from toolreel_core._proxy import broken_in, error_in, words_of
+from toolreel_core._proxy import error_in, problem_text, stream_error_event
 from toolreel_core._replies import Problem, ProblemCode
 from toolreel_core._settings import WireForm
 
@@ -59,7 +59,9 @@ class Trouble(Exception):
         return {**self.further, **own}
 
 
-def refused(status: int, message: str, code: str, param: str | None = None, *, allow: str = "") -> Trouble:
+def client_error(
+    status: int, message: str, code: str, param: str | None = None, *, allow: str = ""
+) -> Trouble:
     """An error of the client, which repeating the request does not mend.
 
     :param allow: the method that the path takes instead
@@ -68,7 +70,7 @@ def refused(status: int, message: str, code: str, param: str | None = None, *, a
     return Trouble(status, message, code, "invalid_request_error", param, headers)
 
 
-def failure(event: RequestFailed) -> Trouble:
+def upstream_error(event: RequestFailed) -> Trouble:
     """The error for a request that failed at the upstream."""
     if event.failure != "status":
         status, words = _FAILURES[event.failure]
@@ -88,10 +90,10 @@ def failure(event: RequestFailed) -> Trouble:
     )
 
 
-def no_reply(problem: Problem) -> Trouble:
+def problem_error(problem: Problem) -> Trouble:
     """The error for an answer of status 200 that is no completion."""
     status = _STATUSES.get(problem.code, 502)
-    return Trouble(status, words_of(problem), problem.code.lower(), UPSTREAM)
+    return Trouble(status, problem_text(problem), problem.code.lower(), UPSTREAM)
 
 
 Message: TypeAlias = MutableMapping[str, Any]
@@ -123,11 +125,13 @@ class ClientAnswer:
         self._sent_at = time.monotonic()
         self._over = False
 
-    async def whole(self, tree: Tree, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+    async def send_json(
+        self, tree: Tree, status: int = 200, headers: Mapping[str, str] | None = None
+    ) -> None:
         """Send a body of JSON."""
-        await self.text(canonical(tree), status, "application/json", headers)
+        await self.send_text(canonical(tree), status, "application/json", headers)
 
-    async def text(
+    async def send_text(
         self, text: str, status: int = 200, kind: str = "text/plain", headers: Mapping[str, str] | None = None
     ) -> None:
         """Send a body."""
@@ -136,7 +140,7 @@ class ClientAnswer:
         self._over = True
         await self._send({"type": "http.response.body", "body": body})
 
-    async def event(self, tree: Tree) -> None:
+    async def send_event(self, tree: Tree) -> None:
         """Send an event of a stream, which begins with it."""
         named = "" if self._form == "chat_completions" else f"event: {tree.get('type')}\n"
         self._events += 1
@@ -152,25 +156,25 @@ class ClientAnswer:
             {"type": "http.response.body", "body": text.encode("utf-8", "replace"), "more_body": True}
         )
 
-    async def still_there(self) -> None:
+    async def send_keep_alive(self) -> None:
         """Say so if nothing was sent for a while: clients and gateways give up on a silent stream."""
         if time.monotonic() - self._sent_at > _KEEP_ALIVE:
             await self._piece(": held back until it is known whether it is a call\n\n")
 
-    async def end(self, notes: Mapping[str, Sequence[str]], events: Sequence[Tree]) -> None:
+    async def end_stream(self, notes: Mapping[str, Sequence[str]], events: Sequence[Tree]) -> None:
         """End a stream with its last events, and with what was repaired in a comment, which clients skip."""
         chat = self._form == "chat_completions"
         for event in events if chat else events[:-1]:
-            await self.event(event)
+            await self.send_event(event)
         # Before the very last: clients stop reading there.
         await self._piece(f": toolreel {json.dumps(notes)}\n\n")
         if chat:
             await self._piece("data: [DONE]\n\n")
         else:
-            await self.event(events[-1])
+            await self.send_event(events[-1])
         await self._close()
 
-    async def trouble(self, trouble: Trouble) -> None:
+    async def send_error(self, trouble: Trouble) -> None:
         """Send an error: as the answer, or as the last event of a stream that has begun.
 
         After the end of an answer, nothing can be sent any more.
@@ -180,16 +184,16 @@ class ClientAnswer:
             return
         if not self.status:
             body = error_in(self._form, trouble.status, trouble.error)
-            await self.whole(body, trouble.status, trouble.headers)
+            await self.send_json(body, trouble.status, trouble.headers)
             return
         self.status = trouble.status
-        await self.event(broken_in(self._form, trouble.status, trouble.error, self._events))
+        await self.send_event(stream_error_event(self._form, trouble.status, trouble.error, self._events))
         await self._close()
 
     async def _start(self, status: int, headers: Mapping[str, str]) -> None:
         self.status = status
         own = {**self.headers, **headers}
-        passed = (pair for pair in passed_back(self.passed) if pair[0] not in own)
+        passed = (pair for pair in headers_for_client(self.passed) if pair[0] not in own)
         lines = [
             (name.encode("latin-1"), value.encode("latin-1", "replace"))
             for name, value in (*own.items(), *passed)
@@ -204,7 +208,7 @@ class ClientAnswer:
 # Read a request of a client, within the limits of the proxy.
 
 
-async def request_in(receive: Receive, form: WireForm, most: int) -> ClientRequest | None:
+async def read_request(receive: Receive, form: WireForm, most: int) -> ClientRequest | None:
     """The request of a client; ``None`` if the client has left.
 
     :param most: bytes that it may have
@@ -218,8 +222,8 @@ async def request_in(receive: Receive, form: WireForm, most: int) -> ClientReque
         pieces.append(message.get("body", b""))
         size, more = size + len(pieces[-1]), message.get("more_body", False)
         if size > most:
-            raise refused(413, f"The request is larger than {most} bytes.", "request_too_large")
+            raise client_error(413, f"The request is larger than {most} bytes.", "request_too_large")
     request = client_request(b"".join(pieces), form)
     if isinstance(request, Refusal):
-        raise refused(400, request.message, "invalid_request", request.param)
+        raise client_error(400, request.message, "invalid_request", request.param)
     return request

@@ -12,7 +12,15 @@ from typing import Final
 from toolreel.cassette import Recording
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._proxy import RESTORED, Profile, Thoughts, further, kept, openings, restored
+from toolreel_core._proxy import (
+    RESTORED,
+    Profile,
+    Thoughts,
+    continuation_keys,
+    key_after,
+    thoughts_to_return,
+    with_thoughts,
+)
 
 # The conversations that are under way, recognised by what was said in them.
 #
@@ -69,8 +77,8 @@ class Conversations:
 
     def take(self, request: ClientRequest, profile: Profile, caller: str) -> Conversation:
         """The conversation that a request goes on with, or a new one: its own until it is put back."""
-        keys = openings(request.entries, caller=caller)
-        conversation = self._known(keys) or self._new(request, profile, keys[0])
+        keys = continuation_keys(request.entries, caller=caller)
+        conversation = self._continued(keys) or self._new_conversation(request, profile, keys[0])
         conversation.key = keys[0]
         return conversation
 
@@ -80,27 +88,27 @@ class Conversations:
         :param said: the reply to its request, if there was one
         :param size: bytes that were recorded for the request
         """
-        conversation.key = key = further(conversation.key, said)
+        conversation.key = key = key_after(conversation.key, said)
         conversation.size += size
         self._by_key.setdefault(key, {})[conversation.name] = conversation
         self._waiting[conversation.name] = conversation
         self._size += conversation.size
         forgotten = list[Conversation]()
         while len(self._waiting) > 1 and (len(self._waiting) > _KEPT or self._size > _KEPT_BYTES):
-            forgotten.append(self._taken(next(iter(self._waiting.values()))))
+            forgotten.append(self._removed(next(iter(self._waiting.values()))))
         return forgotten
 
     def take_all(self) -> Sequence[Conversation]:
         """All that are waiting, at the end."""
-        return [self._taken(each) for each in [*self._waiting.values()]]
+        return [self._removed(each) for each in [*self._waiting.values()]]
 
-    def _known(self, keys: Sequence[str]) -> Conversation | None:
+    def _continued(self, keys: Sequence[str]) -> Conversation | None:
         for key in keys:
             if found := self._by_key.get(key):
-                return self._taken(next(iter(found.values())))
+                return self._removed(next(iter(found.values())))
         return None
 
-    def _taken(self, conversation: Conversation) -> Conversation:
+    def _removed(self, conversation: Conversation) -> Conversation:
         del self._waiting[conversation.name]
         self._size -= conversation.size
         del self._by_key[conversation.key][conversation.name]
@@ -108,7 +116,7 @@ class Conversations:
             del self._by_key[conversation.key]
         return conversation
 
-    def _new(self, request: ClientRequest, profile: Profile, key: str) -> Conversation:
+    def _new_conversation(self, request: ClientRequest, profile: Profile, key: str) -> Conversation:
         """A conversation whose name says the model and nothing of what was said."""
         model = _NOT_IN_NAMES.sub("-", request.model.rpartition("/")[2]).strip("-.")[:40] or "model"
         first = f"{model}--{key[:10]}"
@@ -146,7 +154,7 @@ class KeptThoughts:
 
     def keep(self, request: ClientRequest, said: Json, profile: Profile, caller: str) -> None:
         """Keep what a reply says that its upstream wants back."""
-        found = kept(request, said, profile.provider, caller=caller)
+        found = thoughts_to_return(request, said, profile.provider, caller=caller)
         if found is None:
             return
         key, thoughts = found
@@ -156,11 +164,11 @@ class KeptThoughts:
         while self._size > self._most:
             self._size -= self._thoughts.popitem(last=False)[1][1]
 
-    def restored(
+    def restore(
         self, request: ClientRequest, profile: Profile, caller: str
     ) -> tuple[ClientRequest, tuple[str, ...]]:
         """The request with what its client has left out, and the name of the repair if it is one."""
-        whole, changed = restored(request, profile.provider, self._find, caller=caller)
+        whole, changed = with_thoughts(request, profile.provider, self._find, caller=caller)
         return whole, (RESTORED,) if changed else ()
 
     def _find(self, key: str) -> Thoughts | None:

@@ -40,7 +40,7 @@ _STAY_THERE: Final = frozenset({
 _STAY_THERE_TOO: Final = ("access-control-", "x-toolreel-")
 
 
-def passed_back(headers: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def headers_for_client(headers: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The headers of an upstream for the client: all but those that are its own affair.
 
     :param headers: names in lower case
@@ -61,13 +61,13 @@ def key_in(headers: Headers) -> str:
     return next((value for name in KEYS if (value := headers.get(name))), "")
 
 
-def shows(headers: Headers, token: str) -> bool:
+def shows_token(headers: Headers, token: str) -> bool:
     """Whether a client shows the proxy's token, in the header for it or as its API key."""
     given = (headers.get(TOKEN, ""), *(_without_bearer(headers.get(name, "")) for name in KEYS))
     return any(hmac.compare_digest(each.encode(), token.encode()) for each in given)
 
 
-def passed_on(
+def headers_for_upstream(
     headers: Headers, *, token: str, api_key_env: str, form: WireForm = "chat_completions"
 ) -> dict[str, str]:
     """The headers for the upstream: the client's, with the proxy's own key where it has one.

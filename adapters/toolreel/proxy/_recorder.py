@@ -98,7 +98,7 @@ class Shelf:
         self._answers.setdefault(key, []).append((path, exchange.answer))
         self._asked.append((path, exchange))
 
-    def find(self, url: str, body: bytes) -> tuple[Path, StoredResponse] | None:
+    def next_answer(self, url: str, body: bytes) -> tuple[Path, StoredResponse] | None:
         """The next recorded answer to a request, and the cassette that it is from."""
         key = _key(url, body)
         found = self._answers.get(key)
@@ -152,17 +152,17 @@ class Recorder:
         """The models that were recorded."""
         return () if self._shelf is None else self._shelf.models
 
-    def caller(self, key: str) -> str:
+    def caller_name(self, key: str) -> str:
         """A name for the owner of this key, which means nothing elsewhere; the key itself is not kept."""
         return blake2b(key.encode("utf-8", "replace"), key=self._salt).hexdigest()
 
-    def begin(self, request: ClientRequest, profile: Profile, caller: str) -> Conversation | None:
+    def take_conversation(self, request: ClientRequest, profile: Profile, caller: str) -> Conversation | None:
         """The conversation of a request, if conversations are recorded."""
         if self._conversations is None:
             return None
         return self._conversations.take(request, profile, caller)
 
-    def transport(
+    def transport_for(
         self, inner: httpx.AsyncBaseTransport, conversation: Conversation | None
     ) -> httpx.AsyncBaseTransport:
         """What performs the exchanges of a request."""
@@ -192,24 +192,24 @@ class Recorder:
                 self._shelf.add(conversation.path, exchange)
             conversation.shelved = len(exchanges)
         for each in self._conversations.put_back(conversation, said, size):
-            self._writer.end(each)
+            self._writer.make_journals_soon(each)
 
-    def write(self, conversation: Conversation) -> None:
+    def save_soon(self, conversation: Conversation) -> None:
         """Write a conversation to disk soon."""
         if not self._closes_at_exit:  # not every server tells applications of its end
             self._closes_at_exit = True
             atexit.register(self.close)
         if conversation.recording.has_changes:
-            self._writer.save(conversation)
+            self._writer.save_soon(conversation)
 
     def close(self) -> None:
         """Write what is left, and the journals of all conversations; call it when no request is under way."""
         atexit.unregister(self.close)
         self._writer.close(() if self._conversations is None else self._conversations.take_all())
 
-    def hurry(self) -> None:
+    def skip_journals(self) -> None:
         """Leave out the journals that are not made yet; all cassettes are written."""
-        self._writer.hurry()
+        self._writer.skip_journals()
 
 
 def _settings_of(extras: Extras) -> dict[str, Any]:
@@ -228,7 +228,7 @@ class _FromShelf(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         body = await request.aread()
         url = str(request.url)
-        found = self._shelf.find(url, body)
+        found = self._shelf.next_answer(url, body)
         if found is not None:
             path, answer = found
             return await areplay_response(answer, path, request)
@@ -259,7 +259,7 @@ class Writer:
         self._left = 0
         """Conversations that go without their journals."""
 
-    def save(self, conversation: Conversation) -> None:
+    def save_soon(self, conversation: Conversation) -> None:
         """Save it soon; after the end at once, for a request that was not given the time to end before."""
         if self._closing.is_set():
             self._save(conversation)
@@ -267,11 +267,11 @@ class Writer:
             self._due[conversation.name] = conversation
             self._pool.submit(self._save_due)
 
-    def end(self, conversation: Conversation) -> None:
+    def make_journals_soon(self, conversation: Conversation) -> None:
         """Make its journals, after it has been saved."""
-        self._pool.submit(self._finish, conversation)
+        self._pool.submit(self._make_journals, conversation)
 
-    def hurry(self) -> None:
+    def skip_journals(self) -> None:
         """Leave out the journals that are not made yet. It takes no lock: handlers of signals call it."""
         self._hurried = True
 
@@ -280,7 +280,7 @@ class Writer:
         self._closing.set()
         self._pool.shutdown()
         for each in conversations:
-            self._finish(each)
+            self._make_journals(each)
         if self._left:
             self._tell({"is": "without a journal", "conversations": self._left, "why": _STOPPED})
 
@@ -299,7 +299,7 @@ class Writer:
             conversation.withheld = str(error)
             self._tell({"conversation": conversation.name, "is": "not recorded", "why": str(error)})
 
-    def _finish(self, conversation: Conversation) -> None:
+    def _make_journals(self, conversation: Conversation) -> None:
         if self._hurried:
             self._left += 1
             return

@@ -3,4 +3,4 @@
 # mypy: implicit-reexport
 
 from toolreel_core._client_requests.client_request import ClientRequest, Refusal, client_request
-from toolreel_core._client_requests.losses import NAMES, WHAT_TO_DO, Loss, Said, unsaid
+from toolreel_core._client_requests.losses import NAMES, WHAT_TO_DO, Loss, Said, options_in_form

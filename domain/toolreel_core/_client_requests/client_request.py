@@ -108,7 +108,7 @@ class ClientRequest:
         return frozenset(call.id for message in said for call in message.calls)
 
     @property
-    def quotable(self) -> tuple[str, ...]:
+    def quotable_texts(self) -> tuple[str, ...]:
         """Texts of users and tools: a call in text that stands there word by word is a quotation."""
         heard = (each for each in self.messages or () if isinstance(each, UserMessage | ToolMessage))
         return tuple(message.content for message in heard)
@@ -135,7 +135,7 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
     if form == "chat_completions":
         entries = [*map(as_tree, items_of(tree, "messages"))]
         return ClientRequest(tree, name, _read_messages(entries), _tool_surface(canonical(tree.get("tools"))))
-    read_form = messages_request.read if form == "messages" else responses_request.read
+    read_form = messages_request.read_request if form == "messages" else responses_request.read_request
     options, said, found = read_form(tree)
     entries = [entry for each in said for entry in each.chat]
     return ClientRequest(

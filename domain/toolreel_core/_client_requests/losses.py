@@ -88,15 +88,15 @@ class Findings:
         self.losses: list[Loss] = []
         self.hints: dict[str, None] = {}
 
-    def loss(self, code: LossCode, param: str) -> None:
+    def add_loss(self, code: LossCode, param: str) -> None:
         """Note a loss."""
         self.losses.append(Loss(code, param))
 
-    def hint(self, name: str) -> None:
+    def add_hint(self, name: str) -> None:
         """Note a hint, once."""
         self.hints[name] = None
 
-    def others(
+    def add_unknown_keys(
         self,
         tree: Tree,
         place: str,
@@ -107,11 +107,11 @@ class Findings:
         """Note keys of a tree that are not said and not empty: as hints, or else as losses."""
         for key, value in tree.items():
             if key in hints and not is_empty(value):
-                self.hint(key)
+                self.add_hint(key)
             elif key in lost and value:
-                self.loss(lost[key], f"{place}{key}")
+                self.add_loss(lost[key], f"{place}{key}")
             elif not (key in said or key in hints or key in lost or is_empty(value)):
-                self.loss("unknown", f"{place}{key}")
+                self.add_loss("unknown", f"{place}{key}")
 
 
 class Said(NamedTuple):
@@ -151,7 +151,7 @@ def text_or_parts(parts: Sequence[Tree]) -> Json:
     return "\n\n".join(texts) if len(texts) == len(parts) else parts
 
 
-def said_by(turn: ReadAsChat) -> Tree:
+def assistant_entry(turn: ReadAsChat) -> Tree:
     """A message of the model, with what has to go back with it in its own form."""
     choice = as_tree(items_of(as_tree(turn.body), "choices")[0])
     said = tree_at(choice, "message")
@@ -166,21 +166,21 @@ def said_by(turn: ReadAsChat) -> Tree:
     }
 
 
-def tools_in(tree: Tree, kinds: tuple[str | None, ...], schema_key: str, found: Findings) -> Tree:
+def chat_tools(tree: Tree, kinds: tuple[str | None, ...], schema_key: str, found: Findings) -> Tree:
     """The tools of a request, as an option; those that are not of these types stay as they are."""
     names = {"name": "name", "description": "description", schema_key: "parameters", "strict": "strict"}
     tools: list[Json] = []
     for number, entry in enumerate(map(as_tree, items_of(tree, "tools"))):
         if entry.get("type") not in kinds:
             code: LossCode = "custom_tool" if entry.get("type") == "custom" else "server_tool"
-            found.loss(code, f"tools[{number}]")
+            found.add_loss(code, f"tools[{number}]")
             tools.append(entry)
             continue
         given = {names[key]: value for key, value in entry.items() if key in names and value is not None}
         tools.append({"type": "function", "function": given})
         for key in entry:
             if key not in names and key != "type":
-                found.hint(key)
+                found.add_hint(key)
     return {"tools": tools} if tools else {}
 
 
@@ -232,10 +232,10 @@ _SAID_IN: Final[Mapping[WireForm, frozenset[str]]] = {
 """Which of the others each form says as well."""
 
 
-def unsaid(options: Tree, form: WireForm) -> tuple[Tree, Findings]:
+def options_in_form(options: Tree, form: WireForm) -> tuple[Tree, Findings]:
     """The options of chat completions that a form says, and what it does not say.
 
-    >>> [*unsaid({"n": 1, "seed": 4, "top_p": 0.5}, "messages")[1].hints]
+    >>> [*options_in_form({"n": 1, "seed": 4, "top_p": 0.5}, "messages")[1].hints]
     ['seed']
     """
     kept, findings = dict[str, Json](), Findings()
@@ -247,7 +247,7 @@ def unsaid(options: Tree, form: WireForm) -> tuple[Tree, Findings]:
         elif value in _DEFAULTS.get(key, ()):
             continue
         elif key in _HINTS:
-            findings.hint(key)
+            findings.add_hint(key)
         else:
-            findings.loss(_LOST.get(key, "unknown"), key)
+            findings.add_loss(_LOST.get(key, "unknown"), key)
     return kept, findings

@@ -11,11 +11,11 @@ from toolreel_core._client_requests.losses import (
     Findings,
     LossCode,
     Said,
+    assistant_entry,
+    chat_tools,
     content_of,
     is_empty,
-    said_by,
     text_or_parts,
-    tools_in,
 )
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._replies import chat_of_message, type_of
@@ -42,10 +42,10 @@ _OF_ANY: Final = frozenset({"type", "citations"})
 _HINTS_OF_ANY: Final = frozenset({"cache_control", "context"})
 
 
-def read(tree: Tree) -> AsChat:
+def read_request(tree: Tree) -> AsChat:
     """The request as one of chat completions."""
     found = Findings()
-    found.others(tree, "", _KNOWN, _HINTS, _LOST)
+    found.add_unknown_keys(tree, "", _KNOWN, _HINTS, _LOST)
     system: tuple[Said, ...] = ()
     if not is_empty(given := tree.get("system")):
         content = content_of(given, "system", found, _chat_part)
@@ -70,11 +70,11 @@ def _assistant_message(blocks: Sequence[Tree], place: str, found: Findings) -> T
     for number, block in enumerate(blocks):
         at, kind = f"{place}[{number}]", type_of(block)
         if kind == "redacted_thinking":
-            found.loss("encrypted_reasoning", at)
+            found.add_loss("encrypted_reasoning", at)
         elif kind not in {"text", "thinking", "tool_use"}:
-            found.loss("server_tool" if "tool" in kind else "unknown", at)
+            found.add_loss("server_tool" if "tool" in kind else "unknown", at)
         _note_extras(block, at, found)
-    return said_by(chat_of_message({"content": blocks}))
+    return assistant_entry(chat_of_message({"content": blocks}))
 
 
 def _user_messages(entry: Tree, place: str, found: Findings) -> Iterator[Tree]:
@@ -85,7 +85,7 @@ def _user_messages(entry: Tree, place: str, found: Findings) -> Iterator[Tree]:
         if type_of(block) == "tool_result":
             _note_extras(block, at, found)
             if block.get("is_error"):
-                found.hint("is_error")
+                found.add_hint("is_error")
             output = content_of(block.get("content", ""), f"{at}.content", found, _chat_part)
             yield {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": output}
         else:
@@ -100,18 +100,18 @@ def _chat_part(block: Tree, place: str, found: Findings) -> Tree:
     _note_extras(block, place, found)
     match block:
         case _ if "file" in (type_of(block), type_of(source)):
-            found.loss("stored_file", place)
+            found.add_loss("stored_file", place)
         case {"type": "text", "text": str() as text}:
             return {"type": "text", "text": text}
         case {"type": "image"}:
             return {"type": "image_url", "image_url": {"url": _source_url(source)}}
         case {"type": "document"} if isinstance(source.get("content"), Sequence):
-            found.loss("unknown", f"{place}.source.content")
+            found.add_loss("unknown", f"{place}.source.content")
         case {"type": "document"}:
             title: Tree = {"filename": block["title"]} if block.get("title") else {}
             return {"type": "file", "file": {**title, "file_data": _source_url(source)}}
         case _:
-            found.loss("unknown", place)
+            found.add_loss("unknown", place)
     return block
 
 
@@ -119,9 +119,9 @@ def _note_extras(block: Tree, place: str, found: Findings) -> None:
     """Note what a block of a known type has in addition to its content."""
     if type_of(block) not in _OF_BLOCK:
         return
-    found.others(block, f"{place}.", _OF_ANY | _OF_BLOCK[type_of(block)], _HINTS_OF_ANY)
+    found.add_unknown_keys(block, f"{place}.", _OF_ANY | _OF_BLOCK[type_of(block)], _HINTS_OF_ANY)
     if not is_empty(block.get("citations")) and tree_at(block, "citations").get("enabled") is not False:
-        found.loss("citations", f"{place}.citations")
+        found.add_loss("citations", f"{place}.citations")
 
 
 def _source_url(source: Tree) -> str:
@@ -142,18 +142,18 @@ def _chat_options(tree: Tree, found: Findings) -> Tree:
         if key == "user_id" and isinstance(value, str):
             options["user"] = value
         else:
-            found.hint("metadata")
+            found.add_hint("metadata")
     if not is_empty(tree.get("thinking")) and tree_at(tree, "thinking").get("type") != "disabled":
-        found.hint("thinking")
+        found.add_hint("thinking")
     output = tree_at(tree, "output_config")
-    found.others(output, "output_config.", frozenset({"effort", "format"}))
+    found.add_unknown_keys(output, "output_config.", frozenset({"effort", "format"}))
     if output.get("effort"):
         options["reasoning_effort"] = output["effort"]
     wanted = tree_at(output, "format") or tree_at(tree, "output_format")
     if "schema" in wanted:
         schema: Tree = {"name": "output", "schema": wanted["schema"], "strict": True}
         options["response_format"] = {"type": "json_schema", "json_schema": schema}
-    tools = tools_in(tree, (None, "custom"), "input_schema", found)
+    tools = chat_tools(tree, (None, "custom"), "input_schema", found)
     return {**options, **tools, **_chat_tool_choice(tree_at(tree, "tool_choice"), found)}
 
 
@@ -165,5 +165,5 @@ def _chat_tool_choice(choice: Tree, found: Findings) -> Tree:
     if kind in _CHOICES:
         return {"tool_choice": _CHOICES[kind], **parallel}
     if choice:
-        found.loss("unknown", "tool_choice")
+        found.add_loss("unknown", "tool_choice")
     return parallel

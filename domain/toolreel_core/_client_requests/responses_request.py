@@ -14,10 +14,10 @@ from toolreel_core._client_requests.losses import (
     Findings,
     LossCode,
     Said,
+    assistant_entry,
+    chat_tools,
     content_of,
     is_empty,
-    said_by,
-    tools_in,
 )
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._replies import chat_of_response, type_of
@@ -42,10 +42,10 @@ _TEXTS: Final = frozenset({"text", "input_text", "output_text"})
 _SAID: Final = _TEXTS | {"refusal"}
 
 
-def read(tree: Tree) -> AsChat:
+def read_request(tree: Tree) -> AsChat:
     """The request as one of chat completions."""
     found = Findings()
-    found.others(tree, "", _KNOWN, _HINTS, _LOST)
+    found.add_unknown_keys(tree, "", _KNOWN, _HINTS, _LOST)
     given = tree.get("instructions")
     opening = () if is_empty(given) else (Said((), ({"role": "system", "content": given},)),)
     said = (*opening, *_chat_messages(tree, found))
@@ -57,14 +57,14 @@ def _chat_messages(tree: Tree, found: Findings) -> Iterator[Said]:
     if isinstance(given, str):
         yield Said(({"role": "user", "content": given},), ({"role": "user", "content": given},))
     items = [(f"input[{number}]", as_tree(item)) for number, item in enumerate(items_of(tree, "input"))]
-    for of_model, run in groupby(items, lambda placed: _is_of_model(placed[1])):
+    for of_model, run in groupby(items, lambda placed: _is_assistant_item(placed[1])):
         if of_model:
             yield _assistant_message([*run], found)
         else:
             yield from (Said((item,), (_chat_message(item, place, found),)) for place, item in run)
 
 
-def _is_of_model(item: Tree) -> bool:
+def _is_assistant_item(item: Tree) -> bool:
     kind = type_of(item)
     if kind in ("", "message"):
         return item.get("role") == "assistant"
@@ -78,16 +78,16 @@ def _assistant_message(turn: Sequence[tuple[str, Tree]], found: Findings) -> Sai
             case "" | "message":
                 for number, part in enumerate(map(as_tree, items_of(item, "content"))):
                     if type_of(part) not in _SAID:
-                        found.loss("unknown", f"{place}.content[{number}]")
+                        found.add_loss("unknown", f"{place}.content[{number}]")
             case "reasoning":
                 if item.get("encrypted_content"):
-                    found.loss("encrypted_reasoning", f"{place}.encrypted_content")
+                    found.add_loss("encrypted_reasoning", f"{place}.encrypted_content")
             case "function_call":
                 pass
             case kind:
-                found.loss("custom_tool" if kind == "custom_tool_call" else "server_tool", place)
+                found.add_loss("custom_tool" if kind == "custom_tool_call" else "server_tool", place)
     items = [item for _, item in turn]
-    return Said(tuple(items), (said_by(chat_of_response({"output": items})),))
+    return Said(tuple(items), (assistant_entry(chat_of_response({"output": items})),))
 
 
 def _chat_message(item: Tree, place: str, found: Findings) -> Tree:
@@ -100,18 +100,18 @@ def _chat_message(item: Tree, place: str, found: Findings) -> Tree:
             output = content_of(item.get("output"), f"{place}.output", found, _chat_part)
             return {"role": "tool", "tool_call_id": item.get("call_id"), "content": output}
         case "item_reference":
-            found.loss("stored_response", place)
+            found.add_loss("stored_response", place)
         case "custom_tool_call_output":
-            found.loss("custom_tool", place)
+            found.add_loss("custom_tool", place)
         case _:
-            found.loss("server_tool", place)
+            found.add_loss("server_tool", place)
     return item
 
 
 def _chat_part(part: Tree, place: str, found: Findings) -> Tree:
     """A part of chat completions; what is none stays as it is."""
     if not is_empty(part.get("file_id")):
-        found.loss("stored_file", f"{place}.file_id")
+        found.add_loss("stored_file", f"{place}.file_id")
         return part
     match part:
         case {"type": kind, "text": str() as text} if kind in _TEXTS:
@@ -126,7 +126,7 @@ def _chat_part(part: Tree, place: str, found: Findings) -> Tree:
         case {"type": "input_audio", "input_audio": {}}:
             return part
         case _:
-            found.loss("unknown", place)
+            found.add_loss("unknown", place)
             return part
 
 
@@ -141,25 +141,27 @@ def _chat_options(tree: Tree, found: Findings) -> Tree:
         "verbosity": text.get("verbosity") or None,
     }
     options |= {key: value for key, value in others.items() if value is not None}
-    found.others(reasoning, "reasoning.", frozenset({"effort"}), frozenset({"summary", "generate_summary"}))
+    found.add_unknown_keys(
+        reasoning, "reasoning.", frozenset({"effort"}), frozenset({"summary", "generate_summary"})
+    )
     match tree_at(text, "format"):
         case {"type": "json_schema", **schema}:
             options["response_format"] = {"type": "json_schema", "json_schema": schema}
         case {"type": "json_object"}:
             options["response_format"] = {"type": "json_object"}
         case {"type": str() as kind} if kind != "text":
-            found.loss("unknown", "text.format")
+            found.add_loss("unknown", "text.format")
         case _:
             pass
     for wanted in items_of(tree, "include"):
         if wanted == "reasoning.encrypted_content":
-            found.hint("encrypted_content")
+            found.add_hint("encrypted_content")
         else:
             logprobs = isinstance(wanted, str) and wanted.endswith("logprobs")
-            found.loss("logprobs" if logprobs else "server_tool", f"include: {wanted}")
+            found.add_loss("logprobs" if logprobs else "server_tool", f"include: {wanted}")
     if tree.get("truncation") not in (None, "disabled"):
-        found.hint("truncation")
-    tools = tools_in(tree, ("function",), "parameters", found)
+        found.add_hint("truncation")
+    tools = chat_tools(tree, ("function",), "parameters", found)
     return {**options, **tools, **_chat_tool_choice(tree.get("tool_choice"), found)}
 
 
@@ -172,5 +174,5 @@ def _chat_tool_choice(choice: Json, found: Findings) -> Tree:
         case {"type": "function", "name": name}:
             return {"tool_choice": {"type": "function", "function": {"name": name}}}
         case _:
-            found.loss("unknown", "tool_choice")
+            found.add_loss("unknown", "tool_choice")
             return {}

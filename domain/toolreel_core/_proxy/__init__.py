@@ -2,19 +2,19 @@
 
 # mypy: implicit-reexport
 
-from toolreel_core._proxy.client_form import SHAPES, broken_in, error_in, misshapen
+from toolreel_core._proxy.client_form import SHAPES, error_in, stream_error_event, wrong_shapes
 from toolreel_core._proxy.conversation_keys import (
     RESTORED,
     Find,
     Thoughts,
-    further,
-    kept,
+    continuation_keys,
+    key_after,
     key_of,
-    openings,
-    restored,
+    thoughts_to_return,
     wants_thoughts,
+    with_thoughts,
 )
 from toolreel_core._proxy.corrections import Again, Corrections, Extras
-from toolreel_core._proxy.reply import Head, Repaired, repaired, salvaged, words_of
+from toolreel_core._proxy.reply import Head, Repaired, problem_text, repaired, reply_in_error
 from toolreel_core._proxy.reply_stream import SENT_BEFORE, HeldText, ReplyStream
 from toolreel_core._proxy.upstream_request import Outbound, Profile, outbound

@@ -36,7 +36,7 @@ def error_in(form: WireForm, status: int, error: Tree) -> Tree:
     return {"type": "error", "error": {**error, "type": _TYPES.get(status, "api_error")}}
 
 
-def broken_in(form: WireForm, status: int, error: Tree, number: int) -> Tree:
+def stream_error_event(form: WireForm, status: int, error: Tree, number: int) -> Tree:
     """The last event of a stream that has begun and cannot go on.
 
     :param number: of the event
@@ -90,10 +90,10 @@ SHAPES: Final[Mapping[WireForm, Mapping[tuple[type, ...], Sequence[str]]]] = {
 """What stands at which paths of a parsed body, where anything does; ``[]`` is each element of a list."""
 
 
-def misshapen(tree: Tree, form: WireForm) -> Iterator[Loss]:
+def wrong_shapes(tree: Tree, form: WireForm) -> Iterator[Loss]:
     """The fields of a request that have another shape than its form defines.
 
-    >>> [loss.param for loss in misshapen({"tools": [{"name": "f"}, 5]}, "messages")]
+    >>> [loss.param for loss in wrong_shapes({"tools": [{"name": "f"}, 5]}, "messages")]
     ['tools[1]']
     """
     for kinds, paths in SHAPES[form].items():

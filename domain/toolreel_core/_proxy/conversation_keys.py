@@ -31,25 +31,25 @@ def key_of(entries: Iterable[Json], *, caller: str = "") -> str:
 
     :param caller: who sends them; those of different callers are never the same
     """
-    return further(_first_key(caller), entries)
+    return key_after(_first_key(caller), entries)
 
 
-def further(key: str, entries: Iterable[Json]) -> str:
+def key_after(key: str, entries: Iterable[Json]) -> str:
     """The key of what a key stands for, and then these messages.
 
     >>> first, second = {"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Ho."}
-    >>> further(key_of([first]), [second]) == key_of([first, second])
+    >>> key_after(key_of([first]), [second]) == key_of([first, second])
     True
     """
     return _keys_after_each(key, entries)[-1]
 
 
-def prefixes(entries: Sequence[Json], *, caller: str = "") -> Sequence[str]:
+def keys_after_each(entries: Sequence[Json], *, caller: str = "") -> Sequence[str]:
     """The key of the messages until each of them."""
     return _keys_after_each(_first_key(caller), entries)[1:]
 
 
-def openings(entries: Sequence[Json], *, caller: str = "") -> tuple[str, ...]:
+def continuation_keys(entries: Sequence[Json], *, caller: str = "") -> tuple[str, ...]:
     """The keys of what a request may go on with, the longest first: up to each reply, and as a whole.
 
     It is the same as a whole if the client asks again, since it has got no reply.
@@ -131,7 +131,7 @@ def wants_thoughts(provider: Provider) -> bool:
     return bool(_fields_to_return(provider)) or provider.signature_channel == "extra_content"
 
 
-def kept(
+def thoughts_to_return(
     request: ClientRequest, said: Json, provider: Provider, *, caller: str = ""
 ) -> tuple[str, Thoughts] | None:
     """What a reply says that this provider wants back, and after what; ``None`` if it is nothing.
@@ -143,11 +143,11 @@ def kept(
     calls = tuple([_signature_fields(call, provider) for call in items_of(message, "tool_calls")])
     if not fields and not any(calls):
         return None
-    key = further(key_of(request.entries, caller=caller), [said])
+    key = key_after(key_of(request.entries, caller=caller), [said])
     return key, Thoughts(as_tree(finite(fields)), calls)
 
 
-def restored(
+def with_thoughts(
     request: ClientRequest, provider: Provider, find: Find, *, caller: str = ""
 ) -> tuple[ClientRequest, bool]:
     """The request with what its client has left out, and whether it left out something.
@@ -158,7 +158,7 @@ def restored(
         return request, False
     entries, messages = [*request.entries], [*request.messages]
     changed = False
-    for at, key in enumerate(prefixes(entries, caller=caller)):
+    for at, key in enumerate(keys_after_each(entries, caller=caller)):
         entry = as_tree(entries[at])
         thoughts = find(key) if entry.get("role") == "assistant" else None
         whole = entry if thoughts is None else _with_thoughts(entry, thoughts)

@@ -27,29 +27,29 @@ class _Writer(NamedTuple):
     """The key of the blocks in a body."""
     opening: int
     """How many events of a text come before that with its text."""
-    item_of: Callable[[str, str], Tree]
+    text_block: Callable[[str, str], Tree]
     """A text or a thought as a block."""
-    begun: Callable[[Tree], Iterator[Tree]]
-    events_of: Callable[[int, Tree], Iterator[Tree]]
-    ended: Callable[[Tree], Iterator[Tree]]
+    opening_events: Callable[[Tree], Iterator[Tree]]
+    block_events: Callable[[int, Tree], Iterator[Tree]]
+    closing_events: Callable[[Tree], Iterator[Tree]]
 
 
 _WRITERS: Final[Mapping[OtherForm, _Writer]] = {
     "messages": _Writer(
         "content",
         1,
-        messages_reply.item_of,
-        messages_reply.begun,
-        messages_reply.events_of,
-        messages_reply.ended,
+        messages_reply.text_block,
+        messages_reply.opening_events,
+        messages_reply.block_events,
+        messages_reply.closing_events,
     ),
     "responses": _Writer(
         "output",
         2,
-        responses_reply.item_of,
-        responses_reply.begun,
-        responses_reply.events_of,
-        responses_reply.ended,
+        responses_reply.text_block,
+        responses_reply.opening_events,
+        responses_reply.block_events,
+        responses_reply.closing_events,
     ),
 }
 _KINDS: Final[Mapping[str, Kind]] = {
@@ -77,7 +77,7 @@ class Shown(NamedTuple):
     @property
     def text(self) -> str:
         """The text that has gone out."""
-        return text_of(self.block)
+        return block_text(self.block)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class EventRow:
     def _writer(self) -> _Writer:
         return _WRITERS[self.form]
 
-    def piece(
+    def add_piece(
         self,
         kind: Kind,
         text: str,
@@ -123,48 +123,52 @@ class EventRow:
         if self.held or not (goes_on or self._may_follow(place, blocks)):
             return replace(self, held=True), ()
         at = replace(self, id=self.id or said.id)
-        events = [] if self.sequence else [*self._writer.begun(body_of(self.form, replace(said, id=at.id)))]
+        events = (
+            []
+            if self.sequence
+            else [*self._writer.opening_events(body_of(self.form, replace(said, id=at.id)))]
+        )
         if not goes_on:
             at, between = at._advance_to(place, dict(blocks))
             own = {key: value for key, value in dict(blocks).get(place, {}).items() if key == "id"}
-            block = at._with_block_id({**self._writer.item_of(kind, ""), **own}, len(at.shown))
+            block = at._with_block_id({**self._writer.text_block(kind, ""), **own}, len(at.shown))
             at = replace(at, shown=(*at.shown, Shown(place, block)), open=True)
             events += [*between, *at._events_of_last(block)[: self._writer.opening]]
-        events.append(at._events_of_last(self._writer.item_of(kind, text))[self._writer.opening])
+        events.append(at._events_of_last(self._writer.text_block(kind, text))[self._writer.opening])
         *before, last = at.shown
-        grown = {**last.block, **self._writer.item_of(kind, last.text + text)}
+        grown = {**last.block, **self._writer.text_block(kind, last.text + text)}
         return replace(at, shown=(*before, Shown(place, grown)))._number_events(events)
 
-    def end(self, said: Completion, rest: str) -> tuple[Tree, ...]:
+    def final_events(self, said: Completion, rest: str) -> tuple[Tree, ...]:
         """The rest of the events, once the whole reply is known.
 
         :param rest: the text that has not passed, where the blocks do not go on with what has
         """
         said = replace(said, id=self.id or said.id)
         body, done = body_of(self.form, said), len(self.shown)
-        events = [] if self.sequence else [*self._writer.begun(body)]
+        events = [] if self.sequence else [*self._writer.opening_events(body)]
         blocks = [*map(as_tree, items_of(body, self._writer.row))]
         if self._is_beginning_of(blocks):
-            row = [*map(_under_its_id, self.shown, blocks), *blocks[done:]]
+            row = [*map(_with_known_id, self.shown, blocks), *blocks[done:]]
             if self.open:
                 last = self.shown[-1]
-                if more := rest_of(text_of(row[done - 1]), last.text):
-                    added = self._writer.item_of(last.kind, more)
+                if more := text_after(block_text(row[done - 1]), last.text):
+                    added = self._writer.text_block(last.kind, more)
                     events.append(self._events_of_last(added)[self._writer.opening])
-                events += self._closing_events(row[done - 1])
+                events += self._end_of_block(row[done - 1])
         else:
             row = [*(one.block for one in self.shown), *self._blocks_left(blocks, said, rest)]
-            events += self._closing_events() if self.open else ()
+            events += self._end_of_block() if self.open else ()
         for place in range(done, len(row)):
-            events += self._writer.events_of(place, row[place])
-        ended = self._writer.ended({**body, self._writer.row: row})
+            events += self._writer.block_events(place, row[place])
+        ended = self._writer.closing_events({**body, self._writer.row: row})
         return self._number_events((*events, *ended))[1]
 
     def _blocks_left(self, blocks: Sequence[Tree], said: Completion, rest: str) -> Iterator[Tree]:
         """The blocks that follow where others have gone out than the reply has."""
         if rest.strip():
             left = replace(self, id=said.id)
-            yield left._with_block_id(self._writer.item_of("text", rest), len(self.shown))
+            yield left._with_block_id(self._writer.text_block("text", rest), len(self.shown))
         whole = [canonical(one.block) for one in self.shown]
         for block in blocks:
             if type_of(block) not in _KINDS and canonical(block) not in whole:
@@ -175,7 +179,7 @@ class EventRow:
         passed = {one.place: one.text for one in self.shown}
         for at, block in blocks:
             known = type_of(block) in _CALLS or (
-                type_of(block) in _KINDS and passed.get(at, "") != text_of(block)
+                type_of(block) in _KINDS and passed.get(at, "") != block_text(block)
             )
             if at < place and known:
                 return False
@@ -185,23 +189,23 @@ class EventRow:
         """After the open block and all others before a place have ended."""
         events, shown = list[Tree](), [*self.shown]
         if self.open:
-            events += self._closing_events(blocks.get(shown[-1].place))
+            events += self._end_of_block(blocks.get(shown[-1].place))
         for at in sorted(blocks):
             if at < place and at not in self.places:
                 block = self._with_block_id(blocks[at], len(shown))
-                events += self._writer.events_of(len(shown), block)
+                events += self._writer.block_events(len(shown), block)
                 shown.append(Shown(at, block))
         return replace(self, shown=tuple(shown), open=False), events
 
     def _events_of_last(self, block: Tree) -> Sequence[Tree]:
         """The events of the open block, as if this were all of it."""
-        return [*self._writer.events_of(len(self.shown) - 1, _under_its_id(self.shown[-1], block))]
+        return [*self._writer.block_events(len(self.shown) - 1, _with_known_id(self.shown[-1], block))]
 
-    def _closing_events(self, block: Tree | None = None) -> Iterator[Tree]:
+    def _end_of_block(self, block: Tree | None = None) -> Iterator[Tree]:
         last = self.shown[-1]
         whole = block or last.block
         if len(items_of(whole, "content")) > 1:  # its texts have passed as one
-            joined = {**whole, "content": self._writer.item_of(last.kind, text_of(whole))["content"]}
+            joined = {**whole, "content": self._writer.text_block(last.kind, block_text(whole))["content"]}
             yield from self._events_of_last(joined)[self._writer.opening + 1 : -1]
             yield self._events_of_last(whole)[-1]
         else:
@@ -213,7 +217,7 @@ class EventRow:
             return False
         for number, (one, block) in enumerate(zip(self.shown, blocks, strict=False)):
             kind = _KINDS.get(type_of(block), type_of(block))
-            rest = rest_of(text_of(block), one.text) if kind in {"text", "thinking"} else ""
+            rest = text_after(block_text(block), one.text) if kind in {"text", "thinking"} else ""
             goes_on = self.open and number == len(self.shown) - 1
             if kind != one.kind or rest is None or (rest and not goes_on):
                 return False
@@ -239,19 +243,19 @@ def body_of(form: OtherForm, said: Completion) -> Tree:
     return messages_reply.body_of(said) if form == "messages" else responses_reply.body_of(said)
 
 
-def text_of(block: Tree) -> str:
+def block_text(block: Tree) -> str:
     """The text of a block or item that passes in pieces."""
     if type_of(block) in {"text", "thinking"}:
         return str(block.get(type_of(block), ""))
     return "".join(str(as_tree(part).get("text", "")) for part in items_of(block, "content"))
 
 
-def _under_its_id(shown: Shown, block: Tree) -> Tree:
+def _with_known_id(shown: Shown, block: Tree) -> Tree:
     """A block under the id that the client knows it by; blocks of Messages have none."""
     return {**block, "id": shown.block["id"]} if shown.block.get("id") else block
 
 
-def rest_of(whole: str, begun: str) -> str | None:
+def text_after(whole: str, begun: str) -> str | None:
     """What follows in a text whose beginning has passed, perhaps without blanks; ``None`` if it has not."""
     for given in (whole, whole.lstrip()):
         if given.startswith(begun):

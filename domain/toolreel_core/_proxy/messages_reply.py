@@ -48,11 +48,11 @@ def body_of(said: Completion) -> Tree:
 def _content_blocks(said: Completion) -> Sequence[Json]:
     if said.own:
         return MESSAGES_ITEMS.arranged(whole_blocks(said.own), said.text, said.calls)
-    thought: list[Json] = [{**item_of("thinking", said.thought), "signature": ""}] if said.thought else []
+    thought: list[Json] = [{**text_block("thinking", said.thought), "signature": ""}] if said.thought else []
     return [*thought, *MESSAGES_ITEMS.arranged((), said.text, said.calls)]
 
 
-def item_of(kind: str, text: str) -> Tree:
+def text_block(kind: str, text: str) -> Tree:
     """A text or a thought as a block."""
     return {"type": kind, kind: text}
 
@@ -83,12 +83,12 @@ _EMPTY: Final[Mapping[str, Tree]] = {"text": {"text": ""}, "thinking": {"thinkin
 
 
 # https://docs.anthropic.com/en/docs/build-with-claude/streaming
-def begun(body: Tree) -> Iterator[Tree]:
+def opening_events(body: Tree) -> Iterator[Tree]:
     """The event before the first block."""
     yield {"type": "message_start", "message": {**body, "content": [], "stop_reason": None}}
 
 
-def events_of(place: int, block: Tree) -> Iterator[Tree]:
+def block_events(place: int, block: Tree) -> Iterator[Tree]:
     """The events of a block: it begins, its text, if it has any, what belongs to it, and its end."""
     empty: Tree = _EMPTY.get(type_of(block), {"input": {}} if "input" in block else {})
     deltas = [{"type": f"{key}_delta", key: block[key]} for key in empty if key != "input" and block.get(key)]
@@ -102,7 +102,7 @@ def events_of(place: int, block: Tree) -> Iterator[Tree]:
     yield {"type": "content_block_stop", "index": place}
 
 
-def ended(body: Tree) -> Iterator[Tree]:
+def closing_events(body: Tree) -> Iterator[Tree]:
     """The events behind the last block."""
     delta: Tree = {"stop_reason": body["stop_reason"], "stop_sequence": body["stop_sequence"]}
     yield {"type": "message_delta", "delta": delta, "usage": body["usage"]}

@@ -138,7 +138,7 @@ def _problem_of_reply(reading: _Reading, codes: Iterable[str], request: ClientRe
     return first.problem if first.problem and first.problem.code not in _SAID else None
 
 
-def words_of(problem: Problem) -> str:
+def problem_text(problem: Problem) -> str:
     """What a problem is called for people: the upstream's words, if it has said any."""
     return f"{PROBLEM_WORDS[problem.code]} {problem.detail}".strip()[:_LONGEST]
 
@@ -163,9 +163,9 @@ def _reading_of(body: Json, tree: Tree, request: ClientRequest, profile: Profile
         tools=request.tools,
         config=replace(profile.config, text_dialects=dialects),
         turn=request.turn,
-        earlier=request.quotable if dialects else (),
+        earlier=request.quotable_texts if dialects else (),
     )
-    calls, codes = _calls_that_fit(reply.calls, request, profile)
+    calls, codes = _calls_with_new_ids(reply.calls, request, profile)
     original = as_tree(next(iter(items_of(tree, "choices")), None))
     return _Reading(replace(reply, calls=calls), original, (*reply.warnings, *codes))
 
@@ -213,7 +213,7 @@ def _call_entry(call: ToolCall) -> Tree:
     return merged({"id": call.id, "type": "function", "function": function}, as_tree(parse(call.carry)))
 
 
-def _calls_that_fit(
+def _calls_with_new_ids(
     calls: tuple[ToolCall, ...], request: ClientRequest, profile: Profile
 ) -> tuple[tuple[ToolCall, ...], tuple[str, ...]]:
     """The calls with ids that are new in the conversation, and arguments that fit their schemas."""
@@ -272,7 +272,7 @@ def _usage_tree(tree: Tree, counted: Usage) -> Tree:
     return {**own, "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": whole}
 
 
-def salvaged(body: str, request: ClientRequest, profile: Profile, head: Head) -> Repaired | None:
+def reply_in_error(body: str, request: ClientRequest, profile: Profile, head: Head) -> Repaired | None:
     """The model's turn in the body of an error, if a call is in it that the server could not read."""
     text = failed_generation(body)
     if text is None:

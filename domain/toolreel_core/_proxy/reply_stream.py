@@ -12,7 +12,7 @@ from pyrsistent import PVector, pvector
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._proxy.completion import Completion
-from toolreel_core._proxy.event_row import EventRow, Kind, rest_of
+from toolreel_core._proxy.event_row import EventRow, Kind, text_after
 from toolreel_core._proxy.reply import Head, Repaired, repaired
 from toolreel_core._proxy.upstream_request import Profile
 from toolreel_core._replies import ChatEvents, Delta, Stream, Usage, stream_in
@@ -228,7 +228,7 @@ class ReplyStream:
                 chunks += passed
         return at, tuple(chunks)
 
-    def again(self) -> ReplyStream:
+    def restarted(self) -> ReplyStream:
         """The state before another reply to the same request, which goes on after what has passed."""
         return replace(
             self,
@@ -250,11 +250,11 @@ class ReplyStream:
         choices = items_of(reply.body, "choices")
         choice = as_tree(choices[0])
         content = tree_at(choice, "message").get("content")
-        rest = rest_of(content if isinstance(content, str) else "", "".join(self.shown))
+        rest = text_after(content if isinstance(content, str) else "", "".join(self.shown))
         if rest is None:  # what passed is not its beginning
             rest, reply = "", replace(reply, noticed=(*reply.noticed, SENT_BEFORE))
         if self.row is not None:
-            return self.row.end(reply.said(self.request), rest), reply
+            return self.row.final_events(reply.said(self.request), rest), reply
         return tuple(self._closing_chunks(choice, rest, reply.body)), reply
 
     @property
@@ -286,7 +286,7 @@ class ReplyStream:
                 return at, ()
             blocks = heard.blocks() if place not in at.row.places else ()
         said = Completion.of(at._chunk_frame({}), _NO_USAGE, own, at.request.own)
-        row, events = at.row.piece(kind, text, said, place, blocks)
+        row, events = at.row.add_piece(kind, text, said, place, blocks)
         return replace(at, row=row, opened=at.opened or bool(events)), events
 
     def _closing_chunks(self, choice: Tree, rest: str, body: Tree) -> Iterator[Tree]:

@@ -50,12 +50,12 @@ def _function_call_item(call: SentCall, kept: Json) -> Tree:
 _ITEMS: Final = Items(
     is_call=lambda item: type_of(as_tree(item)) == "function_call",
     text_in=_item_text,
-    text=lambda text: item_of("text", text),
+    text=lambda text: text_block("text", text),
     call=_function_call_item,
 )
 
 
-def item_of(kind: str, text: str) -> Tree:
+def text_block(kind: str, text: str) -> Tree:
     """A text or a thought as an item."""
     if kind == "text":
         return _message_item(_content_part(kind, text))
@@ -101,7 +101,7 @@ def _output_items(said: Completion) -> Sequence[Json]:
         return _ITEMS.arranged(whole_items(said.own), said.text, said.calls)
     if said.refused:
         return [_message_item({"type": "refusal", "refusal": said.text})]
-    thought = [item_of("thinking", said.thought)] if said.thought else []
+    thought = [text_block("thinking", said.thought)] if said.thought else []
     return [*thought, *_ITEMS.arranged((), said.text, said.calls)]
 
 
@@ -129,14 +129,14 @@ def _usage_tree(said: Completion) -> Tree:
 
 
 # https://platform.openai.com/docs/api-reference/responses-streaming
-def begun(body: Tree) -> Iterator[Tree]:
+def opening_events(body: Tree) -> Iterator[Tree]:
     """The events before the first item."""
     response: Tree = {**body, "status": "in_progress", "output": [], "usage": None}
     yield {"type": "response.created", "response": response}
     yield {"type": "response.in_progress", "response": response}
 
 
-def events_of(place: int, item: Tree) -> Iterator[Tree]:
+def block_events(place: int, item: Tree) -> Iterator[Tree]:
     """The events of an item: it begins, its text, if it has any, what belongs to it, and its end."""
     kind, at = type_of(item), {"output_index": place}
     named: Tree = {"item_id": item["id"], **at}
@@ -178,7 +178,7 @@ def _part_events(key: str, where: Tree, part: Tree) -> Iterator[Tree]:
     yield {"type": f"{_PARTS[key]}.done", **where, "part": part}
 
 
-def ended(body: Tree) -> Iterator[Tree]:
+def closing_events(body: Tree) -> Iterator[Tree]:
     """The event behind the last item."""
     yield {"type": f"response.{body['status']}", "response": body}
 

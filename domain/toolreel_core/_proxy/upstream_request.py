@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import Any, Final
 
-from toolreel_core._client_requests import ClientRequest, Loss, Said, unsaid
+from toolreel_core._client_requests import ClientRequest, Loss, Said, options_in_form
 from toolreel_core._conversation import (
     REASONING,
     AssistantMessage,
@@ -43,7 +43,7 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._plan import Preset, accepted_options, options_in, reserved_keys, words_in
-from toolreel_core._proxy.client_form import misshapen
+from toolreel_core._proxy.client_form import wrong_shapes
 from toolreel_core._settings import LoopConfig, Provider, WireForm
 from toolreel_core._transforms import apply_all
 
@@ -126,7 +126,7 @@ def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Ou
     """
     form = profile.provider.wire_form
     if request.form != form:
-        return _translated(request, profile, model or request.model)
+        return _translated_request(request, profile, model or request.model)
     given = request.body
     row, mended = _message_keys(request, profile)
     tools, transformed = _tools(given.get("tools"), profile, _SCHEMA_KEYS.get(form, ""))
@@ -139,11 +139,16 @@ def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Ou
     return Outbound(finite_text(body), tuple(dict.fromkeys((*mended, *transformed, *dropped))))
 
 
-def _translated(request: ClientRequest, profile: Profile, model: str) -> Outbound | Loss:
+def _translated_request(request: ClientRequest, profile: Profile, model: str) -> Outbound | Loss:
     """The body in the form of the upstream, which is not the client's."""
     form = profile.provider.wire_form
-    said, found = unsaid(request.tree, form)
-    losses = (*misshapen(request.body, request.form), *request.losses, *found.losses, *_unread(request, form))
+    said, found = options_in_form(request.tree, form)
+    losses = (
+        *wrong_shapes(request.body, request.form),
+        *request.losses,
+        *found.losses,
+        *_unreadable_messages(request, form),
+    )
     if losses:
         return losses[0]
     row, mended = _message_keys(request, profile)
@@ -161,7 +166,7 @@ def _translated(request: ClientRequest, profile: Profile, model: str) -> Outboun
     return Outbound(finite_text(body), tuple(dict.fromkeys((*mended, *transformed, *dropped, *hints))))
 
 
-def _unread(request: ClientRequest, form: WireForm) -> Iterator[Loss]:
+def _unreadable_messages(request: ClientRequest, form: WireForm) -> Iterator[Loss]:
     """What of the messages an upstream's form can't say, where reading them has not told."""
     for number, entry in enumerate(request.entries):
         try:
@@ -236,8 +241,8 @@ def _message_keys(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple
     own = {name: value for name in (key, apart) if (value := request.body.get(name)) is not None}
     if request.messages is None:  # only where both speak the same form
         return own, ()
-    read = [_readable(*both) for both in zip(request.messages, request.entries, strict=True)]
-    places = _places(request.said, read) if request.form == form else {}
+    read = [_with_readable_arguments(*both) for both in zip(request.messages, request.entries, strict=True)]
+    places = _written_messages(request.said, read) if request.form == form else {}
     sent = [
         (out, written(out.message, profile.form))
         for out in projected([message for message, _ in read], profile.provider)
@@ -274,7 +279,7 @@ def _message_keys(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple
     return {**system, key: entries}, (*names, _REPAIRED) if changed else tuple(names)
 
 
-def _places(
+def _written_messages(
     said: Iterable[Said], read: Iterable[tuple[Message, bool]]
 ) -> Mapping[int, tuple[Said, Sequence[int]]]:
     """What a client wrote, and the ids of the messages that it is, by the first of them."""
@@ -291,7 +296,7 @@ def _is_result(out: Outgoing) -> bool:
     return isinstance(out.message, ToolMessage)
 
 
-def _readable(message: Message, entry: Json) -> tuple[Message, bool]:
+def _with_readable_arguments(message: Message, entry: Json) -> tuple[Message, bool]:
     """A message whose calls every server can read, and whether the client wrote it so.
 
     A client keeps what the model wrote, and sends it back: arguments that were cut, are a list or hold NaN.

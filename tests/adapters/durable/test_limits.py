@@ -139,14 +139,14 @@ def test_three_processes_never_start_more_requests_in_a_window(shared: str) -> N
 
 def joined(ledger: Ledger, estimate: Estimate) -> int:
     """A ticket at the end of the queue, as one has it who has not asked yet."""
-    ticket, turn = ledger.attempt(None, estimate)
+    ticket, turn = ledger.ask_for_turn(None, estimate)
     if turn == GRANTED:
-        ledger.give_back(ticket)
+        ledger.give_turn_back(ticket)
     return ticket
 
 
 def turn_of(ledger: Ledger, ticket: int) -> Turn:
-    return ledger.attempt(ticket, LITTLE)[1]
+    return ledger.ask_for_turn(ticket, LITTLE)[1]
 
 
 def test_turns_come_in_the_order_of_the_tickets(shared: str) -> None:
@@ -165,11 +165,11 @@ def test_turns_come_in_the_order_of_the_tickets(shared: str) -> None:
 def test_a_ticket_that_is_given_up_or_whose_process_died_holds_nobody_up(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=1))
     first, dead, living = (joined(ledger, LITTLE) for _ in range(3))
-    ledger.leave(first)
+    ledger.drop_ticket(first)
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == dead).values(alive_until=0.0))
     assert turn_of(ledger, living) == GRANTED
-    assert ledger.attempt(first, LITTLE)[0] != first
+    assert ledger.ask_for_turn(first, LITTLE)[0] != first
 
 
 def test_whoever_was_only_slow_to_ask_keeps_the_place(shared: str) -> None:
@@ -184,7 +184,7 @@ def test_a_turn_that_came_too_late_is_given_back_and_does_not_count(shared: str)
     ledger = ledger_of(within(shared, requests=1))
     late, next_ = joined(ledger, LITTLE), joined(ledger, LITTLE)
     assert turn_of(ledger, late) == GRANTED
-    ledger.give_back(late)
+    ledger.give_turn_back(late)
     assert turn_of(ledger, next_) == Turn(0.0, is_next=False)
     assert turn_of(ledger, late) == GRANTED
 
@@ -194,16 +194,16 @@ def test_tokens_are_reserved_by_the_estimate_and_settled_by_usage(shared: str) -
     first, second = joined(ledger, Estimate(90, 0.0)), joined(ledger, Estimate(90, 0.0))
     assert turn_of(ledger, first) == GRANTED
     assert turn_of(ledger, second) != GRANTED
-    ledger.settle(first, 10, None)
+    ledger.settle_request(first, 10, None)
     assert turn_of(ledger, second) == GRANTED
     # Where nobody counted, the estimate stays.
-    ledger.settle(second, None, None)
+    ledger.settle_request(second, None, None)
     assert turn_of(ledger, joined(ledger, LITTLE)) != GRANTED
 
 
 def test_a_request_that_no_window_holds_is_refused(shared: str) -> None:
     ledger = ledger_of(within(shared, tokens=100))
-    _, turn = ledger.attempt(None, Estimate(101, 0.0))
+    _, turn = ledger.ask_for_turn(None, Estimate(101, 0.0))
     assert turn.refusal.startswith(
         "the request is estimated at 101 tokens, and the account 'a' takes 100 in 3600 s"
     )
@@ -214,7 +214,7 @@ def test_retry_after_holds_for_all_processes_and_one_account(shared: str) -> Non
     stranger = ledger_of(within(shared, requests=9, account="b"))
     limited_one = joined(one, LITTLE)
     assert turn_of(one, limited_one) == GRANTED
-    one.settle(limited_one, 0, 0.0, retry_after=LONG)
+    one.settle_request(limited_one, 0, 0.0, retry_after=LONG)
     turn = turn_of(other, joined(other, LITTLE))
     assert turn.seconds > LONG / 2
     assert turn_of(stranger, joined(stranger, LITTLE)) == GRANTED
@@ -228,12 +228,12 @@ def test_costs_are_capped_over_all_processes(shared: str) -> None:
     assert refused.refusal == (
         "the account 'a' has spent 0.6 of 1, and the request may take 0.6; raise max_cost to go on"
     )
-    one.settle(first, 10, 0.2)
-    one.settle(first, 10, 0.2)  # once is enough
+    one.settle_request(first, 10, 0.2)
+    one.settle_request(first, 10, 0.2)  # once is enough
     assert one.spent() == 0.2
     again = joined(other, Estimate(10, 0.6))
     assert turn_of(other, again) == GRANTED
-    other.settle(again, None, None)
+    other.settle_request(again, None, None)
     assert other.spent() == pytest.approx(0.8)
 
 
@@ -241,7 +241,7 @@ def test_what_no_window_counts_any_more_is_removed(shared: str) -> None:
     ledger = ledger_of(within(shared, requests=9, max_cost=9))
     settled, lost = joined(ledger, LITTLE), joined(ledger, Estimate(10, 0.5))
     assert (turn_of(ledger, settled), turn_of(ledger, lost)) == (GRANTED, GRANTED)
-    ledger.settle(settled, 5, 0.25)
+    ledger.settle_request(settled, 5, 0.25)
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).values(started_at=1.0))
     last = joined(ledger, LITTLE)

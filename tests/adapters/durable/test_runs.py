@@ -233,7 +233,7 @@ def test_only_one_of_many_takes_a_run(database: str) -> None:
 
         def take(name: str, together: Barrier = together, taken: list[str] = taken) -> None:
             together.wait()
-            if store.claim("wanted", name) is not None:
+            if store.claim_run("wanted", name) is not None:
                 taken.append(name)
 
         threads = [Thread(target=take, args=(f"wanted~{number}",)) for number in range(8)]
@@ -242,8 +242,10 @@ def test_only_one_of_many_takes_a_run(database: str) -> None:
         for thread in threads:
             thread.join()
         assert len(taken) == 1
-        assert store.claim("wanted", taken[0]) is not None, "the one that has it may take it again"
-        store.change(lambda connection: connection.execute(sa.text("UPDATE toolreel_runs SET active = NULL")))
+        assert store.claim_run("wanted", taken[0]) is not None, "the one that has it may take it again"
+        store.in_transaction(
+            lambda connection: connection.execute(sa.text("UPDATE toolreel_runs SET active = NULL"))
+        )
     store.close()
 
 

@@ -253,7 +253,7 @@ def test_what_is_kept_is_bounded_and_the_newest_stays() -> None:
     profile = Profile(Provider(reasoning_required_on="all_assistant"))
     for number in range(200):
         thoughts.keep(asked(number), {"role": "assistant", "content": "a", **THOUGHT}, profile, "me")
-    found = [bool(thoughts.restored(asked(number, "a"), profile, "me")[1]) for number in range(200)]
+    found = [bool(thoughts.restore(asked(number, "a"), profile, "me")[1]) for number in range(200)]
     assert found == sorted(found)
     assert 10 < sum(found) < 50
 

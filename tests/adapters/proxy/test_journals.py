@@ -44,9 +44,9 @@ def ended(conversations: list[Conversation], *, hurried: bool = False) -> list[M
     told: list[Mapping[str, Json]] = []
     writer = Writer({}, told.append)
     if hurried:
-        writer.hurry()
+        writer.skip_journals()
     first, *others = conversations
-    writer.end(first)
+    writer.make_journals_soon(first)
     writer.close(others)
     return told
 

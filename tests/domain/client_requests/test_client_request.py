@@ -37,7 +37,7 @@ def test_keeps_what_it_does_not_understand() -> None:
     assert request.messages is None
     assert request.tree["top_secret"] == {"a": 1}
     assert request.call_ids == frozenset()
-    assert request.quotable == ()
+    assert request.quotable_texts == ()
 
 
 def test_reads_the_tools_that_it_can() -> None:
@@ -61,7 +61,7 @@ def test_knows_what_the_reply_depends_on() -> None:
         {"role": "tool", "tool_call_id": "a", "content": "pong"},
     )
     request = asked(*history, stream=True, stream_options={"include_usage": True}, n=2)
-    assert (request.turn, request.call_ids, request.quotable) == (2, frozenset({"a"}), ("Hi.", "pong"))
+    assert (request.turn, request.call_ids, request.quotable_texts) == (2, frozenset({"a"}), ("Hi.", "pong"))
     assert (request.streamed, request.wants_usage, request.choices) == (True, True, 2)
     plain = asked({"role": "user", "content": "Hi."}, n=True)
     assert (plain.streamed, plain.wants_usage, plain.choices) == (False, False, 1)

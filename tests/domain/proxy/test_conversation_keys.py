@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.samples import worked
-from toolreel_core._proxy import further, key_of, openings
+from toolreel_core._proxy import continuation_keys, key_after, key_of
 
 ASKED: dict[str, Any] = {"role": "user", "content": "Hi."}
 
@@ -42,11 +42,11 @@ def test_a_key_goes_on_where_another_ended() -> None:
     history = [ASKED, calling(), {"role": "tool", "tool_call_id": "a", "content": "3"}]
     for at in range(len(history) + 1):
         begun = key_of(history[:at], caller="a")
-        assert further(begun, history[at:]) == key_of(history, caller="a")
+        assert key_after(begun, history[at:]) == key_of(history, caller="a")
 
 
 def test_a_request_goes_on_with_its_longest_opening() -> None:
     reply = {"role": "assistant", "content": "Ho."}
     whole = [ASKED, reply, ASKED, reply, ASKED]
-    assert openings(whole) == (key_of(whole), key_of(whole[:4]), key_of(whole[:2]))
-    assert openings([ASKED]) == (key_of([ASKED]),)
+    assert continuation_keys(whole) == (key_of(whole), key_of(whole[:4]), key_of(whole[:2]))
+    assert continuation_keys([ASKED]) == (key_of([ASKED]),)

@@ -14,10 +14,10 @@ from toolreel_core._proxy import (
     Outbound,
     Profile,
     Thoughts,
-    kept,
     outbound,
-    restored,
+    thoughts_to_return,
     wants_thoughts,
+    with_thoughts,
 )
 from toolreel_core._settings import Provider
 
@@ -49,7 +49,7 @@ def reply_to(
     """What the client gets of a message, and what is kept of it."""
     got: Any = said(whole({"role": "assistant", "content": None, **message}), request, Profile(provider)).body
     message = got["choices"][0]["message"]
-    return dict(message), kept(request, message, provider, caller="me")
+    return dict(message), thoughts_to_return(request, message, provider, caller="me")
 
 
 def stripped(message: dict[str, Any]) -> dict[str, Any]:
@@ -82,14 +82,14 @@ def test_what_a_client_drops_goes_back(provider: Provider, message: Loose) -> No
     assert found is not None
     results = [{**RESULT, "tool_call_id": each["id"]} for each in full["tool_calls"]]
     bare = asked(ASKED, stripped(full), *results)
-    request, changed = restored(bare, provider, finding(found), caller="me")
+    request, changed = with_thoughts(bare, provider, finding(found), caller="me")
     assert changed
     sent: Any = parse(body_of(request, provider))
     kept_by_client: Any = parse(body_of(asked(ASKED, full, *results), provider))
     for key in ("reasoning_content", "reasoning_details", "tool_calls"):
         assert sent["messages"][1].get(key) == kept_by_client["messages"][1].get(key)
     assert sent != parse(body_of(bare, provider))
-    other = restored(bare, provider, finding(found), caller="somebody else")
+    other = with_thoughts(bare, provider, finding(found), caller="somebody else")
     assert other == (bare, False)
 
 
@@ -98,11 +98,11 @@ def test_what_a_client_sends_is_never_changed() -> None:
     assert found is not None
     for own in ("reasoning_content", "reasoning"):
         request = asked(ASKED, {**stripped(full), own: "My own."}, RESULT)
-        assert restored(request, DEEPSEEK, finding(found), caller="me") == (request, False)
+        assert with_thoughts(request, DEEPSEEK, finding(found), caller="me") == (request, False)
     signed, found = reply_to(asked(ASKED), GEMINI, WANTED["Gemini's signature"][1])
     assert found is not None
     request = asked(ASKED, signed, RESULT)
-    assert restored(request, GEMINI, finding(found), caller="me") == (request, False)
+    assert with_thoughts(request, GEMINI, finding(found), caller="me") == (request, False)
 
 
 @pytest.mark.parametrize(("_provider", "message"), WANTED.values(), ids=WANTED)
@@ -111,12 +111,15 @@ def test_nothing_is_kept_for_an_upstream_that_does_not_want_it(_provider: Provid
     full, found = reply_to(asked(ASKED), Provider(), message)
     assert found is None
     request = asked(ASKED, stripped(full), RESULT)
-    assert restored(request, Provider(), finding_any(Thoughts({"reasoning": "a"}))) == (request, False)
+    assert with_thoughts(request, Provider(), finding_any(Thoughts({"reasoning": "a"}))) == (request, False)
 
 
 def test_messages_that_mean_nothing_to_us_stay_as_they_are() -> None:
     request = asked({"role": "user", "content": [{"type": "hologram"}]})
-    assert restored(request, DEEPSEEK, finding_any(Thoughts({"reasoning_content": "a"}))) == (request, False)
+    assert with_thoughts(request, DEEPSEEK, finding_any(Thoughts({"reasoning_content": "a"}))) == (
+        request,
+        False,
+    )
 
 
 @pytest.mark.parametrize("strange", [1, "a", [], {"a": [None]}, [1, {"b": 2}]])
@@ -124,6 +127,6 @@ def test_fields_of_any_shape_come_back(strange: Json) -> None:
     """Nobody but the upstream knows what is in them."""
     request = asked(ASKED, {"role": "assistant", "content": None, "tool_calls": [call()]}, RESULT)
     for thoughts in (Thoughts({"reasoning_details": strange}), Thoughts({}, ({"extra_content": strange},))):
-        again, changed = restored(request, GEMINI, finding_any(thoughts))
+        again, changed = with_thoughts(request, GEMINI, finding_any(thoughts))
         assert changed
         assert body_of(again, Provider())

@@ -12,7 +12,7 @@ from tests.domain.proxy.asked import HEAD, PING, STOCK, asked, said, whole
 from tests.samples import worked
 from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._proxy import Profile, outbound, repaired, salvaged, words_of
+from toolreel_core._proxy import Profile, outbound, problem_text, repaired, reply_in_error
 from toolreel_core._replies import Problem
 
 JSON: st.SearchStrategy[Json] = st.recursive(
@@ -77,8 +77,8 @@ def test_an_ordinary_reply_keeps_what_it_says() -> None:
 
 
 def test_a_problem_is_told_in_words() -> None:
-    assert words_of(Problem("RATE_LIMITED", "Slow down.")).endswith("may work later. Slow down.")
-    assert len(words_of(Problem("PROVIDER_ERROR", "x" * 9_999))) == 2_000
+    assert problem_text(Problem("RATE_LIMITED", "Slow down.")).endswith("may work later. Slow down.")
+    assert len(problem_text(Problem("PROVIDER_ERROR", "x" * 9_999))) == 2_000
 
 
 @given(JSON, JSON)
@@ -92,9 +92,9 @@ def test_no_input_raises(request: Json, reply: Json) -> None:
 def test_a_call_that_the_server_rejected_is_read_from_its_error() -> None:
     text = '<tool_call>{"name":"ping","arguments":{}}</tool_call>'
     failed: Any = {"error": {"code": "tool_use_failed", "failed_generation": text}}
-    reply = salvaged(canonical(failed), asked(), Profile(), HEAD)
+    reply = reply_in_error(canonical(failed), asked(), Profile(), HEAD)
     assert reply is not None
     assert reply.repairs == ("TEXT_CALL_READ", "FAILED_GENERATION_READ")
     failed["error"]["failed_generation"] = "Four."
-    assert salvaged(canonical(failed), asked(), Profile(), HEAD) is None
-    assert salvaged("{}", asked(), Profile(), HEAD) is None
+    assert reply_in_error(canonical(failed), asked(), Profile(), HEAD) is None
+    assert reply_in_error("{}", asked(), Profile(), HEAD) is None

@@ -121,10 +121,10 @@ def test_another_reply_goes_on_after_what_has_passed() -> None:
     assert stream.opened
     assert stream.stream.progress == 1
     assert not stream.stream.done
-    second, _ = stream.again().feed(frame({"content": "Well. Four."}) + END)
+    second, _ = stream.restarted().feed(frame({"content": "Well. Four."}) + END)
     assert second.stream.done
     assert second.body.endswith(END)
-    assert not ReplyStream.of(asked(), Profile(), HEAD).again().opened
+    assert not ReplyStream.of(asked(), Profile(), HEAD).restarted().opened
 
 
 ROWS = [json.loads(line) for line in CORPUS.read_text().splitlines()]

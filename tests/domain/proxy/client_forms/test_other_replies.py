@@ -13,7 +13,7 @@ from tests.samples import worked
 from tests.wire_forms import events_of
 from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._jsontext import Tree, canonical
-from toolreel_core._proxy import Profile, Repaired, ReplyStream, broken_in, error_in, repaired
+from toolreel_core._proxy import Profile, Repaired, ReplyStream, error_in, repaired, stream_error_event
 from toolreel_core._settings import WireForm
 
 FORMS: Final[tuple[WireForm, ...]] = ("responses", "messages")
@@ -301,7 +301,7 @@ def test_a_reply_that_begins_again_goes_on_after_what_has_passed() -> None:
     for form in FORMS:
         stream = ReplyStream.of(asked(form), by("chat_completions"), HEAD)
         stream, early = stream.feed("".join(frames({"content": " "}, {"reasoning": "Hm."})))
-        stream, more = stream.again().feed("".join(frames({"content": "Four."})))
+        stream, more = stream.restarted().feed("".join(frames({"content": "Four."})))
         late, _ = stream.close()
         kinds = [event["type"] for event in (*early, *more, *late)]
         assert kinds.count("message_start") + kinds.count("response.created") == 1
@@ -314,9 +314,9 @@ def test_errors_are_in_the_form_of_the_client() -> None:
     kinds = {400: "invalid_request_error", 404: "not_found_error", 429: "rate_limit_error", 500: "api_error"}
     for status, kind in kinds.items():
         assert error_in("messages", status, error) == {"type": "error", "error": {**error, "type": kind}}
-    assert broken_in("messages", 429, error, 4) == error_in("messages", 429, error)
+    assert stream_error_event("messages", 429, error, 4) == error_in("messages", 429, error)
     told = {"type": "error", "code": "busy", "message": "Busy.", "param": None, "sequence_number": 4}
-    assert broken_in("responses", 503, error, 4) == told
+    assert stream_error_event("responses", 503, error, 4) == told
 
 
 def test_an_upstream_without_ids_gets_ours() -> None:

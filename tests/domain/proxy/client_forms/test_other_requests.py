@@ -12,7 +12,7 @@ from tests.samples import worked
 from toolreel_core._client_requests import WHAT_TO_DO, ClientRequest, Loss, client_request
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._plan import Preset
-from toolreel_core._proxy import SHAPES, Outbound, Profile, misshapen, outbound
+from toolreel_core._proxy import SHAPES, Outbound, Profile, outbound, wrong_shapes
 from toolreel_core._settings import WireForm
 
 Loose = Mapping[str, Any]
@@ -272,6 +272,6 @@ def test_every_loss_happens() -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_what_has_its_shape_or_is_null_is_not_lost(form: WireForm) -> None:
-    assert not [*misshapen(TURN[form], form)]
+    assert not [*wrong_shapes(TURN[form], form)]
     paths = [path for each in SHAPES[form].values() for path in each]
-    assert not [*misshapen(dict.fromkeys(path.partition(".")[0] for path in paths), form)]
+    assert not [*wrong_shapes(dict.fromkeys(path.partition(".")[0] for path in paths), form)]
