@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import signal
 import subprocess
 from collections.abc import Generator, Sequence
@@ -14,8 +13,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from tests.cli.commands import COMMAND, Said, environment, on_terminal, run_at, toolreel
-from tests.cli.test_terminal import HIDDEN, SHOWN, plain
+from tests.cli.commands import COMMAND, Said, environment, run_at, toolreel
 from tests.patience import HANG
 from tests.servers.chat_server import ChatServer, replying, serving
 from tests.servers.postgres import Postgres, found, serving_postgres
@@ -220,7 +218,7 @@ def test_a_limit_that_means_nothing_is_refused_before_the_worker_starts(
     assert (served.code, sentence in " ".join(served.stderr.split())) == (2, True), served
 
 
-# ``toolreel durable watch``, in a pipe and on a terminal.
+# ``toolreel durable watch``.
 
 
 @pytest.fixture(scope="module")
@@ -254,13 +252,3 @@ def test_a_watch_follows_a_run_from_the_queue_until_it_waits(
     tree = told(desk, *watch)
     assert tree["status"] == "waiting"
     assert tree["waits_for"][0]["arguments"] == '{"amount":7}'
-
-
-def test_a_terminal_has_a_table_and_ctrl_c_ends_it(desk: Path) -> None:
-    said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
-    code, shown = on_terminal("durable", "watch", cwd=desk, columns=36, interrupted_at="bill")
-    assert code == 0
-    assert shown.rindex(SHOWN) > shown.rindex(HIDDEN)
-    lines = [plain(line) for line in re.split(r"\x1b\[2K|\n", shown)]
-    assert max(map(len, lines)) <= 36
-    assert any("bill" in line and "queued" in line for line in lines)

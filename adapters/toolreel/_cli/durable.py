@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext, redirect_stdout, suppress
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from pathlib import Path
@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import click
 
 from toolreel._agent import Fallback, OfferedTools
-from toolreel._cli.console import err, labelled, log_json, out, printable, show_columns, withhold
+from toolreel._cli.console import err, labelled, log_json, out, show_columns, withhold
 from toolreel._cli.errors import FAILED, command, json_option, say
 from toolreel._cli.options import (
     LiveTarget,
@@ -49,8 +49,6 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._tools import ToolSurface
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from toolreel._cli.live_run import LiveSession
     from toolreel.durable import DurableRun, DurableRuns, RunSummary
     from toolreel_core._plan import Plan
@@ -324,60 +322,31 @@ _LOOK_SECONDS: Final = 0.5
 @click.option("--json", "as_machine", is_flag=True, help="Print a JSON object a line, one for each change.")
 @_with_runs
 def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
-    """Show the 20 latest runs of a database, with their status and what each waits for.
+    """Follow the 20 latest runs of a database: a line for each change, with what each waits for.
 
-    On a terminal it is a table that follows the runs until Ctrl-C; in a pipe, a line for each change.
     `toolreel durable show RUN --wait` follows one run.
 
     \b
     toolreel durable watch
     toolreel durable watch --until-idle --json | jq .status
     """
-    from rich.live import Live
-
-    is_table = not as_machine and out.is_terminal and not out.is_dumb_terminal
     before = dict[str, Sequence[str]]()
-    with suppress(KeyboardInterrupt) if is_table else nullcontext(), ExitStack() as stack:
-        live = stack.enter_context(Live(console=out, auto_refresh=False)) if is_table else None
-        while True:
-            latest = runs.list(limit=_WATCHED)
-            if live:
-                live.update(_runs_table(latest), refresh=True)
-            for each in () if live else latest:
-                cells = _run_cells(each)
-                if before.get(each.run_id) != cells:
-                    before[each.run_id] = cells
-                    _print_change(each, cells, as_machine=as_machine)
-            if until_idle and _GOING_ON.isdisjoint(runs.counts()):
-                break
-            time.sleep(_LOOK_SECONDS)
-    return 0
-
-
-def _print_change(run: RunSummary, cells: Sequence[str], *, as_machine: bool) -> None:
-    if as_machine:
-        say(asdict(run))
-    else:
-        # The time of the change, so that lines of several watchers can be put in order.
-        run_id, status, *_, last = cells
-        line = f"{run.updated:%Y-%m-%dT%H:%M:%SZ} {run_id} {status}"
-        out.print(f"{line}: {last}" if last else line)
-        out.file.flush()
-
-
-def _runs_table(latest: Sequence[RunSummary]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="bold blue")
-    for name in ("run", "status", ""):
-        table.add_column(name, no_wrap=True, overflow="ellipsis")
-    for each in latest:
-        run_id, status, *_, last = _run_cells(each)
-        table.add_row(*(Text(printable(cell)) for cell in (run_id, status, last)))
-    if not latest:
-        table.add_row(_NO_RUNS)
-    return table
+    while True:
+        for each in reversed(runs.list(limit=_WATCHED)):
+            run_id, status, *_, last = cells = _run_cells(each)
+            if before.get(run_id) == cells:
+                continue
+            before[run_id] = cells
+            if as_machine:
+                say(asdict(each))
+            else:
+                # The time of the change, so that lines of several watchers can be put in order.
+                line = f"{each.updated:%Y-%m-%dT%H:%M:%SZ} {run_id} {status}"
+                out.print(f"{line}: {last}" if last else line)
+                out.file.flush()
+        if until_idle and _GOING_ON.isdisjoint(runs.counts()):
+            return 0
+        time.sleep(_LOOK_SECONDS)
 
 
 _LIMITS: Final[Mapping[str, click.ParamType[Any]]] = {

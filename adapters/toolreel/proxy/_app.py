@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import socket
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import ExitStack, aclosing, asynccontextmanager, contextmanager
@@ -301,7 +300,8 @@ def serve(
     with socket_:
         # The second Ctrl-C calls `hurry` in a handler of signals, so that takes no lock.
         config = server_config(app, connections=CONNECTIONS, drain=drain, lifespan=True)
-        server = _Server(config, lambda: ready(url), app.state.proxy.recorder.skip_journals)
+        server = _Server(config, app.state.proxy.recorder.skip_journals)
+        ready(url)  # whoever connects now waits until requests are taken
         server.run(sockets=[socket_])
 
 
@@ -317,11 +317,10 @@ def _raise_file_limit() -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that says when it is ready, and ends without raising the signal again that ended it."""
+    """A server that ends without raising the signal again that ended it."""
 
-    def __init__(self, config: uvicorn.Config, ready: Callable[[], None], hurry: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, hurry: Callable[[], None]) -> None:
         super().__init__(config)
-        self._ready = ready
         self._hurry = hurry
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
@@ -329,18 +328,6 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
         if self.force_exit:
             self._hurry()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to take requests."""
-        await super().startup(sockets)
-        if self.started:
-            self._ready()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End; the application is told so even if there is no time for requests that are under way."""
-        await super().shutdown(sockets)
-        if self.force_exit:
-            await self.lifespan.shutdown()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
