@@ -8,6 +8,7 @@ the next one begins when the one before it is stored.
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,7 +34,7 @@ from toolreel._replay import check_tools_unchanged
 from toolreel.durable._book import Book, fold_stored, journal_text
 from toolreel.durable._database import CONNECTION_LOST
 from toolreel.durable._runs import Awaited
-from toolreel.durable._store import Claimed, InboxEntry, Resting, Status, Store, Written
+from toolreel.durable._store import Claimed, InboxEntry, Status, Store, Written
 from toolreel_core._errors import ConfigError, ToolreelError
 from toolreel_core._jsontext import digest
 from toolreel_core._loop import pending, uncertain
@@ -84,9 +85,9 @@ def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callabl
     except CONNECTION_LOST as error:
         return segment.queue_again(error)
     except ToolreelError as error:
-        return segment.release_run("refused", str(error))
+        return segment.let_go("refused", str(error))
     except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
-        return segment.release_run("failed", f"{type(error).__name__}: {error}")
+        return segment.let_go("failed", f"{type(error).__name__}: {error}")
 
 
 class _Segment:
@@ -114,7 +115,7 @@ class _Segment:
         deaths = self._claimed.interrupted
         if deaths > MAX_INTERRUPTIONS:
             why = f"{deaths} workers died while they performed it; mend what kills them, then resume it"
-            return self.release_run("failed", why)
+            return self.let_go("failed", why)
         self._begin()
         book = self._book
         begun = Step(book.state, pending(book.state), ())
@@ -125,12 +126,9 @@ class _Segment:
             except CONNECTION_LOST as error:  # here, since the run has not broken for those that watch it
                 return self.queue_again(error)
 
-    def release_run(
-        self, status: Literal["queued", "failed", "refused"], why: str = "", interruptions: int = 0
-    ) -> str:
+    def let_go(self, status: Literal["queued", "failed", "refused"], why: str = "") -> str:
         """Let go of the run before its end."""
-        rest = self._rest(status, problem=why)
-        self._store.release_run(self._claimed, replace(rest, interrupted=interruptions or rest.interrupted))
+        self._release(status, problem=why)
         return status
 
     def queue_again(self, error: Exception) -> str:
@@ -142,7 +140,8 @@ class _Segment:
         times = self._claimed.interrupted + 1
         interruption = {"interruption": times, "error": type(error).__qualname__}
         log("durable", "warning", "run_queued_again", {"run": self._claimed.run_id, **interruption})
-        return self.release_run("queued", interruptions=times)
+        self._release("queued", interrupted=times)
+        return "queued"
 
     def _begin(self) -> None:
         """Fold what is stored, and compare it; the steps of this segment that are stored are gone past."""
@@ -168,14 +167,14 @@ class _Segment:
             effect, self._events = book.next_effect, book.events
             if effect is not None:
                 if self._policy.stopping.is_set():
-                    return self.release_run("queued")
+                    return self.let_go("queued")
                 if problem := self._perform_step(tag(type(effect)), self._answer_or_problem).problem:
-                    return self.release_run("failed", problem)
+                    return self.let_go("failed", problem)
                 if book.events > self._events or isinstance(effect, Wait):
                     continue
-            resting = self._rest_reason(effect)
-            if self._store.release_run(self._claimed, resting):
-                return resting.status
+            status, values = self._rest_reason(effect)
+            if self._release(status, **values):
+                return status
             if effect is None:  # else the next step hears
                 self._perform_step("hear", self._process_inbox)
 
@@ -187,21 +186,23 @@ class _Segment:
         self._inbox_read = max(self._inbox_read, stored.inbox_read)
         return stored
 
-    def _rest(self, status: Status, problem: str = "") -> Resting:
-        doubt = self._claimed.interrupted if self._doubtful else 0
-        return Resting(status, self._events, self._inbox_read, problem=problem, interrupted=doubt)
+    def _release(self, status: Status, **values: object) -> bool:
+        doubt = {"interrupted": self._claimed.interrupted if self._doubtful else 0}
+        return self._store.release_run(
+            self._claimed, status, self._events, self._inbox_read, **{**doubt, **values}
+        )
 
-    def _rest_reason(self, effect: Wanted | None) -> Resting:
-        """What the run rests at: its end, or a decision that nobody has made."""
+    def _rest_reason(self, effect: Wanted | None) -> tuple[Status, dict[str, object]]:
+        """What the run rests at: its end, or a decision that nobody has made; and what its row says of it."""
         phase = self._book.state.phase
         if isinstance(phase, Settled):
-            return replace(self._rest("ended"), outcome=phase.outcome.name, interrupted=0)
+            return "ended", {"outcome": phase.outcome.name, "interrupted": 0}
         waits: list[dict[str, object]] = []
         if isinstance(effect, AskApproval | RunTool) and self._waits_for_somebody(effect):
             why = "approval" if isinstance(effect, AskApproval) else "uncertain"
             call = Awaited(effect.name, str(effect.arguments), why, fingerprint(effect), effect.ref)
             waits = [asdict(call)]
-        return replace(self._rest("waiting"), waits_for=waits)
+        return "waiting", {"waits_for": json.dumps(waits)}
 
     # What answers the effects: the ports, and what is said to the run from outside.
 

@@ -86,19 +86,6 @@ class InboxEntry:
     """The fingerprint of the effect that a decision is about; empty for what answers none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Resting:
-    """What a segment leaves behind."""
-
-    status: Status
-    events: int
-    inbox_read: int
-    outcome: str = ""
-    waits_for: Sequence[dict[str, Any]] = ()
-    problem: str = ""
-    interrupted: int = 0
-
-
 def now_ms() -> int:
     """The time of this machine."""
     return time.time_ns() // 1_000_000
@@ -181,34 +168,30 @@ class Store:
                 return Claimed(*place, interrupted, again, json.loads(row.trace))
         return None
 
-    def release_run(self, claimed: Claimed, rest: Resting) -> bool:
+    def release_run(
+        self, claimed: Claimed, status: Status, events: int, inbox_read: int, **values: object
+    ) -> bool:
         """Let go of a run; ``False`` if something was said that it has not heard.
 
         May be repeated: a run that this segment no longer has was let go of before.
+
+        :param values: what else its row says from now on
         """
         own = RUNS.c.run_id == claimed.run_id
+        row = {"outcome": "", "waits_for": "[]", "problem": "", **values}
         change = (
             sa.update(RUNS)
             .where(own, RUNS.c.active == claimed.workflow_id)
-            .values(
-                active=None,
-                status=rest.status,
-                events=rest.events,
-                outcome=rest.outcome,
-                waits_for=json.dumps(list(rest.waits_for)),
-                problem=rest.problem,
-                interrupted=rest.interrupted,
-                updated_at=now_ms(),
-            )
+            .values(active=None, status=status, events=events, updated_at=now_ms(), **row)
         )
-        if rest.status in {"waiting", "ended"}:
-            change = change.where(RUNS.c.said == rest.inbox_read)
+        if status in {"waiting", "ended"}:
+            change = change.where(RUNS.c.said == inbox_read)
 
         def release_run(connection: sa.Connection) -> bool:
             if not connection.execute(change).rowcount:
                 left = connection.execute(sa.select(RUNS.c.active).where(own)).scalar()
                 return bool(left != claimed.workflow_id)
-            if rest.status == "queued":
+            if status == "queued":
                 self.queue_segment(connection, claimed.run_id)
             return True
 
