@@ -16,5 +16,5 @@ from toolreel_core._proxy.conversation_keys import (
 )
 from toolreel_core._proxy.corrections import Again, Corrections, Extras
 from toolreel_core._proxy.reply import Head, Repaired, problem_text, repaired, reply_in_error
-from toolreel_core._proxy.reply_stream import SENT_BEFORE, HeldText, ReplyStream
+from toolreel_core._proxy.reply_stream import HeldText, ReplyStream
 from toolreel_core._proxy.upstream_request import Outbound, Profile, outbound
