@@ -45,10 +45,7 @@ MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
     "an unset key": ((*RUN, "--api-key-env", "NOT_SET"), ("variable NOT_SET is not set",)),
     "a preset": ((*RUN, "--preset", "qwen2_5_codr"), ("no preset 'qwen2_5_codr'", "'qwen2_5_coder'")),
     "a provider": ((*RUN, "--provider", "opnrouter"), ("did you mean 'openrouter'?",)),
-    "a profile": ((*RUN, "--sampling", "grok"), ("no sampling profile 'grok'", "'grok_default'")),
     "a setting of the loop": ((*RUN, "--set", "max_turn=3"), ("did you mean 'max_turns'?",)),
-    "an option": ((*RUN, "--set", "temperatur=0"), ("did you mean 'temperature'?", "body.temperatur")),
-    "a setting without a value": ((*RUN, "--set", "max_turns"), ("expected key=value",)),
     "a key of the run's own": ((*RUN, "--set", "body.messages=[]"), ("'messages' is set by the run itself",)),
     "an empty prompt": (("run", "", *RUN[2:]), ("PROMPT", "it is empty")),
     "tools with a syntax error": (
