@@ -196,10 +196,8 @@ class EvalPlan:
     def tasks(self) -> Iterator[Cell]:
         """The tasks: models, then strategies, profiles and endpoints; cells without a scenario."""
         for model in self.models:
-            for strategy in self.strategies:
-                for profile in self.profiles[model]:
-                    for endpoint in self.endpoints:
-                        yield Cell(model, profile.name, strategy.name, "", endpoint)
+            for strategy, profile, place in product(self.strategies, self.profiles[model], self.endpoints):
+                yield Cell(model, profile.name, strategy.name, "", place)
 
     def cells(self) -> Iterator[Cell]:
         """The cells: task by task, in each of them all scenarios."""

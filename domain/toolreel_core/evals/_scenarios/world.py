@@ -162,8 +162,7 @@ def has_arguments(arguments: Tree, wanted: Json) -> bool:
     >>> has_arguments({"city": " oslo", "days": 2.0}, {"city": "Oslo", "days": 2})
     True
     """
-    pairs = wanted.items() if isinstance(wanted, Mapping) else ()
-    return all(key in arguments and alike(arguments[key], value) for key, value in pairs)
+    return all(key in arguments and alike(arguments[key], value) for key, value in as_tree(wanted).items())
 
 
 Compared: TypeAlias = Literal["folded", "trimmed", "exact"]
