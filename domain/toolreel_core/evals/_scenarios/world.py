@@ -294,10 +294,8 @@ class Workspace:
             if not why and (name, path) != ("set", self.allowed):
                 why = f"Only the op set at the path {self.allowed} is allowed here, got {name!r} at {path!r}."
         if not why and self.patches == 1 and self.mishap == "failing_patch":
-            code, why = (
-                "UNAVAILABLE",
-                ("The workspace could not be written just now; nothing was changed. Call state_patch again."),
-            )
+            code = "UNAVAILABLE"
+            why = "The workspace could not be written just now; nothing was changed. Call state_patch again."
         if why:
             return self, failure("state_patch", code, why)
         place = self.allowed.removeprefix("/draft")
