@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import json_objects
 from toolreel_core._jsontext import ArgumentRepairs, Json, canonical
 from toolreel_core._replies import Reading, read_text
-from toolreel_core._text_calls import decoded, text_calls
+from toolreel_core._text_calls import decode_json, text_calls
 
 PIECES = [
     "//x\n",
@@ -47,7 +47,7 @@ def nearly_json(draw: st.DrawFn) -> str:
 @given(nearly_json(), st.sampled_from(["strict", "safe", "lenient"]))
 def test_both_readers_agree_on_what_both_can_read(text: str, repairs: ArgumentRepairs) -> None:
     reading = read_text(text, max_depth=64, repairs=repairs)
-    other = decoded(text)
+    other = decode_json(text)
     if isinstance(reading, Reading) and not ABOUT_THE_WHOLE & {*reading.codes} and other != text:
         assert canonical(reading.tree) == canonical(other)
 

@@ -31,13 +31,13 @@ from toolreel_core._jsontext.canonical import (
     sound,
 )
 from toolreel_core._jsontext.tree_access import (
+    as_list,
     as_tree,
     calls_of,
     in_order,
     is_blank,
     items_of,
     json_text,
-    listed,
     merged,
     pointed,
     text_at,

@@ -229,8 +229,8 @@ def value_at(source: SearchedText, start: int, style: Style = _TEXT_CALL) -> Val
     found: list[Json] = []
     reader = _Reader(source, start, style)
     try:
-        reader.skip()
-        reader.value(found.append, style.max_depth)
+        reader.skip_blanks()
+        reader.read_value(found.append, style.max_depth)
     except _NoValueError as error:
         return error.flaw
     return Value(found[0], reader.at, frozenset(reader.repairs))
@@ -241,7 +241,7 @@ def members_at(source: SearchedText, start: int, closer: str, style: Style) -> V
     members: dict[str, Json] = {}
     reader = _Reader(source, start, style)
     try:
-        reader.members(members, closer, style.max_depth)
+        reader.read_members(members, closer, style.max_depth)
     except _NoValueError as error:
         return error.flaw
     return Value(members, reader.at, frozenset(reader.repairs))
@@ -253,7 +253,7 @@ def skip(source: SearchedText, at: int, style: Style = _TEXT_CALL) -> int:
     An unclosed comment lasts to the end of the text.
     """
     reader = _Reader(source, at, style)
-    reader.skip()
+    reader.skip_blanks()
     return reader.at
 
 
@@ -296,7 +296,7 @@ def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
     found: list[Json] = []
     style = Style(repairs=frozenset({"repeated_keys"}), max_depth=max_depth)
     try:
-        _Reader(SearchedText(body), start.end(), style).value(found.append, max_depth)
+        _Reader(SearchedText(body), start.end(), style).read_value(found.append, max_depth)
     except _NoValueError:
         found += [None]
     return finite(found[0])
@@ -318,13 +318,13 @@ class _Reader:
         self.repairs: set[Repair] = set()
         """Those that were needed so far."""
 
-    def need(self, repair: Repair, at: int | None = None) -> None:
+    def require_repair(self, repair: Repair, at: int | None = None) -> None:
         """Record a repair, or fail if it is not allowed."""
         if repair not in self.style.repairs:
             raise _NoValueError(self.at if at is None else at, unfinished=False)
         self.repairs.add(repair)
 
-    def skip(self) -> None:
+    def skip_blanks(self) -> None:
         text, begin = self.text, -1
         while self.at > begin and text[self.at : self.at + 1] not in _SIGNS:
             begin = self.at
@@ -333,9 +333,9 @@ class _Reader:
                 self.repairs.add("blanks")
                 self.at = wide
             if text[self.at : self.at + 1] in {"/", "#"}:
-                self.comment()
+                self.skip_comment()
 
-    def comment(self) -> None:
+    def skip_comment(self) -> None:
         for opener, (closer, repair) in _COMMENTS.items():
             if self.text.startswith(opener, self.at) and repair in self.style.repairs:
                 end = self.source.find(closer, self.at + len(opener))
@@ -346,7 +346,7 @@ class _Reader:
                 self.repairs.add(repair)
                 self.at = len(self.text) if end < 0 else end + len(closer)
 
-    def value(self, put: Callable[[Json], object], levels: int) -> None:
+    def read_value(self, put: Callable[[Json], object], levels: int) -> None:
         """Read a value, and put it where it belongs."""
         first = self.text[self.at : self.at + 1]
         if self.style.quote and self.text.startswith(self.style.quote, self.at):
@@ -355,67 +355,67 @@ class _Reader:
             if not levels:
                 raise _NoValueError(self.at, unfinished=False)
             if first == "(":
-                self.need("tuples")
+                self.require_repair("tuples")
             self.at += 1
             if first == "{":
                 members: dict[str, Json] = {}
                 put(members)
-                self.members(members, "}", levels)
+                self.read_members(members, "}", levels)
             else:
                 items: list[Json] = []
                 put(items)
-                for _ in self.items(_BRACKETS[first]):
-                    self.value(items.append, levels - 1)
+                for _ in self.each_item(_BRACKETS[first]):
+                    self.read_value(items.append, levels - 1)
         else:
-            put(self.string() if first in _STRINGS else self.scalar())
+            put(self.read_string() if first in _STRINGS else self.read_scalar())
 
-    def members(self, members: dict[str, Json], closer: str, levels: int) -> None:
+    def read_members(self, members: dict[str, Json], closer: str, levels: int) -> None:
         loose = closer == ")" or self.style.words
         colons = self.style.colons if loose else ":"
-        for begin in self.items(closer):
-            key = self.key(loose=loose)
-            self.skip()
+        for begin in self.each_item(closer):
+            key = self.read_key(loose=loose)
+            self.skip_blanks()
             if (self.text[self.at : self.at + 1] or " ") not in colons:
-                raise self.no_value(self.at)
+                raise self.no_value_at(self.at)
             self.at += 1
             if key in members:
-                self.need("repeated_keys", begin)
-            self.skip()
-            self.value(partial(members.__setitem__, key), levels - 1)
+                self.require_repair("repeated_keys", begin)
+            self.skip_blanks()
+            self.read_value(partial(members.__setitem__, key), levels - 1)
 
-    def items(self, closer: str) -> Iterator[int]:
+    def each_item(self, closer: str) -> Iterator[int]:
         """The place of each item up to the closer, or up to the closing tag in its stead."""
         comma = -1
-        self.skip()
-        while not self.closes(closer):
+        self.skip_blanks()
+        while not self.is_closed_by(closer):
             yield self.at
             comma = -1
-            self.skip()
+            self.skip_blanks()
             if self.text.startswith(",", self.at):
                 comma = self.at
                 self.at += 1
-                self.skip()
-            elif not self.closes(closer):
-                raise self.no_value(self.at)
+                self.skip_blanks()
+            elif not self.is_closed_by(closer):
+                raise self.no_value_at(self.at)
         if comma >= 0:
-            self.need("trailing_commas", comma)
+            self.require_repair("trailing_commas", comma)
         if self.text.startswith(closer, self.at):
             self.at += 1
         else:
-            self.need("missing_closers")
+            self.require_repair("missing_closers")
 
-    def closes(self, closer: str) -> bool:
+    def is_closed_by(self, closer: str) -> bool:
         closing = self.style.closing
         return self.text.startswith(closer, self.at) or bool(closing and closing.match(self.text, self.at))
 
-    def key(self, *, loose: bool) -> str:
+    def read_key(self, *, loose: bool) -> str:
         if self.style.quote and self.text.startswith(self.style.quote, self.at):
             return self.text_between(self.style.quote)
         if self.text[self.at : self.at + 1] in _STRINGS:
-            return self.string()
+            return self.read_string()
         word = _KEY.match(self.text, self.at)
         if word is None or not (loose or "bare_keys" in self.style.repairs):
-            raise self.no_value(self.at)
+            raise self.no_value_at(self.at)
         if not loose:
             self.repairs.add("bare_keys")
         self.at = word.end()
@@ -426,29 +426,29 @@ class _Reader:
         begin = self.at + len(token)
         end = self.source.find(token, begin)
         if end < 0:
-            raise self.no_value(len(self.text))
+            raise self.no_value_at(len(self.text))
         self.at = end + len(token)
         return self.text[begin:end]
 
-    def string(self) -> str:
+    def read_string(self) -> str:
         begin, mark = self.at, self.text[self.at]
         if mark == "'":
-            self.need("single_quotes")
+            self.require_repair("single_quotes")
         if self.text.startswith(mark * 3, begin) and "python_strings" in self.style.repairs:
             self.repairs.add("python_strings")
             content = self.text_between(mark * 3)
         elif whole := _STRINGS[mark].match(self.text, begin + 1):
             content, self.at = whole[0][:-1], whole.end()
         else:
-            raise self.no_value(len(self.text))
+            raise self.no_value_at(len(self.text))
         if _CONTROL.search(content):
-            self.need("control_characters", begin)
+            self.require_repair("control_characters", begin)
         if "\\" not in content:
             return content
         # Half of a character that was escaped alone could not be encoded later.
-        return sound(_ESCAPE.sub(partial(self.unescaped, begin, mark), content))
+        return sound(_ESCAPE.sub(partial(self.meaning_of_escape, begin, mark), content))
 
-    def unescaped(self, begin: int, mark: str, escape: re.Match[str]) -> str:
+    def meaning_of_escape(self, begin: int, mark: str, escape: re.Match[str]) -> str:
         """What an escape in a string means; one that JSON does not have needs a repair."""
         code = escape[1]
         if code in _JSON_ESCAPES:
@@ -458,36 +458,36 @@ class _Reader:
         point = int(code[1:], 16) if len(code) > 1 else -1
         known = 0 <= point <= _LARGEST
         if mark == '"' or not (known or code == "'"):
-            self.need("escapes", begin)
+            self.require_repair("escapes", begin)
         return chr(point) if known else _LOOSE_ESCAPES.get(code, escape[0])
 
-    def scalar(self) -> Json:
+    def read_scalar(self) -> Json:
         begin = self.at
         if self.style.words:
             if bare := _BARE.match(self.text, begin):
                 self.at = bare.end()
                 return Bare(bare[0].strip())
-            raise self.no_value(begin)
+            raise self.no_value_at(begin)
         if number := _NUMBER.match(self.text, begin):
-            value = self.number(number[0])
+            value = self.read_number(number[0])
             self.at = number.end()
             return value
         if _PREFIX.match(self.text, begin):
-            self.need("python_strings")
+            self.require_repair("python_strings")
             self.at += 1
-            return self.string()
+            return self.read_string()
         word = _WORD.match(self.text, begin)
         if word is None or word[0] not in WORDS:
-            raise self.no_value(end_of(_UNFINISHED, self.text, begin))
+            raise self.no_value_at(end_of(_UNFINISHED, self.text, begin))
         value, repair = WORDS[word[0]]
         if repair:
-            self.need(repair)
+            self.require_repair(repair)
         self.at = word.end()
         return value
 
-    def number(self, digits: str) -> Json:
+    def read_number(self, digits: str) -> Json:
         if not _JSON_NUMBER.fullmatch(digits):
-            self.need("numbers")
+            self.require_repair("numbers")
             digits = digits.replace("_", "")
         if not set(".eE").isdisjoint(digits):
             number = float(digits)
@@ -500,5 +500,5 @@ class _Reader:
         except ValueError:
             raise _NoValueError(self.at, unfinished=False) from None
 
-    def no_value(self, at: int) -> _NoValueError:
+    def no_value_at(self, at: int) -> _NoValueError:
         return _NoValueError(at, unfinished=at >= len(self.text))

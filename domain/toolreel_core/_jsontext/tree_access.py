@@ -20,7 +20,7 @@ def items_of(tree: Tree, key: str) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
 
-def listed(value: Json) -> Sequence[Json]:
+def as_list(value: Json) -> Sequence[Json]:
     """The value if it is a list, else a list of nothing but the value."""
     return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 

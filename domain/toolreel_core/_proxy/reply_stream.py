@@ -282,7 +282,7 @@ class ReplyStream:
         heard = at.stream.events
         if at._in_own_form and not isinstance(heard, ChatEvents):
             own, place = heard.head, heard.assembly.latest
-            if heard.assembly.has(place, "summary_text"):  # goes out whole, as an item
+            if heard.assembly.has_text(place, "summary_text"):  # goes out whole, as an item
                 return at, ()
             blocks = heard.blocks() if place not in at.row.places else ()
         said = Completion.of(at._chunk_frame({}), _NO_USAGE, own, at.request.own)

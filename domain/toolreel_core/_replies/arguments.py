@@ -54,7 +54,7 @@ _END_OF_ELEMENTS: Final = lazy_pattern(r"\s*(?:</function>)?\s*(?:</tool_call>)?
 """The closing tags of the notation, which servers leave behind the last element."""
 
 
-def in_elements(text: str) -> dict[str, Json] | None:
+def arguments_in_elements(text: str) -> dict[str, Json] | None:
     """The arguments in a text of nothing but whole ``<parameter=…>`` elements, as texts; else ``None``."""
     given: dict[str, Json] = {}
     at = 0
@@ -172,7 +172,7 @@ def _parse_by_repairs(
 ) -> Reading | Unreadable:
     """Remove what surrounds the JSON, step by step, until the text parses; then repair what remains."""
     codes: tuple[WarningCode, ...] = ()
-    if text.startswith("<") and (given := in_elements(text)):
+    if text.startswith("<") and (given := arguments_in_elements(text)):
         return Reading(given, ("ARGUMENTS_REPAIRED",))
     for code, unwrap in _UNWRAPPINGS:
         changed = unwrap(text)

@@ -12,9 +12,9 @@ from typing import Final
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._jsontext import Json, Tree, listed, sound, tree_at
+from toolreel_core._jsontext import Json, Tree, as_list, sound, tree_at
 from toolreel_core._replies.classification import bare_error
-from toolreel_core._replies.deltas import identity_of, joined
+from toolreel_core._replies.deltas import id_of_call, joined
 from toolreel_core._replies.event_assembly import Delta, Events, number_in
 
 _HEAD: Final = (
@@ -57,7 +57,7 @@ class ChatEvents(Events):
     calls_of_others: PVector[Tree] = _NO_DELTAS
     """Deltas with the calls of further choices, in case the first one announces calls and has none."""
 
-    def heard(self, event: Tree) -> tuple[ChatEvents, tuple[Delta, ...]]:
+    def add_event(self, event: Tree) -> tuple[ChatEvents, tuple[Delta, ...]]:
         """After one more chunk, and what to display of it."""
         choices = choices_of(event)
         first = [choice for choice in choices if choice.get("index") in _FIRST][:1]
@@ -107,7 +107,7 @@ class ChatEvents(Events):
             ),
         ), shown
 
-    def calls(self) -> bool:
+    def has_calls(self) -> bool:
         """Whether there is a call in it, or its finish reason announces one."""
         said = {key for each in (*self.deltas, self.message) for key in each if each[key] is not None}
         return not _CALLS.isdisjoint({*said, self.choice.get("finish_reason")})
@@ -132,13 +132,13 @@ def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
     said = [Delta("reasoning", text) for text in reasoning]
     said += [Delta("content", text) for text in _texts_of_content(delta.get("content"))]
     for place, call in enumerate(
-        (*listed(delta.get("tool_calls")), {"function": delta.get("function_call"), "index": 0})
+        (*as_list(delta.get("tool_calls")), {"function": delta.get("function_call"), "index": 0})
     ):
         function = call.get("function") if isinstance(call, Mapping) else None
         if not isinstance(call, Mapping) or not isinstance(function, Mapping):
             continue
         number = number_in(call, "index")
-        at, id_ = place if number is None else number, identity_of(call.get("id")) or ""
+        at, id_ = place if number is None else number, id_of_call(call.get("id")) or ""
         said += [Delta("tool_call", text, at, id_, text) for text in _texts_of_content(function.get("name"))]
         said += [Delta("tool_call", text, at, id_) for text in _texts_of_content(function.get("arguments"))]
     return tuple(said)
@@ -146,7 +146,7 @@ def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
 
 def choices_of(chunk: Tree) -> list[Tree]:
     """The choices of a chunk or a body."""
-    return [choice for choice in listed(chunk.get("choices")) if isinstance(choice, Mapping)]
+    return [choice for choice in as_list(chunk.get("choices")) if isinstance(choice, Mapping)]
 
 
 def delta_of(choice: Mapping[str, Json]) -> Mapping[str, Json]:

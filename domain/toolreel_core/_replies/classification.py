@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import Json, as_tree, canonical, finite, listed, read, tree_at
+from toolreel_core._jsontext import Json, as_list, as_tree, canonical, finite, read, tree_at
 from toolreel_core._replies.arguments import ArgumentError, is_cut
 from toolreel_core._replies.tool_calls import ToolCall
 from toolreel_core._replies.warning_codes import WarningCode
@@ -88,7 +88,7 @@ def error_in(holder: Mapping[str, Json]) -> Problem | None:
     return _problem_of_error(error or holder, holder)
 
 
-def in_list(items: Sequence[Json]) -> Problem | None:
+def problem_in_list(items: Sequence[Json]) -> Problem | None:
     """The error of a body that is a list of errors, as Gemini's compatible endpoint sends it."""
     for item in items:
         if isinstance(item, Mapping) and (problem := error_in(item) or bare_error(item)):
@@ -178,7 +178,7 @@ def _error_text(error: Json, holder: Mapping[str, Json]) -> str:
 
 def _nested_errors(error: Json) -> Iterator[Mapping[str, Json]]:
     """An error object, then the errors nested in it, the first of each list."""
-    (first, *_) = listed(error) or (None,)
+    (first, *_) = as_list(error) or (None,)
     if isinstance(first, Mapping):
         yield first
         yield from (layer for key in _INSIDE for layer in _nested_errors(first.get(key)))
@@ -222,7 +222,7 @@ def _finish_of_plain(word: str) -> Finish:
     return "error" if _MALFORMED in word else _FINISH.get(word, "unknown")
 
 
-def _problem_of_plain(word: str) -> FinishProblem | None:
+def _problem_of_finish(word: str) -> FinishProblem | None:
     """The problem that a finish reason reports, if it reports one."""
     if _MALFORMED in word:
         return "MALFORMED_FUNCTION_CALL"
@@ -251,7 +251,7 @@ class Verdict(NamedTuple):
     codes: tuple[WarningCode, ...] = ()
 
 
-def judged(
+def classify(
     choice: Mapping[str, Json],
     *,
     calls: tuple[ToolCall, ...] = (),
@@ -269,7 +269,7 @@ def judged(
         word = native
     finish = _finish_of_plain(word)
     # OpenRouter maps the provider's finish reason to one of OpenAI's and keeps it as native_finish_reason.
-    named = _problem_of_plain(word) or _problem_of_plain(native)
+    named = _problem_of_finish(word) or _problem_of_finish(native)
     if named == "MALFORMED_FUNCTION_CALL":
         return Verdict("error", Problem(named, content))
     if finish == "error":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import Json, canonical, in_order, listed, read, text_at, tree_at
+from toolreel_core._jsontext import Json, as_list, canonical, in_order, read, text_at, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.event_assembly import number_in
 
@@ -30,7 +30,7 @@ def joined(deltas: Iterable[Mapping[str, Json]], whole: Mapping[str, Json] = _NO
         for key, value in delta.items():
             if value is not None:
                 given.setdefault(key, []).append(value)
-    fields = {key: _JOINING.get(key, _last)(values) for key, values in given.items()}
+    fields = {key: _JOINING.get(key, _last_value)(values) for key, values in given.items()}
     for key, value in whole.items():
         if key == "tool_calls":
             fields[key] = joined_calls(given.get(key, []), whole=value)
@@ -59,14 +59,14 @@ def _joined_text(values: Sequence[Json]) -> Json:
     return "".join(value if isinstance(value, str) else canonical(value) for value in values)
 
 
-def _last(values: Sequence[Json]) -> Json:
+def _last_value(values: Sequence[Json]) -> Json:
     return values[-1]
 
 
 def _flat_parts(values: Sequence[Json]) -> list[Json]:
     flat: list[Json] = []
     for value in values:
-        flat += listed(value)
+        flat += as_list(value)
     return flat
 
 
@@ -130,7 +130,7 @@ def joined_calls(values: Sequence[Json], *, whole: Json = None) -> list[Json]:
     for value in values:
         calls.add_delta(value)
     calls.add_whole([] if whole is None else _call_entries(whole))
-    return calls.in_order()
+    return calls.ordered_calls()
 
 
 def joined_function(values: Sequence[Json]) -> Json:
@@ -138,9 +138,9 @@ def joined_function(values: Sequence[Json]) -> Json:
     call = _Call()
     for value in values:
         fragment = _fragment({"function": value})
-        if not call.equals(fragment):
-            call.add(fragment)
-    return call.function()
+        if not call.is_repeated_by(fragment):
+            call.add_fragment(fragment)
+    return call.function_part()
 
 
 class _Fragment(NamedTuple):
@@ -158,7 +158,7 @@ def _fragment(entry: Mapping[str, Json]) -> _Fragment:
     arguments = function.get("arguments")
     return _Fragment(
         entry,
-        identity_of(entry.get("id")),
+        id_of_call(entry.get("id")),
         number_in(entry, "index"),
         text_at(function, "name"),
         "" if arguments is None else _argument_text(arguments),
@@ -180,15 +180,15 @@ class _Calls:
         for place, fragment in enumerate(self._fragments(_call_entries(value), known=[])):
             # A call may be sent a second time under its own id, whatever index it has now.
             again = self._named.get(fragment.id)
-            if again is None or not again.equals(fragment):
-                self._call_of(fragment, place).add(fragment)
+            if again is None or not again.is_repeated_by(fragment):
+                self._call_of(fragment, place).add_fragment(fragment)
 
     def add_whole(self, entries: Sequence[Json]) -> None:
         """Add the calls of a whole message: each is one of those so far, or one that no fragment began."""
         left, differing = [*self._begun], list[_Fragment]()
         for fragment in self._fragments(entries, known=[entry for _, entry in self._others]):
             equal = sorted(
-                (one for one in left if one.equals(fragment)), key=lambda one: one.id != fragment.id
+                (one for one in left if one.is_repeated_by(fragment)), key=lambda one: one.id != fragment.id
             )
             if equal:
                 left.remove(equal[0])
@@ -197,15 +197,15 @@ class _Calls:
         for fragment in differing:
             same = [call for call in left if call.id == fragment.id] or left
             # Two that differ make arguments that are no JSON, so the model is told; what was cut goes on.
-            call = left.pop(left.index(same[0])) if same else self._begin()
-            call.add(fragment)
+            call = left.pop(left.index(same[0])) if same else self._begin_call()
+            call.add_fragment(fragment)
 
-    def in_order(self) -> list[Json]:
+    def ordered_calls(self) -> list[Json]:
         """The calls by index if each has its own (fragments may interleave), else in order of appearance."""
         indexes = {call.index for call in self._begun if call.index is not None}
         if len(indexes) == len(self._begun) and not self._others:
             self._begun.sort(key=lambda call: call.index or 0)
-        calls: list[Json] = [call.tree() for call in self._begun]
+        calls: list[Json] = [call.as_entry() for call in self._begun]
         for place, entry in reversed(self._others):
             calls.insert(place, entry)
         return calls
@@ -219,7 +219,7 @@ class _Calls:
             elif entry not in known:
                 self._others.append((len(self._begun), entry))
 
-    def _begin(self, name: str = "") -> _Call:
+    def _begin_call(self, name: str = "") -> _Call:
         self._begun.append(_Call(name))
         return self._begun[-1]
 
@@ -235,7 +235,7 @@ class _Calls:
         # Several named entries in one delta without id and index are different calls.
         separate = place > 0 and fragment.name and fragment.id is None and fragment.number is None
         if call is None or separate or call.ended_before(fragment):
-            call = self._begin(fragment.name or (call.name if call else ""))
+            call = self._begin_call(fragment.name or (call.name if call else ""))
         if fragment.id is not None:
             self._named[fragment.id] = call
         if fragment.number is not None:
@@ -262,7 +262,7 @@ class _Call:
     @property
     def id(self) -> str | None:
         """Its id, once a fragment of it had one."""
-        return identity_of(self._rest.get("id"))
+        return id_of_call(self._rest.get("id"))
 
     def ended_before(self, fragment: _Fragment) -> bool:
         """Whether the fragment begins another call: a name after complete arguments (ollama#15457).
@@ -282,14 +282,14 @@ class _Call:
             return False
         return more or renamed
 
-    def equals(self, fragment: _Fragment) -> bool:
+    def is_repeated_by(self, fragment: _Fragment) -> bool:
         """Whether a fragment is this complete call again: equal arguments as values, however written."""
         if not self._braces.closed or fragment.name not in {"", self.name}:
             return False
         mine = read(_argument_text(self._joined_arguments())).value_or(None)
         return mine == read(fragment.arguments).value_or(False)
 
-    def add(self, fragment: _Fragment) -> None:
+    def add_fragment(self, fragment: _Fragment) -> None:
         """Add a fragment."""
         name = fragment.name
         self._named_again = self._named_again or (self._braces.closed and name == self.name != "")
@@ -300,17 +300,17 @@ class _Call:
         for key, value in tree_at(fragment.entry, "function").items():
             if key == "arguments" and value is not None and value != "":
                 self._arguments.append(value)
-                self._braces.count(fragment.arguments)
+                self._braces.count_braces(fragment.arguments)
             elif key not in {"name", "arguments"}:
                 self._in_function[key] = value
         # A server may repeat the whole name in every chunk (hermes#12230); joining would double it.
         self.name += "" if name == self.name or len(self.name) > _LONGEST_NAME else name
 
-    def tree(self) -> Json:
+    def as_entry(self) -> Json:
         """The call in the shape of a reply that was not streamed."""
-        return {**self._rest, "function": self.function()}
+        return {**self._rest, "function": self.function_part()}
 
-    def function(self) -> Json:
+    def function_part(self) -> Json:
         """Its function part."""
         name = {"name": self.name} if self.name else {}
         return {**name, "arguments": self._joined_arguments(), **self._in_function}
@@ -337,7 +337,7 @@ class _Braces:
         self._depth = 0
         self._quoted = self._escaped = False
 
-    def count(self, piece: str) -> None:
+    def count_braces(self, piece: str) -> None:
         """Scan the next chunk, which is not empty."""
         mark = ""
         for mark in _MARK.findall(piece[1:] if self._escaped else piece):
@@ -356,14 +356,14 @@ def _call_entries(value: Json) -> Sequence[Json]:
             {"index": number, **entry} if isinstance(entry, Mapping) else entry
             for number, entry in numbered.items()
         ]
-    return listed(value)
+    return as_list(value)
 
 
 def _is_json(text: str) -> bool:
     return read(text).map(lambda _: True).value_or(False)
 
 
-def identity_of(given: Json) -> str | None:
+def id_of_call(given: Json) -> str | None:
     """The id of a call; some servers send a number."""
     if isinstance(given, bool) or not isinstance(given, str | int):
         return None

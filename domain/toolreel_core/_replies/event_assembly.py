@@ -13,7 +13,7 @@ from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, listed, sound, text_at
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_list, sound, text_at
 from toolreel_core._replies.warning_codes import WarningCode
 
 _SAME: Final = ("type", "id")
@@ -68,16 +68,16 @@ class Assembly:
     latest: int = 0
     """The place of the newest event, for servers that leave out which they mean."""
 
-    def open(self, value: Tree, index: int | None, names: Sequence[str] = ()) -> Assembly:
+    def open_value(self, value: Tree, index: int | None, names: Sequence[str] = ()) -> Assembly:
         """With the value that begins at an index; begun again, it loses its pieces.
 
         :param names: ids of the value
         """
-        place = self.place(None, names)
+        place = self.find_place(None, names)
         if place is None:
             known = self.places.get(index)
             if index is None or (known is None and index in self.begun):
-                place = self.free()
+                place = self.next_place()
             elif known is None:
                 place = index
             else:
@@ -87,7 +87,7 @@ class Assembly:
                     not _has_text(was.get(key)) or was.get(key) == value.get(key, was.get(key))
                     for key in _SAME
                 )
-                place = known if index not in self.closed and same else self.free()
+                place = known if index not in self.closed and same else self.next_place()
         keys = [*names, *([] if index is None else [index])]
         return replace(
             self,
@@ -98,16 +98,16 @@ class Assembly:
             latest=place,
         )
 
-    def close(self, index: int | None) -> Assembly:
+    def close_index(self, index: int | None) -> Assembly:
         """With a value that has ended."""
         return replace(self, closed=self.closed | {index})
 
-    def place(self, index: int | None, names: Sequence[str] = ()) -> int | None:
+    def find_place(self, index: int | None, names: Sequence[str] = ()) -> int | None:
         """The place that an id or else an index means; ``None`` if nothing was begun there."""
         found = (self.places.get(key) for key in (*names, index))
         return next((place for place in found if place is not None), None)
 
-    def merged(self, place: int, value: Tree, homes: Mapping[str, str]) -> Assembly:
+    def merge_value(self, place: int, value: Tree, homes: Mapping[str, str]) -> Assembly:
         """With the whole value at a place: what it leaves empty stays, and pieces of what it has are dropped.
 
         :param homes: the key of a whole value in which each kind of piece stands
@@ -122,7 +122,7 @@ class Assembly:
         whole = self.begun.set(place, {**begun, **said})
         return replace(self, begun=whole, texts=self.texts.set(place, texts), latest=place)
 
-    def add(
+    def add_text(
         self, place: int, key: str, text: str, *, of: str = "", part: int = 0, whole: bool = False
     ) -> Assembly:
         """With more text of a value.
@@ -136,11 +136,11 @@ class Assembly:
         texts = {**texts, (key, part): pieces}
         return replace(self, begun=begun, texts=self.texts.set(place, texts), latest=place)
 
-    def has(self, place: int, key: str, part: int = 0) -> bool:
+    def has_text(self, place: int, key: str, part: int = 0) -> bool:
         """Whether there are pieces of a text."""
         return (key, part) in self.texts.get(place, _NO_PIECES)
 
-    def free(self) -> int:
+    def next_place(self) -> int:
         """A place behind all others."""
         return max(self.begun, default=-1) + 1
 
@@ -156,7 +156,7 @@ class Assembly:
 
 def _has_text_under(value: Tree, key: str) -> bool:
     """Whether a whole value has a text under a key, by itself or in its parts: gateways send empty parts."""
-    parts = listed(value.get(key) or [])
+    parts = as_list(value.get(key) or [])
     return any(not isinstance(part, Mapping) or part.get("text") or part.get("refusal") for part in parts)
 
 
@@ -192,7 +192,7 @@ class Events:
     silent: int = 0
     """Number of events that count as progress, though nothing of them is displayed."""
 
-    def failed(self: _Events, event: Tree) -> _Events:
+    def with_failure(self: _Events, event: Tree) -> _Events:
         """After an event that reports an error."""
         return replace(self, failure=event.get("error") or event, over=True)
 
@@ -205,11 +205,11 @@ class BlockEvents(Events):
     assembly: Assembly = field(default_factory=Assembly)
     """The blocks or items."""
 
-    def calls(self) -> bool:
+    def has_calls(self) -> bool:
         """Whether there is a call in it."""
         return any(value.get("type") == self.call_type for value in self.assembly.begun.values())
 
-    def shown(
+    def deltas_to_show(
         self, kind: DeltaKind | None, text: Json, id_: Json = "", *, named: bool = False
     ) -> tuple[Delta, ...]:
         """What to display of a text of the newest block or item, if it is displayed.

@@ -15,11 +15,11 @@ from toolreel_core._jsontext import (
     Json,
     JsonText,
     Tree,
+    as_list,
     as_tree,
     canonical,
     finite,
     items_of,
-    listed,
     read,
     text_at,
     tree_at,
@@ -110,7 +110,7 @@ def _content_blocks(content: Json) -> list[Tree]:
     """The blocks of a content; a text in the place of a block is one of text."""
     return [
         block if isinstance(block, Mapping) else {"type": "text", "text": block}
-        for block in listed(content)
+        for block in as_list(content)
         if block is not None
     ]
 
@@ -167,26 +167,26 @@ class MessageEvents(BlockEvents):
 
     call_type = "tool_use"
 
-    def heard(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
+    def add_event(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         """After one more event, and what to display of it."""
         match type_of(event):
             case "message_start":
                 message, blocks = tree_at(event, "message"), self.assembly
                 for place, block in enumerate(items_of(message, "content")):
-                    blocks = blocks.open(as_tree(block), place)
+                    blocks = blocks.open_value(as_tree(block), place)
                 return replace(self, head={**self.head, **message}, assembly=blocks), ()
             case "content_block_start":
                 return self._begin_block(event)
             case "content_block_delta":
                 return self._add_delta(event)
             case "content_block_stop":
-                return replace(self, assembly=self.assembly.close(number_in(event, "index"))), ()
+                return replace(self, assembly=self.assembly.close_index(number_in(event, "index"))), ()
             case "message_delta":
                 return self._end_message(event), ()
             case "message_stop":
                 return replace(self, over=True, complete=True), ()
             case kind if kind == "error" or event.get("error"):
-                return self.failed(event), ()
+                return self.with_failure(event), ()
             case _:
                 return self, ()
 
@@ -201,10 +201,10 @@ class MessageEvents(BlockEvents):
 
     def _begin_block(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         block = tree_at(event, "content_block")
-        at = replace(self, assembly=self.assembly.open(block, number_in(event, "index")))
+        at = replace(self, assembly=self.assembly.open_value(block, number_in(event, "index")))
         kind = type_of(block)
         text = block.get("name" if kind == "tool_use" else kind)
-        return at, at.shown(_SHOWN.get(kind), text, block.get("id"), named=True)
+        return at, at.deltas_to_show(_SHOWN.get(kind), text, block.get("id"), named=True)
 
     def _add_delta(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         delta = tree_at(event, "delta")
@@ -221,10 +221,10 @@ class MessageEvents(BlockEvents):
             return replace(self, assembly=replace(blocks, begun=blocks.begun.set(blocks.latest, cited))), ()
         if not isinstance(text, str):
             return self, ()
-        at = replace(self, assembly=blocks.add(blocks.latest, key, text))
+        at = replace(self, assembly=blocks.add_text(blocks.latest, key, text))
         # Neither signatures are displayed nor the input of tools that the server runs.
         shown = key != "signature" and type_of(blocks.begun[blocks.latest]) in {kind, ""}
-        return at, at.shown(_SHOWN[kind] if shown else None, text)
+        return at, at.deltas_to_show(_SHOWN[kind] if shown else None, text)
 
     def _end_message(self, event: Tree) -> MessageEvents:
         delta = {key: value for key, value in tree_at(event, "delta").items() if value is not None}
@@ -240,10 +240,10 @@ def _with_open_block(blocks: Assembly, index: int | None, kind: str) -> Assembly
 
     Some gateways count the index wrong (Oaklight/llm-rosetta#246), so a block of another type is passed over.
     """
-    meant = blocks.latest if index is None else blocks.place(index)
+    meant = blocks.latest if index is None else blocks.find_place(index)
     for place in () if meant is None else (meant, blocks.latest):
         given = type_of(blocks.begun[place]) if place in blocks.begun else None
         # Tools of the server have a type of their own, and an input as well.
         if given in {kind, ""} or (kind == "tool_use" and given is not None and given.endswith(kind)):
             return replace(blocks, latest=place)
-    return blocks.open({"type": kind}, index)
+    return blocks.open_value({"type": kind}, index)

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Json, damaged, either, parse, read, read_tolerant
 from toolreel_core._replies.arguments import ArgumentError
-from toolreel_core._replies.classification import Finish, Problem, finish_of, html_page, judged
+from toolreel_core._replies.classification import Finish, Problem, classify, finish_of, html_page
 from toolreel_core._replies.reply import (
     FoundMessage,
     Reply,
-    as_documented,
     content_of,
+    empty_if_blank,
     find_message,
     served_in,
     usage_in,
-    visible,
+    without_undocumented,
 )
 from toolreel_core._replies.tool_calls import ToolCall, calls_in, of_message, reasoning_in
 from toolreel_core._replies.warning_codes import WarningCode
@@ -86,7 +86,7 @@ def normalize_reply(
     tree, codes = parsed
     found = find_message(tree)
     if config.argument_repairs == "strict":
-        found = as_documented(found)
+        found = without_undocumented(found)
     if found.problem is None:
         return _reply_of_message(found, codes, _Reading(tools, config, turn, earlier, made))
     # The provider aborted the reply: it has the text until then, and none of its calls may run.
@@ -163,7 +163,7 @@ def _reply_of_message(found: FoundMessage, codes: tuple[WarningCode, ...], readi
         said = said if reading.config.argument_repairs == "strict" else _without_end_markers(said)
     refusal = message.get("refusal")
     refusal = refusal if isinstance(refusal, str) and refusal.strip() else content.refusal
-    verdict = judged(
+    verdict = classify(
         choice, calls=said.calls, content=said.content, refusal=refusal, warnings=structured.warnings
     )
     odd = (*codes, *found.codes, *content.warnings, *structured.warnings, *said.codes)
@@ -202,7 +202,7 @@ def _without_end_markers(said: _Said) -> _Said:
     content = without_end_markers(said.content)
     if content == said.content:
         return said
-    return said._replace(content=visible(content), codes=(*said.codes, "END_MARKER_REMOVED"))
+    return said._replace(content=empty_if_blank(content), codes=(*said.codes, "END_MARKER_REMOVED"))
 
 
 _MARKED: Final = frozenset(MARKED)
@@ -250,7 +250,7 @@ def _calls_in_text(
         made=made,
     )
     codes: list[WarningCode] = [_CODES[why] for why in found.rejected]
-    text, thought, unread = visible(found.content), reasoning or found.reasoning, found.unread
+    text, thought, unread = empty_if_blank(found.content), reasoning or found.reasoning, found.unread
     if not found.calls:
         return _Said(text, thought, codes=tuple(codes) or _suspected_calls(text, thought, reading))
     calls = [(call.name, parse(call.arguments)) for call in found.calls]

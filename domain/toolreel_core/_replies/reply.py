@@ -23,7 +23,7 @@ from toolreel_core._replies.classification import (
     bare_error,
     error_in,
     finish_of,
-    in_list,
+    problem_in_list,
 )
 from toolreel_core._replies.tool_calls import ToolCall
 from toolreel_core._replies.warning_codes import WarningCode
@@ -179,7 +179,7 @@ class FoundMessage:
 def find_message(tree: Json) -> FoundMessage:
     """Find the message in a parsed body."""
     if not isinstance(tree, dict):
-        problem = in_list(tree) if isinstance(tree, list) else None
+        problem = problem_in_list(tree) if isinstance(tree, list) else None
         kind = type(tree).__name__
         odd = Problem("INVALID_BODY", f"expected a JSON object, got {kind}")
         return FoundMessage({}, problem=problem or odd)
@@ -201,7 +201,7 @@ def find_message(tree: Json) -> FoundMessage:
     return _message_in_choice(_first_choice(choices), FoundMessage(body, problem=error, codes=codes))
 
 
-def as_documented(found: FoundMessage) -> FoundMessage:
+def without_undocumented(found: FoundMessage) -> FoundMessage:
     """The found message, or a problem if it is not where OpenAI documents it."""
     problem = next((_UNDOCUMENTED[code] for code in found.codes if code in _UNDOCUMENTED), None)
     if problem is None or found.problem:
@@ -317,7 +317,7 @@ def content_of(raw: Json) -> Content:
     if raw is None:
         return Content()
     if isinstance(raw, str):
-        return Content(visible(raw))
+        return Content(empty_if_blank(raw))
     if isinstance(raw, Sequence):
         return _content_of_parts(raw)
     if isinstance(raw, Mapping) and _part_kind(raw) != "other":
@@ -325,7 +325,7 @@ def content_of(raw: Json) -> Content:
     return Content(canonical(finite(raw)), warnings=("CONTENT_NOT_STRING",))
 
 
-def visible(text: str) -> str:
+def empty_if_blank(text: str) -> str:
     """The text, or an empty string if it is blank."""
     return "" if text.isspace() else text
 
@@ -338,7 +338,7 @@ def _content_of_parts(raw: Sequence[Json]) -> Content:
     thoughts = ((_text_of_part(fields.get(key)) for key in _THOUGHTS) for fields in found["thought"])
     kept = (part for part, kind in zip(raw, kinds, strict=True) if kind != "call")
     return Content(
-        visible("".join(_text_of_part(fields.get("text")) for fields in found["text"])),
+        empty_if_blank("".join(_text_of_part(fields.get("text")) for fields in found["text"])),
         "".join(next(filter(None, texts), "") for texts in thoughts),
         "".join(_text_of_part(fields.get("refusal")) for fields in found["refusal"]),
         tuple(found["call"]),

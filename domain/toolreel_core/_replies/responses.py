@@ -15,11 +15,11 @@ from toolreel_core._jsontext import (
     Json,
     JsonText,
     Tree,
+    as_list,
     as_tree,
     canonical,
     finite,
     items_of,
-    listed,
     text_at,
     tree_at,
 )
@@ -80,7 +80,7 @@ def whole_items(body: Tree) -> list[Tree]:
 
 def _output_items(output: Json) -> Iterator[Tree]:
     """The items of an output; a text in its place is a message."""
-    for item in listed(output):
+    for item in as_list(output):
         if isinstance(item, Mapping):
             yield item
         elif isinstance(item, str):
@@ -119,7 +119,7 @@ def _chat_call(item: Tree) -> Json:
 
 
 def _content_parts(item: Tree) -> Iterator[Tree]:
-    for part in listed(item.get("content")):
+    for part in as_list(item.get("content")):
         yield {"type": "output_text", "text": part} if isinstance(part, str) else as_tree(part)
 
 
@@ -182,7 +182,7 @@ class ResponseEvents(BlockEvents):
 
     call_type = "function_call"
 
-    def heard(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
+    def add_event(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
         """After one more event, and what to display of it."""
         kind = type_of(event)
         if kind in _BEGINS:
@@ -193,16 +193,16 @@ class ResponseEvents(BlockEvents):
             return replace(self, head=head, complete=True, over=True), ()
         item, index = tree_at(event, "item"), _output_index(event)
         if kind == "response.output_item.added":
-            at = replace(self, assembly=self.assembly.open(item, index, _item_ids(item)))
+            at = replace(self, assembly=self.assembly.open_value(item, index, _item_ids(item)))
             called: DeltaKind | None = "tool_call" if type_of(item) == "function_call" else None
-            return at, at.shown(called, item.get("name"), item.get("call_id"), named=True)
+            return at, at.deltas_to_show(called, item.get("name"), item.get("call_id"), named=True)
         if kind == "response.output_item.done":
-            place = self.assembly.place(index, _item_ids(item))
+            place = self.assembly.find_place(index, _item_ids(item))
             if place is None or type_of(self.assembly.begun[place]) not in {type_of(item), ""}:
-                return replace(self, assembly=self.assembly.open(item, index, _item_ids(item))), ()
-            return replace(self, assembly=self.assembly.merged(place, item, _HOMES)), ()
+                return replace(self, assembly=self.assembly.open_value(item, index, _item_ids(item))), ()
+            return replace(self, assembly=self.assembly.merge_value(place, item, _HOMES)), ()
         if kind == "error" or event.get("error"):
-            return self.failed(event), ()
+            return self.with_failure(event), ()
         return self._add_delta(event)
 
     def blocks(self) -> tuple[tuple[int, Tree], ...]:
@@ -226,20 +226,20 @@ class ResponseEvents(BlockEvents):
             return self, ()
         part = next((number for name in _PARTS if (number := number_in(event, name)) is not None), 0)
         place = self._place_of_delta(_output_index(event), text_at(event, "item_id"), kind)
-        known = self.assembly.has(place, key, part)
-        added = self.assembly.add(place, key, text, of=kind, part=part, whole=ending == "done")
+        known = self.assembly.has_text(place, key, part)
+        added = self.assembly.add_text(place, key, text, of=kind, part=part, whole=ending == "done")
         at = replace(self, assembly=added)
-        return at, () if known and ending == "done" else at.shown(display, text)
+        return at, () if known and ending == "done" else at.deltas_to_show(display, text)
 
     def _place_of_delta(self, index: int | None, item_id: str, kind: str) -> int:
         """Where a piece belongs: to the item that it names, else to the newest one of its kind."""
-        place = self.assembly.place(index, (item_id,))
+        place = self.assembly.find_place(index, (item_id,))
         if place is not None:
             return place
         newest = self.assembly.begun.get(self.assembly.latest)
         if newest is not None and index is None and type_of(newest) in {kind, ""}:
             return self.assembly.latest
-        return self.assembly.free() if index is None or index in self.assembly.begun else index
+        return self.assembly.next_place() if index is None or index in self.assembly.begun else index
 
 
 def _output_index(event: Tree) -> int | None:

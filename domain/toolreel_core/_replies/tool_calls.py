@@ -140,14 +140,14 @@ def _name_candidates(bare: str) -> Iterator[str]:
             yield _KIMI_INDEX.sub("", rest)
 
 
-def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[WarningCode, ...]]]:
+def assign_ids(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[WarningCode, ...]]]:
     """An id for each call, with the warnings about the id that it came with.
 
     >>> identified(["call_a", None, "call_a"], turn=3)
     [('call_a', ()), ('call_3_1', ('CALL_ID_MISSING',)), ('call_3_2', ('CALL_ID_DUPLICATE',))]
     """
     # All native ids are reserved first: a generated one must not collide with that of a later call.
-    natives = list(map(native_id, given))
+    natives = list(map(provider_id, given))
     taken = {identity for identity, _ in natives if identity}
     used: set[str] = set()
     found: list[tuple[str, tuple[WarningCode, ...]]] = []
@@ -163,7 +163,7 @@ def identified(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[War
     return found
 
 
-def native_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
+def provider_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
     """The provider's id as text, empty if unusable, with the warnings about it."""
     if isinstance(given, str) and given.strip():
         return given, ()
@@ -282,7 +282,7 @@ def _called_name(place: Mapping[str, Json]) -> str:
 _BUNDLES: Final = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel"})
 
 
-def unbundled(
+def expand_bundle(
     entry: CallEntry, known: Collection[str], *, max_depth: int, repairs: ArgumentRepairs = "safe"
 ) -> tuple[CallEntry, ...]:
     """The calls of an entry: itself, or the calls that it bundles."""
@@ -291,7 +291,7 @@ def unbundled(
         return (entry,)
     bundled = read_arguments(entry.arguments, max_depth=max_depth, repairs=repairs)
     tree = parse(bundled.value) if isinstance(bundled.value, JsonText) else None
-    identity, codes = native_id(entry.id)
+    identity, codes = provider_id(entry.id)
     codes = ("MULTI_TOOL_USE_EXPANDED", *entry.codes, *codes, *bundled.warnings)
     bundle = entry._replace(codes=codes)
     calls: list[CallEntry] = []
@@ -360,9 +360,9 @@ def calls_in(
     if strict:
         entries = [entry for entry in entries if not entry.codes]
     else:
-        bundles = (unbundled(entry, known, max_depth=max_depth, repairs=repairs) for entry in entries)
+        bundles = (expand_bundle(entry, known, max_depth=max_depth, repairs=repairs) for entry in entries)
         entries = [single for bundle in bundles for single in bundle]
-    ids = identified((entry.id for entry in entries), turn=turn)
+    ids = assign_ids((entry.id for entry in entries), turn=turn)
     codes += [code for entry in entries for code in entry.codes]
     calls: list[ToolCall] = []
     for entry, (identity, id_codes) in zip(entries, ids, strict=True):

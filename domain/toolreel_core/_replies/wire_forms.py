@@ -253,7 +253,7 @@ class Stream:
         if not error and not complete:
             error = {"code": STREAM_CUT, "message": _CUT_SHORT}
         # Lost text is only a gap in an answer, but a gap in a call could change what runs.
-        elif not error and closed.lost and events.calls():
+        elif not error and closed.lost and events.has_calls():
             error = {"code": STREAM_CUT, "message": _LOST}
         return {**body, "error": error} if error else body
 
@@ -273,7 +273,7 @@ class Stream:
                     # Some gateways translate the request alone, and answer with chat completions.
                     if "choices" in frame and not isinstance(frame.get("type"), str):
                         before = before if isinstance(before, ChatEvents) else ChatEvents()
-                    events, deltas = before.heard(frame)
+                    events, deltas = before.add_event(frame)
                     meant = deltas or (events.complete, events.silent) != (before.complete, before.silent)
                     at = replace(at, events=events, done=events.over, progress=at.progress + bool(meant))
                     shown += deltas

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         TextCall,
         TextCalls,
         Unread,
-        found,
+        text_call,
     )
     from toolreel_core._text_calls.dialects import (
         BARE,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     )
     from toolreel_core._text_calls.markers import mark_at
     from toolreel_core._text_calls.parse import text_calls
-    from toolreel_core._text_calls.payloads import decoded, typed, unwrapped
+    from toolreel_core._text_calls.payloads import decode_json, typed_value, unwrapped_arguments
     from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, thoughts, was_said
     from toolreel_core._text_calls.unread_calls import (
         LABELS,

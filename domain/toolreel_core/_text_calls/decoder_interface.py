@@ -41,7 +41,7 @@ class Offered:
     _inlined: dict[str, Tree] = field(default_factory=dict[str, Tree], init=False, compare=False, repr=False)
     """The schemas without references, as far as one of their parameters was read."""
 
-    def named(self, raw: str) -> str:
+    def resolve_name(self, raw: str) -> str:
         """The tool that a name means; a namespace is removed if the rest exists, nothing else is changed.
 
         >>> offered = Offered(frozenset({"ping"}))
@@ -57,7 +57,7 @@ class Offered:
                 return rest
         return name
 
-    def beginning(self, text: str) -> str:
+    def name_at_start(self, text: str) -> str:
         """The longest known name that a text begins with; empty if there is none."""
         return max((name for name in self.names if text.startswith(name)), key=len, default="")
 
@@ -71,16 +71,16 @@ class Offered:
             self._inlined[name] = inline_references(as_tree(self.schemas.get(name)))
         return tree_at(self._inlined[name], "properties").get(key)
 
-    def satisfied(self, name: str, given: Mapping[str, Json]) -> bool:
+    def has_required(self, name: str, given: Mapping[str, Json]) -> bool:
         """Whether all required parameters of a tool are given."""
         return all(key in given for key in items_of(as_tree(self.schemas.get(name)), "required"))
 
-    def taking(self, given: Mapping[str, Json]) -> str:
+    def only_tool_taking(self, given: Mapping[str, Json]) -> str:
         """The only tool that accepts these arguments; empty if there is none or more than one."""
         fitting = [
             name
             for name in sorted(self.names & self.schemas.keys())
-            if given.keys() <= self.parameters(name).keys() and self.satisfied(name, given)
+            if given.keys() <= self.parameters(name).keys() and self.has_required(name, given)
         ]
         return fitting[0] if len(fitting) == 1 else ""
 
@@ -99,7 +99,7 @@ class Source(SearchedText):
         """Another text, complete, with the same tools and dialects."""
         return Source(text, self.offered, self.enabled, cut=False)
 
-    def prefer(self, *dialects: str) -> str:
+    def enabled_dialect(self, *dialects: str) -> str:
         """The first of these dialects that is enabled, or else just the first.
 
         One opener may belong to several dialects; a call gets the name of an enabled one.
@@ -227,7 +227,9 @@ Decoder: TypeAlias = Callable[[Source, int, int], Reading]
 """Decodes the text after the opener at ``start:end``."""
 
 
-def found(name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json = None) -> TextCall | None:
+def text_call(
+    name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json = None
+) -> TextCall | None:
     """A call, or ``None`` if its name or arguments are invalid.
 
     The arguments are parsed again from canonical text, so that the rules for structured calls apply to them:
@@ -239,9 +241,9 @@ def found(name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json 
         return None
     if sound is None or not name:
         return None
-    return TextCall(name, sound, "", dialect, identity(call_id))
+    return TextCall(name, sound, "", dialect, id_as_text(call_id))
 
 
-def identity(call_id: Json) -> str:
+def id_as_text(call_id: Json) -> str:
     """The id of a call as text; empty if the value cannot be an id."""
     return str(call_id).strip() if isinstance(call_id, (str, int)) and not isinstance(call_id, bool) else ""

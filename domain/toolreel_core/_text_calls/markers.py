@@ -25,29 +25,35 @@ from toolreel_core._text_calls.formats.elements import (
     OPENING,
     STEPTML_INVOKE,
     TAG_TOKEN,
-    element,
-    function,
-    minimax_m3,
-    tool_call,
+    element_call,
+    function_call,
+    minimax_m3_call,
+    tool_call_block,
     xtml_call,
     xtml_channel,
 )
-from toolreel_core._text_calls.formats.function_notation import BUILTIN, CALLEE, code_block, gemma
-from toolreel_core._text_calls.formats.harmony import addressed, inkling, message
+from toolreel_core._text_calls.formats.function_notation import BUILTIN, CALLEE, code_block, gemma_call
+from toolreel_core._text_calls.formats.harmony import headed_message, inkling_block, message_to
 from toolreel_core._text_calls.formats.tagged_json import (
     CALL_BEGIN,
     NAMED_TAG,
     PLAMO,
     SOLAR,
-    bracketed,
+    bracket_call,
+    call_after_head,
     calls_by_tool_name_key,
     deepseek_or_kimi,
-    flower,
-    headed,
-    mistral,
+    flower_call,
+    mistral_calls,
     named_tag,
 )
-from toolreel_core._text_calls.payloads import Block, Envelopes, closers, enveloped, marked_calls
+from toolreel_core._text_calls.payloads import (
+    Block,
+    Envelopes,
+    closing_tags,
+    enveloped_calls,
+    marked_calls,
+)
 from toolreel_core._text_calls.quotations import OPENERS as THOUGHTS
 from toolreel_core._text_calls.quotations import QUOTATION_OPENERS as QUOTATIONS
 from toolreel_core._text_calls.surroundings import lead_in
@@ -67,11 +73,11 @@ def _block(
     opener: str,
     closer: str,
     *dialects: str,
-    decode: Callable[[Block, Source, int, int], Reading] = enveloped,
+    decode: Callable[[Block, Source, int, int], Reading] = enveloped_calls,
     envelopes: Envelopes = marked_calls,
 ) -> Opener:
     """An opener whose block ends with a closing tag, which may be missing."""
-    block = Block(dialects, lazy_pattern(opener, re.IGNORECASE), closers(closer), envelopes)
+    block = Block(dialects, lazy_pattern(opener, re.IGNORECASE), closing_tags(closer), envelopes)
     return Opener(opener, dialects, partial(decode, block))
 
 
@@ -86,48 +92,55 @@ _TAGS: Final = (
 )
 
 OPENERS: Final[Mapping[str, Opener]] = {
-    "seed": Opener("<seed:tool_call>", ("seed_xml",), tool_call),
-    "ifm": Opener(r"<ifm\|tool_call>", ("ifm_xml",), tool_call),
-    "longcat": Opener("<longcat_tool_call>", ("longcat_json",), tool_call),
+    "seed": Opener("<seed:tool_call>", ("seed_xml",), tool_call_block),
+    "ifm": Opener(r"<ifm\|tool_call>", ("ifm_xml",), tool_call_block),
+    "longcat": Opener("<longcat_tool_call>", ("longcat_json",), tool_call_block),
     "named_tag": Opener(NAMED_TAG, ("invoke_xml", "hermes_json"), named_tag),
-    "bracket": _block(r"\[TOOL_CALL\](?=\s*\{)", r"\[/TOOL_CALL\]", "lmstudio_request", decode=bracketed),
-    "tool_call": Opener(OPENING, _TAGS, tool_call),
+    "bracket": _block(r"\[TOOL_CALL\](?=\s*\{)", r"\[/TOOL_CALL\]", "lmstudio_request", decode=bracket_call),
+    "tool_call": Opener(OPENING, _TAGS, tool_call_block),
     "function": Opener(
         r"<(?:\w{1,40}:)?function(?=\s*=|[\sĠĊ]+name\b)",
         ("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"),
-        function,
+        function_call,
     ),
-    "steptml": Opener(r"<steptml:invoke\b", ("steptml",), partial(element, STEPTML_INVOKE)),
-    "dsml": Opener(rf"<{DSML}invoke\b", ("dsml",), partial(element, DSML_INVOKE)),
-    "xai": Opener(r"<xai:function_call\b", ("xai_function_call",), partial(element, GROK)),
-    "invoke": Opener(r"<(?:\w{1,40}:)?invoke\b", ("invoke_xml", "minimax_xml"), partial(element, INVOKE)),
-    "m3": Opener(rf"{TAG_TOKEN}<invoke\b", ("minimax_m3_xml",), minimax_m3),
+    "steptml": Opener(r"<steptml:invoke\b", ("steptml",), partial(element_call, STEPTML_INVOKE)),
+    "dsml": Opener(rf"<{DSML}invoke\b", ("dsml",), partial(element_call, DSML_INVOKE)),
+    "xai": Opener(r"<xai:function_call\b", ("xai_function_call",), partial(element_call, GROK)),
+    "invoke": Opener(
+        r"<(?:\w{1,40}:)?invoke\b", ("invoke_xml", "minimax_xml"), partial(element_call, INVOKE)
+    ),
+    "m3": Opener(rf"{TAG_TOKEN}<invoke\b", ("minimax_m3_xml",), minimax_m3_call),
     "xtml": Opener(r"<\|open\|>call\b", ("kimi_k3_xtml",), xtml_call),
     "channel": Opener(r"<\|open\|>(?:response|think|message)\w*<\|sep\|>", ("kimi_k3_xtml",), xtml_channel),
     "call_begin": Opener(CALL_BEGIN, ("kimi_k2", "deepseek_v31", "deepseek_v3"), deepseek_or_kimi),
     "mistral": _block(
-        r"\[TOOL_CALLS\]", r"\[/TOOL_CALLS\]|(?=\[TOOL_CALLS\])", "mistral_tool_calls", decode=mistral
+        r"\[TOOL_CALLS\]", r"\[/TOOL_CALLS\]|(?=\[TOOL_CALLS\])", "mistral_tool_calls", decode=mistral_calls
     ),
     "solar": _block(
-        r"<\|tool_call:begin\|>", r"<\|tool_call:end\|>", "solar_open", decode=partial(headed, SOLAR)
+        r"<\|tool_call:begin\|>", r"<\|tool_call:end\|>", "solar_open", decode=partial(call_after_head, SOLAR)
     ),
     "plamo": _block(
         r"<\|plamo:begin_tool_name:plamo\|>",
         r"<\|plamo:end_tool_arguments:plamo\|>",
         "plamo_requests",
-        decode=partial(headed, PLAMO),
+        decode=partial(call_after_head, PLAMO),
     ),
-    "flower": _block("✿FUNCTION✿", "(?=✿(?:RESULT|RETURN|FUNCTION)✿)", "qwen_agent_flower", decode=flower),
+    "flower": _block(
+        "✿FUNCTION✿", "(?=✿(?:RESULT|RETURN|FUNCTION)✿)", "qwen_agent_flower", decode=flower_call
+    ),
     "python_tag": _block(
         r"<\|python_tag\|>", r"<\|eo[mt]_id\|>", "llama_python_tag", decode=partial(code_block, BUILTIN)
     ),
     "escape": _block(
-        "<start_function_call>", "<end_function_call>", "functiongemma", decode=partial(gemma, "<escape>")
+        "<start_function_call>",
+        "<end_function_call>",
+        "functiongemma",
+        decode=partial(gemma_call, "<escape>"),
     ),
-    "gemma4": _block(r"<\|tool_call>", r"<tool_call\|>", "gemma4", decode=partial(gemma, '<|"|>')),
-    "message": Opener(r"<\|(?:start|channel)\|>", ("harmony", "invoke_xml"), message),
-    "addressed": Opener("to=", ("harmony", "invoke_xml"), addressed),
-    "content": Opener(r"<\|content_(?!invoke|model_end)\w{1,40}\|>", ("inkling_blocks",), inkling),
+    "gemma4": _block(r"<\|tool_call>", r"<tool_call\|>", "gemma4", decode=partial(gemma_call, '<|"|>')),
+    "message": Opener(r"<\|(?:start|channel)\|>", ("harmony", "invoke_xml"), headed_message),
+    "addressed": Opener("to=", ("harmony", "invoke_xml"), message_to),
+    "content": Opener(r"<\|content_(?!invoke|model_end)\w{1,40}\|>", ("inkling_blocks",), inkling_block),
     "tool_call_start": _block(
         r"<\|tool_call_start\|>",
         r"<\|tool_call_end\|>",
@@ -179,7 +192,7 @@ _CLOSED: Final = lazy_pattern(rf"[}}`]\s*{_CLOSER.pattern}\Z", re.IGNORECASE)
 """The end of such a call."""
 
 
-def headless(source: Source, key: str) -> Calls | None:
+def calls_without_opener(source: Source, key: str) -> Calls | None:
     """The calls of offered tools at the head of a message, each closed; none if one cannot be read."""
     if source.search(_CLOSER, 0) is None:
         return None

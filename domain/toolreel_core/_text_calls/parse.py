@@ -34,8 +34,16 @@ from toolreel_core._text_calls.decoder_interface import (
     Unread,
 )
 from toolreel_core._text_calls.dialects import MARKED
-from toolreel_core._text_calls.formats.harmony import glued, titled
-from toolreel_core._text_calls.markers import HEADLESS, OPENERS, SIGNS, SPECIAL, WRAPPER, headless, mark_at
+from toolreel_core._text_calls.formats.harmony import start_of_header_words, start_of_title
+from toolreel_core._text_calls.markers import (
+    HEADLESS,
+    OPENERS,
+    SIGNS,
+    SPECIAL,
+    WRAPPER,
+    calls_without_opener,
+    mark_at,
+)
 from toolreel_core._text_calls.quotations import (
     Quotations,
     opener_of_thoughts,
@@ -52,14 +60,14 @@ from toolreel_core._text_calls.surroundings import (
 from toolreel_core._text_calls.whole_message import (
     WholeReader,
     begins_a_call,
-    functionary,
-    json_fence,
-    json_message,
-    name_and_json,
-    python_list,
-    react,
-    tool_code,
-    tool_tags,
+    fenced_json_calls,
+    functionary_calls,
+    json_message_calls,
+    name_and_json_call,
+    python_list_calls,
+    react_call,
+    tool_code_calls,
+    tool_tag_calls,
     without_tokens,
 )
 
@@ -98,16 +106,16 @@ class Scan:
     _edge: int = 0
     """End of the last call, frame or token, after which the current message begins."""
 
-    def head(self) -> int:
+    def read_call_without_opener(self) -> int:
         """Read a call whose opener the server removed; returns where to continue."""
         for key in HEADLESS:
             enabled = not self.source.enabled.isdisjoint(OPENERS[key].dialects)
-            if enabled and (reading := headless(self.source, key)):
+            if enabled and (reading := calls_without_opener(self.source, key)):
                 self._take_calls(0, reading)
                 return reading.end
         return 0
 
-    def step(self, start: int) -> int:
+    def read_marker(self, start: int) -> int:
         """Read the marker at a place, if there is one; returns where to continue."""
         mark = mark_at(self.source.text, start)
         if mark is None:
@@ -121,9 +129,9 @@ class Scan:
                     reading = Broken("truncated", len(self.source.text))
             begin = mark.start()
             if kind == "addressed":  # some openers are preceded by part of a header
-                begin = glued(self.source.text, begin)
+                begin = start_of_header_words(self.source.text, begin)
             elif kind == "inkling":
-                begin = titled(self.source.text, begin, reading)
+                begin = start_of_title(self.source.text, begin, reading)
             return self._take_reading(mark, reading, begin)
         if kind in {"special", "wrapper"}:
             self._add_span(mark.start(), mark.end(), "special" if kind == "special" else "wrapper")
@@ -135,21 +143,21 @@ class Scan:
             self.rejected.append("fabricated_result")
             self._add_span(mark.start(), len(self.source.text), "debris", "fabricated_result")
             return len(self.source.text)
-        region = self.quotations.opened(mark, kind)
+        region = self.quotations.region_of_opener(mark, kind)
         if region is None:
             return mark.end()
         self._add_span(mark.start(), region.end, "quotation")
         if not region.certain and not self.nested:
             # Its end is not certain: a call that is not quoted on its own may be hidden in it.
             inside = replace(self.source, text=self.source.text[mark.end() : region.end])
-            if scan(inside, self.earlier, nested=True).calls:
+            if scan_for_calls(inside, self.earlier, nested=True).calls:
                 self.rejected.append("quotation")
         return region.end
 
     def _take_reading(self, mark: re.Match[str], reading: Reading, start: int) -> int:
         match reading:
             case Calls(end=end):
-                if fence := self.quotations.code.leaves_open(start, end):
+                if fence := self.quotations.code.open_fence(start, end):
                     # A tag that prose only named seemed to open a call, which then ended inside a fence.
                     self.rejected.append("quotation")
                     self._add_span(start, fence.end, "quotation", "quotation")
@@ -159,7 +167,7 @@ class Scan:
             case Broken(why, end):
                 if is_escaped(self.source.text, start):
                     return self._skip_marker(mark)
-                fence = self.quotations.code.leaves_open(start, end)
+                fence = self.quotations.code.open_fence(start, end)
                 end = fence.end if fence else end
                 self.rejected.append(why)
                 self.unread.append(Unread(why, self.source.text[start:end]))
@@ -249,13 +257,13 @@ class Scan:
             self._edge = end
 
 
-def scan(source: Source, earlier: Iterable[str] = (), *, nested: bool = False) -> Scan:
+def scan_for_calls(source: Source, earlier: Iterable[str] = (), *, nested: bool = False) -> Scan:
     """Scan a text for the calls of all marked dialects."""
     found = Scan(source, Quotations.of(source), earlier, nested)
     quoted = _BLOCKQUOTE.match(source.text)
-    position = found.quotations.line(quoted.end()).end if quoted else found.head()
+    position = found.quotations.rest_of_line(quoted.end()).end if quoted else found.read_call_without_opener()
     while mark := SIGNS.search(source.text, position):
-        position = found.step(mark.start())
+        position = found.read_marker(mark.start())
     return found
 
 
@@ -265,7 +273,7 @@ _UNFINISHED: Final = lazy_pattern(r"\s*(?:<[/|｜‖a-z][^<>\s]{0,40}|\[(?:/|END
 """The beginning of a truncated tag at the end of a text."""
 
 
-def remainder(scan: Scan) -> tuple[str, str]:
+def text_beside_calls(scan: Scan) -> tuple[str, str]:
     """The text outside the calls, which is unchanged without calls and frames, and the reasoning in it."""
     said = "\n".join(scan.reasoning)
     if not scan.calls:
@@ -316,14 +324,14 @@ def _is_blank(text: str) -> bool:
 _MAX_BYTES: Final = 256 * 1024
 
 _BARE: Final[Sequence[tuple[frozenset[str], WholeReader]]] = (
-    (frozenset({"llama_json", "json_envelope", "json_array"}), json_message),
-    (frozenset({"cohere_action_fence", "json_fenced"}), json_fence),
-    (frozenset({"glm4_name_json"}), name_and_json),
-    (frozenset({"functionary_v32"}), functionary),
-    (frozenset({"react"}), react),
-    (frozenset({"pythonic_list"}), python_list),
-    (frozenset({"tool_code_fence"}), tool_code),
-    (frozenset({"tool_tag_xml"}), tool_tags),
+    (frozenset({"llama_json", "json_envelope", "json_array"}), json_message_calls),
+    (frozenset({"cohere_action_fence", "json_fenced"}), fenced_json_calls),
+    (frozenset({"glm4_name_json"}), name_and_json_call),
+    (frozenset({"functionary_v32"}), functionary_calls),
+    (frozenset({"react"}), react_call),
+    (frozenset({"pythonic_list"}), python_list_calls),
+    (frozenset({"tool_code_fence"}), tool_code_calls),
+    (frozenset({"tool_tag_xml"}), tool_tag_calls),
 )
 """The readers of bare dialects, the strictest first: the first that accepts a message wins."""
 
@@ -408,8 +416,8 @@ def _calls_in_source(whole_text: Source, earlier: Iterable[str]) -> TextCalls:
         return _calls_of_whole(whole, message, (thought.text,), Span(thought.end, len(content), "call"))
     if source.enabled.isdisjoint(MARKED):
         return TextCalls((), source.text, thought.text)
-    marked = scan(source, earlier)
-    rest, reasoning = remainder(marked)
+    marked = scan_for_calls(source, earlier)
+    rest, reasoning = text_beside_calls(marked)
     if not marked.calls and rest != source.text and (whole := _whole_message(source, rest, earlier)):
         return _calls_of_whole(
             whole, rest, (thought.text, reasoning), Span(thought.end, len(content), "call")
@@ -439,7 +447,7 @@ def _whole_message(source: Source, text: str, earlier: Iterable[str]) -> TextCal
     readers = (reader for dialects, reader in _BARE if not source.enabled.isdisjoint(dialects))
     whole = next((whole for reader in readers if (whole := reader(message))), None)
     before = f"{whole.content}\n{whole.reasoning}" if whole else ""
-    if whole is None or scan(replace(source, text=before)).calls:
+    if whole is None or scan_for_calls(replace(source, text=before)).calls:
         return None
     kind = "announced" if text.startswith(_SECTIONS) else lead_in(whole.content)
     if kind == "unclear":

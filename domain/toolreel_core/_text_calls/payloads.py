@@ -23,9 +23,9 @@ from toolreel_core._jsontext import (
     SearchedText,
     Style,
     Value,
+    as_list,
     end_of,
     items_of,
-    listed,
     skip,
     value_at,
 )
@@ -38,8 +38,8 @@ from toolreel_core._text_calls.decoder_interface import (
     Rejection,
     Source,
     TextCall,
-    found,
-    identity,
+    id_as_text,
+    text_call,
 )
 
 _NAMES: Final = ("name", "tool_name", "tool", "recipient_name")
@@ -51,7 +51,7 @@ _WRAPPERS: Final = ("function", "function_call", "tool_call", "tool_calls", "too
 def arguments_of(raw: Json) -> Mapping[str, Json] | None:
     """Arguments as an object (null is empty, text is parsed once); ``None`` if they are not one."""
     if isinstance(raw, str):
-        raw = decoded(raw) if raw.strip() else None
+        raw = decode_json(raw) if raw.strip() else None
     if raw is None:
         return {}
     return raw if isinstance(raw, Mapping) else None
@@ -76,7 +76,7 @@ def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCal
 def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[TextCall, ...] | None:
     """The calls of a whole message: ``None`` unless all are strict envelopes of known tools."""
     calls: list[TextCall] = []
-    for item in listed(tree):
+    for item in as_list(tree):
         if not isinstance(item, Mapping):
             return None
         if (inner := wrapped_calls(item)) is not None:
@@ -86,7 +86,7 @@ def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[TextCall, ..
             if nested is None:
                 return None
             if len(nested) == 1 and not nested[0].id:  # the id of the wrapper is that of its only call
-                nested = (replace(nested[0], id=identity(_first_value(item, _IDS))),)
+                nested = (replace(nested[0], id=id_as_text(_first_value(item, _IDS))),)
             calls.extend(nested)
             continue
         if item.get("type", "function") != "function":
@@ -107,7 +107,7 @@ def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:
     if _first_value(tree, _NAMES) is not None:
         return None
     inside = (tree.get(key) for key in _WRAPPERS)
-    return next((listed(inner) for inner in inside if isinstance(inner, Mapping | list)), None)
+    return next((as_list(inner) for inner in inside if isinstance(inner, Mapping | list)), None)
 
 
 def _call_of_object(
@@ -120,12 +120,12 @@ def _call_of_object(
     raw_name = _first_value(tree, _NAMES)
     if not isinstance(raw_name, str):
         return None
-    name = offered.named(raw_name)
+    name = offered.resolve_name(raw_name)
     arguments = arguments_of(_arguments_of_object(tree, offered, name))
     if arguments is None:
         return None
     call_id = _first_value(tree, _IDS)
-    return found(
+    return text_call(
         name, arguments, dialect, call_id if call_id is not None else _first_value(outer or {}, _IDS)
     )
 
@@ -150,11 +150,11 @@ def object_at(source: SearchedText, at: int) -> tuple[Mapping[str, Json], int] |
 
 def one_call(name: str, given: Mapping[str, Json], dialect: str, end: int, call_id: Json = None) -> Reading:
     """A reading of one call."""
-    call = found(name, given, dialect, call_id)
+    call = text_call(name, given, dialect, call_id)
     return Calls((call,), end) if call else Broken("malformed", end)
 
 
-def decoded(raw: str) -> Json:
+def decode_json(raw: str) -> Json:
     """The value of a text that is said to be JSON; the text itself if it is not."""
     source = SearchedText(raw)
     value = value_at(source, 0)
@@ -188,12 +188,12 @@ class Block:
     envelopes: Envelopes = marked_calls
 
 
-def closers(*tags: str) -> re.Pattern[str]:
+def closing_tags(*tags: str) -> re.Pattern[str]:
     """A pattern of closing tags, with the end of a code fence that was opened inside before them."""
     return lazy_pattern(f"(?:```[{BLANK}]*)?(?:{'|'.join(tags)})", re.IGNORECASE)
 
 
-def enveloped(block: Block, source: Source, _start: int, end: int) -> Reading:
+def enveloped_calls(block: Block, source: Source, _start: int, end: int) -> Reading:
     """The calls of the envelopes after an opener, in a row or in a list."""
     at = end_of(_FENCE, source.text, end)
     at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
@@ -207,7 +207,7 @@ def enveloped(block: Block, source: Source, _start: int, end: int) -> Reading:
         if isinstance(value, Flaw):
             last = failed_call(source, begin, value, block)
             return Calls(tuple(calls), last.end, (*broken, last.why)) if calls else last
-        read = list(block.envelopes(value.tree, source.offered, source.prefer(*block.dialects)))
+        read = list(block.envelopes(value.tree, source.offered, source.enabled_dialect(*block.dialects)))
         if calls and not any(read):
             break  # what follows a call and is none itself is text again
         calls.extend(call for call in read if call)
@@ -218,38 +218,42 @@ def enveloped(block: Block, source: Source, _start: int, end: int) -> Reading:
             break
         at = following.end()
     if calls:
-        return Calls(tuple(calls), tail(source, begin, block), tuple(broken))
+        return Calls(tuple(calls), end_of_block(source, begin, block), tuple(broken))
     # A list of plain values was not intended as a call.
-    tried = any(isinstance(item, Mapping) for item in listed(value.tree))
-    return Broken("malformed", debris(source, begin, begin, block)) if tried else None
+    tried = any(isinstance(item, Mapping) for item in as_list(value.tree))
+    return Broken("malformed", end_of_debris(source, begin, begin, block)) if tried else None
 
 
-def arguments(source: Source, at: int, name: str, block: Block, call_id: Json = None) -> Reading:
+def named_call(source: Source, at: int, name: str, block: Block, call_id: Json = None) -> Reading:
     """The call of a named tool, whose arguments begin here."""
     at = end_of(_FENCE, source.text, at)
-    dialect = source.prefer(*block.dialects)
+    dialect = source.enabled_dialect(*block.dialects)
     if block.closing.match(source.text, at):
-        return one_call(name, {}, dialect, tail(source, at, block), call_id)
+        return one_call(name, {}, dialect, end_of_block(source, at, block), call_id)
     value = value_at(source, at, Style(closing=block.closing))
     if isinstance(value, Flaw):
         return failed_call(source, at, value, block)
     given = arguments_of(value.tree)
     reading = (
-        one_call(name, given, dialect, tail(source, value.end, block), call_id) if given is not None else None
+        one_call(name, given, dialect, end_of_block(source, value.end, block), call_id)
+        if given is not None
+        else None
     )
     return (
-        reading if isinstance(reading, Calls) else Broken("malformed", debris(source, at, value.end, block))
+        reading
+        if isinstance(reading, Calls)
+        else Broken("malformed", end_of_debris(source, at, value.end, block))
     )
 
 
-def tail(source: Source, at: int, block: Block) -> int:
+def end_of_block(source: Source, at: int, block: Block) -> int:
     """The end of a block whose JSON ends here, after surplus closers and the closing tag."""
     at = end_of(_SURPLUS, source.text, at)
     close = block.closing.match(source.text, skip_blanks(source.text, at))
     return close.end() if close else at
 
 
-def debris(source: Source, begin: int, at: int, block: Block) -> int:
+def end_of_debris(source: Source, begin: int, at: int, block: Block) -> int:
     """The end of a block with an error at some place: its closing tag, or the next block."""
     early = source.search(block.closing, begin)
     if early and block.opening.match(source.text, skip_blanks(source.text, early.end())):
@@ -269,7 +273,7 @@ def skip_blanks(text: str, at: int) -> int:
 def failed_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
     """The failed call: an unfinished one is truncated, unless the block is closed."""
     if not flaw.unfinished:
-        return Broken("malformed", debris(source, begin, flaw.at, block))
+        return Broken("malformed", end_of_debris(source, begin, flaw.at, block))
     close = None if source.cut else source.search(block.closing, begin)
     return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
 
@@ -290,7 +294,7 @@ _TYPE_NAMES: Final[Mapping[type, str]] = {
 _TREES: Final = frozenset({"null", "object", "array"})
 
 
-def typed(raw: str, schema: Json) -> Json:
+def typed_value(raw: str, schema: Json) -> Json:
     """The value that a text stands for.
 
     >>> typed("42", {"type": "string"}), typed("42", {"type": "integer"}), typed("42", None)
@@ -312,7 +316,7 @@ def typed(raw: str, schema: Json) -> Json:
         value = float(text)
         value = raw if math.isinf(value) else value
     elif text.startswith(("{", "[")):
-        value = decoded(text)
+        value = decode_json(text)
     kind = "array" if isinstance(value, list) else _type_name(value)
     fits = not types or kind in types or (kind == "integer" and "number" in types)
     return value if fits and kind != "string" else raw
@@ -335,12 +339,12 @@ def end_of_tree(source: SearchedText, at: int, schema: Json) -> int:
     return value.end if isinstance(value, Value) else at
 
 
-def unwrapped(given: Mapping[str, Json], parameters: Mapping[str, Json]) -> Mapping[str, Json]:
+def unwrapped_arguments(given: Mapping[str, Json], parameters: Mapping[str, Json]) -> Mapping[str, Json]:
     """The arguments, where a model has put all of them into one parameter that does not exist."""
     for key in ("arguments", "input"):
         if set(given) == {key} and key not in parameters:
             inner = given[key]
-            tree = decoded(inner) if isinstance(inner, str) else inner
+            tree = decode_json(inner) if isinstance(inner, str) else inner
             return tree if isinstance(tree, Mapping) else given
     return given
 
@@ -389,7 +393,7 @@ class Tags:
     """What is left behind a call that was cut: tags of its inside and its end. ``opens`` is the next call."""
 
 
-def attribute(opening: re.Match[str]) -> str:
+def name_in_tag(opening: re.Match[str]) -> str:
     """The name in an opening tag."""
     groups = opening.groupdict()
     name = next(groups[kind] for kind in ("double", "single", "plain") if groups.get(kind) is not None)
@@ -416,7 +420,7 @@ def end_of_value(
     close = source.search(tags.value_end, at)
     following = source.search(tags.following, at)
     if following and (close is None or following.start() < close.start()):
-        other = attribute(following).strip()
+        other = name_in_tag(following).strip()
         if other != key and other not in given and other in source.offered.parameters(name):
             return following.start(), following.start()
     if close:
@@ -437,7 +441,7 @@ def may_have_swallowed(text: str, tags: Tags, *, closed: bool, behind: int = 0) 
         return holds_markup(text)
     inner = tags.value.search(text, behind)
     # No prose names one of the tokens of Kimi K3.
-    return inner is not None and (inner[0].endswith("|>") or not mentions(text[: inner.start()]))
+    return inner is not None and (inner[0].endswith("|>") or not only_mentions(text[: inner.start()]))
 
 
 def end_call(
@@ -457,13 +461,13 @@ def end_call(
     :param last: whether the text ends here, but for the rest of a tag
     """
     if closed < 0:
-        if (source.cut and last) or not given or not source.offered.satisfied(name, given):
+        if (source.cut and last) or not given or not source.offered.has_required(name, given):
             return Broken("truncated", at)
-        if left := rest(source, at, tags.opening):
+        if left := broken_by_rest(source, at, tags.opening):
             return left
     end = max(at, closed)
-    complete = unwrapped(given, source.offered.parameters(name))
-    return whole(source, one_call(name, complete, dialect, end), tags.left)
+    complete = unwrapped_arguments(given, source.offered.parameters(name))
+    return unless_tags_left(source, one_call(name, complete, dialect, end), tags.left)
 
 
 _ANGLES: Final = frozenset("<>")
@@ -483,7 +487,7 @@ def holds_markup(text: str) -> bool:
     return not _ANGLES.isdisjoint(text)
 
 
-def mentions(before: str) -> bool:
+def only_mentions(before: str) -> bool:
     """Whether an opening tag after this part of a value is only mentioned there.
 
     Directly at the head of the value the tag is doubled, and behind other markup the value may be two.
@@ -491,7 +495,7 @@ def mentions(before: str) -> bool:
     return bool(before.replace("\\n", "\n").strip()) and not holds_markup(before)
 
 
-def surplus(source: Source, at: int, tags: re.Pattern[str]) -> int:
+def end_of_left_tags(source: Source, at: int, tags: re.Pattern[str]) -> int:
     """The end of the last tag between a place and the next call; -1 if there is none.
 
     :param tags: of the inside and the end of a call; its group ``opens`` matches the next call
@@ -505,7 +509,7 @@ def surplus(source: Source, at: int, tags: re.Pattern[str]) -> int:
     return last
 
 
-def rest(source: Source, at: int, opening: re.Pattern[str]) -> Broken | None:
+def broken_by_rest(source: Source, at: int, opening: re.Pattern[str]) -> Broken | None:
     """The call without a closing tag of its own behind whose last value text goes on.
 
     Then the value held its own closing tag, and the text is the rest of it.
@@ -518,15 +522,15 @@ def rest(source: Source, at: int, opening: re.Pattern[str]) -> Broken | None:
     return Broken("malformed", following.start() if following else len(source.text))
 
 
-def whole(source: Source, reading: Reading, tags: re.Pattern[str]) -> Reading:
+def unless_tags_left(source: Source, reading: Reading, tags: re.Pattern[str]) -> Reading:
     """A reading, unless tags of the call are left behind its end: then it was cut, and is malformed."""
     if not isinstance(reading, Calls):
         return reading
-    end = surplus(source, reading.end, tags)
+    end = end_of_left_tags(source, reading.end, tags)
     return reading if end < 0 else Broken("malformed", end)
 
 
-def confused(source: Source, at: int, tags: Tags) -> Broken:
+def broken_up_to_balance(source: Source, at: int, tags: Tags) -> Broken:
     """A call whose values hold markup, up to the closing tag that balances its opening tag.
 
     What stands inside may look like another call, so nothing in it is read; without a balance, nothing up to

@@ -77,7 +77,7 @@ class Code:
         breaks = [end.start() for end in _PARAGRAPH_END.finditer(text)] if runs else []
         return cls(text, cut, runs, lines, breaks)
 
-    def at(self, start: int, end: int) -> Region | None:
+    def code_opened_at(self, start: int, end: int) -> Region | None:
         """The code that the backticks or tildes at ``start:end`` open."""
         text = self.text
         if end - start >= 3 and _LINE_LEAD.search(text, max(0, start - _REACH), start):
@@ -96,17 +96,17 @@ class Code:
             return Region(start, places[index] + end - start)
         return Region(start, stop, closed=False) if self.cut and last else None
 
-    def holding(self, place: int, since: int) -> Region | None:
+    def code_around(self, place: int, since: int) -> Region | None:
         """The code that began after ``since`` and holds a place."""
         at = since
         while (mark := _MARK.search(self.text, at, place)) is not None:
-            region = self.at(mark.start(), mark.end())
+            region = self.code_opened_at(mark.start(), mark.end())
             if region and region.end > place:
                 return region
             at = region.end if region else mark.end()
         return None
 
-    def leaves_open(self, start: int, end: int) -> Region | None:
+    def open_fence(self, start: int, end: int) -> Region | None:
         """The fence that a part of the text opens, and that only what follows closes.
 
         A line that begins with a mark counts even if more follows: DeepSeek closes the fence in its calls so.
@@ -193,46 +193,46 @@ class Quotations:
         """The quotations of a text; the marks of its code are indexed once."""
         return cls(source, Code.of(source.text, cut=source.cut))
 
-    def opened(self, mark: re.Match[str], kind: str) -> Region | None:
+    def region_of_opener(self, mark: re.Match[str], kind: str) -> Region | None:
         """What the opener of a quotation quotes; ``None`` if it is only named."""
         start, end = mark.span()
         rest = Region(start, len(self.source.text), certain=False, closed=False)
         match kind:
             case "think":
-                return self.paired(closer_of(mark[0]), start, end)
+                return self.region_to_closer(closer_of(mark[0]), start, end)
             case "result":
                 tag = mark[0].rstrip(">").split()[0]
-                return self.paired(re.compile(re.escape(f"</{tag[1:]}>")), start, end) or rest
+                return self.region_to_closer(re.compile(re.escape(f"</{tag[1:]}>")), start, end) or rest
             case "comment":
-                whole = self.paired(re.compile("-->"), start, end)
+                whole = self.region_to_closer(re.compile("-->"), start, end)
                 # Unclosed, it quotes the rest of the text only if it begins a line, as in Markdown.
                 begins_line = _HEAD_OF_LINE.search(self.source.text, max(0, start - 4), start)
                 return rest if whole is None and begins_line else whole
             case "blockquote":
-                return self.line(end)
+                return self.rest_of_line(end)
             case "element" | "listing":
                 return self._element_region(mark[0], start, end)
             case _:
-                return self.code.at(start, end)
+                return self.code.code_opened_at(start, end)
 
-    def hold(self, place: int) -> bool:
+    def is_quoted_at(self, place: int) -> bool:
         """Whether a place is in a quotation, as far as no call is open there."""
         at = 0
         while mark := _ANY.search(self.source.text, at, place):
-            region = self.opened(mark, mark.lastgroup or "")
+            region = self.region_of_opener(mark, mark.lastgroup or "")
             if region and region.end > place:
                 return True
             at = region.end if region else mark.end()
         return False
 
-    def outside(self) -> str:
+    def text_outside(self) -> str:
         """The text without what is quoted; a quotation without a closer quotes nothing here."""
         text = self.source.text
         parts: list[str] = []
-        begin = at = self.line(0).end if _QUOTED_LINE.match(text) else 0
+        begin = at = self.rest_of_line(0).end if _QUOTED_LINE.match(text) else 0
         while mark := _ANY.search(text, at):
             kind = mark.lastgroup or ""
-            region = self.opened(mark, kind)
+            region = self.region_of_opener(mark, kind)
             at = mark.end()
             if not region or not region.closed:
                 continue
@@ -243,19 +243,19 @@ class Quotations:
                 begin = at = region.end
         return "".join([*parts, text[begin:]])
 
-    def line(self, start: int) -> Region:
+    def rest_of_line(self, start: int) -> Region:
         """The rest of a line."""
         place = self.source.find("\n", start)
         return Region(start, len(self.source.text) if place < 0 else place)
 
-    def paired(self, closing: re.Pattern[str], start: int, end: int) -> Region | None:
+    def region_to_closer(self, closing: re.Pattern[str], start: int, end: int) -> Region | None:
         """What is between the opener at ``start:end`` and the first closer outside of code.
 
         If all closers are in code, the prose only named the opener; nobody knows what was meant, so that
         everything up to the end of that code is quoted. An opener that is never closed quotes nothing, unless
         the text is truncated.
         """
-        ending = self.ending(closing, start, end)
+        ending = self.find_closer(closing, start, end)
         if isinstance(ending, Region):
             return ending
         if ending:
@@ -263,7 +263,7 @@ class Quotations:
             return Region(start, ending.end(), certain=first is not None and first.end() == ending.end())
         return Region(start, len(self.source.text), closed=False) if self.source.cut else None
 
-    def ending(self, closing: re.Pattern[str], start: int, end: int) -> re.Match[str] | Region | None:
+    def find_closer(self, closing: re.Pattern[str], start: int, end: int) -> re.Match[str] | Region | None:
         """The closer outside of code, or else everything up to the end of the code around the first."""
         named: Region | None = None
         at = end
@@ -282,7 +282,7 @@ class Quotations:
         Real reasoning leaves fences and backticks open, and ends all the same: code holds the closer only if
         it is closed behind it, in its line or as a fence, or has an opener of its own.
         """
-        code = self.code.holding(close.start(), since)
+        code = self.code.code_around(close.start(), since)
         if code is None:
             return None
         text = self.source.text
@@ -294,7 +294,7 @@ class Quotations:
 
     def _element_region(self, opener: str, start: int, end: int) -> Region | None:
         """An element with the elements of the same name in it."""
-        whole = self.paired(_closing_pattern(opener), start, end)
+        whole = self.region_to_closer(_closing_pattern(opener), start, end)
         name = _NAME.search(opener)
         if whole is None or not whole.closed or not opener.startswith("<") or "[" in opener or name is None:
             return whole
@@ -404,7 +404,7 @@ def thoughts(text: str, *, cut: bool = False) -> Thoughts:
     quotations = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut))
     while opening:
         closing = closer_of(opening["opener"])
-        close = quotations.ending(closing, opening.start("opener"), opening.end())
+        close = quotations.find_closer(closing, opening.start("opener"), opening.end())
         if not isinstance(close, re.Match):
             return Thoughts("\n".join(said), at)
         said.append(text[opening.end() : close.start()].strip())
@@ -439,4 +439,9 @@ def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
     within = set_apart and _GOES_ON.match(text, close.end())
     place = Place(quotations.source, close.start(), close.end(), close.start())
     in_line = replace(place, head=close.start() - len(line.lstrip()))
-    return bool(within) or place.is_quoted or in_line.in_indented_code() or quotations.hold(close.start())
+    return (
+        bool(within)
+        or place.is_quoted
+        or in_line.in_indented_code()
+        or quotations.is_quoted_at(close.start())
+    )

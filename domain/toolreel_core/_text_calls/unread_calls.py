@@ -284,7 +284,7 @@ def looks_like_a_call(
 
     :param made: the calls that a text may report in words, without their markup
     """
-    outside = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut=False)).outside()
+    outside = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut=False)).text_outside()
     if (
         has_markup(outside)
         or (not _BRACKETS.isdisjoint(outside) and has_skeleton(outside, known, schemas, made))

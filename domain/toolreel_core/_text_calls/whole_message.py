@@ -12,16 +12,16 @@ from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import BLANK, Flaw, Json, as_tree, end_of, parse, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Rejection, Source, TextCall, TextCalls, found
-from toolreel_core._text_calls.formats.function_notation import CODE, Expressions, expressions
+from toolreel_core._text_calls.decoder_interface import Rejection, Source, TextCall, TextCalls, text_call
+from toolreel_core._text_calls.formats.function_notation import CODE, Expressions, call_expressions
 from toolreel_core._text_calls.markers import SPECIAL
 from toolreel_core._text_calls.payloads import (
     bare_calls,
-    mentions,
     object_at,
     one_line_break_less,
+    only_mentions,
     skip_blanks,
-    typed,
+    typed_value,
     wrapped_calls,
 )
 
@@ -37,7 +37,7 @@ _FENCE: Final = lazy_pattern(r"^[ \t]*+```[ \t]*+(?P<info>[\w-]{0,40}+)[ \t]*+\n
 WholeReader: TypeAlias = Callable[[Source], "TextCalls | None"]
 
 
-def fenced(text: str) -> tuple[str, str, str]:
+def split_fence(text: str) -> tuple[str, str, str]:
     """What is before a message's code fence, which ends it, its info string, and its body."""
     opening = _FENCE.search(text) if text.endswith("```") else None
     if opening is None:
@@ -71,7 +71,7 @@ _JSON_NAME: Final = lazy_pattern(
 )
 
 
-def json_message(source: Source) -> TextCalls | None:
+def json_message_calls(source: Source) -> TextCalls | None:
     """A message of Llama, xLAM, Ollama and others: an object, a few of them, a list, or a wrapper."""
     trees = _json_values(source)
     dialect = "json_array"
@@ -82,10 +82,10 @@ def json_message(source: Source) -> TextCalls | None:
     return TextCalls(calls) if calls else None
 
 
-def json_fence(source: Source) -> TextCalls | None:
+def fenced_json_calls(source: Source) -> TextCalls | None:
     """A message that is one code fence around such JSON; Command-R writes ``Action:`` before it."""
     action = _ACTION_FENCE.search(source.text) if "cohere_action_fence" in source.enabled else None
-    lead, info, body = fenced(source.text[action.end() :] if action else source.text)
+    lead, info, body = split_fence(source.text[action.end() :] if action else source.text)
     dialect = "json_fenced"
     if action:
         lead, dialect = source.text[: action.start()].strip(), "cohere_action_fence"
@@ -99,7 +99,7 @@ def json_fence(source: Source) -> TextCalls | None:
 def begins_a_call(source: Source) -> bool:
     """Whether a truncated message is JSON that names a known tool."""
     name = _JSON_NAME.search(source.text) if source.text.startswith(("{", "[", "```")) else None
-    return name is not None and source.offered.named(name["name"]) in source.offered.names
+    return name is not None and source.offered.resolve_name(name["name"]) in source.offered.names
 
 
 def _json_values(source: Source) -> list[Json]:
@@ -137,9 +137,9 @@ _LEAKED: Final = lazy_pattern(
 )
 
 
-def python_list(source: Source) -> TextCalls | None:
+def python_list_calls(source: Source) -> TextCalls | None:
     """A message of Llama 3.2 and others that is one list of calls, or Granite's of calls in a row."""
-    whole = _whole_code(source, expressions(source, 0, "pythonic_list"))
+    whole = _whole_code(source, call_expressions(source, 0, "pythonic_list"))
     if whole is None or source.text.startswith("["):
         return whole
     given = [(call.name, as_tree(parse(call.arguments))) for call in whole.calls]
@@ -147,16 +147,16 @@ def python_list(source: Source) -> TextCalls | None:
     return whole if all(declared) else None
 
 
-def tool_code(source: Source) -> TextCalls | None:
+def tool_code_calls(source: Source) -> TextCalls | None:
     """Gemma's and Gemini's fence of calls, each possibly inside a ``print``."""
-    lead, info, body = fenced(source.text)
+    lead, info, body = split_fence(source.text)
     if info != "tool_code":
         leaked = _LEAKED.search(source.text)
         if leaked is None:
             return None
         lead, body = source.text[: leaked.start()].strip(), leaked["body"]
     code = source.of(body)
-    read = expressions(code, 0, "tool_code_fence", style=CODE)
+    read = call_expressions(code, 0, "tool_code_fence", style=CODE)
     return _whole_code(code, read, lead) if is_plain_lead(lead) else None
 
 
@@ -182,14 +182,14 @@ _THOUGHT: Final = lazy_pattern(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
 _REACT_END: Final = lazy_pattern(r"\s*(?:```)?\s*(?P<result>Observation:)?")
 
 
-def name_and_json(source: Source) -> TextCalls | None:
+def name_and_json_call(source: Source) -> TextCalls | None:
     """GLM-4-9B's message: a name, and an object in the next line."""
     head = _NAME_LINE.match(source.text)
     call = _named_call(source, head["name"], head.end(), "glm4_name_json") if head else None
     return TextCalls((call,)) if call else None
 
 
-def functionary(source: Source) -> TextCalls | None:
+def functionary_calls(source: Source) -> TextCalls | None:
     """Functionary's message: sections for tools, and ``>>>all`` for the user."""
     if not source.text.startswith(">>>"):
         return None
@@ -207,13 +207,13 @@ def functionary(source: Source) -> TextCalls | None:
     return TextCalls(tuple(calls), "\n".join(said)) if calls else None
 
 
-def react(source: Source) -> TextCalls | None:
+def react_call(source: Source) -> TextCalls | None:
     """ReAct's message: a thought, an action, and its input; the model invents any observation."""
     action = _ACTION.search(source.text)
     if action is None:
         return None
     lead, *thoughts = _THOUGHT.split(source.text[: action.start()])
-    name = source.offered.named(action["name"].strip().strip("[]*"))
+    name = source.offered.resolve_name(action["name"].strip().strip("[]*"))
     if (
         name not in source.offered.names
         or not is_plain_lead(lead)
@@ -227,7 +227,7 @@ def react(source: Source) -> TextCalls | None:
     after = _REACT_END.match(source.text, at)
     if after is None or not (after["result"] or after.end() == len(source.text)):
         return None
-    call = found(name, given, "react")
+    call = text_call(name, given, "react")
     thought = "\n".join(text.strip() for text in thoughts)
     rejected: tuple[Rejection, ...] = ("fabricated_result",) if after["result"] else ()
     return TextCalls((call,), lead.strip(), thought, rejected) if call else None
@@ -235,12 +235,12 @@ def react(source: Source) -> TextCalls | None:
 
 def _named_call(source: Source, raw: str, at: int, dialect: str) -> TextCall | None:
     """The call of a known tool whose arguments are the rest of the text."""
-    name = source.offered.named(raw)
+    name = source.offered.resolve_name(raw)
     read = object_at(source, at)
     if name not in source.offered.names or read is None:
         return None
     given, end = read
-    return found(name, given, dialect) if skip_blanks(source.text, end) == len(source.text) else None
+    return text_call(name, given, dialect) if skip_blanks(source.text, end) == len(source.text) else None
 
 
 # Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
@@ -254,7 +254,7 @@ _MEMBER: Final = lazy_pattern(r"<(?P<key>[\w.-]{1,200})>(?P<text>.*?)</(?P=key)>
 """A parameter as a tag."""
 
 
-def tool_tags(source: Source) -> TextCalls | None:
+def tool_tag_calls(source: Source) -> TextCalls | None:
     """A message of tags that name tools, as prompts after Cline's request; a paragraph may precede them."""
     tags = (tag for tag in _TAG.finditer(source.text) if tag["void"] or not tag["listed"])
     first = next((tag for tag in tags if tag["name"] in source.offered.names), None)
@@ -288,8 +288,8 @@ def _tag_call(source: Source, at: int) -> tuple[TextCall, int] | None:
         end += len(closing)
     call = (
         None
-        if given is None or not source.offered.satisfied(name, given)
-        else found(name, given, "tool_tag_xml")
+        if given is None or not source.offered.has_required(name, given)
+        else text_call(name, given, "tool_tag_xml")
     )
     return (call, end) if call else None
 
@@ -298,7 +298,7 @@ def _attributes(source: Source, name: str, listed: str) -> Mapping[str, Json] | 
     """Declared parameters as attributes; ``None`` if anything else is there."""
     attributes = [*_ATTRIBUTE.finditer(listed)]
     given = {
-        attribute["key"]: typed(attribute["text"], source.offered.parameter(name, attribute["key"]))
+        attribute["key"]: typed_value(attribute["text"], source.offered.parameter(name, attribute["key"]))
         for attribute in attributes
     }
     plain = _ATTRIBUTES.fullmatch(listed) and len(given) == len(attributes)
@@ -313,8 +313,8 @@ def _tag_arguments(source: Source, at: int, name: str) -> tuple[Mapping[str, Jso
     given: dict[str, Json] = {}
     while (member := _MEMBER.match(source.text, at)) and member["key"] in source.offered.parameters(name):
         key, text = member["key"], one_line_break_less(member["text"])
-        if (again := text.find(f"<{key}>")) >= 0 and not mentions(text[:again]):
+        if (again := text.find(f"<{key}>")) >= 0 and not only_mentions(text[:again]):
             return None, at
-        given[key] = typed(text, source.offered.parameter(name, key))
+        given[key] = typed_value(text, source.offered.parameter(name, key))
         at = member.end()
     return given, at

@@ -7,19 +7,27 @@ from toolreel_core._replies import Assembly, number_in
 
 
 def test_another_value_at_an_index_has_a_place_of_its_own() -> None:
-    first = Assembly().open({"type": "text"}, 0)
-    assert first.open({"type": "text"}, 0).latest == 0
-    assert first.close(0).open({"type": "text"}, 0).latest == 1
-    assert first.open({"type": "call", "id": "a"}, 0).open({"type": "call", "id": "b"}, 0).latest == 2
+    first = Assembly().open_value({"type": "text"}, 0)
+    assert first.open_value({"type": "text"}, 0).latest == 0
+    assert first.close_index(0).open_value({"type": "text"}, 0).latest == 1
+    assert (
+        first.open_value({"type": "call", "id": "a"}, 0).open_value({"type": "call", "id": "b"}, 0).latest
+        == 2
+    )
     # The place 1 is taken by then, whatever the index 1 means.
-    assert first.close(0).open({"type": "text"}, 0).open({"type": "text"}, 1).latest == 2
-    assert first.open({}, None).latest == 1
+    assert first.close_index(0).open_value({"type": "text"}, 0).open_value({"type": "text"}, 1).latest == 2
+    assert first.open_value({}, None).latest == 1
 
 
 def test_an_id_wins_over_an_index() -> None:
-    at = Assembly().open({"id": "a"}, 0, ("a",)).open({"id": "b"}, 0, ("b",))
-    assert at.open({"id": "a", "name": "ping"}, 3, ("a",)).place(3) == 0
-    assert (at.place(0), at.place(0, ("a",)), at.place(None, ("c",)), at.place(7)) == (1, 0, None, None)
+    at = Assembly().open_value({"id": "a"}, 0, ("a",)).open_value({"id": "b"}, 0, ("b",))
+    assert at.open_value({"id": "a", "name": "ping"}, 3, ("a",)).find_place(3) == 0
+    assert (at.find_place(0), at.find_place(0, ("a",)), at.find_place(None, ("c",)), at.find_place(7)) == (
+        1,
+        0,
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pytest
 
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._text_calls import TextCall, found
+from toolreel_core._text_calls import TextCall, text_call
 
 
 def test_a_call_has_canonical_arguments() -> None:
-    assert found("ping", {"a": "\ud800"}, "hermes_json", 7) == TextCall(
+    assert text_call("ping", {"a": "\ud800"}, "hermes_json", 7) == TextCall(
         "ping", canonical({"a": "\ufffd"}), "", "hermes_json", "7"
     )
 
@@ -25,4 +25,4 @@ def deep(levels: int) -> Json:
     ids=range(5),
 )
 def test_what_cannot_be_sent_to_a_tool_is_no_call(name: str, value: Json) -> None:
-    assert found(name, {"a": value}, "hermes_json") is None
+    assert text_call(name, {"a": value}, "hermes_json") is None

@@ -24,30 +24,30 @@ from toolreel_core._text_calls.decoder_interface import (
     Reading,
     Source,
     TextCall,
-    found,
+    text_call,
 )
 from toolreel_core._text_calls.payloads import (
     Block,
     Pair,
     Tags,
-    arguments,
-    attribute,
-    closers,
-    confused,
-    decoded,
+    broken_up_to_balance,
+    closing_tags,
+    decode_json,
     end_call,
+    end_of_block,
+    end_of_left_tags,
     end_of_tree,
     end_of_value,
-    enveloped,
+    enveloped_calls,
     may_have_swallowed,
-    mentions,
+    name_in_tag,
+    named_call,
     one_call,
     one_line_break_less,
+    only_mentions,
     skip_blanks,
-    surplus,
-    tail,
-    typed,
-    whole,
+    typed_value,
+    unless_tags_left,
 )
 
 BAR: Final = "[|｜‖]{1,2}"
@@ -95,14 +95,14 @@ def _read_element(
     :param spelled: its form with an element for each parameter
     :param body: its form with JSON instead
     """
-    name, at = source.offered.named(attribute(opening)), opening.end()
-    dialect = source.prefer(*spelled.dialects)
+    name, at = source.offered.resolve_name(name_in_tag(opening)), opening.end()
+    dialect = source.enabled_dialect(*spelled.dialects)
     if opening["rest"].rstrip().endswith("/"):  # the tag closes itself
         return one_call(name, {}, dialect, at)
     at = end_of(_BEFORE_JSON, source.text, at)
     at = skip_blanks(source.text, at)
     if source.text.startswith("{", at):
-        return arguments(source, at, name, body)
+        return named_call(source, at, name, body)
     tags = tags or Tags(_CALL, spelled.closing, _PARAMETER, _VALUE_END, _PARAMETER, _PARAMETER, _TAGS)
     read = _read_parameters(source, at, name, tags)
     if isinstance(read, Broken):
@@ -111,12 +111,12 @@ def _read_element(
     closed, end = -1, at
     while close := spelled.closing.match(source.text, end):  # it may be repeated
         closed, end = close.end(), skip_blanks(source.text, close.end())
-    known = name in source.offered.names and source.offered.satisfied(name, given)
+    known = name in source.offered.names and source.offered.has_required(name, given)
     if closed < 0 and _WRAPPING.match(source.text, at) and (given or known):
         closed = at
     last = _REST.match(source.text, at) is not None
     if closed < 0 and not (source.cut and last):
-        if (cut := surplus(source, at, tags.left)) >= 0:
+        if (cut := end_of_left_tags(source, at, tags.left)) >= 0:
             return Broken("malformed", cut)
         if not given:
             return None
@@ -135,7 +135,7 @@ def _read_parameters(
         key, value, at, closed = pair
         repeated, lax = repeated or key in given, lax or not closed
         if repeated and lax:
-            return confused(source, begin, tags)
+            return broken_up_to_balance(source, begin, tags)
         given[key] = value
     return given, at
 
@@ -148,7 +148,7 @@ def _read_parameter(
     if opening is None:
         return None
     groups = opening.groupdict()
-    key, begin, said = attribute(opening).strip(), opening.end(), f"{groups.get('lead')} {groups['rest']}"
+    key, begin, said = name_in_tag(opening).strip(), opening.end(), f"{groups.get('lead')} {groups['rest']}"
     if groups.get("again") and key not in source.offered.parameters(name):
         return None
     if said.rstrip().endswith("/"):
@@ -168,15 +168,15 @@ def _read_parameter(
         text = text.removeprefix("\\n").removesuffix("\\n")
     value: Json = text
     if kind := _KIND.search(said):
-        value = text if "true" in kind[0].lower() or kind["type"] == "string" else decoded(text)
+        value = text if "true" in kind[0].lower() or kind["type"] == "string" else decode_json(text)
     elif data and (whole := _CDATA.fullmatch(text)):
-        value = typed(whole[1], schema)
+        value = typed_value(whole[1], schema)
     else:
         if source.search(_LEAK, 0):
             text = text.translate(_LEAKED)
-        value = typed(one_line_break_less(text), schema)
+        value = typed_value(one_line_break_less(text), schema)
     if isinstance(value, str) and may_have_swallowed(text, tags, closed=closed, behind=behind - begin):
-        return confused(source, at, tags)
+        return broken_up_to_balance(source, at, tags)
     return key, value, skip_blanks(source.text, end[1]), closed
 
 
@@ -203,23 +203,25 @@ _TAGS: Final = lazy_pattern(
 """What is left behind a call that was cut: tags of its inside and its end, up to the next call."""
 _BEFORE_JSON: Final = lazy_pattern(r"[\s,>]*(?={)")
 """What models without constrained decoding write between the name and a JSON object."""
-_FUNCTION_END: Final = closers(rf"</{NAMESPACE}function\b[^<>\n]{{0,80}}>")
+_FUNCTION_END: Final = closing_tags(rf"</{NAMESPACE}function\b[^<>\n]{{0,80}}>")
 
 _AS_XML: Final = Block(("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"), FUNCTION, _FUNCTION_END)
 _AS_PARAM: Final = Block(("minicpm5_xml", "qwen_xml", "seed_xml"), FUNCTION, _FUNCTION_END)
 _AS_JSON: Final = Block(("function_tag_json", "qwen_xml", "minicpm5_xml"), FUNCTION, _FUNCTION_END)
-GROK: Final = Block(("xai_function_call",), _XAI, closers(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,20}>"))
+GROK: Final = Block(
+    ("xai_function_call",), _XAI, closing_tags(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,20}>")
+)
 """``<xai:function_call name="f">``, whose closing tag is often misspelled."""
 INVOKE: Final = Block(
     ("invoke_xml", "minimax_xml"),
     lazy_pattern(rf"<{NAMESPACE}invoke{ATTRIBUTE}>", re.IGNORECASE),
-    closers(rf"</{NAMESPACE}invoke\b[^<>\n]{{0,80}}>"),
+    closing_tags(rf"</{NAMESPACE}invoke\b[^<>\n]{{0,80}}>"),
 )
 DSML_INVOKE: Final = replace(INVOKE, dialects=("dsml",))
 STEPTML_INVOKE: Final = replace(INVOKE, dialects=("steptml",))
 
 
-def function(source: Source, start: int, _end: int) -> Reading:
+def function_call(source: Source, start: int, _end: int) -> Reading:
     """``<function=f>`` as Qwen3-Coder, Seed and MiniCPM write it, or with JSON in it, as Llama does."""
     opening = FUNCTION.match(source.text, start)
     if opening is None:
@@ -228,7 +230,7 @@ def function(source: Source, start: int, _end: int) -> Reading:
     return _read_element(source, opening, spelled, _AS_JSON)
 
 
-def element(block: Block, source: Source, start: int, _end: int) -> Reading:
+def element_call(block: Block, source: Source, start: int, _end: int) -> Reading:
     """A call such as ``<invoke name="f">``, with an element for each parameter or with JSON in it."""
     opening = block.opening.match(source.text, start)
     return _read_element(source, opening, block, block) if opening else None
@@ -286,7 +288,7 @@ _WORD_REST: Final = lazy_pattern(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
 """The rest of a text that was cut in a word or a tag."""
 
 
-def arg_keys(source: Source, at: int, dialect: str) -> Reading:
+def arg_key_call(source: Source, at: int, dialect: str) -> Reading:
     """The call whose name begins here, with pairs such as ``<arg_key>k</arg_key><arg_value>v</arg_value>``.
 
     Servers lose single tags (vllm-project/vllm#47190, #49248, #54971, ollama/ollama#14656), so any
@@ -297,12 +299,12 @@ def arg_keys(source: Source, at: int, dialect: str) -> Reading:
         return None
     raw, at = head["name"], head.end()
     if not head["sep"] and _KEY_END.match(source.text, at):  # the opener of the first key is lost
-        raw = source.offered.beginning(raw)
+        raw = source.offered.name_at_start(raw)
         if not raw:
             close = source.search(_CALL_CLOSE, at)
             return Broken("malformed", close.end() if close else len(source.text))
         at = head.start("name") + len(raw)
-    name = source.offered.named(raw)
+    name = source.offered.resolve_name(raw)
     read = _read_parameters(source, at, name, _PAIRS)
     if isinstance(read, Broken):
         return read
@@ -329,7 +331,7 @@ CLOSING: Final = rf"</{_PREFIX}tool_call{SUFFIX}>"
 _BLOCK: Final = Block(
     ("hermes_json", "granite_json", "glm_xml", "qwen_xml"),
     lazy_pattern(OPENING, re.IGNORECASE),
-    closers(CLOSING),
+    closing_tags(CLOSING),
 )
 _OWNERS: Final = {"seed:": "seed_xml", "ifm|": "ifm_xml", "longcat_": "longcat_json", "iquest_": "glm_xml"}
 # Some mix both forms: a bare name as GLM writes it, then an object as Hermes does.
@@ -344,22 +346,24 @@ _BLOCK_CLOSED: Final = lazy_pattern(rf"{CLOSING}\Z", re.IGNORECASE)
 """The closer at the end of a block."""
 
 
-def tool_call(source: Source, start: int, end: int) -> Reading:
+def tool_call_block(source: Source, start: int, end: int) -> Reading:
     """The calls of one block, or the first of its elements."""
     mark = source.text[start:end].lower().removeprefix("<")
     owner = next((owner for prefix, owner in _OWNERS.items() if mark.startswith(prefix)), "")
     block = replace(_BLOCK, dialects=(owner,)) if owner else _BLOCK
     at = skip_blanks(source.text, end)
     if FUNCTION.match(source.text, at):
-        return function(source, at, at)
+        return function_call(source, at, at)
     if INVOKE.opening.match(source.text, at):
-        return element(INVOKE, source, at, at)
+        return element_call(INVOKE, source, at, at)
     if source.text.startswith(("{", "[", "```"), at):
-        return _with_interpreter_code(source, enveloped(block, source, start, at), block)
+        return _with_interpreter_code(source, enveloped_calls(block, source, start, at), block)
     if named := _NAMED.match(source.text, at):
-        return arguments(source, named.end(), source.offered.named(named["name"]), block)
+        return named_call(source, named.end(), source.offered.resolve_name(named["name"]), block)
     likely = "hunyuan_xml" if mark.startswith("tool_call:") else "glm_xml"
-    return arg_keys(source, end, owner or source.prefer(likely, "hunyuan_xml", "glm_xml", "hermes_json"))
+    return arg_key_call(
+        source, end, owner or source.enabled_dialect(likely, "hunyuan_xml", "glm_xml", "hermes_json")
+    )
 
 
 def _with_interpreter_code(source: Source, reading: Reading, block: Block) -> Reading:
@@ -378,16 +382,20 @@ def _with_interpreter_code(source: Source, reading: Reading, block: Block) -> Re
     if opening is None:
         closed = _BLOCK_CLOSED.search(source.text[: reading.end][-80:])
         waiting = source.cut and not closed and _BEGUN.match(source.text, reading.end)
-        return _without_incomplete_call(source, others) if waiting else whole(source, reading, _CODE_TAGS)
+        return (
+            _without_incomplete_call(source, others)
+            if waiting
+            else unless_tags_left(source, reading, _CODE_TAGS)
+        )
     end = source.find("</code>", opening.end())
     code = one_line_break_less(source.text[opening.end() : end])
-    complete = found(call.name, {**given, "code": code}, call.dialect, call.id)
+    complete = text_call(call.name, {**given, "code": code}, call.dialect, call.id)
     if end < 0 or complete is None:
         return _without_incomplete_call(source, others)
-    if (again := code.find("<code>")) >= 0 and not mentions(code[:again]):
-        return confused(source, opening.end(), _PAIRS)
-    ended = Calls((*others, complete), tail(source, end + len("</code>"), block), reading.broken)
-    return whole(source, ended, _CODE_TAGS)
+    if (again := code.find("<code>")) >= 0 and not only_mentions(code[:again]):
+        return broken_up_to_balance(source, opening.end(), _PAIRS)
+    ended = Calls((*others, complete), end_of_block(source, end + len("</code>"), block), reading.broken)
+    return unless_tags_left(source, ended, _CODE_TAGS)
 
 
 def _without_incomplete_call(source: Source, calls: list[TextCall]) -> Reading:
@@ -401,7 +409,7 @@ _ARGUMENT: Final = lazy_pattern(rf"<\|open\|>argument{ATTRIBUTE}<\|sep\|>")
 """The opener of one argument."""
 _XTML_JSON: Final = lazy_pattern(r"<\|open\|>json[^<>]{0,400}<\|sep\|>")
 """The opener of all arguments as one object."""
-_JSON_BODY: Final = Block(("kimi_k3_xtml",), _XTML_CALL, closers(r"<\|close\|>json<\|sep\|>"))
+_JSON_BODY: Final = Block(("kimi_k3_xtml",), _XTML_CALL, closing_tags(r"<\|close\|>json<\|sep\|>"))
 _XTML_BODY: Final = replace(_JSON_BODY, closing=lazy_pattern(r"<\|close\|>call<\|sep\|>"))
 _XTML_TAGS: Final = Tags(
     _XTML_CALL,
@@ -420,7 +428,7 @@ def xtml_call(source: Source, start: int, _end: int) -> Reading:
     if opening is None:
         return None
     if body := _XTML_JSON.match(source.text, skip_blanks(source.text, opening.end())):
-        return arguments(source, body.end(), source.offered.named(attribute(opening)), _JSON_BODY)
+        return named_call(source, body.end(), source.offered.resolve_name(name_in_tag(opening)), _JSON_BODY)
     return _read_element(source, opening, _XTML_BODY, _XTML_BODY, _XTML_TAGS)
 
 
@@ -447,12 +455,12 @@ _M3_INVOKE: Final = lazy_pattern(
 """The opener of its calls."""
 
 
-def minimax_m3(source: Source, start: int, _end: int) -> Reading:
+def minimax_m3_call(source: Source, start: int, _end: int) -> Reading:
     """One ``<invoke name="f">`` and its elements."""
     opening = _M3_INVOKE.match(source.text, start)
     if opening is None:
         return None
-    name = source.offered.named(opening["name"])
+    name = source.offered.resolve_name(opening["name"])
     parameters = {key: source.offered.parameter(name, key) for key in source.offered.parameters(name)}
     schema: Json = {"properties": parameters, "additionalProperties": False}
     inside = _element_content(source, opening.end(), "invoke", schema, MAX_DEPTH)
@@ -476,7 +484,7 @@ def _element_content(source: Source, at: int, name: str, schema: Json, depth: in
             if tag["name"] != name:
                 return None
             text = one_line_break_less(source.text[begin : tag.start()])
-            return items or members or typed(text, schema), tag.end()
+            return items or members or typed_value(text, schema), tag.end()
         child = tag["name"]
         meant = _child_schema(schema, child)
         inner = _element_content(source, tag.end(), child, meant, depth - 1) if depth else None

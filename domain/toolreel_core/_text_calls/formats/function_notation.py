@@ -15,17 +15,17 @@ from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import BLANK, Bare, Flaw, Json, Style, as_tree, members_at, skip
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Calls, Reading, Source, TextCall, found
+from toolreel_core._text_calls.decoder_interface import Calls, Reading, Source, TextCall, text_call
 from toolreel_core._text_calls.payloads import (
     Block,
-    decoded,
-    enveloped,
+    decode_json,
+    end_of_block,
+    enveloped_calls,
     failed_call,
     one_call,
     skip_blanks,
-    tail,
-    typed,
-    whole,
+    typed_value,
+    unless_tags_left,
 )
 
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
@@ -42,7 +42,7 @@ Expressions: TypeAlias = tuple[tuple[TextCall, ...], int, Flaw | None]
 """Calls, their end, and the error in the one that begins there."""
 
 
-def expressions(
+def call_expressions(
     source: Source,
     at: int,
     dialect: str,
@@ -59,7 +59,7 @@ def expressions(
         if isinstance(given, Flaw):
             return (() if listed else tuple(calls)), at, given
         printed = head.start("name") > at
-        call = found(source.offered.named(head["name"]), as_tree(given.tree), dialect)
+        call = text_call(source.offered.resolve_name(head["name"]), as_tree(given.tree), dialect)
         if call is None or (printed and not source.text.startswith(")", given.end)):
             return (() if listed else tuple(calls)), at, Flaw(given.end, unfinished=False)
         calls.append(call)
@@ -78,10 +78,10 @@ def code_block(callee: re.Pattern[str], block: Block, source: Source, start: int
     at = skip_blanks(source.text, end)
     first = skip_blanks(source.text, at + source.text.startswith("[", at))
     if not callee.match(source.text, first):
-        return enveloped(block, source, start, at)
-    calls, end, flaw = expressions(source, at, source.prefer(*block.dialects), callee)
+        return enveloped_calls(block, source, start, at)
+    calls, end, flaw = call_expressions(source, at, source.enabled_dialect(*block.dialects), callee)
     if flaw is None:
-        return Calls(calls, tail(source, end, block))
+        return Calls(calls, end_of_block(source, end, block))
     last = failed_call(source, end if calls else at, flaw, block)
     return Calls(calls, last.end, (last.why,)) if calls else last
 
@@ -92,7 +92,7 @@ _HEAD: Final = lazy_pattern(
 )
 
 
-def gemma(quote: str, block: Block, source: Source, _start: int, at: int) -> Reading:
+def gemma_call(quote: str, block: Block, source: Source, _start: int, at: int) -> Reading:
     """Gemma's call, with tokens as quotes: ``<escape>`` of FunctionGemma, ``<|"|>`` of Gemma 4."""
     head = _HEAD.match(source.text, at)
     if head is None:
@@ -101,11 +101,11 @@ def gemma(quote: str, block: Block, source: Source, _start: int, at: int) -> Rea
     given = members_at(source, head.end(), "}" if head["opener"] == "{" else ")", style)
     if isinstance(given, Flaw):
         return failed_call(source, at, given, block)
-    name = source.offered.named(head["name"])
+    name = source.offered.resolve_name(head["name"])
     members = as_tree(given.tree).items()
     values = {key: _typed_value(item, source.offered.parameter(name, key)) for key, item in members}
-    reading = one_call(name, values, block.dialects[0], tail(source, given.end, block))
-    return whole(source, reading, _closing_tags(block))
+    reading = one_call(name, values, block.dialects[0], end_of_block(source, given.end, block))
+    return unless_tags_left(source, reading, _closing_tags(block))
 
 
 @cache
@@ -117,7 +117,7 @@ def _typed_value(item: Json, schema: Json) -> Json:
     """A value; unquoted text gets its type from the schema, or else from its form."""
     match item:
         case Bare():
-            return typed(str(item), schema) if schema is not None else decoded(str(item))
+            return typed_value(str(item), schema) if schema is not None else decode_json(str(item))
         case Mapping():
             return {key: _typed_value(inner, None) for key, inner in item.items()}
         case Sequence() if not isinstance(item, str):

@@ -12,7 +12,7 @@ from typing import Final
 
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Broken, Calls, Frame, Reading, Source
-from toolreel_core._text_calls.payloads import Block, arguments, closers, skip_blanks
+from toolreel_core._text_calls.payloads import Block, closing_tags, named_call, skip_blanks
 
 _TRAILER: Final = r"<\|(?:end|call|return|eom|eot|end_message|content_model_end_sampling)\|>"
 
@@ -27,11 +27,11 @@ _RECIPIENT: Final = lazy_pattern(r"\bto=(?P<to>[^\s<>]{1,200})")
 """The recipient in a header."""
 _CHANNEL: Final = lazy_pattern(r"<\|channel\|>\s*(?P<name>\w*)")
 """The channel in a header."""
-_CALL: Final = Block(("harmony",), lazy_pattern(r"<\|start\|>|<\|channel\|>"), closers(_TRAILER))
+_CALL: Final = Block(("harmony",), lazy_pattern(r"<\|start\|>|<\|channel\|>"), closing_tags(_TRAILER))
 
 _LEAKED: Final = lazy_pattern(r"to=functions\.(?P<name>[\w.-]{1,200})[^{}<>`]{0,100}(?={)")
 """A header whose tokens the server has removed, up to the arguments."""
-_NO_TOKEN: Final = Block(("harmony",), lazy_pattern(r"to=functions\."), closers(r"(?!)"))
+_NO_TOKEN: Final = Block(("harmony",), lazy_pattern(r"to=functions\."), closing_tags(r"(?!)"))
 
 _GLUED: Final = lazy_pattern(r"(?:assistant)?(?:commentary|analysis)?[ ]?\Z")
 """The role and channel that are left before such a header."""
@@ -40,7 +40,7 @@ _MUSE: Final = lazy_pattern(r"to=(?P<to>[^\s<>]{1,200})[ \t]*<\|message\|>")
 _THINKING: Final = {"thinking", "thought", "reasoning"}
 
 
-def message(source: Source, start: int, _end: int) -> Reading:
+def headed_message(source: Source, start: int, _end: int) -> Reading:
     """One message, by its recipient and channel (gpt-oss) or by its recipient alone (Muse)."""
     header = _HEADER.match(source.text, start)
     channel = _CHANNEL.search(header[0]) if header else None
@@ -66,7 +66,7 @@ def message(source: Source, start: int, _end: int) -> Reading:
             return None
 
 
-def addressed(source: Source, start: int, _end: int) -> Reading:
+def message_to(source: Source, start: int, _end: int) -> Reading:
     """A header that begins with ``to=``: Muse's without its opener, or Harmony's without its tokens.
 
     Of the latter only ``to=functions.NAME`` and JSON remain, with other debris around them (as in
@@ -77,7 +77,7 @@ def addressed(source: Source, start: int, _end: int) -> Reading:
     leaked = _LEAKED.match(source.text, start)
     if leaked is None or "harmony" not in source.enabled or leaked["name"] not in source.offered.names:
         return None
-    reading = arguments(source, leaked.end(), leaked["name"], _NO_TOKEN)
+    reading = named_call(source, leaked.end(), leaked["name"], _NO_TOKEN)
     if isinstance(reading, Broken) and reading.why == "malformed":
         return None
     if isinstance(reading, Calls):
@@ -86,19 +86,19 @@ def addressed(source: Source, start: int, _end: int) -> Reading:
     return reading
 
 
-def glued(text: str, start: int) -> int:
+def start_of_header_words(text: str, start: int) -> int:
     """The start of the words that remain of a header before ``to=`` if its tokens are lost."""
     words = _GLUED.search(text, max(0, start - 30), start)
     return words.start() if words else start
 
 
-def titled(text: str, start: int, reading: Reading) -> int:
+def start_of_title(text: str, start: int, reading: Reading) -> int:
     """The start of the tool's name, which precedes the opener of Inkling's JSON."""
     name = reading.calls[0].name if isinstance(reading, Calls) else ""
     return start - len(name) if text.endswith(name, 0, start) else start
 
 
-def inkling(source: Source, start: int, end: int) -> Reading:
+def inkling_block(source: Source, start: int, end: int) -> Reading:
     """A typed block of Inkling: text, or thinking."""
     kind = source.text[start:end].removeprefix("<|content_").removesuffix("|>")
     return _reasoning_message(source, end) if kind in _THINKING else Frame(end)
@@ -116,10 +116,10 @@ def _call_to_recipient(source: Source, header: re.Match[str], recipient: str) ->
     if name == recipient:
         close = source.search(_BODY_END, header.end())
         return Frame(close.end() if close else len(source.text), rejected=("builtin_recipient",))
-    whole = recipient if recipient in source.offered.names else source.offered.named(name)
+    whole = recipient if recipient in source.offered.names else source.offered.resolve_name(name)
     if not skip_blanks(source.text, header.end()) < len(source.text):
         return Broken("truncated", len(source.text))
-    return arguments(source, header.end(), whole, _CALL)
+    return named_call(source, header.end(), whole, _CALL)
 
 
 def _reasoning_message(source: Source, begin: int) -> Frame:

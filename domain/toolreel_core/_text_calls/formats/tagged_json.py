@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext import BLANK, Flaw, Json, listed, parse
+from toolreel_core._jsontext import BLANK, Flaw, Json, as_list, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     Broken,
@@ -22,20 +22,20 @@ from toolreel_core._text_calls.decoder_interface import (
     Reading,
     Source,
     TextCall,
-    found,
+    text_call,
 )
 from toolreel_core._text_calls.formats.elements import BAR
 from toolreel_core._text_calls.payloads import (
     Block,
-    arguments,
     arguments_of,
-    closers,
-    decoded,
-    enveloped,
+    closing_tags,
+    decode_json,
+    enveloped_calls,
     failed_call,
+    named_call,
     one_call,
     skip_blanks,
-    whole,
+    unless_tags_left,
 )
 
 BRACKET: Final = r"\[TOOL_CALL\](?=\s*\{)"
@@ -54,22 +54,22 @@ _MAP_END: Final = lazy_pattern(r"\s*\}\s*\}\s*\[/TOOL_CALL\]", re.IGNORECASE)
 """The end of the map, and of the block."""
 
 
-def bracketed(block: Block, source: Source, _start: int, end: int) -> Reading:
+def bracket_call(block: Block, source: Source, _start: int, end: int) -> Reading:
     """The call between the brackets: an envelope, or a map of arrows."""
     begin = skip_blanks(source.text, end)
     if not _MAP.match(source.text, begin):
-        return enveloped(block, source, begin, begin)
+        return enveloped_calls(block, source, begin, begin)
     flaw = Flaw(begin, unfinished=source.cut and source.search(block.closing, begin) is None)
     head = _HEAD.match(source.text, begin)
     if head is None:
         return failed_call(source, begin, flaw, block)
-    name, at = source.offered.named(head["name"]), head.end()
+    name, at = source.offered.resolve_name(head["name"]), head.end()
     given: dict[str, Json] = {}
     while option := _OPTION.match(source.text, at):
         key = option["key"]
         if key in given or key not in source.offered.parameters(name):
             return failed_call(source, begin, flaw, block)
-        given[key] = option["text"] if option["text"] is not None else decoded(option["plain"])
+        given[key] = option["text"] if option["text"] is not None else decode_json(option["plain"])
         at = option.end()
     closing = _MAP_END.match(source.text, at)
     if closing is None:
@@ -87,7 +87,9 @@ _ATTRIBUTE: Final = lazy_pattern(rf"(?<!\w)(?P<key>\w++)\s*+=\s*+(?P<value>{_QUO
 """An attribute, which is an argument here."""
 _NAMED: Final = {
     tag: Block(
-        ("invoke_xml", "hermes_json"), lazy_pattern(rf"<{tag}\b", re.IGNORECASE), closers(rf"</{tag}\s*>")
+        ("invoke_xml", "hermes_json"),
+        lazy_pattern(rf"<{tag}\b", re.IGNORECASE),
+        closing_tags(rf"</{tag}\s*>"),
     )
     for tag in ("tool", "tool_call")
 }
@@ -104,23 +106,23 @@ def named_tag(source: Source, start: int, end: int) -> Reading:
     opening = source.text[start:end]
     given = [(found["key"].lower(), found["value"][1:-1]) for found in _ATTRIBUTE.finditer(opening)]
     attributes = dict(given)
-    name = source.offered.named(attributes.get("name", ""))
+    name = source.offered.resolve_name(attributes.get("name", ""))
     if name not in source.offered.names or len(attributes) < len(given):
         return None
     tag = _TAG.findall(opening)[0].lower()
     begin = skip_blanks(source.text, end)
-    reading = arguments(source, begin, name, _NAMED[tag], attributes.get("id", ""))
+    reading = named_call(source, begin, name, _NAMED[tag], attributes.get("id", ""))
     if isinstance(reading, Calls) and not _CLOSED.search(source.text[begin : reading.end][-80:]):
         return Broken("truncated" if source.cut else "malformed", reading.end)
-    return whole(source, reading, _LEFT[tag])
+    return unless_tags_left(source, reading, _LEFT[tag])
 
 
 def calls_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCall | None]:
     """Apertus: calls with the tool's name as key: ``[{"ping": {}}]``."""
-    for item in listed(tree):
+    for item in as_list(tree):
         for name, raw in item.items() if isinstance(item, Mapping) else ():
             given = arguments_of(raw)
-            yield None if given is None else found(offered.named(name), given, dialect)
+            yield None if given is None else text_call(offered.resolve_name(name), given, dialect)
 
 
 CALL_BEGIN: Final = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
@@ -140,7 +142,7 @@ _KIMI_COUNTER: Final = lazy_pattern(r"(?:call_?|functions\.)?:?\d+")
 _KIMI: Final = Block(
     ("kimi_k2",),
     lazy_pattern(CALL_BEGIN),
-    closers(r"<\|tool_call(?:s?_section)?_end\|>"),
+    closing_tags(r"<\|tool_call(?:s?_section)?_end\|>"),
 )
 _END: Final = rf"<{BAR}tool[▁_ ]calls?[▁_ ]end{BAR}>"
 _DEEPSEEK_HEAD: Final = lazy_pattern(
@@ -151,7 +153,7 @@ _DEEPSEEK_HEAD: Final = lazy_pattern(
 _DEEPSEEK: Final = Block(
     ("deepseek_v31", "deepseek_v3"),
     lazy_pattern(CALL_BEGIN),
-    closers(_END.replace("calls?", "call"), rf"(?={_END})"),
+    closing_tags(_END.replace("calls?", "call"), rf"(?={_END})"),
 )
 _DEEPSEEK_3: Final = replace(_DEEPSEEK, dialects=("deepseek_v3", "deepseek_v31"))
 _MISTRAL: Final = lazy_pattern(
@@ -181,29 +183,31 @@ def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading:
     if head is None:
         return None
     if head["name"]:
-        return arguments(source, head.end(), source.offered.named(head["name"]), _DEEPSEEK_3)
-    return arguments(source, head.end(), source.offered.named(head["first"]), _DEEPSEEK)
+        return named_call(source, head.end(), source.offered.resolve_name(head["name"]), _DEEPSEEK_3)
+    return named_call(source, head.end(), source.offered.resolve_name(head["first"]), _DEEPSEEK)
 
 
-def headed(head: re.Pattern[str], block: Block, source: Source, _start: int, end: int) -> Reading:
+def call_after_head(head: re.Pattern[str], block: Block, source: Source, _start: int, end: int) -> Reading:
     """The call whose name, and perhaps id, stand in a head before its arguments."""
     found_head = head.match(source.text, end)
     if found_head is None:
         return None
     call_id = found_head.groupdict().get("id")
-    return arguments(source, found_head.end(), source.offered.named(found_head["name"]), block, call_id)
+    return named_call(
+        source, found_head.end(), source.offered.resolve_name(found_head["name"]), block, call_id
+    )
 
 
-def mistral(block: Block, source: Source, start: int, end: int) -> Reading:
+def mistral_calls(block: Block, source: Source, start: int, end: int) -> Reading:
     """``[TOOL_CALLS]`` before a list of envelopes, or before a name and its arguments."""
     if source.text.startswith(("[{", "{", "[ ", "[\n"), skip_blanks(source.text, end)):
-        return enveloped(block, source, start, end)
-    return headed(_MISTRAL, block, source, start, end)
+        return enveloped_calls(block, source, start, end)
+    return call_after_head(_MISTRAL, block, source, start, end)
 
 
-def flower(block: Block, source: Source, start: int, end: int) -> Reading:
+def flower_call(block: Block, source: Source, start: int, end: int) -> Reading:
     """Qwen-Agent's call; a comment behind its JSON is part of it."""
-    reading = headed(_FLOWER, block, source, start, end)
+    reading = call_after_head(_FLOWER, block, source, start, end)
     remark = _REMARK.match(source.text, reading.end) if isinstance(reading, Calls) else None
     return replace(reading, end=remark.end()) if isinstance(reading, Calls) and remark else reading
 
@@ -215,19 +219,19 @@ def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading:
     """
     call_id = head["id"].strip()
     if _KIMI_COUNTER.fullmatch(call_id):
-        reading = arguments(source, head.end(), "?", _KIMI, call_id)
+        reading = named_call(source, head.end(), "?", _KIMI, call_id)
         return _with_inferred_name(source, reading) if isinstance(reading, Calls) else reading
     parts = _KIMI_ID.fullmatch(call_id)
     bare = parts["name"] if parts else call_id
     whole = f"functions.{bare}"
-    name = whole if whole in source.offered.names else source.offered.named(bare)
-    return arguments(source, head.end(), name, _KIMI, call_id if parts and parts["index"] else "")
+    name = whole if whole in source.offered.names else source.offered.resolve_name(bare)
+    return named_call(source, head.end(), name, _KIMI, call_id if parts and parts["index"] else "")
 
 
 def _with_inferred_name(source: Source, reading: Calls) -> Reading:
     (call,) = reading.calls
     given = parse(call.arguments)
-    name = source.offered.taking(given if isinstance(given, Mapping) else {})
+    name = source.offered.only_tool_taking(given if isinstance(given, Mapping) else {})
     if not name:
         return Broken("malformed", reading.end)
     return replace(reading, calls=(replace(call, name=name),))
