@@ -177,7 +177,7 @@ class _Calls:
 
     def add_delta(self, value: Json) -> None:
         """Add the ``tool_calls`` of one delta."""
-        for place, fragment in enumerate(self._fragments(_call_entries(value), known=[])):
+        for place, fragment in enumerate(self._fragments(_call_entries(value), again=False)):
             # A call may be sent a second time under its own id, whatever index it has now.
             again = self._named.get(fragment.id)
             if again is None or not again.is_repeated_by(fragment):
@@ -186,7 +186,7 @@ class _Calls:
     def add_whole(self, entries: Sequence[Json]) -> None:
         """Add the calls of a whole message: each is one of those so far, or one that no fragment began."""
         left, differing = [*self._begun], list[_Fragment]()
-        for fragment in self._fragments(entries, known=[entry for _, entry in self._others]):
+        for fragment in self._fragments(entries, again=True):
             equal = sorted(
                 (one for one in left if one.is_repeated_by(fragment)), key=lambda one: one.id != fragment.id
             )
@@ -210,13 +210,13 @@ class _Calls:
             calls.insert(place, entry)
         return calls
 
-    def _fragments(self, entries: Sequence[Json], known: Sequence[Json]) -> Iterator[_Fragment]:
+    def _fragments(self, entries: Sequence[Json], *, again: bool) -> Iterator[_Fragment]:
         for entry in entries:
             if isinstance(entry, Mapping) and (
                 isinstance(entry.get("function"), Mapping) or "name" not in entry
             ):
                 yield _fragment(entry)
-            elif entry not in known:
+            elif not again or entry not in (other for _, other in self._others):
                 self._others.append((len(self._begun), entry))
 
     def _begin_call(self, name: str = "") -> _Call:

@@ -29,6 +29,8 @@ Frame: TypeAlias = Mapping[str, Json] | Literal["done", "lost"]
 
 _SILENT: Final = frozenset({"", "event", "id", "retry"})
 _END: Final = "[DONE]"
+_JSON: Final = tuple('{["-0123456789tfn')
+"""The first characters of JSON values."""
 _LINE_END: Final = lazy_pattern(r"\r\n|\n|\r")
 """A line end of server-sent events; ``splitlines()`` would also split at U+2028 inside JSON."""
 _NEXT_FRAME: Final = lazy_pattern(r"data:\s*(?=[{\[])")
@@ -126,10 +128,14 @@ def _frames_of_broken_line(line: str) -> tuple[Frame, ...]:
 
 
 def _frame_of_data(data: str) -> tuple[Frame, ...] | None:
-    """The frame in some data, ``()`` if it is not an object, ``None`` if it is not JSON."""
+    """The frame in some data, ``()`` if it is empty or a comment, ``None`` if it is not JSON."""
     text = data.strip()
+    if not text or text.startswith(":"):
+        return ()
     if text == _END:
         return ("done",)
+    if not text.startswith(_JSON):  # most lines that are not JSON show it at once
+        return None
     # A surrogate pair may be split between two frames, so halves are kept until the texts are joined.
     return (
         read(text, with_halves=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final, assert_never
 
 from toolreel_core._jsontext import Json, as_tree, parse
@@ -85,26 +85,25 @@ _BLOCKQUOTE: Final = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
 """A line of a block quotation; ``>>>`` is Python's prompt."""
 
 
-@dataclass(slots=True)
 class Scan:
     """The result of a scan so far."""
 
-    source: Source
-    quotations: Quotations
-    earlier: Iterable[str]
-    """Earlier texts: a call that one of them contains verbatim is a quotation."""
-    nested: bool = False
-    """Whether the text is a quotation that is searched for a call to report."""
-    calls: list[TextCall] = field(default_factory=list[TextCall])
-    spans: list[Span] = field(default_factory=list[Span])
-    reasoning: list[str] = field(default_factory=list[str])
-    rejected: list[Rejection] = field(default_factory=list[Rejection])
-    unread: list[Unread] = field(default_factory=list[Unread])
-    """The calls among what was rejected."""
-    _head: int = 0
-    """Where the calls and tags begin of which the last span is one."""
-    _edge: int = 0
-    """End of the last call, frame or token, after which the current message begins."""
+    def __init__(self, source: Source, earlier: Iterable[str], *, nested: bool) -> None:
+        self.source, self.quotations = source, Quotations.of(source)
+        self.earlier = earlier
+        """Earlier texts: a call that one of them contains verbatim is a quotation."""
+        self.nested = nested
+        """Whether the text is a quotation that is searched for a call to report."""
+        self.calls: list[TextCall] = []
+        self.spans: list[Span] = []
+        self.reasoning: list[str] = []
+        self.rejected: list[Rejection] = []
+        self.unread: list[Unread] = []
+        """The calls among what was rejected."""
+        self._head = 0
+        """Where the calls and tags begin of which the last span is one."""
+        self._edge = 0
+        """End of the last call, frame or token, after which the current message begins."""
 
     def read_call_without_opener(self) -> int:
         """Read a call whose opener the server removed; returns where to continue."""
@@ -259,7 +258,7 @@ class Scan:
 
 def scan_for_calls(source: Source, earlier: Iterable[str] = (), *, nested: bool = False) -> Scan:
     """Scan a text for the calls of all marked dialects."""
-    found = Scan(source, Quotations.of(source), earlier, nested)
+    found = Scan(source, earlier, nested=nested)
     quoted = _BLOCKQUOTE.match(source.text)
     position = found.quotations.rest_of_line(quoted.end()).end if quoted else found.read_call_without_opener()
     while mark := SIGNS.search(source.text, position):

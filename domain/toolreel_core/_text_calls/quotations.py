@@ -61,6 +61,8 @@ class Code:
     """Offsets of backtick runs by length: code within a line ends with a run of the same length."""
     lines: Sequence[_FenceLine]
     """The lines that open or close a fence, in order."""
+    closers: Sequence[int]
+    """The starts of those that may close one."""
     breaks: Sequence[int]
     """The ends of paragraphs."""
 
@@ -74,8 +76,8 @@ class Code:
             (line.start(), line.end(), line["mark"], line["bare"] is not None)
             for line in _FENCE_LINE.finditer(text)
         ]
-        breaks = [end.start() for end in _PARAGRAPH_END.finditer(text)] if runs else []
-        return cls(text, cut, runs, lines, breaks)
+        breaks = [end.start() for end in _PARAGRAPH_END.finditer(text)]
+        return cls(text, cut, runs, lines, [start for start, _, _, bare in lines if bare], breaks)
 
     def code_opened_at(self, start: int, end: int) -> Region | None:
         """The code that the backticks or tildes at ``start:end`` open."""
@@ -128,8 +130,11 @@ class Code:
         """
         opener = self.text[start:end]
         first = depth = 0
-        behind = bisect_left(self.lines, (end,))
-        for _, stop, mark, bare in self.lines[behind : behind + _NESTED]:
+        behind, closer = bisect_left(self.lines, (end,)), bisect_left(self.closers, end)
+        window = self.lines[behind : behind + _NESTED]
+        # Without a closer among them, as in a text of openers only, there is nothing to count.
+        closes = window and closer < len(self.closers) and self.closers[closer] <= window[-1][0]
+        for _, stop, mark, bare in window if closes else ():
             if not mark.startswith(opener):
                 continue
             if not bare:
@@ -165,6 +170,8 @@ _ANY: Final = lazy_pattern(
 """The opener of a quotation of any kind."""
 _NAME: Final = lazy_pattern(r"\w+")
 """The name in a tag."""
+_TAG_NAME: Final = lazy_pattern(r"<(\w+)")
+"""An opening tag, up to its name."""
 _TAGS: Final = 50
 """Maximum number of tags of one name that are searched for elements within an element."""
 _CLOSERS: Final = 10
@@ -295,10 +302,10 @@ class Quotations:
     def _element_region(self, opener: str, start: int, end: int) -> Region | None:
         """An element with the elements of the same name in it."""
         whole = self.region_to_closer(_closing_pattern(opener), start, end)
-        name = _NAME.search(opener)
-        if whole is None or not whole.closed or not opener.startswith("<") or "[" in opener or name is None:
+        name = _TAG_NAME.match(opener)
+        if whole is None or name is None:
             return whole
-        tags = re.compile(rf"<(?P<close>/)?{name[0]}\b[^<>]{{0,200}}>", re.IGNORECASE)
+        tags = re.compile(rf"<(?P<close>/)?{name[1]}\b[^<>]{{0,200}}>", re.IGNORECASE)
         depth = 1
         for tag in islice(tags.finditer(self.source.text, end), _TAGS):
             depth += -1 if tag["close"] else 1
@@ -313,8 +320,7 @@ def _closing_pattern(opener: str) -> re.Pattern[str]:
         return re.compile(r"\]\]>")
     if opener.startswith("\\"):
         return re.compile(re.escape(opener.replace("begin", "end", 1)))
-    name = _NAME.search(opener)
-    word = name[0] if name else ""
+    word = _NAME.findall(opener)[0]
     if opener.startswith("#"):
         return re.compile(rf"#\+end_{re.escape(opener.partition('_')[2])}\b", re.IGNORECASE)
     closing = rf"\[/{word}\]" if opener.startswith("[") else rf"</{word}\s*>"

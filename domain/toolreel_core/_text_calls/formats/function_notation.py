@@ -82,7 +82,7 @@ def code_block(callee: re.Pattern[str], block: Block, source: Source, start: int
     calls, end, flaw = call_expressions(source, at, source.enabled_dialect(*block.dialects), callee)
     if flaw is None:
         return Calls(calls, end_of_block(source, end, block))
-    last = failed_call(source, end if calls else at, flaw, block)
+    last = failed_call(source, end, flaw, block)
     return Calls(calls, last.end, (last.why,)) if calls else last
 
 
