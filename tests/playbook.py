@@ -36,8 +36,8 @@ from toolreel_core._conversation import (
     ToolMessage,
     Transcript,
     UserMessage,
-    as_task,
-    request_text,
+    summary_request_text,
+    task_passages,
 )
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._loop import start, step
@@ -217,7 +217,7 @@ class Playbook:
                 request = Request(self.state.present.model, self._said, self._options(wanted), reminder)
                 return SendRequest(self._next_ref(), request, endpoint=self.state.endpoint_name)
             case Summarizes(task, old, words):
-                text = request_text(as_task([Passage("", task)]), old, 10**9, words)
+                text = summary_request_text(task_passages([Passage("", task)]), old, 10**9, words)
                 asked = Transcript.of([UserMessage(text)], self.plan.form)
                 request = Request(self.plan.model, asked, RequestOptions(self.plan.options))
                 return SendRequest(self._next_ref(), request, "summary")

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from toolreel_core._conversation import Message, UserMessage, projected
+from toolreel_core._conversation import Message, UserMessage, project_history
 from toolreel_core._plan import Plan
 from toolreel_core._settings import IdStyle, Provider
 from toolreel_core._tools import ToolDefinition, ToolSurface
@@ -42,7 +42,7 @@ PLAN: Final = Plan("m", (UserMessage("hi"),), tools=ToolSurface((ECHO, PING)))
 
 def project(history: Iterable[Message], provider: Provider | None = None) -> tuple[Message, ...]:
     """The messages that go out for a history."""
-    return tuple(out.message for out in projected(history, provider or Provider()))
+    return tuple(out.message for out in project_history(history, provider or Provider()))
 
 
 def complaint(kind: type[Exception], act: Callable[[], object]) -> str:

@@ -31,8 +31,8 @@ from toolreel_core._conversation import (
     Transcript,
     UserMessage,
     parts_of,
-    refusal,
-    text_of,
+    parts_text,
+    unsupported_part_error,
     user_message,
 )
 from toolreel_core._jsontext import Json, JsonText, canonical
@@ -115,9 +115,9 @@ for _kind, _strategy in ((Blob, blobs), (Image, images), (Audio, audio), (File, 
 _part_lists: Final = st.lists(parts, max_size=4).map(tuple)
 _DRAWN_TOGETHER: Final[Mapping[type, st.SearchStrategy[Any]]] = {
     UserMessage: st.builds(UserMessage, st.text())
-    | _part_lists.filter(bool).map(lambda given: UserMessage(text_of(given), given)),
+    | _part_lists.filter(bool).map(lambda given: UserMessage(parts_text(given), given)),
     UserSpoke: st.builds(UserSpoke, st.text(), times)
-    | _part_lists.filter(bool).map(lambda given: UserSpoke(text_of(given), None, given)),
+    | _part_lists.filter(bool).map(lambda given: UserSpoke(parts_text(given), None, given)),
 }
 """Classes whose fields have to fit each other."""
 
@@ -264,7 +264,7 @@ def _plan(tools: ToolSurface, config: LoopConfig, **rest: Any) -> Plan:  # noqa:
     Its provider takes what the messages have.
     """
     said = [part for message in rest["messages"] for part in parts_of(message)]
-    if refusal(said, rest["provider"]):
+    if unsupported_part_error(said, rest["provider"]):
         rest["provider"] = replace(
             rest["provider"], supports_images="yes", supports_audio="yes", supports_files="yes"
         )

@@ -111,10 +111,14 @@ class Registry(Generic[_Thing]):
         return iter(self._things)
 
 
-def fits(pattern: str, text: str) -> bool:
+def matches_wildcard(pattern: str, text: str) -> bool:
     """Whether the whole text matches the pattern, in which ``*`` stands for any text.
 
-    >>> fits("files.*", "files.read"), fits("*read", "files.read"), fits("files", "files.read")
+    >>> (
+    ...     matches_wildcard("files.*", "files.read"),
+    ...     matches_wildcard("*read", "files.read"),
+    ...     matches_wildcard("files", "files.read"),
+    ... )
     (True, True, False)
     """
     return fnmatchcase(text, pattern.replace("[", "[[]").replace("?", "[?]"))
@@ -137,7 +141,7 @@ def check_keys(kind: type[Settings], changes: Mapping[str, object]) -> None:
             raise ConfigError(unknown_name("setting", key, known))
 
 
-def changed(settings: Settings) -> dict[str, Json]:
+def changed_settings(settings: Settings) -> dict[str, Json]:
     """The settings that differ from their defaults."""
     given = ((setting, getattr(settings, setting.name)) for setting in fields(settings))
     return {setting.name: value for setting, value in given if value != setting.default}
@@ -151,28 +155,28 @@ def check_settings(settings: Settings, minima: Mapping[str, int]) -> None:
     for key, hint in _hints(type(settings)).items():
         value: Any = getattr(settings, key)
         if hint is bool:
-            _expect(key, value, "true or false", isinstance(value, bool))
+            _require(key, value, "true or false", isinstance(value, bool))
         elif hint is str:
-            _expect(key, value, "a text", isinstance(value, str))
+            _require(key, value, "a text", isinstance(value, str))
         elif hint in {int, int | None}:
             least, off = minima.get(key, 1), "" if hint is int else ", or nothing to turn it off"
             is_count = isinstance(value, int) and not isinstance(value, bool) and value >= least
             is_off = value is None and hint is not int
-            _expect(key, value, f"a whole number of at least {least}{off}", is_count or is_off)
+            _require(key, value, f"a whole number of at least {least}{off}", is_count or is_off)
         elif get_origin(hint) is Literal:
             check_choice(key, value, get_args(hint))
         elif get_origin(hint) is tuple:
             # A set is not accepted, since it has no order.
             is_list = isinstance(value, Sequence) and not isinstance(value, str)
             is_named = is_list and all(isinstance(name, str) for name in value)
-            _expect(key, value, "a list of names", is_named)
+            _require(key, value, "a list of names", is_named)
             object.__setattr__(settings, key, tuple(value))
 
 
 _hints: Final = cache(get_type_hints)
 
 
-def _expect(key: str, value: object, expected: str, is_right: bool) -> None:
+def _require(key: str, value: object, expected: str, is_right: bool) -> None:
     if not is_right:
         raise ConfigError(f"{key}: expected {expected}, got {value!r}")
 
@@ -189,7 +193,7 @@ def check_registered(key: str, names: Iterable[str], find: Callable[[str], objec
 def check_choice(key: str, value: object, allowed: tuple[str, ...]) -> None:
     """One of a few words."""
     words = ", ".join(word or '""' for word in allowed)
-    _expect(key, value, f"one of {words}", value in allowed)
+    _require(key, value, f"one of {words}", value in allowed)
 
 
 _BARE: Final = lazy_pattern(r"[\w-]+", re.ASCII)

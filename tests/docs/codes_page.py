@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, get_args
 
-from toolreel_core._protocol import Note, Outcome, tag
+from toolreel_core._protocol import Note, Outcome, type_name
 from toolreel_core._replies import ERROR_WORDS, PROBLEM_WORDS, WORDS
 from toolreel_core._tools import results as faults
 
@@ -50,7 +50,7 @@ def page() -> str:
                 "Notes",
                 "What a run logs. `run.notes` has them, `from toolreel_core import notes` their classes; "
                 "`assert_reel(run).noted(name)` and `.never_noted(name)` check them.",
-                ((tag(kind), f"`{kind.__name__}`: {_first_line(kind)}") for kind in get_args(Note)),
+                ((type_name(kind), f"`{kind.__name__}`: {_first_line(kind)}") for kind in get_args(Note)),
             ),
             _section(
                 "Warnings and repairs",

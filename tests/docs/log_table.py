@@ -9,7 +9,7 @@ from typing import Final
 from tests.docs.snippets import ROOT
 from toolreel._driver import CONTENT, LEVELS, logged_field_name
 from toolreel._internal import CONCERNS, RENAMED
-from toolreel_core._protocol import tag
+from toolreel_core._protocol import type_name
 
 PAGE: Final = ROOT / "docs" / "observe.md"
 _PLACE: Final = re.compile(r"(?<=<!-- logs -->\n).*?(?=<!-- /logs -->)", re.DOTALL)
@@ -47,7 +47,7 @@ def rows() -> list[tuple[str, str, str, tuple[str, ...]]]:
     found: list[tuple[str, str, str, tuple[str, ...]]] = [*OTHERS]
     for kind, (concern, level) in LEVELS.items():
         called = (logged_field_name(kind, each.name) for each in fields(kind) if each.name not in CONTENT)
-        found.append((concern, level, tag(kind), tuple(RENAMED.get(name, name) for name in called)))
+        found.append((concern, level, type_name(kind), tuple(RENAMED.get(name, name) for name in called)))
     order: list[str] = [*CONCERNS]
     levels = ["error", "warning", "info", "debug"]
     return sorted(found, key=lambda row: (order.index(row[0]), levels.index(row[1]), row[2]))

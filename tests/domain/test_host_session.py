@@ -17,7 +17,7 @@ from toolreel_core import CodecError, dump, load_state, pending
 from toolreel_core.__main__ import SCHEMA as PRINTED
 from toolreel_core._host_session import HostSession
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._protocol import Event, Note, Outcome, decode, encode, tag
+from toolreel_core._protocol import Event, Note, Outcome, decode, encode, type_name
 
 SCHEMA: Final = json.loads(PRINTED.read_text("utf-8"))
 REPLY: Final = '{"choices":[{"message":{"role":"assistant","content":"Hello."},"finish_reason":"stop"}]}'
@@ -58,12 +58,12 @@ def start() -> Json:
 def test_every_class_that_is_stored_has_a_definition() -> None:
     defs = SCHEMA["$defs"]
     assert isinstance(defs, Mapping)
-    assert {tag(kind) for kind in KINDS} <= set(defs)
+    assert {type_name(kind) for kind in KINDS} <= set(defs)
 
 
 @given(st.one_of([member(kind) for kind in KINDS]))
 def test_a_stored_form_fits_its_schema_and_is_read_back(value: object) -> None:
-    assert fits(tag(type(value)), plain(value))
+    assert fits(type_name(type(value)), plain(value))
     assert decode(type(value), plain(value), "value") == value
 
 
@@ -102,7 +102,7 @@ def test_what_a_schema_refuses_the_reader_refuses_too_and_what_only_that_refuses
         why = ""
     except CodecError as error:
         why = str(error)
-    if fits(tag(type(value)), tree):
+    if fits(type_name(type(value)), tree):
         assert not BY_ANNOTATION.match(why)
     else:
         assert why

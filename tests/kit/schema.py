@@ -29,7 +29,7 @@ from toolreel_core._protocol import (
     State,
     encode,
     stored_fields,
-    tag,
+    type_name,
 )
 from toolreel_core._replies import Delta
 
@@ -73,13 +73,13 @@ def definitions(kinds: Mapping[str, object], instead: Mapping[object, object]) -
         if not is_dataclass(hint):
             return {"type": _SCALARS[hint]}
         kind = cast("type[Any]", hint)
-        if tag(kind) not in defs:
-            defs[tag(kind)] = {}  # classes may refer to each other
-            defs[tag(kind)] = class_schema(kind)
-        return {"$ref": f"#/$defs/{tag(kind)}"}
+        if type_name(kind) not in defs:
+            defs[type_name(kind)] = {}  # classes may refer to each other
+            defs[type_name(kind)] = class_schema(kind)
+        return {"$ref": f"#/$defs/{type_name(kind)}"}
 
     def class_schema(kind: Any) -> Tree:  # noqa: ANN401 - a dataclass
-        properties: dict[str, Json] = {"type": {"const": tag(kind)}}
+        properties: dict[str, Json] = {"type": {"const": type_name(kind)}}
         required = ["type"]
         for item, hint in stored_fields(kind):
             default: Tree = {} if item.default is MISSING else {"default": encode(item.default)}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import json_objects, json_values
 from toolreel_core._jsontext import Tree, canonical
-from toolreel_core._transforms import KINDS, Transform, TransformKind, apply_all, names, transform
+from toolreel_core._transforms import KINDS, Transform, TransformKind, apply_all, transform, transform_names
 
 SHIPPED: Final[dict[TransformKind, tuple[str, ...]]] = {
     "message": (
@@ -79,7 +79,7 @@ TREES: Final[dict[TransformKind, st.SearchStrategy[Any]]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_name_of_the_reference_and_of_ours_exists(kind: TransformKind) -> None:
-    assert set(SHIPPED[kind]) <= set(names(kind))
+    assert set(SHIPPED[kind]) <= set(transform_names(kind))
 
 
 @pytest.mark.parametrize("shipped", ALL, ids=lambda each: each.name)

@@ -20,7 +20,7 @@ from toolreel._replay import shorten_line
 from toolreel._secrets import shown_url
 from toolreel.presets import preset_named, with_files
 from toolreel_core._jsontext import Json, JsonText, canonical
-from toolreel_core._plan import Change, Presets, changes
+from toolreel_core._plan import Change, Presets, preset_changes
 from toolreel_core._probe import REPEAT, Finding, Probing, Why, estimate, select_questions
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def show_command(name: str) -> int:
     labelled("preset", preset.name)
     labelled("about", preset.about)
     labelled("verified", preset.verified_on or "-")
-    _show_changes(changes(preset))
+    _show_changes(preset_changes(preset))
     for number, source in enumerate(preset.evidence):
         labelled("" if number else "evidence", source)
     return 0

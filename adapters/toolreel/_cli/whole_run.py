@@ -29,7 +29,7 @@ from toolreel_core._conversation import (
     SystemMessage,
     ToolMessage,
     UserMessage,
-    shown_content,
+    readable_content,
 )
 from toolreel_core._jsontext import parse
 from toolreel_core._protocol import Cancelled, Completed, encode
@@ -82,7 +82,7 @@ def show_plan(run: Run) -> None:
     if plan.tools.definitions:
         labelled("tools", ", ".join(plan.tools.names))
     for message in plan.messages:
-        labelled(_ROLES[type(message)], shown_content(message))
+        labelled(_ROLES[type(message)], readable_content(message))
 
 
 def show_turns(run: Run) -> None:

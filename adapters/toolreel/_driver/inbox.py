@@ -16,7 +16,7 @@ from toolreel_core._conversation import (
     Media,
     Said,
     media_type_in,
-    shown_parts,
+    readable_parts,
     usual_media_type,
 )
 from toolreel_core._errors import ConfigError
@@ -51,7 +51,7 @@ class Inbox:
     @property
     def waiting(self) -> tuple[str, ...]:
         """The messages that no run has taken yet, in order."""
-        return tuple(shown_parts(event.parts) or event.content for event in tuple(self._waiting))
+        return tuple(readable_parts(event.parts) or event.content for event in tuple(self._waiting))
 
     def messages_before(self, _effect: Wanted | None, /) -> Sequence[UserSpoke]:
         """Take all messages."""

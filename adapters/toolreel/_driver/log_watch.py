@@ -22,7 +22,7 @@ from toolreel_core._protocol import (
     RunTool,
     SendRequest,
     Settled,
-    tag,
+    type_name,
 )
 from toolreel_core._protocol import notes as n
 
@@ -43,7 +43,7 @@ def name_of(note: Note) -> str:
     >>> name_of(RetryPlanned(turn=1, attempt=2, ms=500))
     'retry_planned'
     """
-    return tag(type(note))
+    return type_name(type(note))
 
 
 def note_fields(note: Note) -> dict[str, Field]:

@@ -21,7 +21,7 @@ from toolreel._driver.ports import Journal, Observer, Wanted, ending_at, notify,
 from toolreel._driver.run_result import Run
 from toolreel._driver.timing import EffectTime, Lap, Timing
 from toolreel._driver.watch import WATCHERS, Begun, Watch, Watches
-from toolreel_core._conversation import Said, refusal
+from toolreel_core._conversation import Said, unsupported_part_error
 from toolreel_core._errors import ConfigError
 from toolreel_core._loop import pending, step
 from toolreel_core._protocol import (
@@ -286,7 +286,7 @@ def step_with_message(run: Run | State, content: Said | UserSpoke, journal: Jour
     state = run.state if isinstance(run, Run) else run
     check_state(state)
     event = message_of(content)
-    if why := refusal(event.parts, state.present.provider):
+    if why := unsupported_part_error(event.parts, state.present.provider):
         raise ConfigError(f"content: {why}")
     at = step(state, record(journal, None, event, None))
     return Step(at.state, pending(at.state), at.notes)

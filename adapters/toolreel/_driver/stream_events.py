@@ -12,7 +12,7 @@ from toolreel._driver.progress import Progress
 from toolreel._driver.run_result import Run
 from toolreel_core._conversation import Media
 from toolreel_core._jsontext import Json, JsonText
-from toolreel_core._loop import received
+from toolreel_core._loop import parse_reply_body
 from toolreel_core._plan import OutputSpec, Plan
 from toolreel_core._protocol import (
     Event,
@@ -245,7 +245,7 @@ class _ShownReply:
             return more
         text = ""
         if isinstance(event, ReplyReceived) and not isinstance(after.phase, Waiting):
-            text = received(event.body, before).reply.content
+            text = parse_reply_body(event.body, before).reply.content
         if self._is_constrained and text:
             more.append(TextDelta(turn, text))
         elif self._text.strip() and text.strip() != self._text.strip():

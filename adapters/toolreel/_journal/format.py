@@ -33,8 +33,8 @@ from toolreel_core._protocol import (
     decode_event,
     decode_plan,
     header_line,
-    tag,
-    with_blobs,
+    restore_blobs,
+    type_name,
 )
 from toolreel_core._protocol import event_line as untimed_line
 
@@ -320,7 +320,7 @@ def _read_lines(header: Mapping[str, Json], lines: Sequence[str], source: str) -
     whole, untimed = {1: header, **trees}, [*lines]
     if blobs or any(MENTION in line for line in lines):
         for number, tree in whole.items():
-            whole[number] = as_tree(with_blobs(tree, blobs, f"{source}, line {number}"))
+            whole[number] = as_tree(restore_blobs(tree, blobs, f"{source}, line {number}"))
     plan = _read_plan(whole.pop(1), f"{source}, line 1")
     records = [_read_record(tree, n, number, source) for n, (number, tree) in enumerate(whole.items(), 1)]
     for number, tree in trees.items():
@@ -395,12 +395,14 @@ def _read_record(tree: Mapping[str, Json], n: int, line: int, source: str) -> Re
         raise JournalError(f"{place}: {error}") from None
     if (kind, fp is None) not in _kinds_of(record.event):
         raise JournalError(
-            f"{place}: a {tag(type(record.event))} stands under the kind {kind!r}; record it again"
+            f"{place}: a {type_name(type(record.event))} stands under the kind {kind!r}; record it again"
         )
     return record
 
 
 def _kinds_of(event: Event) -> set[tuple[str, bool]]:
     """The kinds that a line with this event can have, each with whether the line has no fingerprint."""
-    answered = {(tag(effect), False) for effect, answers in ANSWERS.items() if isinstance(event, answers)}
-    return {*answered, (tag(type(event)), True)}  # an answer that nobody had asked for has none
+    answered = {
+        (type_name(effect), False) for effect, answers in ANSWERS.items() if isinstance(event, answers)
+    }
+    return {*answered, (type_name(type(event)), True)}  # an answer that nobody had asked for has none

@@ -17,7 +17,7 @@ from toolreel_core._conversation import (
     ToolMessage,
     UserMessage,
     messages_to,
-    shown_content,
+    readable_content,
     wire_tree,
 )
 from toolreel_core._jsontext import NOTHING, Json, Tree, parse, read
@@ -135,7 +135,7 @@ STOP_REASONS: Final[Mapping[str, str]] = {
 
 def inspect_message(message: Message) -> Tree:
     """A message in Inspect's form; of pictures and files it has their description."""
-    content = shown_content(message)
+    content = readable_content(message)
     match message:
         case AssistantMessage():
             calls: list[Json] = [
@@ -199,7 +199,7 @@ def _markdown_blocks(message: Message) -> Iterator[str]:
             return
         case _:
             assert_never(message)
-    if text := shown_content(message):
+    if text := readable_content(message):
         yield _fenced_block(text, "text")
     for call in message.calls if isinstance(message, AssistantMessage) else ():
         yield f"calls {_inline_code(call.name)}"

@@ -55,7 +55,7 @@ from toolreel_core._protocol import (
     UserSpoke,
     Wait,
     fingerprint,
-    tag,
+    type_name,
 )
 from toolreel_core._replies import Delta, deltas_in
 from toolreel_core._settings import PATHS
@@ -219,7 +219,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         """The new reply or the recorded event, if the line answers this very effect."""
         if isinstance(record.event, CancelRequested):
             return record.event
-        if not answers or record.kind != tag(type(effect)):
+        if not answers or record.kind != type_name(type(effect)):
             raise ReplayMismatch(
                 f"{self._recorded.source}, line {record.line}: the run wants {describe_effect(effect)}, but "
                 f"that is not the {record.kind} recorded here; the plan, a tool or toolreel has changed: "

@@ -38,7 +38,7 @@ from toolreel_core._conversation import (
     Message,
     ToolMessage,
     message_in,
-    shown_content,
+    readable_content,
     wire_tree,
 )
 from toolreel_core._errors import ConfigError, ReplayMismatch, ToolreelError
@@ -339,7 +339,7 @@ def _plain_message(message: Message) -> Json:
             ]
             return {"role": "assistant", "content": "", "calls": calls}
         case _:
-            return {"role": wire_tree(message)["role"], "content": shown_content(message)}
+            return {"role": wire_tree(message)["role"], "content": readable_content(message)}
 
 
 def _tool_output(content: str) -> str:

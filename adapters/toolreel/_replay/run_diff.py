@@ -17,12 +17,12 @@ from toolreel._journal import Source, open_recorded
 from toolreel._replay.run_stories import story
 from toolreel._replay.trace import Trace, Traced, retrace
 from toolreel.cassette import Change, changes
-from toolreel_core._conversation import Transcript, shown_parts, wire_tree, with_digests
+from toolreel_core._conversation import Transcript, readable_parts, wire_tree, with_digests
 from toolreel_core._jsontext import Json, JsonText, Tree, parse, read
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._loop import received
+from toolreel_core._loop import parse_reply_body
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import AskApproval, Completed, RunTool, SendRequest, Wait, events, tag
+from toolreel_core._protocol import AskApproval, Completed, RunTool, SendRequest, Wait, events, type_name
 from toolreel_core._replies import ArgumentError, ToolCall
 from toolreel_core._text_calls import short_dialects
 
@@ -105,7 +105,7 @@ def _with_numbered_ids(texts: Iterable[str]) -> list[str]:
 
 
 def _effect_as_tree(effect: Wanted | None) -> Json:
-    tree: Tree = {"wants": "nothing" if effect is None else tag(type(effect))}
+    tree: Tree = {"wants": "nothing" if effect is None else type_name(type(effect))}
     if isinstance(effect, RunTool | AskApproval):
         return {**tree, "name": effect.name, "arguments": parse(effect.arguments)}
     return {**tree, "ms": effect.ms} if isinstance(effect, Wait) else tree
@@ -118,7 +118,7 @@ def _event_as_tree(traced: Traced) -> Json:
     """What the loop acts on in an event: neither its time nor the effect that it answers."""
     event = traced.record.event
     if isinstance(event, events.ReplyReceived):
-        reply = received(event.body, traced.before).reply
+        reply = parse_reply_body(event.body, traced.before).reply
         content: Tree = {
             "text": reply.content,
             "reasoning": reply.reasoning,
@@ -131,7 +131,7 @@ def _event_as_tree(traced: Traced) -> Json:
             each.name: getattr(event, each.name) for each in fields(event) if each.name not in _IGNORED
         }
         if isinstance(event, events.ToolReturned | events.UserSpoke):
-            content |= {"parts": shown_parts(event.parts)}
+            content |= {"parts": readable_parts(event.parts)}
         if isinstance(event, events.ToolReturned):
             content |= {"output": read(event.output).value_or(event.output)}
     return {"event": type(event).__name__, **content}

@@ -14,7 +14,7 @@ from toolreel_core._conversation import (
     SentCall,
     ToolMessage,
     UserMessage,
-    shown_content,
+    readable_content,
 )
 from toolreel_core._jsontext import Json, canonical, read
 from toolreel_core._protocol import Completed, Level, Note, RunSettled, note_sentence, notes
@@ -158,7 +158,7 @@ def _answers_by_turn(run: Run) -> Iterator[tuple[int, str]]:
         # The loop's own messages to the model are user messages, too: the text says which one is meant.
         while not (
             isinstance(message := messages[at], UserMessage)
-            and shown_content(message).startswith(note.samples[0])
+            and readable_content(message).startswith(note.samples[0])
         ):
             at += 1
         before = messages[at - 1] if at else None

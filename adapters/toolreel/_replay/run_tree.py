@@ -18,7 +18,7 @@ from toolreel._replay.sent_items import NumberedItems
 from toolreel._replay.trace import Trace, Traced, shorten_line
 from toolreel_core._conversation import UserMessage, wire_part
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
-from toolreel_core._loop import received
+from toolreel_core._loop import parse_reply_body
 from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Settled, Wait, events, notes
 from toolreel_core._replies import ArgumentError, ToolCall, as_chat
 from toolreel_core._settings import LoopConfig
@@ -150,7 +150,7 @@ def _event_tree(traced: Traced, items: NumberedItems) -> Tree:
 
 
 def _reply_tree(event: events.ReplyReceived, traced: Traced) -> Tree:
-    reply = received(event.body, traced.before).reply
+    reply = parse_reply_body(event.body, traced.before).reply
     # A body that was streamed is the frames; whole, it is what the page shows first.
     whole = as_chat(event.body).body
     return {

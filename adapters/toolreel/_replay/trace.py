@@ -7,9 +7,9 @@ from typing import Final, NamedTuple, assert_never
 
 from toolreel._driver import NOT_MEASURED, EffectTime, Run, Timing, Wanted
 from toolreel._journal import Record, Recorded
-from toolreel_core._conversation import shown_parts
+from toolreel_core._conversation import readable_parts
 from toolreel_core._errors import ProtocolError, ReplayMismatch
-from toolreel_core._loop import received, start, step
+from toolreel_core._loop import parse_reply_body, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     AskApproval,
@@ -155,7 +155,7 @@ def _event_summary(event: events.Event, effect: Wanted | None, before: State) ->
         called = f"{effect.name}({effect.arguments})"
     match event:
         case events.ReplyReceived():
-            reply = received(event.body, before).reply
+            reply = parse_reply_body(event.body, before).reply
             calls: list[str] = []
             for call in reply.calls:
                 unreadable = isinstance(call.arguments, ArgumentError)
@@ -176,7 +176,7 @@ def _event_summary(event: events.Event, effect: Wanted | None, before: State) ->
         case events.CancelRequested():
             return f"cancelled: {event.reason}" if event.reason else "cancelled"
         case events.UserSpoke():
-            return f"the user said: {shown_parts(event.parts) or event.content}"
+            return f"the user said: {readable_parts(event.parts) or event.content}"
         case events.RunStarted():
             return "started"
         case _:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from toolreel._internal import SecretRulesError, read_file, read_toml
-from toolreel_core._config_checks import Table, fits
+from toolreel_core._config_checks import Table, matches_wildcard
 from toolreel_core._lazy_pattern import lazy_pattern
 
 # The names under which secrets occur, and what tells them from ordinary text; patterns are in shapes.toml.
@@ -233,7 +233,7 @@ class SecretRules:
 
     def allows(self, secret: str) -> bool:
         """Whether the rules allow this text."""
-        return any(fits(pattern, secret) for pattern in self.allowed)
+        return any(matches_wildcard(pattern, secret) for pattern in self.allowed)
 
 
 def rules_in(environ: Mapping[str, str] | None = None) -> SecretRules:

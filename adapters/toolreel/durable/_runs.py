@@ -25,7 +25,7 @@ from toolreel.durable._book import journal_text, plan_lines
 from toolreel.durable._database import RUNS, database_url
 from toolreel.durable._limited_endpoint import take_slot
 from toolreel.durable._store import Status, Store, now_ms, segments_of
-from toolreel_core._conversation import Said, refusal
+from toolreel_core._conversation import Said, unsupported_part_error
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, CancelRequested, Event
 
@@ -223,7 +223,7 @@ class DurableRuns:
         """
         event = message_of(content)
         plan = parse_journal(self._row(run_id).plan, f"run {run_id}").plan
-        if why := refusal(event.parts, plan.provider):
+        if why := unsupported_part_error(event.parts, plan.provider):
             raise DurableError(f"run {run_id}: {why}")
         self._send(run_id, event)
 

@@ -51,7 +51,7 @@ from toolreel_core._protocol import (
     Wait,
     WaitElapsed,
     fingerprint,
-    tag,
+    type_name,
 )
 from toolreel_core._tools import ToolSurface, failed_envelope, result_unknown
 
@@ -168,7 +168,7 @@ class _Segment:
             if effect is not None:
                 if self._policy.stopping.is_set():
                     return self.let_go("queued")
-                if problem := self._perform_step(tag(type(effect)), self._answer_or_problem).problem:
+                if problem := self._perform_step(type_name(type(effect)), self._answer_or_problem).problem:
                     return self.let_go("failed", problem)
                 if book.events > self._events or isinstance(effect, Wait):
                     continue
@@ -220,7 +220,7 @@ class _Segment:
         try:
             return self._answer(effect)
         except Exception as error:  # noqa: BLE001 - whatever a port raises
-            problem = f"{tag(type(effect))} {effect.ref}: {type(error).__name__}: {error}"
+            problem = f"{type_name(type(effect))} {effect.ref}: {type(error).__name__}: {error}"
             return Written((), self._inbox_read, problem)
 
     def _answer(self, effect: Wanted) -> Written:

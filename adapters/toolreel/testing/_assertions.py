@@ -40,11 +40,11 @@ from toolreel_core._config_checks import unknown_name
 from toolreel_core._conversation import AssistantMessage, ToolMessage
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical, read
-from toolreel_core._protocol import Completed, Note, Outcome, Settled, tag
+from toolreel_core._protocol import Completed, Note, Outcome, Settled, type_name
 
 _MAX_DISPLAY: Final = 100
 """Maximum length of a value in a listing."""
-_NOTES: Final = {tag(kind): kind for kind in get_args(Note)}
+_NOTES: Final = {type_name(kind): kind for kind in get_args(Note)}
 _OUTCOMES: Final[tuple[type[Outcome], ...]] = get_args(Outcome)
 
 

@@ -165,10 +165,10 @@ def _is_base64(text: str) -> bool:
         return False
 
 
-def source_of(url: str) -> Blob | str:
+def parse_url_source(url: str) -> Blob | str:
     """A URL, or the bytes in one that begins with ``data:``.
 
-    >>> source_of("data:text/plain,hello%20there").data
+    >>> parse_url_source("data:text/plain,hello%20there").data
     b'hello there'
 
     :raises ConfigError: if it is none
@@ -281,7 +281,7 @@ class Image(_Media):
     @classmethod
     def from_url(cls, url: str, *, detail: Detail = "") -> Image:
         """The picture at this URL, which the provider loads, or in a ``data:`` URL."""
-        return cls(source_of(url), detail)
+        return cls(parse_url_source(url), detail)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -325,7 +325,7 @@ class File(_Media):
     @classmethod
     def from_url(cls, url: str, *, name: str = "") -> File:
         """The file at this URL, which the provider loads, or in a ``data:`` URL."""
-        return cls(source_of(url), name)
+        return cls(parse_url_source(url), name)
 
     def _shown_kind(self) -> str:
         return f"file {_safe_name(self.name)}" if self.name else "file"
@@ -344,15 +344,15 @@ def _safe_name(text: str) -> str:
     return safe if len(safe) <= _SHOWN else f"{safe[:_SHOWN]}…"
 
 
-def text_of(parts: Iterable[Part]) -> str:
+def parts_text(parts: Iterable[Part]) -> str:
     """The text in parts, without what lies between."""
     return "".join([part.text for part in parts if isinstance(part, Text)])
 
 
-def shown_parts(parts: Iterable[Part]) -> str:
+def readable_parts(parts: Iterable[Part]) -> str:
     r"""The parts as people read them: each in a line, with a label for what is no text.
 
-    >>> shown_parts([Text("Look:"), Image.from_url("https://example.org/cat.png?key=1")])
+    >>> readable_parts([Text("Look:"), Image.from_url("https://example.org/cat.png?key=1")])
     'Look:\n[image, https://example.org/cat.png]'
     """
     return "\n".join([part.text if isinstance(part, Text) else part.label for part in parts])
@@ -378,7 +378,7 @@ FILE_TOKENS: Final = 3_000
 """Estimated tokens of a file behind a URL, whose size nobody knows before it is loaded."""
 
 
-def tokens_with(parts: Sequence[Part], text: str, estimate: Callable[[str], int]) -> int:
+def estimate_tokens_with_parts(parts: Sequence[Part], text: str, estimate: Callable[[str], int]) -> int:
     """Estimated tokens of a message.
 
     :param parts: its parts
@@ -416,22 +416,22 @@ def wire_part(part: Part) -> Tree:
         case Text():
             return {"type": "text", "text": part.text}
         case Image():
-            return {"type": "image_url", "image_url": filled(url=part.url, detail=part.detail)}
+            return {"type": "image_url", "image_url": without_empty_fields(url=part.url, detail=part.detail)}
         case Audio():
             form = "mp3" if part.source.media_type == _MP3 else part.source.media_type.removeprefix("audio/")
             return {"type": "input_audio", "input_audio": {"data": part.source.base64, "format": form}}
         case File():
-            return {"type": "file", "file": filled(filename=part.name, file_data=part.url)}
+            return {"type": "file", "file": without_empty_fields(filename=part.name, file_data=part.url)}
         case _:
             assert_never(part)
 
 
-def filled(**fields: Json) -> Tree:
+def without_empty_fields(**fields: Json) -> Tree:
     """The fields that are not empty, in order."""
     return {key: value for key, value in fields.items() if value}
 
 
-def part_in(tree: object, place: str) -> Part:
+def parse_part(tree: object, place: str) -> Part:
     """The part that an object in the chat-completions form stands for.
 
     :param place: where it stands, for errors
@@ -444,12 +444,12 @@ def part_in(tree: object, place: str) -> Part:
                 return Text(text)
             case {"type": "image_url", "image_url": {"url": str() as url, **more}}:
                 if more.keys() <= {"detail"}:
-                    return Image(source_of(url), cast("Detail", more.get("detail") or ""))
+                    return Image(parse_url_source(url), cast("Detail", more.get("detail") or ""))
             case {"type": "input_audio", "input_audio": {"data": str() as data, "format": str() as form}}:
                 return Audio(Blob(_MP3 if form == "mp3" else f"audio/{form}", data))
             case {"type": "file", "file": {"file_data": str() as url, **more}}:
                 if more.keys() <= {"filename"}:
-                    return File(source_of(url), str(more.get("filename") or ""))
+                    return File(parse_url_source(url), str(more.get("filename") or ""))
             case _:
                 pass
     except ConfigError as error:
@@ -459,10 +459,10 @@ def part_in(tree: object, place: str) -> Part:
     raise ConfigError(f"{place}: {_EXPECTED}, got {given}")
 
 
-def stored_content(content: Any) -> tuple[str, tuple[Part, ...]]:  # noqa: ANN401 - JSON that was written here
+def parse_stored_content(content: Any) -> tuple[str, tuple[Part, ...]]:  # noqa: ANN401 - JSON that was written here
     """The text and the parts of a ``content`` that is a list, which :func:`wire_part` wrote."""
-    parts = tuple([part_in(tree, "content") for tree in content])
-    return text_of(parts), parts
+    parts = tuple([parse_part(tree, "content") for tree in content])
+    return parts_text(parts), parts
 
 
 def with_digests(tree: Json) -> Json:
@@ -474,7 +474,7 @@ def with_digests(tree: Json) -> Json:
     match tree:
         case {"type": "image_url" | "input_audio" | "file"}:
             try:
-                blobs = blobs_of((part_in(tree, ""),))
+                blobs = blobs_of((parse_part(tree, ""),))
             except ConfigError:
                 return tree
             return _with_digest(tree, blobs[0]) if blobs and blobs[0].base64 else tree
@@ -493,7 +493,7 @@ def _with_digest(tree: Json, blob: Blob) -> Json:
     return text.removesuffix(blob.base64) + blob.digest if text.endswith(blob.base64) else text
 
 
-def media_among(parts: Iterable[Part]) -> tuple[Media, ...]:
+def media_parts(parts: Iterable[Part]) -> tuple[Media, ...]:
     """The parts that are no text."""
     return tuple([part for part in parts if not isinstance(part, Text)])
 
@@ -507,19 +507,19 @@ FROM_TOOLS: Final = (
 """The beginning of a message of the user that has what tools gave."""
 
 
-def is_taken(part: Part, provider: Provider) -> bool:
+def is_part_supported(part: Part, provider: Provider) -> bool:
     """Whether a provider takes a part in a message of the user, for all that is known."""
     return isinstance(part, Text) or provider.takes(part.kind)
 
 
-def left_out(part: Media, provider: Provider) -> str:
+def left_out_sentence(part: Media, provider: Provider) -> str:
     """One sentence for the model about a part that is not sent."""
     return f"{part.label} was left out: {provider.name or 'this provider'} takes no {part.kind}."
 
 
-def refusal(parts: Iterable[Part], provider: Provider) -> str:
+def unsupported_part_error(parts: Iterable[Part], provider: Provider) -> str:
     """Why a message cannot be sent, and what to do; empty if all of its parts are taken."""
-    lost = next((part for part in media_among(parts) if not provider.takes(part.kind)), None)
+    lost = next((part for part in media_parts(parts) if not provider.takes(part.kind)), None)
     if lost is None:
         return ""
     return (
@@ -528,7 +528,9 @@ def refusal(parts: Iterable[Part], provider: Provider) -> str:
     )
 
 
-def fitted(parts: tuple[Part, ...], provider: Provider) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+def parts_for_provider(
+    parts: tuple[Part, ...], provider: Provider
+) -> tuple[tuple[Part, ...], tuple[str, ...]]:
     """The parts as a provider takes them, and the names of the settings that changed some.
 
     A sentence stands where one was left out, so that nothing is missing in silence.
@@ -538,12 +540,12 @@ def fitted(parts: tuple[Part, ...], provider: Provider) -> tuple[tuple[Part, ...
         if isinstance(part, Text) or provider.takes(part.kind):
             sent.append(part)
         else:
-            sent.append(Text(left_out(part, provider)))
+            sent.append(Text(left_out_sentence(part, provider)))
             settings[f"supports_{part.kind}"] = None
     return tuple(sent), tuple(settings)
 
 
-def from_result(call_id: str, name: str, parts: Iterable[Media]) -> tuple[Part, ...]:
+def quoted_result_parts(call_id: str, name: str, parts: Iterable[Media]) -> tuple[Part, ...]:
     """The parts of a tool's result as they are in a message of the user, each with where it comes from."""
     sent = list[Part]()
     for part in parts:

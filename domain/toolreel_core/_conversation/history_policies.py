@@ -97,7 +97,7 @@ def summary_message(text: str) -> UserMessage:
     return UserMessage(f"{_HEAD}{text}")
 
 
-def request_text(task: Sequence[Passage], old: Sequence[Passage], length: int, words: int) -> str:
+def summary_request_text(task: Sequence[Passage], old: Sequence[Passage], length: int, words: int) -> str:
     """The text that asks for a summary.
 
     :param task: what the user said first, which is no part of the summary
@@ -109,22 +109,22 @@ def request_text(task: Sequence[Passage], old: Sequence[Passage], length: int, w
     return f"{_REQUEST.format(words=words)}{quoted}\n{_END}"
 
 
-def as_task(first: Iterable[Passage]) -> tuple[Passage, ...]:
+def task_passages(first: Iterable[Passage]) -> tuple[Passage, ...]:
     """The user's first message, to be quoted for orientation."""
     return tuple(Passage(_TASK, passage.text) for passage in first)
 
 
-def passages(sent: Iterable[Tree]) -> tuple[Passage, ...]:
+def conversation_passages(sent: Iterable[Tree]) -> tuple[Passage, ...]:
     """The passages of messages, in the form in which they were sent.
 
-    >>> passages([{"role": "user", "content": "hi"}])
+    >>> conversation_passages([{"role": "user", "content": "hi"}])
     (Passage(heading='User:', text='hi'),)
     """
     names, found = dict[str, str](), list[Passage]()
     for tree in sent:
-        text, role = _content_text(tree.get("content")), tree.get("role")
+        text, role = _content_as_text(tree.get("content")), tree.get("role")
         if role == "tool":
-            name = names.get(_content_text(tree.get("tool_call_id")), "a call")
+            name = names.get(_content_as_text(tree.get("tool_call_id")), "a call")
             found.append(Passage(f"Result of {name}:", text))
         elif text.startswith(_HEAD):
             found.append(Passage("Earlier summary:", text.removeprefix(_HEAD)))
@@ -132,12 +132,12 @@ def passages(sent: Iterable[Tree]) -> tuple[Passage, ...]:
             found.append(Passage("Assistant:" if role == "assistant" else "User:", text))
         for call in map(as_tree, items_of(tree, "tool_calls")):
             function = tree_at(call, "function")
-            names[_content_text(call.get("id"))] = name = _content_text(function.get("name"))
-            found.append(Passage(f"Assistant calls {name}:", _content_text(function.get("arguments"))))
+            names[_content_as_text(call.get("id"))] = name = _content_as_text(function.get("name"))
+            found.append(Passage(f"Assistant calls {name}:", _content_as_text(function.get("arguments"))))
     return tuple(found)
 
 
-def _content_text(content: Json) -> str:
+def _content_as_text(content: Json) -> str:
     """The text of a content; of parts, those that are text, and the kind of the others."""
     match content:
         case None:
@@ -147,7 +147,7 @@ def _content_text(content: Json) -> str:
         case [*parts]:
             trees = [as_tree(part) for part in parts]
             return "\n".join(
-                _content_text(tree.get("text")) if tree.get("type") == "text" else f"[{tree.get('type')}]"
+                _content_as_text(tree.get("text")) if tree.get("type") == "text" else f"[{tree.get('type')}]"
                 for tree in trees
             )
         case _:
@@ -182,10 +182,10 @@ _SMALL: Final = 200
 _NOTHING: Final = canonical({})
 
 
-def turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
+def group_into_turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
     """The turns of a history.
 
-    >>> [len(turn.messages) for turn in turns([UserMessage("hi"), AssistantMessage("hello")])]
+    >>> [len(turn.messages) for turn in group_into_turns([UserMessage("hi"), AssistantMessage("hello")])]
     [1, 1]
     """
     grouped: list[list[Message]] = []
@@ -201,7 +201,7 @@ def turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
     )
 
 
-def reduced(
+def apply_history_policies(
     messages: Iterable[Message], names: Iterable[str], excess: int, cost: Cost
 ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
     """The history after these policies, one after the other, until the excess is gone.
@@ -211,7 +211,7 @@ def reduced(
     :raises ConfigError: if there is no policy of one of the names
     """
     policies = [(name, history_policy(name)) for name in names]
-    kept, applied = turns(messages), list[str]()
+    kept, applied = group_into_turns(messages), list[str]()
     allowed = _total_cost(kept, cost) - excess
     for name, policy in policies:
         remaining = _total_cost(kept, cost) - allowed
@@ -286,7 +286,7 @@ def history_policy(name: str) -> HistoryPolicy:
     return HISTORY_POLICIES[name]
 
 
-def parted(
+def split_for_summary(
     messages: Iterable[Message], excess: int, cost: Cost
 ) -> tuple[tuple[Message, ...], tuple[Message, ...], tuple[Message, ...]]:
     """The history, parted into what a summary may stand for and what stays before and behind it.
@@ -294,7 +294,7 @@ def parted(
     The summary stands for what :func:`keep_newest_turns` would drop, and for the earlier summary.
     """
     history = tuple(
-        turn._replace(pinned=turn.pinned and not is_summary(turn.head)) for turn in turns(messages)
+        turn._replace(pinned=turn.pinned and not is_summary(turn.head)) for turn in group_into_turns(messages)
     )
     dropped = _oldest_turns(history, excess, cost)
     first = min(dropped, default=len(history))

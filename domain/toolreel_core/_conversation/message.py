@@ -17,10 +17,10 @@ from toolreel_core._conversation.content_parts import (
     Media,
     Part,
     Text,
-    filled,
-    shown_parts,
-    text_of,
+    parts_text,
+    readable_parts,
     wire_part,
+    without_empty_fields,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
@@ -84,7 +84,7 @@ class UserMessage:
         _check_text(
             "content", self.content, "write user_message([...]) for texts with images, audio and files"
         )
-        if self.parts and self.content != text_of(self.parts):
+        if self.parts and self.content != parts_text(self.parts):
             raise ConfigError("content: it differs from the text of the parts; write user_message(parts)")
 
     def __repr__(self) -> str:
@@ -182,10 +182,10 @@ def wire_tree(message: Message) -> Tree:
             if message.calls:
                 functions = [(one, {"name": one.name, "arguments": one.arguments}) for one in message.calls]
                 tree["tool_calls"] = [
-                    _with_extras({"id": one.id, "type": "function", "function": function}, one.extras)
+                    _merge_extras({"id": one.id, "type": "function", "function": function}, one.extras)
                     for one, function in functions
                 ]
-            return _with_extras(tree, message.extras)
+            return _merge_extras(tree, message.extras)
         case ToolMessage():
             named = {"name": message.name} if message.name else {}
             media = [*map(wire_part, message.parts)]
@@ -200,13 +200,13 @@ def parts_of(message: Message) -> tuple[Part, ...]:
     return message.parts if isinstance(message, UserMessage | ToolMessage) else ()
 
 
-def shown_content(message: Message) -> str:
+def readable_content(message: Message) -> str:
     """The content of a message as people read it, with a label for each part that is no text.
 
     Of a tool's result, the content mentions its parts.
     """
     if isinstance(message, UserMessage) and message.parts:
-        return shown_parts(message.parts)
+        return readable_parts(message.parts)
     return message.content
 
 
@@ -221,7 +221,7 @@ def _check_extras(extras: JsonText) -> None:
         raise ConfigError(f"extras: expected a JSON object, got {extras}")
 
 
-def _with_extras(tree: Tree, extras: JsonText) -> Tree:
+def _merge_extras(tree: Tree, extras: JsonText) -> Tree:
     return tree if extras == NOTHING else merged(tree, cast("Tree", parse(extras)))
 
 
@@ -273,14 +273,14 @@ class Written(NamedTuple):
     """The texts behind it, in a form in which a message is several elements."""
 
 
-def written(message: Message, form: Form, *, opens: bool = True, closes: bool = True) -> Written:
+def write_message(message: Message, form: Form, *, opens: bool = True, closes: bool = True) -> Written:
     """Write a message.
 
     :param opens: of a result: whether it is the first of its turn
     :param closes: of a result: whether it is the last of its turn
 
     >>> said = AssistantMessage("It is 4.")
-    >>> written(said, Form(Provider(reasoning_required_on="all_assistant"))).text
+    >>> write_message(said, Form(Provider(reasoning_required_on="all_assistant"))).text
     '{"role":"assistant","content":"It is 4.","reasoning_content":""}'
     """
     if form.is_plain:
@@ -425,7 +425,7 @@ class Items(NamedTuple):
         return self.is_call(item) or self.text_in(item) is not None
 
 
-def _kind(item: Json) -> Json:
+def _item_type(item: Json) -> Json:
     return as_tree(item).get("type")
 
 
@@ -459,13 +459,13 @@ def messages_text(
 
 
 def _block_text(block: Json) -> str | None:
-    text = as_tree(block).get("text") if _kind(block) == "text" else None
+    text = as_tree(block).get("text") if _item_type(block) == "text" else None
     return text if isinstance(text, str) else None
 
 
 def _block_may_go_back(block: Json) -> bool:
     """Anthropic refuses a thought without a signature, and servers that sign none can do without it."""
-    return _kind(block) != "thinking" or bool(as_tree(block).get("signature"))
+    return _item_type(block) != "thinking" or bool(as_tree(block).get("signature"))
 
 
 def _tool_use_block(call: SentCall, kept: Json) -> Tree:
@@ -477,7 +477,7 @@ def _tool_use_block(call: SentCall, kept: Json) -> Tree:
 
 MESSAGES_ITEMS: Final = Items(
     key=MESSAGES_BLOCKS,
-    is_call=lambda block: _kind(block) == "tool_use",
+    is_call=lambda block: _item_type(block) == "tool_use",
     text_in=_block_text,
     may_go_back=_block_may_go_back,
     text=lambda text: {"type": "text", "text": text},
@@ -492,7 +492,7 @@ def _part_block(part: Part) -> Tree:
         case Image():
             return {"type": "image", "source": _block_source(part)}
         case File():
-            return filled(type="document", source=_block_source(part), title=part.name)
+            return without_empty_fields(type="document", source=_block_source(part), title=part.name)
         case Audio():
             return {"type": "text", "text": part.label}  # the form has none; see `required_by_form`
         case _:
@@ -535,11 +535,11 @@ def responses_texts(message: Message) -> tuple[JsonText, ...]:
 
 def _is_call_item(item: Json) -> bool:
     """Whether a call stands here; one that the server has run itself is kept whole, with its id."""
-    return _kind(item) == "function_call" and "call_id" not in as_tree(item)
+    return _item_type(item) == "function_call" and "call_id" not in as_tree(item)
 
 
 def _item_text(item: Json) -> str | None:
-    if _kind(item) != "message":
+    if _item_type(item) != "message":
         return None
     texts = (as_tree(part).get("text") for part in items_of(as_tree(item), "content"))
     return "".join(text for text in texts if isinstance(text, str))
@@ -548,7 +548,7 @@ def _item_text(item: Json) -> str | None:
 def _item_may_go_back(item: Json) -> bool:
     """Reasoning that the server did not keep is only known by its content (``store`` is false)."""
     tree = as_tree(item)
-    return _kind(item) != "reasoning" or bool(tree.get("encrypted_content") or tree.get("content"))
+    return _item_type(item) != "reasoning" or bool(tree.get("encrypted_content") or tree.get("content"))
 
 
 def _function_call_item(call: SentCall, kept: Json) -> Tree:
@@ -576,10 +576,10 @@ def _input_part(part: Part) -> Tree:
         case Text():
             return {"type": "input_text", "text": part.text}
         case Image():
-            return filled(type="input_image", image_url=part.url, detail=part.detail)
+            return without_empty_fields(type="input_image", image_url=part.url, detail=part.detail)
         case File():
             key = "file_url" if isinstance(part.source, str) else "file_data"
-            return filled(type="input_file", filename=part.name, **{key: part.url})
+            return without_empty_fields(type="input_file", filename=part.name, **{key: part.url})
         case Audio():
             return {"type": "input_text", "text": part.label}  # the form has none; see `required_by_form`
         case _:

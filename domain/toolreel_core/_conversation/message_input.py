@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from toolreel_core._conversation.content_parts import Part, Text, media_among, part_in, text_of, wire_part
+from toolreel_core._conversation.content_parts import (
+    Part,
+    Text,
+    media_parts,
+    parse_part,
+    parts_text,
+    wire_part,
+)
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Message,
@@ -83,7 +90,7 @@ def _message_part(given: object, place: str) -> str | Part | None:
     if isinstance(given, str) or isinstance(given, Part):  # noqa: SIM101 - pyright narrows no tuple with a union
         return given
     if isinstance(given, Mapping) and "role" not in given and isinstance(given.get("type"), str):
-        return part_in(given, place)
+        return parse_part(given, place)
     return None
 
 
@@ -111,7 +118,7 @@ def user_message(said: object) -> UserMessage:
             raise ConfigError(f"content[{number}]: {_SAID}, got {type(each).__name__}{_message_hint(each)}")
         parts.append(Text(one) if isinstance(one, str) else one)
     # One that has only text is that of a plain text, whatever its pieces were.
-    return UserMessage(text_of(parts), tuple(parts) if media_among(parts) else ())
+    return UserMessage(parts_text(parts), tuple(parts) if media_parts(parts) else ())
 
 
 def _message_hint(given: object) -> str:
@@ -132,7 +139,7 @@ def message_in(tree: Mapping[str, Any], place: str) -> Message:
     content = tree.get("content")
     given = "" if content is None and role in {"assistant", "tool"} else content
     parts = () if isinstance(given, str) else _read_parts(given, place)
-    text, media = given if isinstance(given, str) else text_of(parts), media_among(parts)
+    text, media = given if isinstance(given, str) else parts_text(parts), media_parts(parts)
     if media and role not in {"user", "tool"}:
         raise ConfigError(f"{place}.content: expected text alone, got {media[0].label}")
     if role == "assistant":
@@ -162,7 +169,7 @@ def _read_parts(content: object, place: str) -> tuple[Part, ...]:
     parts = list[Part]()
     for number, each in enumerate(content):
         part = Text(each) if isinstance(each, str) else each
-        parts.append(part if isinstance(part, Part) else part_in(part, f"{place}.content[{number}]"))
+        parts.append(part if isinstance(part, Part) else parse_part(part, f"{place}.content[{number}]"))
     return tuple(parts)
 
 

@@ -15,7 +15,11 @@ from typing import Any, Final, cast, overload
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
-from toolreel_core._conversation.content_parts import media_among, stored_content, tokens_with
+from toolreel_core._conversation.content_parts import (
+    estimate_tokens_with_parts,
+    media_parts,
+    parse_stored_content,
+)
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Form,
@@ -26,9 +30,14 @@ from toolreel_core._conversation.message import (
     UserMessage,
     parts_of,
     wire,
-    written,
+    write_message,
 )
-from toolreel_core._conversation.valid_history import Outgoing, Projection, is_late, projections
+from toolreel_core._conversation.valid_history import (
+    Outgoing,
+    Projection,
+    is_late_result,
+    project_each_message,
+)
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, linked, parse, quote
 from toolreel_core._settings import Estimator, estimator
 
@@ -131,12 +140,12 @@ _CALL_FIELDS: Final = frozenset({"id", "type", "function"})
 class StoredMessages(Sequence[Message]):
     """Messages in order, each parsed on access: iterate instead of indexing.
 
-    >>> StoredMessages(Rope().append(memo(UserMessage("hi")).encode()))
+    >>> StoredMessages(Rope().append(stored_message_text(UserMessage("hi")).encode()))
     StoredMessages([UserMessage(content='hi')])
     """
 
     memos: Rope
-    """The :func:`memo` of each."""
+    """The :func:`stored_message_text` of each."""
 
     def __len__(self) -> int:
         return self.memos.count
@@ -204,12 +213,12 @@ def wire_is_memo(message: Message) -> bool:
     )
 
 
-def memo(message: Message) -> JsonText:
+def stored_message_text(message: Message) -> JsonText:
     r"""The text that restores a message: its wire form if possible, else a list of its parts.
 
-    >>> memo(UserMessage("hi"))
+    >>> stored_message_text(UserMessage("hi"))
     '{"role":"user","content":"hi"}'
-    >>> memo(AssistantMessage("hi", extras=canonical({"content": None})))
+    >>> stored_message_text(AssistantMessage("hi", extras=canonical({"content": None})))
     '["hi",[],"{\\"content\\":null}"]'
     """
     if not isinstance(message, AssistantMessage) or wire_is_memo(message):
@@ -230,10 +239,10 @@ def _message_of_memo(value: Json) -> Message:
         sent = [SentCall(id_, name, arguments, JsonText(own)) for id_, name, arguments, own in calls_]
         return AssistantMessage(content, tuple(sent), JsonText(extras))
     content, role = tree["content"], tree["role"]
-    text, parts = (content, ()) if isinstance(content, str) else stored_content(content)
+    text, parts = (content, ()) if isinstance(content, str) else parse_stored_content(content)
     match role:
         case "tool":
-            return ToolMessage(tree["tool_call_id"], text, tree.get("name", ""), media_among(parts))
+            return ToolMessage(tree["tool_call_id"], text, tree.get("name", ""), media_parts(parts))
         case "user":
             return UserMessage(text, parts, tree.get("name", ""))
         case "system":
@@ -300,7 +309,7 @@ class Transcript:
             # One that nobody knows is a mistake even where there is nothing to count.
             estimator(form.estimator)
         stored = tuple(messages)
-        steps = [*projections(stored, form.provider)]
+        steps = [*project_each_message(stored, form.provider)]
         in_order = tuple(message for message, _, _ in steps) == stored
         at = cls(_NO_TEXTS, None, form, _NO_TEXTS, b"", 0, _NO_QUIRKS, Projection(form.provider))
         for message, projection, sent in steps:
@@ -338,7 +347,7 @@ class Transcript:
         for message in messages:
             # A late result belongs before what was sent meanwhile.
             if (
-                is_late(after.projection, message)
+                is_late_result(after.projection, message)
                 if isinstance(message, ToolMessage)
                 else not isinstance(message, AssistantMessage) and self._changes_earlier(message)
             ):
@@ -386,7 +395,7 @@ class Transcript:
         unchanged = chat and len(sent) == 1 and sent[0].message is message
         data = b""
         for entry in sent:
-            out = written(entry.message, form, opens=entry.opens, closes=entry.closes)
+            out = write_message(entry.message, form, opens=entry.opens, closes=entry.closes)
             data = out.text.encode()
             links = linked(links, data)
             if chat:
@@ -408,7 +417,7 @@ class Transcript:
         stored, less = self.stored, self.less
         if message is not None:
             unchanged = unchanged and wire_is_memo(message)
-            note = data if unchanged else memo(message).encode()
+            note = data if unchanged else stored_message_text(message).encode()
             stored = texts if unchanged and stored is self.texts else stored.append(note)
             if less is not None:
                 less = texts if unchanged and less is self.texts else less.append(note)
@@ -421,7 +430,7 @@ def tokens_of(message: Message, text: JsonText, estimate: Estimator) -> int:
     :param text: the message as it is sent
     """
     parts = parts_of(message)
-    return tokens_with(parts, text, estimate) if parts else estimate(text)
+    return estimate_tokens_with_parts(parts, text, estimate) if parts else estimate(text)
 
 
 def _shortened_to(stored: Rope, kept: Iterable[Message], form: Form) -> Transcript:
@@ -433,5 +442,5 @@ def _shortened_to(stored: Rope, kept: Iterable[Message], form: Form) -> Transcri
 def _append_memos(before: Rope, messages: Iterable[Message]) -> Rope:
     """A row that more messages can be read back from."""
     for message in messages:
-        before = before.append(memo(message).encode())
+        before = before.append(stored_message_text(message).encode())
     return before

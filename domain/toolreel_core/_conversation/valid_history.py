@@ -23,9 +23,9 @@ from toolreel_core._conversation.content_parts import (
     Image,
     Part,
     Text,
-    fitted,
-    from_result,
-    text_of,
+    parts_for_provider,
+    parts_text,
+    quoted_result_parts,
 )
 from toolreel_core._conversation.message import (
     AssistantMessage,
@@ -140,9 +140,9 @@ class Projection:
         bridge = self._bridge(after_result=self.after_result or bool(self.waiting and not self.moved))
         out = Outgoing(message)
         if isinstance(message, UserMessage) and message.parts:
-            parts, settings = fitted(message.parts, self.provider)
+            parts, settings = parts_for_provider(message.parts, self.provider)
             if settings:
-                out = Outgoing(replace(message, content=text_of(parts), parts=parts), settings)
+                out = Outgoing(replace(message, content=parts_text(parts), parts=parts), settings)
         after = replace(self, waiting=(), after_result=False, moved=())
         return after, (*self.unanswered(), *bridge, out)
 
@@ -156,8 +156,8 @@ class Projection:
         if not self.moved:
             return tuple(unknown)
         # What results may not have follows them as a message of the user.
-        parts, settings = fitted((Text(FROM_TOOLS), *self.moved), self.provider)
-        message = Outgoing(UserMessage(text_of(parts), parts), ("images_in_tool_results", *settings))
+        parts, settings = parts_for_provider((Text(FROM_TOOLS), *self.moved), self.provider)
+        message = Outgoing(UserMessage(parts_text(parts), parts), ("images_in_tool_results", *settings))
         return (*unknown, *self._bridge(after_result=True), message)
 
     def answered(self) -> Projection:
@@ -219,7 +219,7 @@ class Projection:
         stays = [each for each in message.parts if images and isinstance(each, Image)]
         moves = [each for each in message.parts if each not in stays]
         call = self.sent[place]
-        following = (*self.moved, *from_result(call.id, call.name, moves))
+        following = (*self.moved, *quoted_result_parts(call.id, call.name, moves))
         result = self._result_as_sent(place, replace(message, parts=tuple(stays)))
         after = replace(self, waiting=rest, after_result=True, moved=following)
         return (after, (result,)) if rest else (after.answered(), (result, *after.unanswered()))
@@ -239,7 +239,9 @@ class Projection:
         return Outgoing(sent, (), opens, closes)
 
 
-def arranged(messages: Sequence[Message], provider: Provider) -> tuple[Sequence[Message], tuple[str, ...]]:
+def _order_for_provider(
+    messages: Sequence[Message], provider: Provider
+) -> tuple[Sequence[Message], tuple[str, ...]]:
     """The messages in an order that the provider accepts, and the settings that changed the first.
 
     Qwen's and other templates take one system message, and only as the first (pydantic/pydantic-ai#5812).
@@ -280,18 +282,18 @@ def _with_results_behind_calls(messages: Sequence[Message]) -> Sequence[Message]
     return [*moved, *waiting] if late else messages
 
 
-def is_late(projection: Projection, message: Message) -> bool:
+def is_late_result(projection: Projection, message: Message) -> bool:
     """Whether a message is a result whose call was sent and does not wait for it any more."""
     if not isinstance(message, ToolMessage) or message.call_id not in projection.used_ids:
         return False
     return all(projection.called[place].id != message.call_id for place in projection.waiting)
 
 
-def projections(
+def project_each_message(
     messages: Sequence[Message], provider: Provider
 ) -> Iterator[tuple[Message, Projection, tuple[Outgoing, ...]]]:
     """Each message in an order that the provider accepts, with the projection after it and what goes out."""
-    in_order, settings = arranged(messages, provider)
+    in_order, settings = _order_for_provider(messages, provider)
     projection = Projection(provider)
     users = [place for place, message in enumerate(in_order) if isinstance(message, UserMessage)]
     for place, message in enumerate(in_order):
@@ -301,16 +303,16 @@ def projections(
         yield message, projection, sent
 
 
-def projected(messages: Iterable[Message], provider: Provider = _ANY) -> list[Outgoing]:
+def project_history(messages: Iterable[Message], provider: Provider = _ANY) -> list[Outgoing]:
     """What goes out for a whole history, in order.
 
     >>> [
     ...     sent.message
-    ...     for sent in projected([UserMessage("hi"), AssistantMessage(""), ToolMessage("a", "{}")])
+    ...     for sent in project_history([UserMessage("hi"), AssistantMessage(""), ToolMessage("a", "{}")])
     ... ]
     [UserMessage(content='hi')]
     """
     at, outgoing = Projection(provider), list[Outgoing]()
-    for _, projection, sent in projections(tuple(messages), provider):
+    for _, projection, sent in project_each_message(tuple(messages), provider):
         at, outgoing = projection, [*outgoing, *sent]
     return [*outgoing, *at.unanswered()]

@@ -10,8 +10,8 @@ parsed in ``on_reply``; its tool calls are checked and run in ``tool_calls``; th
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel_core._loop.next_endpoint import NO_REPLIES, is_signed
-    from toolreel_core._loop.on_reply import backoff_ms, received, refuses_tools, transformed
+    from toolreel_core._loop.next_endpoint import NO_REPLIES, has_signature
+    from toolreel_core._loop.on_reply import backoff_ms, parse_reply_body, refuses_tools, transform_reply_body
     from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
     from toolreel_core._loop.tool_calls import admit, coerced_arguments, with_repetition_warning
 else:

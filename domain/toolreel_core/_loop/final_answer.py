@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, cast
 from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import NOTHING, JsonText, canonical, either, read
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._loop.finish import exhausted_limit, noting, outcome_of, settle, with_answer
-from toolreel_core._loop.next_request import end_exchange, restatement, send_next_request, tools_sent
+from toolreel_core._loop.finish import exhausted_limit, outcome_of, settle, with_notes, with_reply_stored
+from toolreel_core._loop.next_request import end_exchange, send_next_request, task_restatement, tools_sent
 from toolreel_core._loop.tool_calls import coerced_arguments, unread_arguments_fault
-from toolreel_core._plan import AskedBy, OutputSpec, Plan, request_for
+from toolreel_core._plan import AskedBy, OutputSpec, Plan, answer_request_sentence
 from toolreel_core._protocol import (
     Completed,
     InvalidOutput,
@@ -59,13 +59,13 @@ class Accepted(NamedTuple):
     codes: tuple[str, ...] = ()
 
 
-def _judged_text(plan: Plan, spec: OutputSpec, text: str) -> Accepted | str:
+def _judge_text_answer(plan: Plan, spec: OutputSpec, text: str) -> Accepted | str:
     """The judgement of an answer in text: its value, or what is wrong with it in one sentence or two."""
     found = _json_answers(plan, text)
     accepted, broken = list[Accepted](), list[tuple[Violation, ...]]()
     for reading in found.readings:
         may_be_bare = found.whole or isinstance(reading.tree, Mapping | list)
-        fit = _fitted_value(spec, plan.config, canonical(reading.tree), may_be_bare)
+        fit = _check_against_schema(spec, plan.config, canonical(reading.tree), may_be_bare)
         if isinstance(fit, Accepted):
             accepted.append(Accepted(fit.value, (*reading.codes, *fit.codes)))
         else:
@@ -82,7 +82,7 @@ def _judged_text(plan: Plan, spec: OutputSpec, text: str) -> Accepted | str:
     return f"{'; '.join(f'{place}: expected {one.expected}, got {one.got}' for place, one in places)}."
 
 
-def _judged_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted | Fault:
+def _judge_final_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted | Fault:
     """The judgement of an answer as a call of the final tool."""
     config, arguments = plan.config, call.arguments
     error = arguments if isinstance(arguments, ArgumentError) else None
@@ -91,7 +91,7 @@ def _judged_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted | Fau
         # The arguments may be the value itself, without the object around it that was asked for.
         found = read(call.original, max_depth=config.max_argument_depth, unique_keys=True)
         texts += [(text, True)] if isinstance(text := either(found.map(canonical)), JsonText) else []
-    fits = [_fitted_value(spec, config, text, may_be_bare) for text, may_be_bare in texts]
+    fits = [_check_against_schema(spec, config, text, may_be_bare) for text, may_be_bare in texts]
     for fit in fits:
         if isinstance(fit, Accepted):
             return fit
@@ -100,7 +100,7 @@ def _judged_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted | Fau
     return arguments_violate_schema(spec.name, cast("tuple[Violation, ...]", fits[0]))
 
 
-def is_asked_for(plan: Plan, text: str) -> bool:
+def is_requested_output(plan: Plan, text: str) -> bool:
     """Whether a text is, as a whole, the JSON object that was asked for.
 
     Its keys have to be declared: a schema that takes any object would also take the JSON of a call. A call of
@@ -114,7 +114,7 @@ def is_asked_for(plan: Plan, text: str) -> bool:
     if not isinstance(tree, Mapping) or not tree:
         return False
     meant = tree.keys() <= spec.keys or (plan.asked_by == "tool" and tree.get("name") == spec.name)
-    return meant and isinstance(_fitted_value(spec, plan.config, canonical(tree), True), Accepted)
+    return meant and isinstance(_check_against_schema(spec, plan.config, canonical(tree), True), Accepted)
 
 
 def _json_answers(plan: Plan, text: str) -> Answers:
@@ -124,7 +124,7 @@ def _json_answers(plan: Plan, text: str) -> Answers:
     return answers_in(text, max_depth=config.max_argument_depth, repairs=config.argument_repairs)
 
 
-def _fitted_value(
+def _check_against_schema(
     spec: OutputSpec, config: LoopConfig, text: JsonText, may_be_bare: bool
 ) -> Accepted | tuple[Violation, ...]:
     """The value of an answer that fits the schema, or what is wrong with it.
@@ -151,51 +151,51 @@ def _answer_mode(state: State) -> AskedBy:
     return "text" if mode == "tool" and state.memory.tools_dropped else mode
 
 
-def _answer_in_text(state: State, spec: OutputSpec, reply: Reply) -> Step:
+def _finish_with_text_answer(state: State, spec: OutputSpec, reply: Reply) -> Step:
     """Judge a reply without calls. Leads to ``Settled`` or ``AwaitingReply``."""
-    judgement, said = _judged_text(state.present, spec, reply.content), with_answer(state, reply)
+    judgement, said = _judge_text_answer(state.present, spec, reply.content), with_reply_stored(state, reply)
     if isinstance(judgement, Accepted):
         outcome = Completed(reply.content, judgement.value)
-        return end_exchange(noting(said, *_output_repairs(state, judgement)), outcome)
-    told = said.said(UserMessage(f"{judgement} {request_for(spec, _answer_mode(state))}"))
+        return end_exchange(with_notes(said, *_output_repair_notes(state, judgement)), outcome)
+    told = said.said(UserMessage(f"{judgement} {answer_request_sentence(spec, _answer_mode(state))}"))
     rejected = InvalidOutput(reply.content, judgement)
     return _ask_again_or_end(said, told, rejected)
 
 
-def answer_by_call(state: State, spec: OutputSpec, calls: tuple[ToolCall, ...]) -> Step:
+def finish_with_final_calls(state: State, spec: OutputSpec, calls: tuple[ToolCall, ...]) -> Step:
     """Judge a reply whose calls, which are in the history, are all of the final tool.
 
     Leads to ``Settled`` or ``AwaitingReply``. The first call that fits is the answer. In an enforced run
     whose tools have not done what they must, the model is nudged, and then the outcome says so, whatever the
     answer is.
     """
-    state = noting(state, OutputCalled(state.tally.turns, len(calls)))
+    state = with_notes(state, OutputCalled(state.tally.turns, len(calls)))
     abandoned = call_abandoned(spec.name)
     if tools_sent(state) and exhausted_limit(state) is None and _may_nudge(state, Reply()):
         names = ", ".join(state.present.tools.names)
         why = f"{_nudge_opening(state, Reply(), 'no_tool_calls')} The tools are: {names}."
         fault = output_too_early(spec.name, f"{why} Call the one that you need now.")
-        told = _with_results(
+        told = _with_final_call_results(
             state.remembering(nudges=state.memory.nudges + 1), spec, calls, [fault for _ in calls]
         )
         note = ModelNudged(state.tally.turns, "no_tool_calls", fault.message)
-        return send_next_request(noting(told, note))
+        return send_next_request(with_notes(told, note))
     unmet = outcome_of(state, Reply(content=calls[0].original))
     if not isinstance(unmet, Completed):
-        return settle(_with_results(state, spec, calls, [abandoned for _ in calls]), unmet)
-    judged = [_judged_call(state.present, spec, call) for call in calls]
+        return settle(_with_final_call_results(state, spec, calls, [abandoned for _ in calls]), unmet)
+    judged = [_judge_final_call(state.present, spec, call) for call in calls]
     accepted = next((one for one in judged if isinstance(one, Accepted)), None)
     if accepted is not None:
         results = [None if one is accepted else abandoned for one in judged]
-        answered = _with_results(state, spec, calls, results)
+        answered = _with_final_call_results(state, spec, calls, results)
         outcome = Completed(accepted.value, accepted.value)
-        return end_exchange(noting(answered, *_output_repairs(state, accepted)), outcome)
+        return end_exchange(with_notes(answered, *_output_repair_notes(state, accepted)), outcome)
     faults = [one for one in judged if isinstance(one, Fault)]
-    told = _with_results(state, spec, calls, faults)
+    told = _with_final_call_results(state, spec, calls, faults)
     return _ask_again_or_end(told, told, InvalidOutput(calls[0].original, faults[0].message))
 
 
-def _with_results(
+def _with_final_call_results(
     state: State, spec: OutputSpec, calls: Sequence[ToolCall], faults: Sequence[Fault | None]
 ) -> State:
     """The state with the result of each call of the final tool: a fault, or that it is the answer."""
@@ -214,12 +214,12 @@ def _ask_again_or_end(state: State, told: State, outcome: InvalidOutput) -> Step
     again = rejected < state.present.config.output_retries and exhausted_limit(state) is None
     note = OutputRejected(state.tally.turns, outcome.error, again)
     if not again:
-        return settle(noting(state, note), outcome)
-    asking = noting(told.remembering(outputs_rejected=rejected + 1), note)
+        return settle(with_notes(state, note), outcome)
+    asking = with_notes(told.remembering(outputs_rejected=rejected + 1), note)
     return send_next_request(asking, tools=tools_sent(state))
 
 
-def _output_repairs(state: State, accepted: Accepted) -> tuple[RepairApplied, ...]:
+def _output_repair_notes(state: State, accepted: Accepted) -> tuple[RepairApplied, ...]:
     return tuple(RepairApplied(state.tally.turns, code) for code in dict.fromkeys(accepted.codes))
 
 
@@ -247,7 +247,7 @@ _OPEN: Final = frozenset({"", "TRUNCATED", "EMPTY_RESPONSE"})
 """Problems that do not rule out that the reply was meant to be a call; a refusal, for example, does."""
 
 
-def final_reply(state: State, reply: Reply) -> Step:
+def finish_or_ask_again(state: State, reply: Reply) -> Step:
     """End the run, or ask the model again.
 
     Leads to ``Settled`` or ``AwaitingReply``, also if the user spoke while the answer was made.
@@ -260,22 +260,22 @@ def final_reply(state: State, reply: Reply) -> Step:
     may_call = may_ask and tools_sent(state) and bool(state.present.callable_tools.names)
     # The request for a text after an empty one goes without tools; a call in its reply is no answer either.
     offered = tools_sent(state) or memory.finalizing
-    is_answer = reply.problem is None and is_asked_for(state.present, reply.content)
+    is_answer = reply.problem is None and is_requested_output(state.present, reply.content)
     is_unread = offered and not is_answer and has_unread_call(reply, state.present)
     if is_unread and _is_repeated_answer(state, reply):
-        return end_exchange(with_answer(state, reply), outcome_of(state, reply))
+        return end_exchange(with_reply_stored(state, reply), outcome_of(state, reply))
     # One correction is allowed even without nudges: the error is new information for the model.
     most = max(1, config.nudge_no_tool_calls) if is_unread else 1
-    if may_call and (is_unread or _announces_a_call(reply)) and memory.corrections < most:
+    if may_call and (is_unread or _announces_missing_call(reply)) and memory.corrections < most:
         corrected = state.remembering(corrections=memory.corrections + 1)
         return _nudge_to_call(corrected, reply, "text_call_rejected")
     if is_unread:
         # A reply with an unparsed call is not a final answer.
         problem = reply.problem or Problem(_MALFORMED, reply.content)
-        return settle(with_answer(state, reply), outcome_of(state, replace(reply, problem=problem)))
+        return settle(with_reply_stored(state, reply), outcome_of(state, replace(reply, problem=problem)))
     if may_call and _may_nudge(state, reply):
         return _nudge_to_call(state.remembering(nudges=memory.nudges + 1), reply, "no_tool_calls")
-    if may_ask and is_empty(reply) and config.fix_empty_final:
+    if may_ask and is_empty_reply(reply) and config.fix_empty_final:
         if memory.called and not memory.finalizing:
             return _ask_after_empty_reply(state, tools=not config.fix_empty_final_disable_tools)
         if not memory.called and not memory.asked_again:
@@ -283,15 +283,19 @@ def final_reply(state: State, reply: Reply) -> Step:
             return _ask_after_empty_reply(state, tools=tools_sent(state))
     outcome, spec = outcome_of(state, reply), state.present.output
     if spec is not None and isinstance(outcome, Completed):
-        return _answer_in_text(state, spec, reply)
-    return end_exchange(with_answer(state, reply), outcome)
+        return _finish_with_text_answer(state, spec, reply)
+    return end_exchange(with_reply_stored(state, reply), outcome)
 
 
 def _may_nudge(state: State, reply: Reply) -> bool:
     """Whether the model has skipped the tools of an enforced run, and may be told so."""
     config, memory = state.present.config, state.memory
     skipped = config.tool_use_mode == "enforced" and not memory.successes
-    return skipped and memory.nudges < config.nudge_no_tool_calls and (not reply.problem or is_empty(reply))
+    return (
+        skipped
+        and memory.nudges < config.nudge_no_tool_calls
+        and (not reply.problem or is_empty_reply(reply))
+    )
 
 
 def _is_repeated_answer(state: State, reply: Reply) -> bool:
@@ -299,7 +303,7 @@ def _is_repeated_answer(state: State, reply: Reply) -> bool:
 
     Only after a call has succeeded: before, it is a call that the model can't make in another way.
     """
-    if not _is_guess(reply) or not state.memory.corrections or not state.memory.successes:
+    if not _is_only_suspected(reply) or not state.memory.corrections or not state.memory.successes:
         return False
     said = next((one for one in reversed(state.messages.messages) if isinstance(one, AssistantMessage)), None)
     if said is None or said.content != reply.content:
@@ -320,7 +324,7 @@ def has_unread_call(reply: Reply, plan: Plan) -> bool:
     return code == _MALFORMED or (code in _OPEN and not unread.isdisjoint(reply.warnings))
 
 
-def _announces_a_call(reply: Reply) -> bool:
+def _announces_missing_call(reply: Reply) -> bool:
     """Whether the finish reason says that there is a call, and there is none (vllm-project/vllm#53255)."""
     return "FINISH_MISMATCH" in reply.warnings and reply.problem is None and not reply.calls
 
@@ -328,15 +332,15 @@ def _announces_a_call(reply: Reply) -> bool:
 def _nudge_to_call(state: State, reply: Reply, why: _Skipped) -> Step:
     tools = state.present.tools if why == "no_tool_calls" else state.present.callable_tools
     wanted = "Call the one that you need now."
-    if why == "text_call_rejected" and _is_guess(reply):
+    if why == "text_call_rejected" and _is_only_suspected(reply):
         wanted = (
             "If you need one, make a tool call; if this was your answer, put such markup into a code block."
         )
     text = f"{_nudge_opening(state, reply, why)} The tools are: {', '.join(tools.names)}. {wanted}"
     if state.present.config.restate_task:
-        text = f"{text}\n{restatement(state)}"
-    asking = with_answer(state, reply).said(UserMessage(text))
-    return send_next_request(noting(asking, ModelNudged(state.tally.turns, why, text)))
+        text = f"{text}\n{task_restatement(state)}"
+    asking = with_reply_stored(state, reply).said(UserMessage(text))
+    return send_next_request(with_notes(asking, ModelNudged(state.tally.turns, why, text)))
 
 
 def _nudge_opening(state: State, reply: Reply, why: _Skipped) -> str:
@@ -344,9 +348,9 @@ def _nudge_opening(state: State, reply: Reply, why: _Skipped) -> str:
     if why == "no_tool_calls":
         called = state.memory.called
         return "No tool call has succeeded yet." if called else "You have not called a tool yet."
-    if _announces_a_call(reply) and _WRITTEN.isdisjoint(reply.warnings):
+    if _announces_missing_call(reply) and _WRITTEN.isdisjoint(reply.warnings):
         fault = "Your reply ended as if with a tool call, but there is none in it"
-    elif _is_guess(reply):
+    elif _is_only_suspected(reply):
         fault = "Your reply looks like a tool call written as text"
     elif _TRUNCATED in reply.warnings:
         fault = "Your tool call was cut"
@@ -357,13 +361,13 @@ def _nudge_opening(state: State, reply: Reply, why: _Skipped) -> str:
     return f"{fault}, and nothing was run."
 
 
-def _is_guess(reply: Reply) -> bool:
+def _is_only_suspected(reply: Reply) -> bool:
     """Whether nothing but a suspicion says that the text is a call, so that it may be an answer after all."""
-    doubtful = _SUSPECTED in reply.warnings or _announces_a_call(reply)
+    doubtful = _SUSPECTED in reply.warnings or _announces_missing_call(reply)
     return doubtful and _BROKEN.isdisjoint(reply.warnings) and reply.problem is None
 
 
-def is_empty(reply: Reply) -> bool:
+def is_empty_reply(reply: Reply) -> bool:
     """Whether there is neither text nor a call in a reply."""
     return reply.problem is not None and reply.problem.code == "EMPTY_RESPONSE"
 
@@ -371,7 +375,7 @@ def is_empty(reply: Reply) -> bool:
 def _ask_after_empty_reply(state: State, *, tools: bool) -> Step:
     """Ask for a text after calls; after an empty first reply, for whatever was meant."""
     spec, text = state.present.output, state.present.config.fix_empty_final_text
-    answer = "Answer in words." if spec is None else request_for(spec, _answer_mode(state))
+    answer = "Answer in words." if spec is None else answer_request_sentence(spec, _answer_mode(state))
     if not state.memory.called:
         state, text = state.remembering(asked_again=True), f"Your reply was empty. {answer}"
         if tools:
@@ -380,5 +384,5 @@ def _ask_after_empty_reply(state: State, *, tools: bool) -> Step:
         state = state.remembering(finalizing=True)
         if spec is not None and text == DEFAULT_FINAL_TEXT:  # a plan's output has a sentence of its own
             text = f"Give your final answer now. {answer}"
-    asking = noting(state.said(UserMessage(text)), RecoveryTried(state.tally.turns, tools))
+    asking = with_notes(state.said(UserMessage(text)), RecoveryTried(state.tally.turns, tools))
     return send_next_request(asking, tools=tools)

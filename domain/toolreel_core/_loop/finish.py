@@ -33,7 +33,7 @@ from toolreel_core._protocol import (
 from toolreel_core._replies import Problem, Reply, Usage
 
 
-def noting(state: State, *notes: Note) -> State:
+def with_notes(state: State, *notes: Note) -> State:
     """The state with more notes of the step that makes it."""
     return replace(state, noted=(*state.noted, *notes))
 
@@ -44,7 +44,7 @@ def settle(state: State, outcome: Outcome) -> Step:
     return Step(replace(state, phase=Settled(outcome), noted=noted), (Finish(outcome),))
 
 
-def with_answer(state: State, reply: Reply) -> State:
+def with_reply_stored(state: State, reply: Reply) -> State:
     """The state with the reply's text; an empty one is not stored, since DeepSeek and Mistral reject it."""
     return state.said(AssistantMessage(reply.content, extras=reply.carry)) if reply.content else state
 
@@ -83,7 +83,7 @@ def _outcome_of_problem(problem: Problem, content: str) -> Outcome:
 # conversation has its limits for itself; those of the conversation count over all exchanges.
 
 
-def counted_reply(state: State, reply: Reply) -> Tally:
+def tally_with_reply(state: State, reply: Reply) -> Tally:
     """The tally with the reply in it.
 
     An error without any tokens, such as an overload with status 200, is no reply of the model: nobody bills
@@ -102,7 +102,7 @@ def counted_reply(state: State, reply: Reply) -> Tally:
     return state.tally.plus(usage)
 
 
-def counted_spending(state: State, spent: Spent) -> State:
+def with_tool_spending(state: State, spent: Spent) -> State:
     """The state with what a tool took of models in its tally."""
     price = state.present.price
     known = spent if price is None else spent.in_currency(price.currency)
@@ -113,7 +113,7 @@ def exhausted_limit(state: State) -> Outcome | None:
     """The limit that allows no further turn: ``max_turns`` or a budget; ``None`` if one is allowed."""
     config, tally, limit = state.present.config, state.tally, state.present.config.max_turns
     # What another exchange could not change comes first: it says that speaking again is of no use.
-    if unknown := _unknown_cost(state):
+    if unknown := _unknown_cost_outcome(state):
         return unknown
     tokens = tally.prompt_tokens + tally.completion_tokens
     limits: tuple[tuple[ConversationBudgetKind, float, float | None], ...] = (
@@ -130,7 +130,7 @@ def exhausted_limit(state: State) -> Outcome | None:
 def spent_budget(state: State) -> BudgetSpent | CostUnknown | None:
     """The first budget of this exchange that is used up, or cannot be kept; else ``None``."""
     config, tally = state.present.config, state.exchange_tally
-    if unknown := _unknown_cost(state):
+    if unknown := _unknown_cost_outcome(state):
         return unknown
     limits: tuple[tuple[BudgetKind, float, float | None], ...] = (
         ("tokens", tally.prompt_tokens + tally.completion_tokens, config.max_total_tokens),
@@ -143,7 +143,7 @@ def spent_budget(state: State) -> BudgetSpent | CostUnknown | None:
     return None
 
 
-def _unknown_cost(state: State) -> CostUnknown | None:
+def _unknown_cost_outcome(state: State) -> CostUnknown | None:
     """A limited cost that nobody can count. It counts over all exchanges: none of them can spend on."""
     config, replies = state.present.config, state.tally.unpriced
     limit = config.max_conversation_cost if config.max_cost is None else config.max_cost

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._conversation import AssistantMessage, Message, SentCall, Transcript, projected
+from toolreel_core._conversation import AssistantMessage, Message, SentCall, Transcript, project_history
 from toolreel_core._jsontext import NOTHING, Json, JsonText, parse
-from toolreel_core._loop.finish import exhausted_limit, noting
+from toolreel_core._loop.finish import exhausted_limit, with_notes
 from toolreel_core._loop.next_request import opening_notes, send_next_request
 from toolreel_core._plan import FallbackReason, Plan
 from toolreel_core._protocol import (
@@ -38,7 +38,7 @@ _REDACTED = frozenset({"reasoning.encrypted", "redacted_thinking"})
 """Kinds of reasoning that only its provider can read."""
 
 
-def _extras_of(message: Message) -> tuple[JsonText, ...]:
+def _provider_fields_of(message: Message) -> tuple[JsonText, ...]:
     """The texts of a message's provider fields, and of those of its calls; none where there are none."""
     if not isinstance(message, AssistantMessage):
         return ()
@@ -46,23 +46,23 @@ def _extras_of(message: Message) -> tuple[JsonText, ...]:
     return tuple(text for text in texts if text != NOTHING)
 
 
-def is_signed(tree: Json) -> bool:
+def has_signature(tree: Json) -> bool:
     """Whether there is a signature, or reasoning that only its provider can read, anywhere in a tree.
 
-    >>> is_signed({"extra_content": {"google": {"thought_signature": "c2ln"}}})
+    >>> has_signature({"extra_content": {"google": {"thought_signature": "c2ln"}}})
     True
-    >>> is_signed({"responses_items": [{"type": "reasoning", "encrypted_content": "c2ln"}]})
+    >>> has_signature({"responses_items": [{"type": "reasoning", "encrypted_content": "c2ln"}]})
     True
-    >>> is_signed({"reasoning_content": "The user wants a sum.", "signature": None})
+    >>> has_signature({"reasoning_content": "The user wants a sum.", "signature": None})
     False
     """
     if isinstance(tree, Mapping):
         named = any(value and _SIGNED in key for key, value in tree.items()) or tree.get(_ENCRYPTED)
-        return bool(named) or tree.get("type") in _REDACTED or any(map(is_signed, tree.values()))
-    return isinstance(tree, Sequence) and not isinstance(tree, str) and any(map(is_signed, tree))
+        return bool(named) or tree.get("type") in _REDACTED or any(map(has_signature, tree.values()))
+    return isinstance(tree, Sequence) and not isinstance(tree, str) and any(map(has_signature, tree))
 
 
-def _moved(state: State, after: Plan) -> tuple[Transcript, int]:
+def _transcript_for_endpoint(state: State, after: Plan) -> tuple[Transcript, int]:
     """The conversation as another endpoint gets it, and how many messages lost fields of the one before."""
     stored, sent = tuple(state.messages.messages), tuple(state.messages.outgoing)
     opening = state.present.opening
@@ -75,7 +75,7 @@ def _moved(state: State, after: Plan) -> tuple[Transcript, int]:
 
 
 def _without_extras(message: Message) -> Message:
-    if not isinstance(message, AssistantMessage) or not _extras_of(message):
+    if not isinstance(message, AssistantMessage) or not _provider_fields_of(message):
         return message
     calls = tuple(SentCall(call.id, call.name, call.arguments) for call in message.calls)
     return replace(message, calls=calls, extras=NOTHING)
@@ -109,7 +109,7 @@ _FORMATS: Final = ("response_format", "json_schema", "structured_output", "gramm
 """Words in the messages with which servers reject the form of an answer, in lower case."""
 
 
-def _reason_of(outcome: Outcome, plan: Plan) -> FallbackReason | None:
+def _fallback_reason(outcome: Outcome, plan: Plan) -> FallbackReason | None:
     """The reason to go on at another endpoint; ``None`` if the outcome is not the endpoint's fault.
 
     :param plan: the plan at the endpoint
@@ -143,7 +143,7 @@ def refuses_format(failure: FailureKind, status: int | None, message: str) -> bo
     return rejected and any(word in message.lower() for word in _FORMATS)
 
 
-def or_next_endpoint(before: State, ended: Step) -> Step:
+def continue_at_next_endpoint(before: State, ended: Step) -> Step:
     """The step; or, if it ends the run for a reason to go on at another endpoint, the request there.
 
     Leads to ``AwaitingReply``, or where the step does.
@@ -151,8 +151,8 @@ def or_next_endpoint(before: State, ended: Step) -> Step:
     :param before: the state before the event
     """
     outcome = ended.state.outcome
-    why = None if outcome is None else _reason_of(outcome, before.present)
-    after = None if why is None else _following(before, why)
+    why = None if outcome is None else _fallback_reason(outcome, before.present)
+    after = None if why is None else _next_endpoint_number(before, why)
     if why is None or after is None:
         return ended
     turn = ended.state.tally.turns
@@ -161,7 +161,7 @@ def or_next_endpoint(before: State, ended: Step) -> Step:
         # Before the last note, which says that the run is over.
         *earlier, settled = ended.state.noted
         return Step(replace(ended.state, noted=(*earlier, pinned, settled)), ended.effects)
-    messages, dropped = _moved(before, before.plan.at_fallbacks[after - 1])
+    messages, dropped = _transcript_for_endpoint(before, before.plan.at_fallbacks[after - 1])
     # The next endpoint need not answer for what the server before it did.
     memory = replace(ended.state.memory, tools_dropped=False, upstream="")
     # A failed request was no turn of the model, nor was what a gateway said in its place.
@@ -183,16 +183,16 @@ def or_next_endpoint(before: State, ended: Step) -> Step:
     spent = tally.prompt_tokens, tally.completion_tokens, tally.known_cost
     changed = EndpointChanged(turn, before.endpoint_name, there.endpoint_name, why, dropped, *spent)
     tools = not (memory.finalizing and there.present.config.fix_empty_final_disable_tools)
-    return send_next_request(noting(there, changed, *opening_notes(there.present)), tools=tools)
+    return send_next_request(with_notes(there, changed, *opening_notes(there.present)), tools=tools)
 
 
-def goes_on(state: State, why: FallbackReason) -> bool:
+def has_next_endpoint(state: State, why: FallbackReason) -> bool:
     """Whether a run that ended now for this reason would go on at another endpoint."""
-    after = _following(state, why)
+    after = _next_endpoint_number(state, why)
     return after is not None and not _messages_bound_to_endpoint(state, after)
 
 
-def _following(state: State, why: FallbackReason) -> int | None:
+def _next_endpoint_number(state: State, why: FallbackReason) -> int | None:
     """The number of the first later endpoint that a reason leads to; ``None`` if there is none."""
     numbered = enumerate(state.plan.fallbacks[state.endpoint :], state.endpoint + 1)
     return next((number for number, fallback in numbered if why in fallback.on), None)
@@ -207,5 +207,8 @@ def _messages_bound_to_endpoint(state: State, after: int) -> int:
         return 0
     provider = state.present.provider
     demanded = provider.reasoning_required_on != "none"
-    sent = [out.message for out in projected(state.messages.outgoing, provider)]
-    return sum(any(demanded or is_signed(parse(text)) for text in _extras_of(message)) for message in sent)
+    sent = [out.message for out in project_history(state.messages.outgoing, provider)]
+    return sum(
+        any(demanded or has_signature(parse(text)) for text in _provider_fields_of(message))
+        for message in sent
+    )

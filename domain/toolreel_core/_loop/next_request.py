@@ -14,21 +14,21 @@ from toolreel_core._conversation import (
     Message,
     Transcript,
     UserMessage,
-    as_task,
+    apply_history_policies,
+    conversation_passages,
     is_question,
     is_summary,
-    parted,
-    passages,
-    reduced,
-    request_text,
-    shown_content,
+    readable_content,
+    split_for_summary,
     summary_message,
+    summary_request_text,
+    task_passages,
     tokens_of,
-    written,
+    write_message,
 )
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, chain, parse, sorted_text
-from toolreel_core._loop.finish import exhausted_limit, noting, settle, spent_budget
-from toolreel_core._plan import Plan, Request, RequestOptions, pinned, request_for
+from toolreel_core._loop.finish import exhausted_limit, settle, spent_budget, with_notes
+from toolreel_core._plan import Plan, Request, RequestOptions, answer_request_sentence, pin_to_upstream
 from toolreel_core._protocol import (
     AwaitingReply,
     Completed,
@@ -72,13 +72,13 @@ _MOST_CALLS: Final = 12
 """How many calls the model is reminded of: the latest."""
 
 
-def reminder_of(state: State) -> str:
+def reminder_text(state: State) -> str:
     """What the next request reminds the model of, behind results; empty if they are not the latest."""
     plan = state.present
     if not plan.config.restate_task or not state.messages.complete().projection.after_result:
         return ""
     if plan.output is not None:
-        request = request_for(plan.output, plan.asked_by or "text")
+        request = answer_request_sentence(plan.output, plan.asked_by or "text")
         answer = f"{request[0].lower()}{request[1:]}"
     elif plan.answer_tool is not None:
         answer = f"call {plan.answer_tool.name} with your answer to the user."
@@ -86,12 +86,12 @@ def reminder_of(state: State) -> str:
         answer = "answer the user."
     # Measured on a model of 1.5B: without the question, it repeats a call that reads, or stops after one.
     missing = "Is a part of the task still to be done? If so, make the call for that part now."
-    return f"{restatement(state)}\n{missing} If no part is left, {answer}"
+    return f"{task_restatement(state)}\n{missing} If no part is left, {answer}"
 
 
-def restatement(state: State) -> str:
+def task_restatement(state: State) -> str:
     """The task, and the calls that have succeeded."""
-    task = _task_of(state)
+    task = _current_task(state)
     known = [f"The task is: {task}"] if task else []
     done = [f"- {call.shown}" for call in state.memory.done[-_MOST_CALLS:]]
     heading = (
@@ -100,22 +100,22 @@ def restatement(state: State) -> str:
     return "\n".join([*known, heading, *done])
 
 
-def _task_of(state: State) -> str:
+def _current_task(state: State) -> str:
     """What the user asks for in the present exchange, shortened."""
     if state.memory.task:
         return state.memory.task
     asked = [message for message in state.present.messages if isinstance(message, UserMessage)]
-    return _shortened(asked[-1].content, _LONGEST_TASK) if asked else ""
+    return _shorten_text(asked[-1].content, _LONGEST_TASK) if asked else ""
 
 
-def with_task(state: State, said: tuple[UserMessage, ...]) -> Memory:
+def memory_with_task(state: State, said: tuple[UserMessage, ...]) -> Memory:
     """The memory after the user has spoken: at the head of an exchange the task, later a part of it."""
     if not remembers_calls(state.present.config):
         return state.memory
     begins_exchange = state.tally.turns == state.exchange_began.turns > 0
-    earlier = () if begins_exchange else (_task_of(state),)
+    earlier = () if begins_exchange else (_current_task(state),)
     words = "\n".join([text for text in (*earlier, *(message.content for message in said)) if text])
-    return replace(state.memory, task=_shortened(words, _LONGEST_TASK))
+    return replace(state.memory, task=_shorten_text(words, _LONGEST_TASK))
 
 
 def remembers_calls(config: LoopConfig) -> bool:
@@ -123,17 +123,17 @@ def remembers_calls(config: LoopConfig) -> bool:
     return config.restate_task or config.repeated_effects == "refuse"
 
 
-def with_done(state: State, memory: Memory, call: ToolCall) -> Memory:
+def memory_with_done_call(state: State, memory: Memory, call: ToolCall) -> Memory:
     """The memory with a call that has succeeded."""
     tool = state.present.tools.by_name[call.name]
     key = _call_digest(tool.name, cast("JsonText", call.arguments))  # it succeeded, so they could be read
     if any(done.key == key for done in memory.done):
         return memory
-    shown = _shortened(f"{tool.outward} {call.arguments}", _LONGEST_CALL)
+    shown = _shorten_text(f"{tool.outward} {call.arguments}", _LONGEST_CALL)
     return replace(memory, done=(*memory.done, DoneCall(key, tool.name, shown)))
 
 
-def is_done(state: State, call: ToolCall, arguments: JsonText) -> bool:
+def is_repeated_effect(state: State, call: ToolCall, arguments: JsonText) -> bool:
     """Whether a call repeats an effect of the present exchange, which ``repeated_effects`` may refuse."""
     tool = state.present.tools.by_name[call.name]
     key = _call_digest(tool.name, arguments)
@@ -145,7 +145,7 @@ def _call_digest(name: str, arguments: JsonText) -> str:
     return chain("", name, sorted_text(parse(arguments)))
 
 
-def _shortened(text: str, most: int) -> str:
+def _shorten_text(text: str, most: int) -> str:
     """A text of at most this many characters: its head and its end, if it is longer."""
     text = text.strip()
     if len(text) <= most:
@@ -154,7 +154,7 @@ def _shortened(text: str, most: int) -> str:
     return f"{text[: most - 3 - end]} … {text[-end:]}"
 
 
-def with_withheld(state: State, memory: Memory, call: ToolCall, again: int) -> Memory:
+def memory_with_withheld_tool(state: State, memory: Memory, call: ToolCall, again: int) -> Memory:
     """The memory after a call: its tool joins those that the next reply may not call, or all are back.
 
     Only the constraint is narrower: ``tools`` stays as it is, so that prompt caches keep their prefix. The
@@ -185,20 +185,20 @@ _MAX_NAMED: Final = 3
 
 def _estimated_tokens(state: State, options: RequestOptions) -> int:
     """Estimated tokens of the next request: messages, tools and options."""
-    request = Request(state.present.model, state.messages, options, reminder_of(state))
+    request = Request(state.present.model, state.messages, options, reminder_text(state))
     return request.sent.tokens + estimator(state.present.config.estimator)(options.text)
 
 
-def _window(state: State) -> int:
+def _window_tokens(state: State) -> int:
     """The maximum tokens of a request, where there is a ``context_window_tokens``."""
     config = state.present.config
     return (config.context_window_tokens or 0) - config.reserved_response_tokens
 
 
-def _message_cost(state: State) -> Cost:
+def _message_cost_function(state: State) -> Cost:
     """Measures each message of this conversation once, as it is sent."""
     form, tokens = state.messages.form, estimator(state.present.config.estimator)
-    return cache(lambda message: tokens_of(message, written(message, form).text, tokens))
+    return cache(lambda message: tokens_of(message, write_message(message, form).text, tokens))
 
 
 _TARGET_PERCENT: Final = 75
@@ -206,15 +206,15 @@ _TARGET_PERCENT: Final = 75
 later turn, and each time the provider's prompt cache would be lost."""
 
 
-def _fit_history(state: State, options: RequestOptions, policies: tuple[str, ...]) -> State:
+def _apply_history_policies(state: State, options: RequestOptions, policies: tuple[str, ...]) -> State:
     """The state whose outgoing history fits the window, as far as these policies can make it."""
-    limit, before, applied = _window(state), state.messages, dict[str, None]()
-    cost = _message_cost(state)
+    limit, before, applied = _window_tokens(state), state.messages, dict[str, None]()
+    cost = _message_cost_function(state)
     # Policies measure stored messages. The message that is sent can be smaller (for example without its old
     # reasoning), so a policy may save less than it counted: repeat until it fits or nothing is saved.
     while (estimate := _estimated_tokens(state, options)) > limit:
         excess = estimate - limit * _TARGET_PERCENT // 100
-        kept, effective = reduced(state.messages.outgoing, policies, excess, cost)
+        kept, effective = apply_history_policies(state.messages.outgoing, policies, excess, cost)
         shorter = state.messages.shortened(kept) if effective else state.messages
         if shorter.tokens >= state.messages.tokens:
             break
@@ -223,7 +223,7 @@ def _fit_history(state: State, options: RequestOptions, policies: tuple[str, ...
     if after is before:
         return state
     counts = len(before.outgoing), len(after.outgoing), before.tokens, after.tokens
-    return noting(state, HistoryShortened(state.tally.turns + 1, tuple(applied), *counts))
+    return with_notes(state, HistoryShortened(state.tally.turns + 1, tuple(applied), *counts))
 
 
 # The request for a summary of old turns.
@@ -264,17 +264,17 @@ class Draft(NamedTuple):
         return sum(map(self.cost, self.old))
 
 
-def draft_of(state: State, *, tools: bool) -> Draft:
+def summary_draft(state: State, *, tools: bool) -> Draft:
     """The history of a state whose next turn does not fit, parted for a summary."""
-    cost = _message_cost(state)
+    cost = _message_cost_function(state)
     estimate = _estimated_tokens(state, turn_options(state, tools=tools))
-    excess = estimate - _window(state) * _KEPT_PERCENT // 100
-    return Draft(*parted(state.messages.outgoing, excess, cost), cost)
+    excess = estimate - _window_tokens(state) * _KEPT_PERCENT // 100
+    return Draft(*split_for_summary(state.messages.outgoing, excess, cost), cost)
 
 
 def _summary_fits(state: State, request: Request) -> bool:
     """Whether the request for a summary leaves room for the summary."""
-    limit = _window(state)
+    limit = _window_tokens(state)
     tokens = request.messages.tokens + estimator(state.present.config.estimator)(request.options.text)
     return tokens <= limit - limit * _SUMMARY_PERCENT // 100
 
@@ -284,12 +284,12 @@ def summary_request(state: State, draft: Draft) -> Request:
     options, form = _summary_options(state), state.messages.form
     # Quoted as they were sent: a transform or a guard may have changed them.
     first = islice(filter(is_question, state.messages.outgoing), 1)
-    task = as_task(passages(_as_sent_to_chat(state, first)))
-    old = passages(_as_sent_to_chat(state, draft.old))
+    task = task_passages(conversation_passages(_as_sent_to_chat(state, first)))
+    old = conversation_passages(_as_sent_to_chat(state, draft.old))
     length = max((len(passage.text) for passage in (*task, *old)), default=0)
-    words = min(_LONGEST, max(1, _window(state) * _SUMMARY_PERCENT // 100 // 2))
+    words = min(_LONGEST, max(1, _window_tokens(state) * _SUMMARY_PERCENT // 100 // 2))
     while True:
-        text = request_text(task, old, length, words)
+        text = summary_request_text(task, old, length, words)
         request = Request(state.present.model, Transcript.of([UserMessage(text)], form), options)
         if _summary_fits(state, request) or (length <= _SHORTEST and len(old) <= 1):
             return request
@@ -309,7 +309,7 @@ def _as_sent_to_chat(state: State, messages: Iterable[Message]) -> Iterator[Tree
 
 def _summary_options(state: State) -> RequestOptions:
     """The plan's options for a request without tools, as far as they suit a text that nobody is shown."""
-    room, kept = _window(state) * _SUMMARY_PERCENT // 100, dict[str, Json]()
+    room, kept = _window_tokens(state) * _SUMMARY_PERCENT // 100, dict[str, Json]()
     for key, value in as_tree(parse(state.present.bodies.dropped.text)).items():
         if key in _CAPS and isinstance(value, int) and 0 < value < room:
             # A limit for short answers would cut the summary, which is then of no use.
@@ -317,10 +317,10 @@ def _summary_options(state: State) -> RequestOptions:
         elif key not in _LEFT_OUT:
             kept[key] = value
     options = RequestOptions(canonical(kept))
-    return pinned(options, state.memory.upstream) if state.memory.upstream else options
+    return pin_to_upstream(options, state.memory.upstream) if state.memory.upstream else options
 
 
-def summary_cap(request: Request) -> int | None:
+def summary_token_cap(request: Request) -> int | None:
     """Tokens after which the summary is cut, if the request says so."""
     tree = as_tree(parse(request.options.text))
     caps = [tree.get(key) for key in _CAPS]
@@ -362,12 +362,12 @@ def send_next_request(state: State, *, tools: bool = True, summarize: bool = Tru
         return settle(state, limit)
     turn = state.tally.turns + 1
     if said := state.unsent:
-        samples = tuple([shown_content(message)[:_SAMPLE] for message in said])
-        memory = with_task(state, said)
+        samples = tuple([readable_content(message)[:_SAMPLE] for message in said])
+        memory = memory_with_task(state, said)
         state = replace(state.said(*said), unsent=(), memory=memory)
-        state, summarize = noting(state, UserMessagesAdded(turn, samples)), True
+        state, summarize = with_notes(state, UserMessagesAdded(turn, samples)), True
     if tools and (withheld := withheld_tools(state)):
-        state = noting(state, ToolsWithheld(turn, withheld))
+        state = with_notes(state, ToolsWithheld(turn, withheld))
     if state.present.config.context_window_tokens is not None:
         fitted = _fit_window(state, tools=tools, summarize=summarize)
         if isinstance(fitted, Step):
@@ -383,16 +383,20 @@ def _fit_window(state: State, *, tools: bool, summarize: bool) -> Step | State:
     if SUMMARIZE in policies:
         # A summary costs a request, so it is asked for only where the policies before it do not suffice.
         at = policies.index(SUMMARIZE)
-        state, policies = _fit_history(state, options, policies[:at]), policies[at + 1 :]
+        state, policies = _apply_history_policies(state, options, policies[:at]), policies[at + 1 :]
         estimate = _estimated_tokens(state, options)
-        if summarize and estimate > _window(state):
-            draft = draft_of(state, tools=tools)
+        if summarize and estimate > _window_tokens(state):
+            draft = summary_draft(state, tools=tools)
             least = estimate - draft.tokens + draft.cost(summary_message(""))
             is_new = not all(map(is_summary, draft.old))
-            if is_new and least <= _window(state) and _summary_fits(state, summary_request(state, draft)):
+            if (
+                is_new
+                and least <= _window_tokens(state)
+                and _summary_fits(state, summary_request(state, draft))
+            ):
                 return _send_request(state, AwaitingReply(state.next_ref, 1, tools, "summary"), state.tally)
-    state = _fit_history(state, options, policies)
-    limit, estimate = _window(state), _estimated_tokens(state, options)
+    state = _apply_history_policies(state, options, policies)
+    limit, estimate = _window_tokens(state), _estimated_tokens(state, options)
     if estimate <= limit:
         return state
     sized = [(len(options.text.encode()), "tools and options")]
@@ -408,14 +412,14 @@ def _fit_window(state: State, *, tools: bool, summarize: bool) -> Step | State:
 def request_effect(state: State, phase: AwaitingReply) -> SendRequest:
     """The effect whose answer a phase waits for, computed from the state alone, also by a resumed run."""
     if phase.purpose == "summary":
-        request = summary_request(state, draft_of(state, tools=phase.tools_sent))
+        request = summary_request(state, summary_draft(state, tools=phase.tools_sent))
     else:
         options = turn_options(state, tools=phase.tools_sent)
-        request = Request(state.present.model, state.messages, options, reminder_of(state))
+        request = Request(state.present.model, state.messages, options, reminder_text(state))
     return SendRequest(phase.ref, request, phase.purpose, state.endpoint_name)
 
 
-def turn_of(tally: Tally, phase: AwaitingReply) -> int:
+def turn_number(tally: Tally, phase: AwaitingReply) -> int:
     """The turn that a request belongs to; one for a summary, to the turn that needs it."""
     return tally.turns if phase.purpose == "turn" else tally.turns + 1
 
@@ -434,16 +438,16 @@ def turn_options(state: State, *, tools: bool) -> RequestOptions:
         chosen = bodies.without_tools
     elif _requires_call(plan) and plan.provider.requires_calls() and not state.memory.successes:
         chosen = bodies.requiring
-    elif plan.constrains_calls and not wants_call(state):
+    elif plan.constrains_calls and not is_call_required(state):
         chosen = bodies.unconstrained
     elif withheld := withheld_tools(state):
         chosen = plan.options_without(withheld)
     else:
         chosen = bodies.with_tools
-    return pinned(chosen, state.memory.upstream) if state.memory.upstream else chosen
+    return pin_to_upstream(chosen, state.memory.upstream) if state.memory.upstream else chosen
 
 
-def wants_call(state: State) -> bool:
+def is_call_required(state: State) -> bool:
     """Whether the next reply has to be a call: by the mode, or because the model has begun one.
 
     Also if it gave a typed answer that does not fit, since a typed answer is a call too.
@@ -471,10 +475,10 @@ def resend_request(state: State, phase: Waiting) -> Step:
     return _send_request(state, retried, state.tally)
 
 
-def wait(state: State, phase: AwaitingReply, ms: int) -> Step:
+def wait_before_retry(state: State, phase: AwaitingReply, ms: int) -> Step:
     """Pause before a retry. Leads to ``Waiting``."""
-    ref, planned = state.next_ref, RetryPlanned(turn_of(state.tally, phase), phase.attempt, ms)
-    waiting = replace(noting(state, planned), phase=Waiting(ref, ms, phase), next_ref=ref + 1)
+    ref, planned = state.next_ref, RetryPlanned(turn_number(state.tally, phase), phase.attempt, ms)
+    waiting = replace(with_notes(state, planned), phase=Waiting(ref, ms, phase), next_ref=ref + 1)
     return Step(waiting, (Wait(ref, ms),))
 
 
@@ -483,11 +487,11 @@ def _send_request(state: State, phase: AwaitingReply, tally: Tally) -> Step:
 
     :param tally: the counters with its turn
     """
-    effect, turn = request_effect(state, phase), turn_of(tally, phase)
+    effect, turn = request_effect(state, phase), turn_number(tally, phase)
     sent, digest = effect.request.sent, effect.request.digest
     note: Note = RequestSent(turn, sent.texts.count, sent.texts.size, digest, phase.attempt)
     if phase.purpose == "summary":
-        old = len(draft_of(state, tools=phase.tools_sent).old)
+        old = len(summary_draft(state, tools=phase.tools_sent).old)
         note = SummaryRequested(turn, old, sent.texts.size, digest, phase.attempt)
     applied = [QuirkApplied(turn, name, sent.quirks[name]) for name in sorted(sent.quirks)]
     noted = (*state.noted, *applied, note)
@@ -507,7 +511,7 @@ def _send_request(state: State, phase: AwaitingReply, tally: Tally) -> Step:
 #   user says next is sent after it.
 
 
-def with_message_kept(state: State, event: UserSpoke) -> State:
+def with_unsent_message(state: State, event: UserSpoke) -> State:
     """The state with the message among those that the next request sends."""
     return replace(state, unsent=(*state.unsent, UserMessage(event.content, event.parts)))
 
@@ -523,7 +527,7 @@ def next_exchange(state: State) -> Step:
         began = replace(began, messages=Transcript.of(state.present.opening, state.present.form))
     # A run that was cancelled before its first request has not said yet what it leaves out of its requests.
     opening = () if state.tally.turns else opening_notes(state.present)
-    return send_next_request(noting(began, ExchangeBegan(state.tally.turns + 1), *opening))
+    return send_next_request(with_notes(began, ExchangeBegan(state.tally.turns + 1), *opening))
 
 
 def end_exchange(state: State, outcome: Outcome) -> Step:

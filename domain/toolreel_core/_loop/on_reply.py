@@ -34,26 +34,26 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._loop.final_answer import (
-    answer_by_call,
-    final_reply,
+    finish_or_ask_again,
+    finish_with_final_calls,
     has_unread_call,
-    is_asked_for,
-    is_empty,
+    is_empty_reply,
+    is_requested_output,
 )
-from toolreel_core._loop.finish import counted_reply, noting, settle
-from toolreel_core._loop.next_endpoint import goes_on, refuses_format
+from toolreel_core._loop.finish import settle, tally_with_reply, with_notes
+from toolreel_core._loop.next_endpoint import has_next_endpoint, refuses_format
 from toolreel_core._loop.next_request import (
-    draft_of,
+    is_call_required,
     request_effect,
     send_next_request,
-    summary_cap,
+    summary_draft,
+    summary_token_cap,
     tools_sent,
-    turn_of,
-    wait,
-    wants_call,
+    turn_number,
+    wait_before_retry,
 )
-from toolreel_core._loop.tool_calls import is_final, run_calls
-from toolreel_core._plan import ANSWER, instruction
+from toolreel_core._loop.tool_calls import is_final_tool_call, run_calls
+from toolreel_core._plan import ANSWER, output_instruction
 from toolreel_core._protocol import (
     AwaitingReply,
     CallsIgnored,
@@ -113,7 +113,7 @@ class Received(NamedTuple):
     """Names of the transforms that changed the body."""
 
 
-def received(body: str, state: State) -> Received:
+def parse_reply_body(body: str, state: State) -> Received:
     """Parse a response body with the settings and the history of a run.
 
     What can't be read in the form of the provider may be in another one: a run that was forked from one form
@@ -140,7 +140,7 @@ def _parse_reply(body: str, state: State, form: WireForm) -> Received:
         from toolreel_core._replies import as_chat  # noqa: PLC0415 - see above
 
         joined, repairs, carry, paused = as_chat(body, form)[:4]
-    changed, quirks = transformed(joined, plan.config)
+    changed, quirks = transform_reply_body(joined, plan.config)
     reply = _whole_json_answer(changed, state)
     if reply is None:
         # A page that a tool fetched may contain a call in text. If the model quotes it, it must not run, not
@@ -152,20 +152,22 @@ def _parse_reply(body: str, state: State, form: WireForm) -> Received:
             config=plan.reading,
             turn=state.tally.turns,
             earlier=Quotable(state.messages.messages, summarized) if plan.reading.text_dialects else (),
-            made=_calls_made(state) if plan.reading.text_dialects else None,
+            made=_succeeded_call_check(state) if plan.reading.text_dialects else None,
         )
     if plan.answer_tool is not None:
-        reply = _take_answer_tool(reply, plan.answer_tool.name)
+        reply = _answer_tool_call_as_text(reply, plan.answer_tool.name)
     if repairs:
         reply = replace(reply, warnings=(*repairs, *reply.warnings))
     if carry is not NOTHING:
         reply = replace(reply, carry=carry)
     if paused:  # the server has not finished: the reply may be empty, for its own tools are at work
-        reply = replace(reply, paused=not reply.calls, problem=None if is_empty(reply) else reply.problem)
+        reply = replace(
+            reply, paused=not reply.calls, problem=None if is_empty_reply(reply) else reply.problem
+        )
     return Received(reply, quirks)
 
 
-def _take_answer_tool(reply: Reply, name: str) -> Reply:
+def _answer_tool_call_as_text(reply: Reply, name: str) -> Reply:
     """The reply whose call of the answer tool, if it has one, is its text; other calls come first."""
     answers = [call for call in reply.calls if call.name == name]
     if not answers:
@@ -191,11 +193,11 @@ def _whole_json_answer(body: Json, state: State) -> Reply | None:
         return None
     config = replace(plan.config, text_dialects=())
     reply = normalize_reply(body, tools=plan.callable_tools, config=config, turn=state.tally.turns)
-    answers = not reply.calls and reply.problem is None and is_asked_for(plan, reply.content)
+    answers = not reply.calls and reply.problem is None and is_requested_output(plan, reply.content)
     return reply if answers else None
 
 
-def salvaged(body: str, state: State) -> Reply | None:
+def reply_in_error_body(body: str, state: State) -> Reply | None:
     """The model's turn from an error body, or ``None``.
 
     Servers reject a tool call that they cannot parse. Groq returns the model's text as
@@ -206,12 +208,14 @@ def salvaged(body: str, state: State) -> Reply | None:
     if text is None:
         return None
     message: Tree = {"role": "assistant", "content": text}
-    reply, _ = received(canonical({"choices": [{"message": message, "finish_reason": "stop"}]}), state)
+    reply, _ = parse_reply_body(
+        canonical({"choices": [{"message": message, "finish_reason": "stop"}]}), state
+    )
     problem = None if reply.calls else Problem("MALFORMED_FUNCTION_CALL", text)
     return replace(reply, problem=problem, warnings=(*reply.warnings, "FAILED_GENERATION_READ"))
 
 
-def _calls_made(state: State) -> Made:
+def _succeeded_call_check(state: State) -> Made:
     """Whether a call has succeeded in the present exchange; read from the history only if it is asked."""
     inner, calls = state.present.tools.inner_name, list[tuple[str, Json]]()
 
@@ -238,7 +242,7 @@ def _succeeded_calls(state: State) -> Iterator[tuple[str, Json]]:
             succeeded.clear()
 
 
-def transformed(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
+def transform_reply_body(body: Json, config: LoopConfig) -> tuple[Json, tuple[str, ...]]:
     """The body after the plan's transforms; ``normalize_reply`` handles one that is not a JSON object."""
     if not config.response_transforms and not config.tool_call_transforms:
         return body, ()
@@ -337,24 +341,24 @@ def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> 
     ``Settled`` or ``AwaitingReply`` (a nudge, a turn that the server has paused, or the turn that a summary
     was made for) if it has none; to ``Waiting`` if it is a retryable error.
     """
-    reply, quirks = received(event.body, state)
-    counted = _counting(state, phase, reply, quirks)
+    reply, quirks = parse_reply_body(event.body, state)
+    counted = _with_reply_counted(state, phase, reply, quirks)
     # Gateways report overload and rate limits with status 200 and an error object in the body. Retry-After
     # belongs to RequestFailed, so there is none here.
     if reply.problem is not None and reply.problem.passing:
         ms = _retry_delay(counted, phase, None)
         if ms is not None:
-            return wait(counted, phase, ms)
+            return wait_before_retry(counted, phase, ms)
     if phase.purpose == "summary":
-        return _take_summary(counted, phase, reply)
+        return _apply_summary(counted, phase, reply)
     upstream = reply.served.provider
     pins = state.present.provider.pin_upstream and not state.memory.upstream and not reply.problem
     if pins and upstream:
         # Thought signatures are valid at one upstream only: "Corrupted thought signature"
         # (mastra-ai/mastra#23433).
         pinned = replace(counted, memory=replace(state.memory, upstream=upstream))
-        counted = noting(pinned, UpstreamPinned(state.tally.turns, upstream))
-    return _continue_with(counted, reply)
+        counted = with_notes(pinned, UpstreamPinned(state.tally.turns, upstream))
+    return _handle_reply(counted, reply)
 
 
 def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> Step:
@@ -366,11 +370,11 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
     """
     # The order matters. A rejected turn is answered by the model, so it must not be retried blindly; and
     # some servers reject tools with status 500, which would be retryable.
-    is_turn, turn = phase.purpose == "turn", turn_of(state.tally, phase)
-    state = noting(state, RequestLost(turn, event.failure, event.status, event.retry_after_ms))
-    if is_turn and (reply := salvaged(event.body, state)):
-        return _continue_with(_counting(state, phase, reply), reply)
-    constrained = is_turn and phase.tools_sent and state.present.constrains_calls and wants_call(state)
+    is_turn, turn = phase.purpose == "turn", turn_number(state.tally, phase)
+    state = with_notes(state, RequestLost(turn, event.failure, event.status, event.retry_after_ms))
+    if is_turn and (reply := reply_in_error_body(event.body, state)):
+        return _handle_reply(_with_reply_counted(state, phase, reply), reply)
+    constrained = is_turn and phase.tools_sent and state.present.constrains_calls and is_call_required(state)
     if constrained and refuses_format(event.failure, event.status, event.message):
         hint = "the server does not take constrained_calls='response_format'; write constrained_calls='off'"
         return settle(state, CapabilityRefused(f"{event.message} ({hint})"))
@@ -378,7 +382,7 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
         return _retry_without_tools(state, event)
     ms = _retry_delay(state, phase, event.retry_after_ms) if _is_retryable(event) else None
     if ms is not None:
-        return wait(state, phase, ms)
+        return wait_before_retry(state, phase, ms)
     if not is_turn:
         return _go_on_without_summary(state, phase, "request_failed", Usage())
     return settle(state, TransportFailed(event.failure, event.status, event.message))
@@ -390,17 +394,17 @@ def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> 
 # the next history policies shorten the history; without one that does, the run ends as it would without.
 
 
-def _take_summary(state: State, phase: AwaitingReply, reply: Reply) -> Step:
-    draft, before, usage = draft_of(state, tools=phase.tools_sent), state.messages, reply.usage
+def _apply_summary(state: State, phase: AwaitingReply, reply: Reply) -> Step:
+    draft, before, usage = summary_draft(state, tools=phase.tools_sent), state.messages, reply.usage
     text = without_thoughts(reply.content).strip()
     if state.present.provider.special_token_guard:
         text = neutralized(text)
-    cap, why = summary_cap(request_effect(state, phase).request), ""
+    cap, why = summary_token_cap(request_effect(state, phase).request), ""
     if reply.calls or has_unread_call(reply, state.present):
         why = "tool_calls"
     elif reply.problem is not None:
         why = reply.problem.code
-    elif _is_cut(reply, cap):
+    elif _is_truncated(reply, cap):
         why = "TRUNCATED"
     elif not text:
         why = "EMPTY_RESPONSE"
@@ -412,7 +416,7 @@ def _take_summary(state: State, phase: AwaitingReply, reply: Reply) -> Step:
     sent = (*draft.before, summary_message(text), *draft.after)
     after = before.shortened(sent)
     note = HistorySummarized(
-        turn_of(state.tally, phase),
+        turn_number(state.tally, phase),
         len(before.outgoing),
         len(sent),
         before.tokens,
@@ -421,26 +425,26 @@ def _take_summary(state: State, phase: AwaitingReply, reply: Reply) -> Step:
         usage.completion_tokens,
         text[:_SAMPLE],
     )
-    summarized = replace(noting(state, note), messages=after)
+    summarized = replace(with_notes(state, note), messages=after)
     return send_next_request(summarized, tools=phase.tools_sent, summarize=False)
 
 
 def _go_on_without_summary(state: State, phase: AwaitingReply, why: str, usage: Usage) -> Step:
-    note = SummaryRejected(turn_of(state.tally, phase), why, usage.prompt_tokens, usage.completion_tokens)
-    return send_next_request(noting(state, note), tools=phase.tools_sent, summarize=False)
+    note = SummaryRejected(turn_number(state.tally, phase), why, usage.prompt_tokens, usage.completion_tokens)
+    return send_next_request(with_notes(state, note), tools=phase.tools_sent, summarize=False)
 
 
-def _continue_with(state: State, reply: Reply) -> Step:
+def _handle_reply(state: State, reply: Reply) -> Step:
     """Go where the reply leads: run its calls, or treat it as a final answer."""
     if reply.calls and not tools_sent(state):
         return _drop_calls(state, reply)
     if reply.calls:
-        return _with_tool_calls(state, reply)
+        return _store_and_run_calls(state, reply)
     if reply.paused and reply.problem is None:
         # https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools: sent back as it came.
         paused = state.said(AssistantMessage(reply.content, extras=reply.carry))
         return send_next_request(paused, tools=tools_sent(state))
-    return final_reply(state, reply)
+    return finish_or_ask_again(state, reply)
 
 
 def _retry_without_tools(state: State, event: RequestFailed) -> Step:
@@ -448,15 +452,15 @@ def _retry_without_tools(state: State, event: RequestFailed) -> Step:
     config = state.present.config
     dropping = config.fallback_without_tools and config.tool_use_mode == "relaxed"
     # An endpoint that takes tools serves better than a run without them.
-    if not dropping or goes_on(state, "capability"):
+    if not dropping or has_next_endpoint(state, "capability"):
         return settle(state, CapabilityRefused(event.message))
     turn = state.tally.turns
     memory = replace(state.memory, tools_dropped=True)
     # The model never saw the request, so the request without tools belongs to the same turn.
     dropped = replace(state, memory=memory, tally=replace(state.tally, turns=turn - 1))
     if state.present.output is not None and state.present.asked_by == "tool":
-        dropped = dropped.said(UserMessage(instruction(state.present.output)))
-    return send_next_request(noting(dropped, ToolsDropped(turn, event.message)))
+        dropped = dropped.said(UserMessage(output_instruction(state.present.output)))
+    return send_next_request(with_notes(dropped, ToolsDropped(turn, event.message)))
 
 
 def _retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None) -> int | None:
@@ -469,61 +473,63 @@ def _retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None)
 
 def _drop_calls(state: State, reply: Reply) -> Step:
     """Drop the calls of a reply to a request without tools, except those of the final tool."""
-    finals = tuple(call for call in reply.calls if is_final(call, state.present))
+    finals = tuple(call for call in reply.calls if is_final_tool_call(call, state.present))
     others = tuple(call for call in reply.calls if call not in finals)
     if others:
-        state = _ignoring(state, others, "tools_off")
+        state = _with_calls_ignored(state, others, "tools_off")
     if finals:
-        return _with_tool_calls(state, replace(reply, calls=finals))
+        return _store_and_run_calls(state, replace(reply, calls=finals))
     problem = reply.problem or (None if reply.content else Problem("EMPTY_RESPONSE"))
-    return final_reply(state, replace(reply, calls=(), problem=problem))
+    return finish_or_ask_again(state, replace(reply, calls=(), problem=problem))
 
 
-def _with_tool_calls(state: State, reply: Reply) -> Step:
+def _store_and_run_calls(state: State, reply: Reply) -> Step:
     """Store the assistant message with its calls, and run them; one of the final tool alone is the answer."""
     calls = reply.calls
-    if _is_cut(reply, state.present.bodies.output_cap):
+    if _is_truncated(reply, state.present.bodies.output_cap):
         # Even arguments that parse may be incomplete: never executed.
         calls = tuple(replace(call, arguments=_TRUNCATED) for call in calls)
     limit = state.present.calls_per_turn if len(calls) > 1 else None
     if reply.content:
         sample = reply.content[:_SAMPLE]
-        state = noting(state, ContentStripped(state.tally.turns, len(reply.content), sample))
+        state = with_notes(state, ContentStripped(state.tally.turns, len(reply.content), sample))
     if limit is not None and len(calls) > limit:
         is_set = state.present.config.max_tool_calls_per_turn is not None
-        state = _ignoring(state, calls[limit:], "calls_per_turn" if is_set else "one_call")
+        state = _with_calls_ignored(state, calls[limit:], "calls_per_turn" if is_set else "one_call")
         calls = calls[:limit]
     # The stored history keeps the model's ids; the projection sends a unique id for a repeated one.
     used_ids = state.messages.projection.used_ids
     if [call for call in calls if call.id in used_ids]:
-        state = noting(state, RepairApplied(state.tally.turns, "CALL_ID_REPEATED"))
+        state = with_notes(state, RepairApplied(state.tally.turns, "CALL_ID_REPEATED"))
     # Calls go without the text beside them, which would leak into later turns.
     sent = tuple([SentCall(call.id, call.name, _arguments_to_send(call), call.carry) for call in calls])
     state, spec = state.said(AssistantMessage("", sent, reply.carry)), state.present.output
-    if spec is None or not all(is_final(call, state.present) for call in calls):
+    if spec is None or not all(is_final_tool_call(call, state.present) for call in calls):
         return run_calls(state, calls)
-    return answer_by_call(state, spec, calls)
+    return finish_with_final_calls(state, spec, calls)
 
 
-def _ignoring(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> State:
+def _with_calls_ignored(state: State, calls: tuple[ToolCall, ...], why: IgnoreReason) -> State:
     tally = replace(state.tally, ignored_calls=state.tally.ignored_calls + len(calls))
     names = tuple(shortened_name(call.name) for call in calls)
-    return replace(noting(state, CallsIgnored(tally.turns, names, why)), tally=tally)
+    return replace(with_notes(state, CallsIgnored(tally.turns, names, why)), tally=tally)
 
 
-def _counting(state: State, phase: AwaitingReply, reply: Reply, quirks: tuple[str, ...] = ()) -> State:
+def _with_reply_counted(
+    state: State, phase: AwaitingReply, reply: Reply, quirks: tuple[str, ...] = ()
+) -> State:
     """The state with a reply in its tally and its notes."""
-    turn, usage = turn_of(state.tally, phase), reply.usage
+    turn, usage = turn_number(state.tally, phase), reply.usage
     problem, calls = "" if reply.problem is None else reply.problem.code, len(reply.calls)
     tokens = usage.prompt_tokens, usage.completion_tokens
     read = [ReplyRead(turn, reply.finish, calls, *tokens, problem)] if phase.purpose == "turn" else []
     applied = [QuirkApplied(turn, name) for name in quirks]
     repaired = [RepairApplied(turn, code) for code in reply.warnings]
     noted = (*state.noted, *applied, *read, *repaired)
-    return replace(state, tally=counted_reply(state, reply), noted=noted)
+    return replace(state, tally=tally_with_reply(state, reply), noted=noted)
 
 
-def _is_cut(reply: Reply, cap: int | None) -> bool:
+def _is_truncated(reply: Reply, cap: int | None) -> bool:
     """Whether a reply ends before the model was done.
 
     Some servers report ``stop`` for a truncated reply, so one that used exactly the allowed output tokens

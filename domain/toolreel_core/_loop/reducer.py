@@ -7,7 +7,7 @@ Rules of this file:
 - An answer is taken in the one phase that waits for it. Any other phase refuses it, so a new phase refuses
   all until it is named here.
 - Handlers live in the modules next to this one; each names the phases that it leads to. What they decide,
-  they say with ``noting``; the step that they return has no notes yet.
+  they say with ``with_notes``; the step that they return has no notes yet.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from dataclasses import replace
 from typing import TypeAlias, TypeVar, assert_never
 
 from toolreel_core._errors import ProtocolError, TransformError
-from toolreel_core._loop.finish import noting, settle
-from toolreel_core._loop.next_endpoint import or_next_endpoint
+from toolreel_core._loop.finish import settle, with_notes
+from toolreel_core._loop.next_endpoint import continue_at_next_endpoint
 from toolreel_core._loop.next_request import (
     next_exchange,
     opening_notes,
     request_effect,
     resend_request,
     send_next_request,
-    turn_of,
-    with_message_kept,
+    turn_number,
+    with_unsent_message,
 )
 from toolreel_core._loop.on_reply import reply_received, request_failed
 from toolreel_core._loop.tool_calls import (
@@ -86,7 +86,7 @@ def start(plan: Plan) -> Step:
     except TransformError as error:
         # The plan's messages are what the transform cannot take, so the history stays empty.
         silent = State.idle(plan, silent=True)
-        return _completed(silent, settle(silent, TransformFailed(str(error))))
+        return _step_with_notes(silent, settle(silent, TransformFailed(str(error))))
 
 
 def fold(plan: Plan, events: Iterable[Event]) -> Step:
@@ -107,21 +107,21 @@ def step(state: State, event: Event) -> Step:
         late = () if isinstance(event, CancelRequested) else (LateAnswer(event.ref),)
         return Step(state, (), late)
     try:
-        return _completed(state, _step(state, event))
+        return _step_with_notes(state, _step(state, event))
     except TransformError as error:
         # What the user said is not in the history: a transform that failed may fail on it, too.
-        before = with_message_kept(state, event) if isinstance(event, UserSpoke) else state
+        before = with_unsent_message(state, event) if isinstance(event, UserSpoke) else state
         outcome = TransformFailed(str(error))
         # The results of running calls are in the journal; in the history, their calls count as abandoned,
         # since writing them may need the transform that failed.
         try:
-            return _completed(state, finish_mid_turn(before, _open_calls(state.phase), outcome))
+            return _step_with_notes(state, finish_mid_turn(before, _open_calls(state.phase), outcome))
         except TransformError:
             # A transform of messages that fails on results, too: the history ends with the calls.
-            return _completed(state, settle(before, outcome))
+            return _step_with_notes(state, settle(before, outcome))
 
 
-def _completed(before: State, after: Step) -> Step:
+def _step_with_notes(before: State, after: Step) -> Step:
     """The step with its notes and the next number."""
     state = replace(after.state, noted=(), step_number=before.step_number + 1)
     return Step(state, after.effects, after.state.noted)
@@ -132,7 +132,7 @@ def _step(state: State, event: Event) -> Step:  # noqa: PLR0912 - a case for eac
         case RunStarted():
             if not isinstance(state.phase, Idle):
                 raise _unexpected_event(state, event)
-            return send_next_request(noting(state, *opening_notes(state.present)))
+            return send_next_request(with_notes(state, *opening_notes(state.present)))
         case CancelRequested():
             # Every phase leads to ``Settled`` with ``cancelled``.
             outcome, phase = Cancelled(event.reason), state.phase
@@ -140,35 +140,35 @@ def _step(state: State, event: Event) -> Step:  # noqa: PLR0912 - a case for eac
                 return cancel_running(state, phase, outcome)
             if isinstance(phase, AwaitingReply | Waiting):
                 request = phase.failed if isinstance(phase, Waiting) else phase
-                state = noting(state, RequestAbandoned(turn_of(state.tally, request)))
+                state = with_notes(state, RequestAbandoned(turn_number(state.tally, request)))
             return finish_mid_turn(state, _open_calls(phase), outcome)
         case UserSpoke():
             # ``Settled`` leads to ``AwaitingReply``, or stays if the conversation's budget is used up. Every
             # other phase but ``Idle`` stays as it is, and the next request sends the message.
             if isinstance(state.phase, Idle):
                 raise _unexpected_event(state, event)
-            spoken = _advance_clock(with_message_kept(state, event), event.at_ms)
+            spoken = _advance_clock(with_unsent_message(state, event), event.at_ms)
             if isinstance(state.phase, Settled):
                 return next_exchange(spoken)
-            return Step(noting(spoken, UserMessageKept(state.tally.turns)), ())
+            return Step(with_notes(spoken, UserMessageKept(state.tally.turns)), ())
         case ReplyReceived() | RequestFailed():
-            state, phase = _awaited(AwaitingReply, state, event)
+            state, phase = _require_awaiting_phase(AwaitingReply, state, event)
             if isinstance(event, ReplyReceived):
                 after = reply_received(state, phase, event)
             else:
                 after = request_failed(state, phase, event)
-            return or_next_endpoint(state, after) if state.plan.fallbacks else after
+            return continue_at_next_endpoint(state, after) if state.plan.fallbacks else after
         case ToolReturned():
-            return tool_returned(*_awaited(AwaitingTools, state, event), event)
+            return tool_returned(*_require_awaiting_phase(AwaitingTools, state, event), event)
         case ApprovalGiven():
-            return approval_given(*_awaited(AwaitingApproval, state, event), event)
+            return approval_given(*_require_awaiting_phase(AwaitingApproval, state, event), event)
         case WaitElapsed():
-            return resend_request(*_awaited(Waiting, state, event))
+            return resend_request(*_require_awaiting_phase(Waiting, state, event))
         case _:
             assert_never(event)
 
 
-def _awaited(kind: type[_Phase], state: State, event: Answer) -> tuple[State, _Phase]:
+def _require_awaiting_phase(kind: type[_Phase], state: State, event: Answer) -> tuple[State, _Phase]:
     """The state at the time of an answer to an effect, and its phase, if it waits for this answer.
 
     :raises ProtocolError: if it does not; a mistake of the driver

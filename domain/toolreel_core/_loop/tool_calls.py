@@ -6,15 +6,15 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never, cast
 
-from toolreel_core._conversation import Media, ToolMessage, blobs_of, is_taken, left_out
+from toolreel_core._conversation import Media, ToolMessage, blobs_of, is_part_supported, left_out_sentence
 from toolreel_core._jsontext import JsonText, canonical, chain, deeper
-from toolreel_core._loop.finish import counted_spending, noting, settle
+from toolreel_core._loop.finish import settle, with_notes, with_tool_spending
 from toolreel_core._loop.next_request import (
-    is_done,
+    is_repeated_effect,
+    memory_with_done_call,
+    memory_with_withheld_tool,
     remembers_calls,
     send_next_request,
-    with_done,
-    with_withheld,
 )
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -85,7 +85,7 @@ from toolreel_core._transforms import apply_all
 def admit(call: ToolCall, plan: Plan) -> Intended | Fault:
     """Check one call: what to run its tool with, or the fault that is returned to the model."""
     tool, config = plan.tools.by_name.get(call.name), plan.config
-    if is_final(call, plan):
+    if is_final_tool_call(call, plan):
         return output_not_alone(call.name)
     if tool is None or not tool.exposed:
         # A tool that is masked or not exposed exists: the model is told that it may not call it.
@@ -110,7 +110,7 @@ def admit(call: ToolCall, plan: Plan) -> Intended | Fault:
     return arguments_violate_schema(tool.name, found) if found else intended
 
 
-def is_final(call: ToolCall, plan: Plan) -> bool:
+def is_final_tool_call(call: ToolCall, plan: Plan) -> bool:
     """Whether a call is one of the final tool, which gives the run's answer and is never run."""
     return plan.asked_by == "tool" and plan.output is not None and call.name == plan.output.name
 
@@ -184,11 +184,11 @@ def run_calls(state: State, calls: tuple[ToolCall, ...]) -> Step:
     for index, call in enumerate(calls):
         admission, refused = admit(call, state.present), False
         if isinstance(admission, Fault):
-            state = noting(state, _call_rejected(state, call, admission))
+            state = with_notes(state, _call_rejected(state, call, admission))
             result = failed_envelope(call.name, admission)
-        elif refused := refuses and is_done(state, call, admission.arguments):
+        elif refused := refuses and is_repeated_effect(state, call, admission.arguments):
             result = already_done_envelope(call.name)
-            state = noting(state, CallSkipped(state.tally.turns, call.id, shortened_name(call.name)))
+            state = with_notes(state, CallSkipped(state.tally.turns, call.id, shortened_name(call.name)))
         else:
             return _start_calls(state, calls[index:], admission)
         state, repetition = _record_result(state, call, result, refused=refused)
@@ -215,7 +215,7 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: Intended) -> 
     if tool.needs_approval or doubtful:
         asked = replace(call, arguments=first.arguments)
         repairs = [RepairApplied(turn, code) for code in first.codes]
-        state = noting(state, *repairs, ApprovalAsked(turn, call.id, call.name))
+        state = with_notes(state, *repairs, ApprovalAsked(turn, call.id, call.name))
         waiting = AwaitingApproval(ref, asked, first.arguments, calls[1:])
         asking = replace(state, phase=waiting, next_ref=ref + 1)
         return Step(asking, (ask_approval(state, ref, asked),))
@@ -243,10 +243,10 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: Intended) -> 
             effects.append(run_tool(state, ref + len(effects), admitted))
             flights.append(InFlight(effects[-1].ref, admitted, since_ms=state.tally.at_ms))
     phase = AwaitingTools(tuple(flights), calls[count:])
-    return Step(_with_running(state, phase, *notes), tuple(effects))
+    return Step(_with_running_calls(state, phase, *notes), tuple(effects))
 
 
-def _with_running(state: State, phase: AwaitingTools, *notes: Note) -> State:
+def _with_running_calls(state: State, phase: AwaitingTools, *notes: Note) -> State:
     started = len([flight for flight in phase.running if flight.result is None])
     tally, next_ref = state.tally.counted(tool_calls=started), state.next_ref + started
     return replace(state, phase=phase, tally=tally, next_ref=next_ref, noted=(*state.noted, *notes))
@@ -261,7 +261,9 @@ def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) 
     if event.approved:
         # The approved arguments run without another check: a second coercion could change them.
         flight = InFlight(state.next_ref, call, since_ms=state.tally.at_ms)
-        running = _with_running(state, AwaitingTools((flight,), phase.waiting), _call_started(state, call))
+        running = _with_running_calls(
+            state, AwaitingTools((flight,), phase.waiting), _call_started(state, call)
+        )
         return Step(running, (run_tool(state, flight.ref, call),))
     denied = call_denied(call.name, event.reason)
     notes = (_call_rejected(state, call, denied),)
@@ -274,7 +276,7 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     Stays in ``AwaitingTools`` while calls are running, then leads on as :func:`run_calls` does.
     """
     (returned,) = [flight for flight in phase.running if flight.ref == event.ref]
-    state = state if event.spent is None else counted_spending(state, event.spent)
+    state = state if event.spent is None else with_tool_spending(state, event.spent)
     call, config = returned.call, state.present.config
     tool = state.present.tools.by_name[call.name]
     limit = config.max_tool_output_bytes if tool.max_output_bytes is None else tool.max_output_bytes
@@ -285,8 +287,8 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
         provider, most = state.present.provider, config.max_tool_parts_bytes
         if (size := sum(blob.size for blob in blobs_of(parts))) > most:
             result, parts = failed_envelope(call.name, parts_too_large(call.name, size, most)), ()
-        lost = tuple([part for part in parts if not is_taken(part, provider)])
-        warnings = [left_out(part, provider) for part in lost]
+        lost = tuple([part for part in parts if not is_part_supported(part, provider)])
+        warnings = [left_out_sentence(part, provider) for part in lost]
         result = replace(result, warnings=(*result.warnings, *warnings))
         parts = tuple([part for part in parts if part not in lost])
     elapsed_ms = None if event.at_ms is None else max(0, event.at_ms - returned.since_ms)
@@ -299,7 +301,7 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
     running = tuple([completed if flight is returned else flight for flight in phase.running])
     results = [(flight.call, flight.result, flight.parts) for flight in running if flight.result is not None]
     if len(results) < len(running):
-        return Step(noting(replace(state, phase=AwaitingTools(running, phase.waiting)), *notes), ())
+        return Step(with_notes(replace(state, phase=AwaitingTools(running, phase.waiting)), *notes), ())
     return _record_results(state, results, phase.waiting, notes)
 
 
@@ -331,7 +333,7 @@ def _abandon_call(state: State, call: ToolCall, fault: Fault) -> State:
     # Without the plan's transforms: one that failed is a reason to abandon a call.
     answered = state.said(ToolMessage(call.id, failed_envelope(call.name, fault).text()))
     return replace(
-        noting(answered, CallAbandoned(tally.turns, call.id, shortened_name(call.name))), tally=tally
+        with_notes(answered, CallAbandoned(tally.turns, call.id, shortened_name(call.name))), tally=tally
     )
 
 
@@ -361,26 +363,28 @@ def _record_result(
 
     :param refused: whether it was not run, since the same call has succeeded before
     """
-    if is_final(call, state.present):
+    if is_final_tool_call(call, state.present):
         # No tool: it counts neither as a failed call nor for the modes and policies of tools.
-        return noting(state.said(ToolMessage(call.id, result.text())), *notes), None
+        return with_notes(state.said(ToolMessage(call.id, result.text())), *notes), None
     config, tool = state.present.config, state.present.tools.by_name.get(call.name)
     name, turn = shortened_name(call.name) if tool is None else tool.name, state.tally.turns
     # Counted without the warning: else the warning, which contains the count, would make each result differ
     # from the one before.
     named = result if result.tool_name == name else replace(result, tool_name=name)
-    memory, times = _with_result(state.memory, name, call, named)
+    memory, times = _memory_with_result(state.memory, name, call, named)
     if result.ok and remembers_calls(config):
-        memory = with_done(state, memory, call)
+        memory = memory_with_done_call(state, memory, call)
     if config.withhold_repeated:
         # One repetition of a failure is free: the model may be about to make the call in another way.
-        memory = with_withheld(state, memory, call, times if refused else times - (1 if result.ok else 2))
+        memory = memory_with_withheld_tool(
+            state, memory, call, times if refused else times - (1 if result.ok else 2)
+        )
     # Tools that are polled are expected to return the same.
     repeated = 0 if tool is not None and tool.polling else times
     if config.repetition_warn is not None and repeated >= config.repetition_warn:
         result = with_repetition_warning(result, times)
         notes = (*notes, CallRepeated(turn, shortened_name(call.name), times))
-    text, quirks = _rendered(result, config)
+    text, quirks = _result_text(result, config)
     tally = state.tally if result.ok else state.tally.counted(failed_calls=1)
     messages = state.messages.append(ToolMessage(call.id, text, parts=parts))
     noted = (*state.noted, *notes, *[QuirkApplied(turn, quirk) for quirk in quirks])
@@ -389,7 +393,7 @@ def _record_result(
     return replace(state, messages=messages, tally=tally, memory=memory, noted=noted), outcome
 
 
-def _with_result(memory: Memory, name: str, call: ToolCall, result: Envelope) -> tuple[Memory, int]:
+def _memory_with_result(memory: Memory, name: str, call: ToolCall, result: Envelope) -> tuple[Memory, int]:
     """The memory with one more result, and how many times in a row this call now had it.
 
     :param name: the inner name, since a model may use both names of a tool
@@ -418,7 +422,7 @@ def with_repetition_warning(result: Envelope, times: int) -> Envelope:
     return replace(result, warnings=(*result.warnings, warning))
 
 
-def _rendered(result: Envelope, config: LoopConfig) -> tuple[str, tuple[str, ...]]:
+def _result_text(result: Envelope, config: LoopConfig) -> tuple[str, tuple[str, ...]]:
     """The text of a result after the plan's transforms, and the names of what changed it."""
     labels = ("untrusted_tools",) if result.untrusted else ()
     if config.result_format == "envelope" and not config.tool_result_transforms:

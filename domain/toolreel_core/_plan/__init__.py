@@ -10,23 +10,23 @@ if TYPE_CHECKING:
         Presets,
         Recommendation,
         SamplingProfile,
-        means,
+        matches_model,
     )
     from toolreel_core._plan.fallback import OF_RUN, REASONS, FallbackPlan, FallbackReason, ForeignReasoning
     from toolreel_core._plan.output import (
         ANSWER,
         AskedBy,
         OutputSpec,
-        instruction,
-        request_for,
+        answer_request_sentence,
+        output_instruction,
     )
     from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost
     from toolreel_core._plan.preset import (
         LISTS,
         Change,
         Preset,
-        changes,
         exact_config,
+        preset_changes,
         request_options,
     )
     from toolreel_core._plan.request import (
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
         Request,
         RequestOptions,
         accepted_options,
-        bodies_of,
-        options_in,
-        pinned,
+        build_request_bodies,
+        options_for_form,
+        pin_to_upstream,
         reserved_keys,
-        words_in,
+        translate_options,
     )
 else:
     from toolreel_core._lazy_names import face

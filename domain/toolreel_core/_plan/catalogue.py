@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final, Literal, TypeAlias, TypeVar, cast, get_args
 
-from toolreel_core._config_checks import Table, fits, unknown_name
+from toolreel_core._config_checks import Table, matches_wildcard, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -24,16 +24,19 @@ from toolreel_core._settings import Price
 _ROUTES: Final = ("exacto", "extended", "floor", "free", "nitro", "online", "thinking")
 
 
-def means(pattern: str, model: str) -> bool:
+def matches_model(pattern: str, model: str) -> bool:
     """Whether a pattern matches a model.
 
-    >>> means("qwen/qwen3-*", "Qwen/Qwen3-30B-A3B:free"), means("qwen/qwen3", "qwen/qwen3-30b")
+    >>> (
+    ...     matches_model("qwen/qwen3-*", "Qwen/Qwen3-30B-A3B:free"),
+    ...     matches_model("qwen/qwen3", "qwen/qwen3-30b"),
+    ... )
     (True, False)
     """
-    return fits(_bare(pattern), _bare(model))
+    return matches_wildcard(_without_route_suffix(pattern), _without_route_suffix(model))
 
 
-def _bare(model: str) -> str:
+def _without_route_suffix(model: str) -> str:
     """The name in lower case, without a suffix that only routes."""
     name, _, suffix = model.lower().rpartition(":")
     return name if name and suffix in _ROUTES else model.lower()
@@ -48,10 +51,10 @@ def _most_exact(entries: Iterable[_Entry], model: str) -> _Entry | None:
     A pattern without a star is best, else the one with the most text.
     """
     ranked = [
-        (("*" not in pattern, len(_bare(pattern).replace("*", ""))), entry)
+        (("*" not in pattern, len(_without_route_suffix(pattern).replace("*", ""))), entry)
         for entry in entries
         for pattern in entry.patterns
-        if means(pattern, model)
+        if matches_model(pattern, model)
     ]
     best = max((rank for rank, _ in ranked), default=None)
     return next((entry for rank, entry in reversed(ranked) if rank == best), None)
@@ -198,7 +201,7 @@ class SamplingProfile:
         >>> SamplingProfile("cool", canonical({"temperature": 0}), ("qwen/*",)).fits("z-ai/glm-4.7")
         False
         """
-        return not self.applies_to or any(means(pattern, model) for pattern in self.applies_to)
+        return not self.applies_to or any(matches_model(pattern, model) for pattern in self.applies_to)
 
     @property
     def preset(self) -> Preset:

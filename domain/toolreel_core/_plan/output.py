@@ -160,7 +160,9 @@ AskedBy: TypeAlias = Literal["native", "tool", "text"]
 """How the final answer of a run is asked for."""
 
 
-def mode_of(spec: OutputSpec, tools: ToolSurface, config: LoopConfig, provider: Provider) -> AskedBy:
+def choose_output_mode(
+    spec: OutputSpec, tools: ToolSurface, config: LoopConfig, provider: Provider
+) -> AskedBy:
     """How the final answer is asked for.
 
     :raises ConfigError: if the configuration asks for what the provider does not take, or a tool has the
@@ -231,7 +233,7 @@ def _is_strict(part: Tree) -> bool:
     return part.get("additionalProperties") is False and all_required
 
 
-def instruction(spec: OutputSpec) -> str:
+def output_instruction(spec: OutputSpec) -> str:
     """What the model is told where the answer is JSON in the text."""
     how = "Your final answer must be one JSON object that fits this JSON Schema, without any other text:"
     return f"{spec.description.strip()}\n{how}\n{spec.sent}".lstrip()
@@ -251,7 +253,7 @@ def with_instruction(messages: tuple[Message, ...], text: str) -> tuple[Message,
     return (*leading[:-1], joined, *messages[len(leading) :])
 
 
-def request_for(spec: OutputSpec, mode: AskedBy) -> str:
+def answer_request_sentence(spec: OutputSpec, mode: AskedBy) -> str:
     """The sentence that asks for the final answer."""
     if mode == "tool":
         return f"Call {spec.name} with your answer."
@@ -295,7 +297,7 @@ calls another tool in 7 of 11 talks that need none; with these words in 3, and i
 """
 
 
-def constraint(entries: Iterable[Json]) -> Tree:
+def call_constraint(entries: Iterable[Json]) -> Tree:
     """The key of a request that holds its reply to one call.
 
     :param entries: those of ``tools`` that the reply may call

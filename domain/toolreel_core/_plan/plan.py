@@ -16,7 +16,7 @@ from toolreel_core._conversation import (
     history_policy,
     messages_of,
     parts_of,
-    refusal,
+    unsupported_part_error,
     wire,
 )
 from toolreel_core._errors import ConfigError
@@ -46,13 +46,13 @@ from toolreel_core._plan.output import (
     EARLY_ANSWER_TOOL,
     AskedBy,
     OutputSpec,
+    choose_output_mode,
     final_tool,
-    instruction,
-    mode_of,
+    output_instruction,
     response_format,
     with_instruction,
 )
-from toolreel_core._plan.request import Bodies, OutputParts, RequestOptions, bodies_of
+from toolreel_core._plan.request import Bodies, OutputParts, RequestOptions, build_request_bodies
 from toolreel_core._settings import PART_SETTINGS, LoopConfig, Price, Provider
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface, check_surface
 from toolreel_core._transforms import apply_all
@@ -168,7 +168,9 @@ class Plan:
         if not self.messages:
             raise ConfigError("messages: expected at least one message to begin with")
         for number, message in enumerate(self.messages):
-            if isinstance(message, UserMessage) and (why := refusal(message.parts, self.provider)):
+            if isinstance(message, UserMessage) and (
+                why := unsupported_part_error(message.parts, self.provider)
+            ):
                 raise ConfigError(f"messages[{number}]: {why}")
         for key in ("options", "overrides"):
             if not getattr(self, key).startswith("{"):
@@ -188,7 +190,7 @@ class Plan:
 
     def _choose_output_mode(self) -> None:
         spec, tools, answer = self.output, self.tools, None
-        mode = None if spec is None else mode_of(spec, tools, self.config, self.provider)
+        mode = None if spec is None else choose_output_mode(spec, tools, self.config, self.provider)
         last = final_tool(spec) if spec is not None and mode == "tool" else None
         early = False
         if self.constrains_calls and spec is None:
@@ -210,7 +212,7 @@ class Plan:
         """The messages that the run begins with: its own, with the instruction for the output, if any."""
         if self.output is None or self.asked_by != "text":
             return self.messages
-        return with_instruction(self.messages, instruction(self.output))
+        return with_instruction(self.messages, output_instruction(self.output))
 
     @property
     def calls_per_turn(self) -> int | None:
@@ -326,7 +328,7 @@ class Plan:
             offered = [entry for name, entry in zip(names, entries, strict=True) if name not in withheld]
             output = output._replace(callable=tuple(offered))
         options, overrides = as_tree(parse(self.options)), as_tree(parse(self.overrides))
-        bodies = bodies_of(options, overrides, entries, self.provider, self.config, output)
+        bodies = build_request_bodies(options, overrides, entries, self.provider, self.config, output)
         return bodies._replace(quirks=(*dict.fromkeys(changed), *bodies.quirks))
 
     def _transform_tools(self, trees: Iterable[Tree]) -> tuple[tuple[Tree, ...], tuple[str, ...]]:

@@ -229,16 +229,18 @@ def _read_names(table: Table, key: str) -> Json:
 
 def _merge_settings(base: Tree, patch: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with others merged over them."""
-    both = {key: joined(base[key], patch[key]) for key in LISTS if key in base and key in patch}
+    both = {key: join_name_patches(base[key], patch[key]) for key in LISTS if key in base and key in patch}
     return {**base, **patch, **both}
 
 
 def _apply_list_patches(config: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with patches of lists turned into the lists that they make of the defaults."""
     lists = {
-        key: joined([*short_dialects(getattr(_LOOP, key))], config[key]) for key in LISTS if key in config
+        key: join_name_patches([*short_dialects(getattr(_LOOP, key))], config[key])
+        for key in LISTS
+        if key in config
     }
-    return {**config, **{key: [*names_of(patch)] for key, patch in lists.items()}}
+    return {**config, **{key: [*patch_names(patch)] for key, patch in lists.items()}}
 
 
 def exact_config(config: LoopConfig) -> JsonText:
@@ -250,7 +252,7 @@ def exact_config(config: LoopConfig) -> JsonText:
     exact = config.changes()
     for key in LISTS:
         if key in exact:
-            names = [*short_dialects(names_of(exact[key]))]
+            names = [*short_dialects(patch_names(exact[key]))]
             exact[key] = {"only": names} if names else []
     return canonical(exact)
 
@@ -264,19 +266,19 @@ NamesPatch: TypeAlias = Json
 clears and adds."""
 
 
-def joined(before: NamesPatch, patch: NamesPatch) -> NamesPatch:
+def join_name_patches(before: NamesPatch, patch: NamesPatch) -> NamesPatch:
     """The patch equal to two patches in a row.
 
-    >>> joined(["a", "b"], ["b", "c"]), joined(["a"], []), joined([], ["a"])
+    >>> join_name_patches(["a", "b"], ["b", "c"]), join_name_patches(["a"], []), join_name_patches([], ["a"])
     (['a', 'b', 'c'], [], {'only': ['a']})
     """
     if _is_clearing_patch(patch):
         return patch
-    names: list[Json] = [*dict.fromkeys((*names_of(before), *names_of(patch)))]
+    names: list[Json] = [*dict.fromkeys((*patch_names(before), *patch_names(patch)))]
     return {"only": names} if _is_clearing_patch(before) else names
 
 
-def names_of(patch: NamesPatch) -> tuple[str, ...]:
+def patch_names(patch: NamesPatch) -> tuple[str, ...]:
     """The names in a patch."""
     names: Any = patch["only"] if isinstance(patch, Mapping) else patch
     return tuple(names or ())
@@ -299,10 +301,10 @@ class Change:
     """Why a preset sets it."""
 
 
-def changes(preset: Preset) -> tuple[Change, ...]:
+def preset_changes(preset: Preset) -> tuple[Change, ...]:
     """Every key that a preset sets, compared with the defaults; the two values may be equal.
 
-    >>> [change] = changes(Preset.of("mine", {"config": {"max_turns": 4}}))
+    >>> [change] = preset_changes(Preset.of("mine", {"config": {"max_turns": 4}}))
     >>> print(change.key, change.before, change.after)
     config.max_turns 12 4
     """

@@ -21,7 +21,7 @@ from toolreel_core._jsontext import (
     quote,
     tree_at,
 )
-from toolreel_core._plan.output import constraint
+from toolreel_core._plan.output import call_constraint
 from toolreel_core._settings import LoopConfig, Provider, WireForm
 
 # The options of a request, in the form that the server takes.
@@ -45,13 +45,13 @@ _NOT_IN: Final[Mapping[WireForm, frozenset[str]]] = {
 }
 
 
-def options_in(form: WireForm, options: Tree) -> Tree:
+def options_for_form(form: WireForm, options: Tree) -> Tree:
     """Options of chat completions, as another form says them.
 
-    >>> options_in("responses", {"max_tokens": 100, "tool_choice": "required"})
+    >>> options_for_form("responses", {"max_tokens": 100, "tool_choice": "required"})
     {'store': False, 'max_output_tokens': 100, 'tool_choice': 'required'}
     """
-    said = words_in(form, options)
+    said = translate_options(form, options)
     if form == "messages":
         # One call a turn is said of a choice, so there has to be one.
         choice: Tree = {"tool_choice": {"type": "auto"}} if "tool_choice" in said else {}
@@ -60,10 +60,10 @@ def options_in(form: WireForm, options: Tree) -> Tree:
     return {"store": False, **said} if form == "responses" else said
 
 
-def words_in(form: WireForm, options: Tree) -> Tree:
+def translate_options(form: WireForm, options: Tree) -> Tree:
     """The same without what a form needs besides.
 
-    >>> words_in("responses", {"max_tokens": 100})
+    >>> translate_options("responses", {"max_tokens": 100})
     {'max_output_tokens': 100}
     """
     if form == "chat_completions":
@@ -81,7 +81,7 @@ def _in_messages(key: str, value: Json) -> Tree:
     match key:
         case "tools":
             entries: list[Json] = []
-            for entry, function in _tool_functions(value):
+            for entry, function in _tool_entries_with_functions(value):
                 words = [word for word in ("name", "description", "strict") if word in function]
                 schema = function.get("parameters", {"type": "object"})
                 named: Tree = {**{word: function[word] for word in words}, "input_schema": schema}
@@ -115,7 +115,7 @@ def _in_responses(key: str, value: Json) -> Tree:
         case "tools":
             # Without `strict`, OpenAI rewrites the schemas so that every property is required.
             lax: Tree = {"type": "function", "strict": False}
-            pairs = _tool_functions(value)
+            pairs = _tool_entries_with_functions(value)
             return {"tools": [{**lax, **function} if function else entry for entry, function in pairs]}
         case "tool_choice":
             name = _demanded_tool(value)
@@ -138,7 +138,7 @@ def _as_sequence(value: Json) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 
 
-def _tool_functions(tools: Json) -> Iterator[tuple[Tree, Tree]]:
+def _tool_entries_with_functions(tools: Json) -> Iterator[tuple[Tree, Tree]]:
     """Each entry of ``tools``, with its function; empty where it is a tool of the server's own."""
     for entry in _as_sequence(tools):
         yield as_tree(entry), tree_at(as_tree(entry), "function")
@@ -234,7 +234,7 @@ class Request:
         return link(before_options, digest(self.options.digest))
 
 
-def pinned(options: RequestOptions, upstream: str) -> RequestOptions:
+def pin_to_upstream(options: RequestOptions, upstream: str) -> RequestOptions:
     """The options with OpenRouter's ``provider.order``, which pins requests to one upstream provider."""
     routing: Tree = {"provider": {"order": [upstream], "allow_fallbacks": False}}
     return RequestOptions(canonical(merged(as_tree(parse(options.text)), routing)))
@@ -302,7 +302,7 @@ class Bodies(NamedTuple):
     ignored: tuple[Ignored, ...]
 
 
-def bodies_of(
+def build_request_bodies(
     options: Tree,
     overrides: Tree,
     tools: tuple[Json, ...],
@@ -312,17 +312,17 @@ def bodies_of(
 ) -> Bodies:
     """The bodies of a run.
 
-    >>> bodies_of({"top_p": 1}, {}, (), Provider(), LoopConfig()).with_tools.text
+    >>> build_request_bodies({"top_p": 1}, {}, (), Provider(), LoopConfig()).with_tools.text
     '{"top_p":1}'
 
     :param tools: the entries of the ``tools`` array as they go out
     """
     reserved = reserved_keys(overrides, provider.wire_form)
-    requested = merged(options, _without(overrides, *reserved))
+    requested = merged(options, _without_keys(overrides, *reserved))
     accepted, quirks = accepted_options(requested, provider)
     native: Tree = {"response_format": output.response_format} if output.response_format else {}
-    calling: Tree = {**_without(accepted, "response_format"), **native}
-    answering: Tree = {**_without(accepted, *_TOOL_OPTIONS), **native}
+    calling: Tree = {**_without_keys(accepted, "response_format"), **native}
+    answering: Tree = {**_without_keys(accepted, *_TOOL_OPTIONS), **native}
     streamed: Tree = {"stream": True}
     if provider.supports_stream_options != "no":
         streamed = {**streamed, "stream_options": {"include_usage": True}}
@@ -343,13 +343,13 @@ def bodies_of(
     with_tools, requiring = free, {**free, "tool_choice": "required"} if callable_ else free
     if output.callable is not None:
         # A choice of tools would bring a grammar of the server's own.
-        free = _without(free, "tool_choice")
-        with_tools = {**free, **constraint((*output.callable, output.tool))}
-        requiring = {**free, **constraint(output.callable)}
+        free = _without_keys(free, "tool_choice")
+        with_tools = {**free, **call_constraint((*output.callable, output.tool))}
+        requiring = {**free, **call_constraint(output.callable)}
     unfit: IgnoredWhy = "with_tools" if callable_ else "without_tools"
 
     def encoded(tree: Tree) -> RequestOptions:
-        return RequestOptions(canonical(options_in(provider.wire_form, tree)))
+        return RequestOptions(canonical(options_for_form(provider.wire_form, tree)))
 
     return Bodies(
         encoded(with_tools),
@@ -386,7 +386,7 @@ def accepted_options(options: Tree, provider: Provider) -> tuple[Tree, tuple[str
     renamed = {field if field and key in _CAPS else key: value for key, value in kept.items()}
     ruled, temperature = renamed, renamed.get("temperature")
     if provider.temperature_rule == "drop":
-        ruled = _without(renamed, "temperature")
+        ruled = _without_keys(renamed, "temperature")
     elif provider.temperature_rule == "max1" and isinstance(temperature, int | float) and temperature > 1:
         ruled = {**renamed, "temperature": 1}
     quirks = ["max_tokens_field"] if list(renamed) != list(kept) else []
@@ -397,5 +397,5 @@ def _is_sent(key: str, provider: Provider) -> bool:
     return provider.support(key) != "no" and key not in _NOT_IN[provider.wire_form]
 
 
-def _without(tree: Tree, *keys: str) -> dict[str, Json]:
+def _without_keys(tree: Tree, *keys: str) -> dict[str, Json]:
     return {key: value for key, value in tree.items() if key not in keys}

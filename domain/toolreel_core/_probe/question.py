@@ -9,7 +9,7 @@ from typing import Final, Literal, Self, TypeAlias, cast, get_args
 
 from toolreel_core._conversation import Form, Transcript, message_in
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, parse
-from toolreel_core._plan import Request, RequestOptions, options_in
+from toolreel_core._plan import Request, RequestOptions, options_for_form
 from toolreel_core._probe.observation import Observation
 from toolreel_core._probe.verdict import Judge, Verdict, Word, verdict_on
 from toolreel_core._settings import Provider, WireForm
@@ -179,7 +179,7 @@ def _body_in_form(body: Tree, form: WireForm) -> Tree:
     if form == "chat_completions":
         return body
     rest = {key: value for key, value in body.items() if key not in {"model", "messages"}}
-    options, messages = options_in(form, rest), body["messages"]
+    options, messages = options_for_form(form, rest), body["messages"]
     if not isinstance(messages, list):
         # A number is no row of messages in any form; a text is one in Responses.
         return {"model": body["model"], "input" if form == "responses" else "messages": 5, **options}

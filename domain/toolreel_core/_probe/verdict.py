@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._jsontext import Json, as_tree, canonical, parse, read, tree_at
-from toolreel_core._loop import is_signed
+from toolreel_core._loop import has_signature
 from toolreel_core._probe.observation import (
     Answered,
     Observation,
@@ -99,7 +99,7 @@ def judge_form(answered: Answered) -> Verdict:
 
 def judge_reasoning_to_carry(answered: Answered) -> Verdict:
     """Whether there is reasoning that chat completions can't send back: signed, or encrypted."""
-    if is_signed(parse(answered.carry)):
+    if has_signature(parse(answered.carry)):
         return Verdict(
             "carried", f"{_reply_text(answered.reply)}, and reasoning that only this form sends back"
         )

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
         load_note,
         load_plan,
         load_state,
+        restore_blobs,
         seal,
         stored_fields,
-        tag,
         to_json,
+        type_name,
         unseal,
-        with_blobs,
     )
     from toolreel_core._protocol.effects import (
         ANSWERS,

@@ -49,7 +49,7 @@ def blobs_in(value: Plan | Event) -> tuple[Blob, ...]:
     return blobs_of(value.parts) if isinstance(value, UserSpoke | ToolReturned) else ()
 
 
-def with_blobs(tree: Json, blobs: Mapping[str, str], place: str) -> Json:
+def restore_blobs(tree: Json, blobs: Mapping[str, str], place: str) -> Json:
     """The stored form with the Base64 of each digest.
 
     :param blobs: Base64 by digest, which has been checked
@@ -61,9 +61,9 @@ def with_blobs(tree: Json, blobs: Mapping[str, str], place: str) -> Json:
                 raise CodecError(f"{place}: the bytes of the blob {digest!r} are missing; record it again")
             return {"type": "blob", "media_type": media_type, "base64": blobs[digest]}
         case Mapping():
-            return {key: with_blobs(item, blobs, place) for key, item in tree.items()}
+            return {key: restore_blobs(item, blobs, place) for key, item in tree.items()}
         case [*items]:
-            return [with_blobs(item, blobs, place) for item in items]
+            return [restore_blobs(item, blobs, place) for item in items]
         case _:
             return tree
 
@@ -255,12 +255,12 @@ def encode(value: object, blobs: dict[str, Json] | None = None) -> Json:
             if blobs is not None:
                 blobs[value.digest] = value.base64
                 stored = {"digest": value.digest}
-            return {"type": tag(Blob), "media_type": value.media_type, **stored}
+            return {"type": type_name(Blob), "media_type": value.media_type, **stored}
         case _ if is_dataclass(value):
             kind: Any = type(value)
             given = [(item, getattr(value, item.name)) for item, _ in stored_fields(kind)]
             changed = {item.name: encode(part, blobs) for item, part in given if part != item.default}
-            return {"type": tag(kind), **changed}
+            return {"type": type_name(kind), **changed}
         case _:
             raise CodecError(f"{value!r} has no stored form")
 
@@ -285,16 +285,16 @@ def _load(kind: object, stored: str | Tree) -> object:
                 if not isinstance(blobs, Mapping):
                     raise codec_error("blobs", "an object", cast("Json", blobs))
                 checked = {name: check_blob(name, base64, f"blobs.{name}") for name, base64 in blobs.items()}
-                value = with_blobs(value, checked, "value")
+                value = restore_blobs(value, checked, "value")
             return decode(kind, value, "value")
         case _:
             raise CodecError("not a stored value: expected an object with 'toolreel' and 'value'")
 
 
-def tag(kind: type) -> str:
+def type_name(kind: type) -> str:
     """The name under which values of a class are stored.
 
-    >>> tag(Plan)
+    >>> type_name(Plan)
     'plan'
     """
     # An underscore before each capital but the first.
@@ -355,7 +355,7 @@ def _decode_transcript(tree: Json, place: str) -> Transcript:
 
 
 def _decode_union(kinds: tuple[Any, ...], tree: Json, place: str) -> object:
-    classes = {tag(kind): kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)}
+    classes = {type_name(kind): kind for kind in kinds if isinstance(kind, type) and is_dataclass(kind)}
     if classes and isinstance(tree, Mapping):
         kind = classes.get(str(tree.get("type")))
         if kind is None:
@@ -377,8 +377,8 @@ def stored_fields(kind: Any) -> tuple[tuple[Field[Any], object], ...]:  # noqa: 
 
 
 def _decode_class(kind: Any, tree: Json, place: str) -> object:  # noqa: ANN401 - a dataclass
-    if not isinstance(tree, Mapping) or tree.get("type") != tag(kind):
-        raise codec_error(place, f"an object of type {tag(kind)}", tree)
+    if not isinstance(tree, Mapping) or tree.get("type") != type_name(kind):
+        raise codec_error(place, f"an object of type {type_name(kind)}", tree)
     stored, values = stored_fields(kind), dict[str, object]()
     required = {item.name for item, _ in stored if item.default is MISSING}
     if missing := sorted(required - tree.keys()):
@@ -418,9 +418,9 @@ def event_line(n: int, effect: Unanswered | None, event: Event) -> str:
 
     :param n: its number, counted from 1
     """
-    kind, fp = tag(type(event)), None
+    kind, fp = type_name(type(event)), None
     if effect is not None and isinstance(event, ANSWERS[type(effect)]):
-        kind, fp = tag(type(effect)), fingerprint(effect)
+        kind, fp = type_name(type(effect)), fingerprint(effect)
     return canonical({"n": n, "kind": kind, "fp": fp, "event": encode(event, {})})
 
 

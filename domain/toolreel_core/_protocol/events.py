@@ -15,7 +15,7 @@ from typing import Final, Literal, TypeAlias
 
 from pyrsistent import PMap, pmap
 
-from toolreel_core._conversation import Media, Part, Said, brief_repr, text_of, user_message
+from toolreel_core._conversation import Media, Part, Said, brief_repr, parts_text, user_message
 from toolreel_core._errors import ConfigError, ProtocolError
 from toolreel_core._jsontext import read, sound
 from toolreel_core._protocol.outcome import FailureKind
@@ -225,7 +225,7 @@ class UserSpoke:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "content", sound(self.content))
-        if self.parts and self.content != text_of(self.parts):
+        if self.parts and self.content != parts_text(self.parts):
             raise ConfigError("content: it differs from the text of the parts; write user_spoke(parts)")
 
     def __repr__(self) -> str:

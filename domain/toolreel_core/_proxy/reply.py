@@ -22,7 +22,7 @@ from toolreel_core._jsontext import (
     read_tolerant,
     tree_at,
 )
-from toolreel_core._loop import coerced_arguments, transformed
+from toolreel_core._loop import coerced_arguments, transform_reply_body
 from toolreel_core._proxy.completion import Completion
 from toolreel_core._proxy.event_row import body_of
 from toolreel_core._proxy.upstream_request import Profile
@@ -98,7 +98,7 @@ def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) ->
     :param body: of a success, streamed or not, in the form of the profile's provider
     """
     whole = as_chat(body, profile.provider.wire_form)
-    changed, names = transformed(whole.body, profile.config)
+    changed, names = transform_reply_body(whole.body, profile.config)
     tree = as_tree(read_tolerant(changed).value_or("") if isinstance(changed, str) else changed)
     # The body, and what was read from it, once for each choice that the client asked for.
     replies, listed = [(changed, tree)], items_of(tree, "choices")

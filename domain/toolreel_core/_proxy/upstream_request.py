@@ -23,8 +23,8 @@ from toolreel_core._conversation import (
     ToolMessage,
     message_in,
     parts_of,
-    projected,
-    written,
+    project_history,
+    write_message,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
@@ -42,7 +42,7 @@ from toolreel_core._jsontext import (
     read,
     tree_at,
 )
-from toolreel_core._plan import Preset, accepted_options, options_in, reserved_keys, words_in
+from toolreel_core._plan import Preset, accepted_options, options_for_form, reserved_keys, translate_options
 from toolreel_core._proxy.client_form import wrong_shapes
 from toolreel_core._settings import LoopConfig, Provider, WireForm
 from toolreel_core._transforms import apply_all
@@ -159,7 +159,7 @@ def _translated_request(request: ClientRequest, profile: Profile, model: str) ->
     if chat and said.get("stream") is True and profile.provider.supports_stream_options != "no":
         options = {**options, "stream_options": {"include_usage": True}}
     offered: Tree = {"tools": tools} if tools else {}
-    body: Tree = {"model": model, **row, **options_in(form, {**offered, **options})}
+    body: Tree = {"model": model, **row, **options_for_form(form, {**offered, **options})}
     # Only chat completions take the thoughts of others as their text.
     thoughts = not chat and any(as_tree(entry).get(key) for entry in request.entries for key in REASONING)
     hints = (f"without_{hint}" for hint in (*request.hints, *found.hints, *["reasoning"][:thoughts]))
@@ -196,7 +196,7 @@ def _options(given: Tree, profile: Profile, words: WireForm) -> tuple[Tree, tupl
     overrides = as_tree(parse(profile.overrides))
     reserved = reserved_keys(overrides, words)
     free = {key: value for key, value in overrides.items() if key not in reserved}
-    settled = merged(merged(words_in(words, defaults), asked), words_in(words, free))
+    settled = merged(merged(translate_options(words, defaults), asked), translate_options(words, free))
     taken, names = accepted_options(settled, provider)
     lost = [key for key in settled if provider.support(key) == "no"]
     if has_tools and provider.supports_response_format_with_tools == "no":
@@ -244,8 +244,8 @@ def _message_keys(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple
     read = [_with_readable_arguments(*both) for both in zip(request.messages, request.entries, strict=True)]
     places = _written_messages(request.said, read) if request.form == form else {}
     sent = [
-        (out, written(out.message, profile.form))
-        for out in projected([message for message, _ in read], profile.provider)
+        (out, write_message(out.message, profile.form))
+        for out in project_history([message for message, _ in read], profile.provider)
     ]
     entries, names, system, at, passed = list[Json](), dict[str, None](), dict[str, Json](), 0, 0
     while at < len(sent):

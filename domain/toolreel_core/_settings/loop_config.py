@@ -8,7 +8,13 @@ from functools import partial
 from itertools import chain
 from typing import Any, Final, Literal, TypeAlias
 
-from toolreel_core._config_checks import changed, check_keys, check_registered, check_settings, unknown_name
+from toolreel_core._config_checks import (
+    changed_settings,
+    check_keys,
+    check_registered,
+    check_settings,
+    unknown_name,
+)
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import MAX_DEPTH, ArgumentRepairs, Json
 from toolreel_core._settings.costs import estimator
@@ -220,7 +226,7 @@ class LoopConfig:
         >>> LoopConfig(max_turns=3).changes()
         {'max_turns': 3}
         """
-        return changed(self)
+        return changed_settings(self)
 
     @property
     def limits_cost(self) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from toolreel_core._config_checks import changed, check_keys, check_settings
+from toolreel_core._config_checks import changed_settings, check_keys, check_settings
 from toolreel_core._jsontext import Json
 from toolreel_core._lazy_pattern import lazy_pattern
 
@@ -225,7 +225,7 @@ class Provider:
         >>> Provider(id_style="kimi").changes()
         {'id_style': 'kimi'}
         """
-        return changed(self)
+        return changed_settings(self)
 
     def requires_calls(self) -> bool:
         """Whether the provider is known to force a call when it is asked to."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, TypeAlias, TypedDict, Unpack
 
-from toolreel_core._config_checks import fits, unknown_name
+from toolreel_core._config_checks import matches_wildcard, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, canonical, chain, digest, json_text, parse, quote, sound
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -99,7 +99,7 @@ def matches_tool_name(pattern: str, name: str) -> bool:
     ... )
     (True, True, False)
     """
-    return any(fits(pattern, form) for form in {name, outward_name(name)})
+    return any(matches_wildcard(pattern, form) for form in {name, outward_name(name)})
 
 
 # Schemas of a tool's parameters: read from a mapping or a model class, checked, and put as they are sent.

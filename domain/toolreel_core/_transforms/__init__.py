@@ -11,9 +11,9 @@ from toolreel_core._transforms.registry import (
     Transform,
     TransformKind,
     apply_all,
-    names,
     register_transform,
     transform,
+    transform_names,
 )
 from toolreel_core._transforms.shipped import (
     FAMILIES,

@@ -60,7 +60,7 @@ def register_transform(
 
     :raises ConfigError: if the kind is unknown, the name is invalid or taken, or ``about`` is empty
     """
-    found = _of_kind(kind)
+    found = _registry_of_kind(kind)
     if not about.strip():
         raise ConfigError(f"transform {name!r}: about is empty; say in a sentence what it does")
 
@@ -71,7 +71,7 @@ def register_transform(
     return registered
 
 
-def _of_kind(kind: TransformKind) -> Registry[Transform]:
+def _registry_of_kind(kind: TransformKind) -> Registry[Transform]:
     if kind not in KINDS:
         raise ConfigError(unknown_name("kind of transform", kind, KINDS))
     return _REGISTRY[kind]
@@ -87,15 +87,15 @@ def transform(kind: TransformKind, name: str) -> Transform:
 
     :raises ConfigError: if there is none, with the nearest name
     """
-    return _of_kind(kind)[name]
+    return _registry_of_kind(kind)[name]
 
 
-def names(kind: TransformKind) -> tuple[str, ...]:
+def transform_names(kind: TransformKind) -> tuple[str, ...]:
     """The names of all transforms of a kind, sorted.
 
     :raises ConfigError: if there is no such kind
     """
-    return tuple(sorted(_of_kind(kind)))
+    return tuple(sorted(_registry_of_kind(kind)))
 
 
 def apply_all(kind: TransformKind, chosen: Iterable[str], tree: Tree) -> Applied:

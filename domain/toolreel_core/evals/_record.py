@@ -12,7 +12,7 @@ from typing import Final, cast
 
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, either, parse, read
-from toolreel_core._protocol import codec_error, decode, encode, tag
+from toolreel_core._protocol import codec_error, decode, encode, type_name
 from toolreel_core.evals._plan.eval_plan import Cell
 from toolreel_core.evals._verdicts import Verdict
 
@@ -164,4 +164,4 @@ def _unflatten(kind: type, flat: Json) -> Json:
     for name in own & _LISTS.keys() & tree.keys():
         if isinstance(items := tree[name], list | tuple):
             tree[name] = [_unflatten(_LISTS[name], item) for item in items]
-    return {**tree, "type": tag(kind)}
+    return {**tree, "type": type_name(kind)}

@@ -14,7 +14,7 @@ from tests.samples import ECHO, printed_under
 from toolreel.evals import case_study
 from toolreel.presets import shipped
 from toolreel_core._jsontext import parse
-from toolreel_core._plan import Preset, changes
+from toolreel_core._plan import Preset, preset_changes
 from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core.evals import profiles_by_model, select_models
 
@@ -69,7 +69,7 @@ def test_every_preset_says_what_it_does_cites_its_evidence_and_can_be_applied(pr
 @pytest.mark.parametrize("preset", SHIPPED.presets, ids=SHIPPED.names)
 def test_every_quirk_has_its_reason_and_what_is_no_quirk_only_says_what_is_taken(preset: Preset) -> None:
     reasons = dict(preset.because)
-    unreasoned = [change.key for change in changes(preset) if change.key.split(".")[1] not in reasons]
+    unreasoned = [change.key for change in preset_changes(preset) if change.key.split(".")[1] not in reasons]
     plain = r"provider\.(name|supports_\w+|reasoning_(field|replay))|config\.\w+|request\.\w+"
     missing = [key for key in unreasoned if not re.fullmatch(plain, key)]
     assert not missing, f"say why in [preset.{preset.name}.because]: {', '.join(missing)}"

@@ -22,19 +22,19 @@ from toolreel_core._conversation import (
     ToolMessage,
     Turn,
     UserMessage,
-    as_task,
+    apply_history_policies,
+    conversation_passages,
     drop_old_tool_turns,
+    group_into_turns,
     history_policy,
     is_question,
     is_summary,
     keep_newest_turns,
-    parted,
-    passages,
-    reduced,
-    request_text,
     shorten_old_tool_results,
+    split_for_summary,
     summary_message,
-    turns,
+    summary_request_text,
+    task_passages,
     wire,
 )
 from toolreel_core._errors import ConfigError
@@ -75,7 +75,7 @@ def told(message: Message) -> dict[str, Any]:
 def after(
     policy: HistoryPolicy, *messages: Message, excess: int = MUCH, cost: Cost = tokens
 ) -> tuple[Message, ...]:
-    return flat(policy(turns(messages), excess, cost))
+    return flat(policy(group_into_turns(messages), excess, cost))
 
 
 def flat(history: tuple[Turn, ...]) -> tuple[Message, ...]:
@@ -83,14 +83,14 @@ def flat(history: tuple[Turn, ...]) -> tuple[Message, ...]:
 
 
 def test_only_what_the_user_said_first_is_pinned_and_every_word_of_the_system() -> None:
-    assert [turn.pinned for turn in turns([RULES, DONE, TASK, RULES, AGAIN])] == [
+    assert [turn.pinned for turn in group_into_turns([RULES, DONE, TASK, RULES, AGAIN])] == [
         *(True, False, True, True, False)
     ]
 
 
 def test_a_result_without_a_call_makes_no_trouble() -> None:
-    assert turns([]) == ()
-    assert turns([result("a"), TASK]) == (Turn((result("a"),)), Turn((TASK,), pinned=True))
+    assert group_into_turns([]) == ()
+    assert group_into_turns([result("a"), TASK]) == (Turn((result("a"),)), Turn((TASK,), pinned=True))
     assert after(shorten_old_tool_results, ToolMessage("a", "x" * 900), TASK, DONE) != ()
 
 
@@ -184,7 +184,7 @@ def test_results_that_the_model_is_asked_about_once_more_stay_as_they_are(policy
 def test_a_policy_that_is_not_there_is_told_with_the_nearest() -> None:
     act: list[Callable[[], object]] = [
         lambda: history_policy("keep_newest_turn"),
-        lambda: reduced([TASK], ["keep_newest_turn"], 0, tokens),
+        lambda: apply_history_policies([TASK], ["keep_newest_turn"], 0, tokens),
     ]
     for each in act:
         assert complaint(ConfigError, each) == (
@@ -195,14 +195,14 @@ def test_a_policy_that_is_not_there_is_told_with_the_nearest() -> None:
 def test_policies_are_applied_in_order_until_the_excess_is_gone() -> None:
     first, second, newest = ((calling(each), result(each, "x" * 4_000)) for each in "abc")
     history = (RULES, TASK, *first, *second, *newest)
-    assert reduced(history, NAMES, 0, tokens) == (history, ())
-    sent, applied = reduced(history, NAMES, 1_800, tokens)
+    assert apply_history_policies(history, NAMES, 0, tokens) == (history, ())
+    sent, applied = apply_history_policies(history, NAMES, 1_800, tokens)
     assert [type(message) for message in sent] == [type(message) for message in history]
     assert applied == NAMES[:1]
-    sent, applied = reduced(history, NAMES, 2_000, tokens)
+    sent, applied = apply_history_policies(history, NAMES, 2_000, tokens)
     assert sent[:3] == (RULES, TASK, calling("b"))
     assert applied == NAMES[:2]
-    assert reduced(history, NAMES, MUCH, tokens) == ((RULES, TASK, *newest), NAMES[:2])
+    assert apply_history_policies(history, NAMES, MUCH, tokens) == ((RULES, TASK, *newest), NAMES[:2])
 
 
 # What holds for any valid history.
@@ -251,7 +251,7 @@ def test_a_valid_history_stays_one(
 def test_what_is_pinned_or_newest_stays_and_the_order_is_kept(
     history: tuple[Message, ...], policy: HistoryPolicy, excess: int, cost: Cost
 ) -> None:
-    before = turns(history)
+    before = group_into_turns(history)
     kept = policy(before, excess, cost)
     heads = [turn.head for turn in before]
     places = [next(at for at, head in enumerate(heads) if head is turn.head) for turn in kept]
@@ -264,7 +264,7 @@ def test_what_is_pinned_or_newest_stays_and_the_order_is_kept(
 def test_what_is_changed_costs_less_and_what_is_enough_is_not_gone_beyond(
     history: tuple[Message, ...], policy: HistoryPolicy, excess: int, cost: Cost
 ) -> None:
-    before = turns(history)
+    before = group_into_turns(history)
     kept = policy(before, excess, cost)
     price = sum(map(cost, flat(before))) - sum(map(cost, flat(kept)))
     assert price > 0 if kept != before else price == 0
@@ -279,18 +279,18 @@ def test_what_is_changed_costs_less_and_what_is_enough_is_not_gone_beyond(
 def test_policies_together_reach_the_aim_or_the_least_that_may_stay(
     history: tuple[Message, ...], excess: int
 ) -> None:
-    sent, applied = reduced(history, NAMES, excess, tokens)
+    sent, applied = apply_history_policies(history, NAMES, excess, tokens)
     assert project(sent) == sent
     saved = sum(map(tokens, history)) - sum(map(tokens, sent))
-    least, _ = reduced(history, NAMES, MUCH, tokens)
+    least, _ = apply_history_policies(history, NAMES, MUCH, tokens)
     assert saved >= excess or sent == least
     assert (saved > 0) == bool(applied)
-    assert reduced(history, NAMES, excess, tokens) == (sent, applied)
+    assert apply_history_policies(history, NAMES, excess, tokens) == (sent, applied)
 
 
 @given(histories())
 def test_turns_are_the_history_and_no_call_is_apart_from_its_result(history: tuple[Message, ...]) -> None:
-    grouped = turns(history)
+    grouped = group_into_turns(history)
     assert flat(grouped) == history
     for turn in grouped:
         calls = [call.id for call in turn.head.calls] if isinstance(turn.head, AssistantMessage) else []
@@ -311,11 +311,11 @@ def test_a_summary_is_a_message_of_its_own_kind() -> None:
 
 
 def test_a_summary_is_kept_by_the_other_policies_and_is_no_question() -> None:
-    history = turns([HI, EARLIER, *CALLED, AGAIN, SAID, AGAIN])
+    history = group_into_turns([HI, EARLIER, *CALLED, AGAIN, SAID, AGAIN])
     assert [turn.pinned for turn in history] == [True, True, False, False, False, False]
     assert flat(keep_newest_turns(history, MUCH, one_each)) == (HI, EARLIER, AGAIN)
     # The calls after a summary are no answers to it, so they need not go where one of them goes.
-    work = turns([HI, EARLIER, *CALLED, *CALLED, *CALLED])
+    work = group_into_turns([HI, EARLIER, *CALLED, *CALLED, *CALLED])
     assert flat(keep_newest_turns(work, 2, one_each)) == (HI, EARLIER, *CALLED, *CALLED)
 
 
@@ -323,8 +323,8 @@ def test_a_summary_stands_for_what_the_newest_turns_leave_and_for_the_summary_be
     rules = SystemMessage("Be brief.")
     history = (rules, HI, EARLIER, SAID, rules, AGAIN, *CALLED, AGAIN, SAID, AGAIN)
     old = (EARLIER, SAID, AGAIN, *CALLED)
-    assert parted(history, 3, one_each) == ((rules, HI), old, (rules, AGAIN, SAID, AGAIN))
-    assert parted(history, 0, one_each) == (history, (), ())
+    assert split_for_summary(history, 3, one_each) == ((rules, HI), old, (rules, AGAIN, SAID, AGAIN))
+    assert split_for_summary(history, 0, one_each) == (history, (), ())
 
 
 def test_messages_are_quoted_as_they_were_sent() -> None:
@@ -337,7 +337,7 @@ def test_messages_are_quoted_as_they_were_sent() -> None:
         {"role": "tool", "tool_call_id": 7, "content": {"a": 1}},
         {"role": "assistant", "content": None},
     ]
-    assert passages(sent) == (
+    assert conversation_passages(sent) == (
         Passage("Earlier summary:", "They met."),
         Passage("User:", "Look:\n[image_url]"),
         Passage("Assistant:", "I ping."),
@@ -349,7 +349,9 @@ def test_messages_are_quoted_as_they_were_sent() -> None:
 
 
 def test_the_request_quotes_the_task_first_and_says_how_long_the_summary_may_be() -> None:
-    text = request_text(as_task([Passage("User:", "hi")]), [Passage("Assistant:", "a\nb")], 99, 50)
+    text = summary_request_text(
+        task_passages([Passage("User:", "hi")]), [Passage("Assistant:", "a\nb")], 99, 50
+    )
     assert "in at most 50 words." in text
     assert text.endswith(
         "so the summary need not repeat it:\n> hi\n\nAssistant:\n> a\n> b\n\n"

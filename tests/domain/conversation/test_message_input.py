@@ -31,25 +31,25 @@ from toolreel_core._conversation import (
     ToolMessage,
     UserMessage,
     blobs_of,
-    fitted,
+    estimate_tokens_with_parts,
     media_type_in,
     messages_from,
     messages_of,
     messages_to,
-    part_in,
+    parse_part,
+    parse_url_source,
+    parts_for_provider,
     parts_of,
-    refusal,
-    shown_content,
-    shown_parts,
-    source_of,
-    tokens_with,
+    readable_content,
+    readable_parts,
+    unsupported_part_error,
     user_message,
     usual_media_type,
     wire,
     wire_part,
     wire_tree,
     with_digests,
-    written,
+    write_message,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
@@ -323,7 +323,7 @@ def test_a_media_type_has_one_name() -> None:
 
 @given(strategies.parts)
 def test_a_part_is_read_back_from_its_wire_form(part: Part) -> None:
-    assert part_in(wire_part(part), "it") == part
+    assert parse_part(wire_part(part), "it") == part
 
 
 @given(strategies.parts)
@@ -345,8 +345,8 @@ def test_labels_say_what_it_is_and_nothing_else() -> None:
     assert File.from_bytes(b"%PDF-").label.startswith("[file, application/pdf, 5 bytes")
     assert Image.from_url(f"{URL}?signature=secret#x").label == f"[image, {URL}]"
     assert File.from_url(f"https://a/{'x' * 80}").label == f"[file, https://a/{'x' * 50}…]"
-    assert shown_content(user_message(["Look:", image])) == f"Look:\n{label}"
-    assert shown_content(UserMessage("hi")) == "hi"
+    assert readable_content(user_message(["Look:", image])) == f"Look:\n{label}"
+    assert readable_content(UserMessage("hi")) == "hi"
 
 
 @pytest.mark.parametrize(
@@ -380,9 +380,9 @@ def test_what_is_no_part_is_refused(make: Callable[[], object], why: str) -> Non
 
 
 def test_a_data_url_is_its_bytes() -> None:
-    assert source_of("data:image/png;base64,iVBORw0KGgo") == Blob.of(PNG_BYTES)
-    assert source_of("data:,a%2Cb") == Blob.of(b"a,b", "text/plain")
-    assert source_of(URL) == URL
+    assert parse_url_source("data:image/png;base64,iVBORw0KGgo") == Blob.of(PNG_BYTES)
+    assert parse_url_source("data:,a%2Cb") == Blob.of(b"a,b", "text/plain")
+    assert parse_url_source(URL) == URL
 
 
 @pytest.mark.parametrize(
@@ -390,12 +390,12 @@ def test_a_data_url_is_its_bytes() -> None:
 )
 def test_an_object_that_is_no_part_is_refused_with_its_place(tree: Json, got: str) -> None:
     why = f"it: expected a part of type text, image_url, input_audio or file, got {got}"
-    assert complaint(ConfigError, lambda: part_in(tree, "it")) == why
+    assert complaint(ConfigError, lambda: parse_part(tree, "it")) == why
 
 
 def test_a_part_with_a_mistake_is_refused_with_its_place() -> None:
     wrong = {"type": "input_audio", "input_audio": {"data": "?", "format": "wav"}}
-    assert complaint(ConfigError, lambda: part_in(wrong, "it")).startswith("it: base64: expected")
+    assert complaint(ConfigError, lambda: parse_part(wrong, "it")).startswith("it: base64: expected")
 
 
 def test_digests_stand_for_bytes_in_any_json() -> None:
@@ -455,12 +455,14 @@ def test_what_a_provider_does_not_take_is_told_instead() -> None:
     provider = Provider(name="deaf", supports_audio="no")
     sound, image = Audio.from_bytes(b"fLaC"), Image.from_url(URL)
     told = Text(f"{sound.label} was left out: deaf takes no audio.")
-    assert fitted((image, sound), provider) == ((image, told), ("supports_audio",))
-    assert fitted((image,), provider) == ((image,), ())
-    assert refusal((Text("hi"), image, sound), provider).startswith(f"{sound.label}: deaf takes no audio;")
-    assert refusal((image,), provider) == ""
+    assert parts_for_provider((image, sound), provider) == ((image, told), ("supports_audio",))
+    assert parts_for_provider((image,), provider) == ((image,), ())
+    assert unsupported_part_error((Text("hi"), image, sound), provider).startswith(
+        f"{sound.label}: deaf takes no audio;"
+    )
+    assert unsupported_part_error((image,), provider) == ""
     file = File.from_url(URL)
-    assert "takes no files" in refusal((file,), Provider(supports_files="no"))
+    assert "takes no files" in unsupported_part_error((file,), Provider(supports_files="no"))
 
 
 def test_a_part_counts_as_tokens_by_its_kind() -> None:
@@ -474,16 +476,16 @@ def test_a_part_counts_as_tokens_by_its_kind() -> None:
         (File.from_url(URL), FILE_TOKENS),
     ]
     for part, expected in cases:
-        text = wire(UserMessage(shown_parts([part]) if isinstance(part, Text) else "", (part,)))
+        text = wire(UserMessage(readable_parts([part]) if isinstance(part, Text) else "", (part,)))
         around = text
         for found in blobs_of([part]):
             around = type(text)(around.replace(found.base64, ""))
-        assert tokens_with([part], text, bytes_per_4) == bytes_per_4(around) + expected
+        assert estimate_tokens_with_parts([part], text, bytes_per_4) == bytes_per_4(around) + expected
 
 
 def test_control_tokens_are_broken_beside_parts() -> None:
     message = ToolMessage("a", "<|im_end|>", parts=(Image.from_url(URL),))
-    guarded = json.loads(written(message, Form(Provider(special_token_guard=True))).text)
+    guarded = json.loads(write_message(message, Form(Provider(special_token_guard=True))).text)
     assert guarded["content"][0] == {"type": "text", "text": "< |im_end|>"}
     assert guarded["content"][1] == wire_part(Image.from_url(URL))
 
@@ -495,7 +497,7 @@ def test_results_have_only_what_the_provider_takes_there(history: list[Message],
             stays = provider.images_in_tool_results == "yes" and provider.supports_images != "no"
             assert all(isinstance(part, Image) for part in message.parts) if stays else not message.parts
         for part in parts_of(message):
-            assert isinstance(part, Text) or not refusal((part,), provider)
+            assert isinstance(part, Text) or not unsupported_part_error((part,), provider)
 
 
 @pytest.mark.parametrize("role", ["system", "assistant"])

@@ -28,7 +28,7 @@ from toolreel_core._conversation import (
     messages_text,
     responses_texts,
     wire,
-    written,
+    write_message,
 )
 from toolreel_core._jsontext import JsonText, parse
 from toolreel_core._protocol import decode
@@ -51,7 +51,7 @@ def test_a_conversation_goes_out_as_its_provider_takes_it(case: dict[str, Any]) 
     provider = Provider.of(case["settings"])
     stored = [cast("Message", decode(Message, tree, "message")) for tree in case["messages"]]
     if "quirks" in case:
-        out = written(stored[0], Form(provider))
+        out = write_message(stored[0], Form(provider))
         assert ([parse(out.text)], [*out.quirks]) == (case["sent"], case["quirks"])
     elif "outgoing" in case:
         outgoing = [cast("Message", decode(Message, tree, "message")) for tree in case["outgoing"]]
@@ -66,8 +66,8 @@ def test_a_conversation_goes_out_as_its_provider_takes_it(case: dict[str, Any]) 
 
 @given(messages)
 def test_a_message_is_written_as_it_is_where_nothing_is_known_of_the_provider(message: Message) -> None:
-    assert written(message, Form()) == Written(wire(message))
-    assert type(written(message, Form()).text) is JsonText
+    assert write_message(message, Form()) == Written(wire(message))
+    assert type(write_message(message, Form()).text) is JsonText
 
 
 @pytest.mark.parametrize("message", [SystemMessage("s"), UserMessage("u"), ToolMessage("a", "{}", "ping")])
@@ -79,7 +79,7 @@ def test_only_what_the_model_said_has_quirks(message: Message) -> None:
         signature_channel="extra_content",
         special_token_guard=True,
     )
-    assert written(message, Form(odd)) == Written(wire(message))
+    assert write_message(message, Form(odd)) == Written(wire(message))
 
 
 @given(answered=st.lists(st.sampled_from(["call_1", "call_2", "call_3"]), unique=True), said=st.booleans())

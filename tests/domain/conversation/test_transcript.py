@@ -22,11 +22,11 @@ from toolreel_core._conversation import (
     ToolMessage,
     Transcript,
     UserMessage,
-    memo,
+    stored_message_text,
     tokens_of,
     wire,
     wire_is_memo,
-    written,
+    write_message,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText, canonical, chain, parse, quote
@@ -68,7 +68,7 @@ def test_a_transcript_holds_each_message_and_the_texts_that_go_out(
     messages: list[Message], form: Form
 ) -> None:
     sent = project(messages, form.provider)
-    texts = [written(message, form).text for message in sent]
+    texts = [write_message(message, form).text for message in sent]
     tokens = [tokens_of(message, text, bytes_per_4) for message, text in zip(sent, texts, strict=True)]
     transcript = Transcript.of(iter(messages), form).complete()
     assert list(transcript.messages) == messages
@@ -201,7 +201,7 @@ histories = st.lists(strategies.messages | signed | st.just(LONG), max_size=24) 
 def recalled(messages: list[Message]) -> StoredMessages:
     memos = Rope()
     for message in messages:
-        memos = memos.append(memo(message).encode())
+        memos = memos.append(stored_message_text(message).encode())
     return StoredMessages(memos)
 
 
@@ -248,7 +248,7 @@ def test_two_histories_are_equal_if_their_messages_are(one: list[Message], other
 
 @given(strategies.messages | signed)
 def test_the_wire_form_is_the_memo_wherever_it_says_all(message: Message) -> None:
-    assert (memo(message) == wire(message)) == wire_is_memo(message)
+    assert (stored_message_text(message) == wire(message)) == wire_is_memo(message)
 
 
 @given(histories, st.text(max_size=4) | st.sampled_from(["é\né", 'a"', "hi", "\ud83d"]))
@@ -260,7 +260,7 @@ def test_no_message_is_missed_in_which_a_word_stands(messages: list[Message], wo
 
 
 def test_blocks_in_which_a_word_does_not_stand_are_not_read() -> None:
-    damaged = Rope().append(b"[" + b" " * BLOCK).append(memo(HI).encode())
+    damaged = Rope().append(b"[" + b" " * BLOCK).append(stored_message_text(HI).encode())
     assert list(StoredMessages(damaged).mentioning("hi", "there")) == [HI]
 
 

@@ -28,7 +28,7 @@ from tests.samples import PLAN
 from tests.wire_forms import said_in
 from toolreel_core._conversation import AssistantMessage, SentCall, ToolMessage, UserMessage
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._loop import backoff_ms, pending, received, refuses_tools, start, step
+from toolreel_core._loop import backoff_ms, parse_reply_body, pending, refuses_tools, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     CallRejected,
@@ -351,7 +351,7 @@ def run(**settings: object) -> State:
 
 def test_transforms_of_the_response_come_before_the_reading() -> None:
     name = "assistant_function_call_to_tool_calls"
-    got = received(body(LEGACY), run(response_transforms=(name,), argument_repairs="strict"))
+    got = parse_reply_body(body(LEGACY), run(response_transforms=(name,), argument_repairs="strict"))
     assert [call.name for call in got.reply.calls] == ["ping"]
     assert got.quirks == (name,)
 
@@ -359,10 +359,10 @@ def test_transforms_of_the_response_come_before_the_reading() -> None:
 def test_transforms_of_calls_see_each_entry() -> None:
     name = "assistant_tool_calls_arguments_blank_to_empty_object"
     wanted = run(tool_call_transforms=(name,))
-    got = received(entries(ping(" "), 3, ping("{}")), wanted)
+    got = parse_reply_body(entries(ping(" "), 3, ping("{}")), wanted)
     assert [call.original for call in got.reply.calls] == ["{}", "{}"]
     assert got.quirks == (name,)
-    assert received(entries(ping("{}")), wanted).quirks == ()
+    assert parse_reply_body(entries(ping("{}")), wanted).quirks == ()
 
 
 @pytest.mark.parametrize("text", ["<html>", "[]", '{"choices":[]}', '{"choices":[3]}', "{}", TEXT])
@@ -371,8 +371,8 @@ def test_what_transforms_find_nothing_in_is_read_all_the_same(text: str) -> None
         response_transforms=("assistant_function_call_to_tool_calls",),
         tool_call_transforms=("assistant_tool_calls_arguments_blank_to_empty_object",),
     )
-    got = received(text, wanted)
-    assert (got.reply, got.quirks) == (received(text, IDLE).reply, ())
+    got = parse_reply_body(text, wanted)
+    assert (got.reply, got.quirks) == (parse_reply_body(text, IDLE).reply, ())
 
 
 @pytest.mark.parametrize("form", ["chat_completions", "responses", "messages"])
@@ -380,14 +380,14 @@ def test_what_transforms_find_nothing_in_is_read_all_the_same(text: str) -> None
 def test_a_body_in_another_form_than_asked_for_is_read_in_its_own(form: WireForm, came_in: WireForm) -> None:
     plan = Plan.of(model="m", messages="hi", provider=Provider(wire_form=form))
     body = {**body_of("Hi."), "usage": {"prompt_tokens": 3, "completion_tokens": 2}}
-    found = received(said_in(came_in, canonical(body)), State.idle(plan))
+    found = parse_reply_body(said_in(came_in, canonical(body)), State.idle(plan))
     assert (found.reply.content, found.reply.problem) == ("Hi.", None)
 
 
 def test_a_frame_that_a_stream_lost_is_a_warning_of_the_reply() -> None:
     frames: list[Json] = ["{broken", body_of("Hi.")]
     body = "".join(f"data: {each if isinstance(each, str) else canonical(each)}\n\n" for each in frames)
-    found = received(body, State.idle(PLAN))
+    found = parse_reply_body(body, State.idle(PLAN))
     assert (found.reply.content, found.reply.warnings[0]) == ("Hi.", "STREAM_FRAME_LOST")
 
 
@@ -406,7 +406,7 @@ def test_a_call_of_this_exchange_that_has_succeeded_is_reported_and_not_made(
     state = began.said(AssistantMessage("Earlier."), sent, ToolMessage("call_a", result), UserMessage("And?"))
     text = f"Look.\n{SUCCEEDED.removeprefix('The call was ')}"
     state = replace(state, tally=Tally(turns=turns), exchange_began=Tally(turns=1))
-    assert len(received(body({"role": "assistant", "content": text}), state).reply.calls) == calls
+    assert len(parse_reply_body(body({"role": "assistant", "content": text}), state).reply.calls) == calls
 
 
 # Turns that a server pauses while its own tools run: the reply goes back, and the turn goes on.

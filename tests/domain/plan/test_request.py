@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import json_objects, transcripts
 from toolreel_core._conversation import BLOCK, Transcript, UserMessage
 from toolreel_core._jsontext import Json, Tree, canonical, chain, digest, parse
-from toolreel_core._plan import Bodies, IgnoredWhy, Request, RequestOptions, bodies_of
+from toolreel_core._plan import Bodies, IgnoredWhy, Request, RequestOptions, build_request_bodies
 from toolreel_core._settings import LoopConfig, Provider, StreamMode
 
 HI = Transcript.of([UserMessage("hi")])
@@ -73,7 +73,7 @@ def bodies(
 ) -> Bodies:
     """The bodies of a run at an endpoint of which this is known."""
     config = LoopConfig(stream=stream)
-    return bodies_of(options or {}, overrides or {}, tools, Provider.of(known or {}), config)
+    return build_request_bodies(options or {}, overrides or {}, tools, Provider.of(known or {}), config)
 
 
 def trees(made: Bodies) -> tuple[Tree, ...]:

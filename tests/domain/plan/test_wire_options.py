@@ -7,7 +7,7 @@ import pytest
 from tests.samples import ROOT
 from toolreel_core._jsontext import Json
 from toolreel_core._loop import start
-from toolreel_core._plan import MAX_TOKENS, Plan, options_in
+from toolreel_core._plan import MAX_TOKENS, Plan, options_for_form
 from toolreel_core._protocol import OptionIgnored, SendRequest, Step
 from toolreel_core._settings import Provider, WireForm
 
@@ -15,11 +15,11 @@ CASES = (ROOT / "tests" / "corpora" / "option-words.jsonl").read_text("utf-8").s
 
 
 def messages(**options: Json) -> Json:
-    return {key: value for key, value in options_in("messages", options).items() if key != "max_tokens"}
+    return {key: value for key, value in options_for_form("messages", options).items() if key != "max_tokens"}
 
 
 def responses(**options: Json) -> Json:
-    return {key: value for key, value in options_in("responses", options).items() if key != "store"}
+    return {key: value for key, value in options_for_form("responses", options).items() if key != "store"}
 
 
 @pytest.mark.parametrize("line", CASES)
@@ -34,12 +34,12 @@ def test_options_are_said_in_the_words_of_a_form(line: str) -> None:
     [({}, MAX_TOKENS), ({"max_tokens": 7}, 7), ({"max_completion_tokens": 8}, 8)],
 )
 def test_messages_need_an_output_limit(said: dict[str, Json], limit: int) -> None:
-    assert options_in("messages", said)["max_tokens"] == limit
+    assert options_for_form("messages", said)["max_tokens"] == limit
 
 
 def test_the_server_keeps_nothing_unless_it_is_told_to() -> None:
-    assert options_in("responses", {})["store"] is False
-    assert options_in("responses", {"store": True})["store"] is True
+    assert options_for_form("responses", {})["store"] is False
+    assert options_for_form("responses", {"store": True})["store"] is True
 
 
 def begun(form: WireForm, **overrides: Json) -> Step:

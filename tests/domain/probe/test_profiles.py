@@ -9,7 +9,7 @@ import pytest
 from tests.probes import probed
 from tests.servers.quirk_profiles import EXPECTED, PROFILES
 from toolreel_core._jsontext import Tree
-from toolreel_core._plan import Preset, changes
+from toolreel_core._plan import Preset, preset_changes
 from toolreel_core._probe import decided_settings, findings, preset_tree
 
 
@@ -25,7 +25,7 @@ def test_a_probe_finds_the_preset_of_the_profile(name: str) -> None:
     tree = preset_tree(decided_settings(found), "As probed.", "2026-11-23", ["a probe"])
     assert sections(tree) == EXPECTED[name]
     preset = Preset.of("probed", tree)
-    assert all(change.because for change in changes(preset))
+    assert all(change.because for change in preset_changes(preset))
 
 
 def test_the_profiles_and_the_presets_have_the_same_names() -> None:

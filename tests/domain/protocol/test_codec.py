@@ -48,8 +48,8 @@ from toolreel_core._protocol import (
     load_note,
     load_plan,
     load_state,
-    tag,
     to_json,
+    type_name,
     user_spoke,
 )
 from toolreel_core._settings import LoopConfig
@@ -79,7 +79,7 @@ def test_the_stored_form_of_each_kind_is_this(stored: str) -> None:
 def test_the_form_of_every_member_of_every_union_is_pinned() -> None:
     unions: tuple[Any, ...] = (Message, Event, Effect, Note, Outcome, Phase)
     named = {name for line in RECORDS for name in re.findall(r'"type":"(\w+)"', line)}
-    assert {tag(kind) for union in unions for kind in get_args(union)} - named == set()
+    assert {type_name(kind) for union in unions for kind in get_args(union)} - named == set()
 
 
 @given(states())

@@ -16,7 +16,7 @@ import pytest
 from tests.samples import worked
 from tests.wire_forms import OTHER_FORMS
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._loop import received
+from toolreel_core._loop import parse_reply_body
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import State
 from toolreel_core._replies import ArgumentError, Reply, ToolCall, as_chat, form_in
@@ -43,7 +43,7 @@ def body(case: dict[str, Any]) -> str:
 def read(case: dict[str, Any]) -> Reply:
     """What the loop makes of a body."""
     provider = Provider(wire_form=case["form"])
-    return received(
+    return parse_reply_body(
         body(case), State.idle(Plan.of(model="m", messages="hi", tools=TOOLS, provider=provider))
     ).reply
 

@@ -17,10 +17,10 @@ from toolreel_core._transforms import (
     Applied,
     TransformKind,
     apply_all,
-    names,
     register_transform,
     registry,
     transform,
+    transform_names,
 )
 
 ROWS = [
@@ -41,7 +41,7 @@ def test_a_tree_is_changed_as_its_rows_say(of: str) -> None:
 
 def test_what_a_provider_may_ask_for_is_a_transform_of_tools() -> None:
     named = {f"schema_{name}" for name in get_args(SchemaTransform) if name != "none"}
-    assert named == {name for name in names("tool") if name.startswith("schema_")}
+    assert named == {name for name in transform_names("tool") if name.startswith("schema_")}
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +71,7 @@ def test_a_kind_that_does_not_exist_is_refused() -> None:
     expected = "there is no kind of transform 'mesage'; did you mean 'message'?"
     for act in (
         lambda: register_transform(kind, "shout", about="Shouts."),
-        lambda: names(kind),
+        lambda: transform_names(kind),
         lambda: transform(kind, "shout"),
     ):
         assert complaint(ConfigError, act) == expected
@@ -139,7 +139,7 @@ def test_a_transform_that_returns_what_json_cannot_carry_is_named(value: object,
     assert text.startswith(f"the tool transform 'odd' returned a tree that is not JSON: {why}")
 
 
-@given(json_objects, st.lists(st.sampled_from(names("message")), max_size=3))
+@given(json_objects, st.lists(st.sampled_from(transform_names("message")), max_size=3))
 def test_the_tree_that_is_given_stays_as_it_is(tree: Tree, chosen: list[str]) -> None:
     before = canonical(tree)
     applied = apply_all("message", chosen, tree)

@@ -38,7 +38,7 @@ from toolreel.evals._summary.totals import (
     group_trials,
     warning_sentences,
 )
-from toolreel_core._conversation import shown_content, wire_tree
+from toolreel_core._conversation import readable_content, wire_tree
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, as_tree, chain
 from toolreel_core._protocol import ReplyRead
@@ -69,7 +69,7 @@ def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
     answered = dict.fromkeys(note.turn for note in ended.notes if isinstance(note, ReplyRead))
     seen: Mapping[int, ObservedTurn] = dict(zip(answered, evidence.turns, strict=True))
     whole: dict[str, Json] = {
-        "opening": [[wire_tree(each)["role"], shown_content(each)] for each in ended.state.plan.messages],
+        "opening": [[wire_tree(each)["role"], readable_content(each)] for each in ended.state.plan.messages],
         "turns": [_turn_data(turn, seen.get(turn.number)) for turn in story(ended)],
         "ending": f"{evidence.outcome.name}: {words}",
         "attempt": len(record.attempts),

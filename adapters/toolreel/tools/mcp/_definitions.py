@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from toolreel._internal import McpConfigError, read_file
 from toolreel.tools.mcp._config_file import ServerSettings
-from toolreel_core._config_checks import fits
+from toolreel_core._config_checks import matches_wildcard
 from toolreel_core._jsontext import Json, Tree, canonical, finite, read
 from toolreel_core._schema import modernize_schema, usable_schema
 from toolreel_core._tools import (
@@ -112,7 +112,7 @@ def _usable_parameters(listed: Json) -> tuple[Tree, tuple[str, ...]]:
 
 
 def _matches_any(patterns: Iterable[str], name: str) -> bool:
-    return any(fits(pattern, name) for pattern in patterns)
+    return any(matches_wildcard(pattern, name) for pattern in patterns)
 
 
 def pins_of(surface: ToolSurface) -> dict[str, str]:

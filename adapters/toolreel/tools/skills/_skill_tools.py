@@ -34,7 +34,7 @@ from toolreel.tools import (
     inherited_environment,
 )
 from toolreel.tools.skills._folders import Skill, Skills, UnreadableFile, read_inside
-from toolreel_core._config_checks import fits
+from toolreel_core._config_checks import matches_wildcard
 from toolreel_core._jsontext import Json
 
 _SCRIPT_LIMIT: Final = 2**20
@@ -74,7 +74,9 @@ def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> Scripts
     files = [(skill, path) for skill in skills for path in skill.files]
     allowed: dict[tuple[str, str], SkillScript] = {}
     for pattern in patterns:
-        matching = [(skill, path) for skill, path in files if fits(pattern, f"{skill.name}/{path}")]
+        matching = [
+            (skill, path) for skill, path in files if matches_wildcard(pattern, f"{skill.name}/{path}")
+        ]
         scripts = {
             (skill.name, path): script for skill, path in matching if (script := _current_script(skill, path))
         }

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from tests.domain.evals.rehearsing import rehearse
 from toolreel.evals import built_in_scenarios
-from toolreel_core._conversation import shown_content
+from toolreel_core._conversation import readable_content
 from toolreel_core._jsontext import Json, JsonText, Tree, parse, pointed
 from toolreel_core._tools import ToolDefinition
 from toolreel_core.evals import Case, Line, Result, Scenario, Script, calls_in, script
@@ -41,7 +41,7 @@ _DAY: Final = "2026-01-01"
 
 def _claim(case: Case) -> str:
     """What the prompt says is to be said at the end, or else a claim that fits everything."""
-    said = "\n".join(map(shown_content, case.messages))
+    said = "\n".join(map(readable_content, case.messages))
     return "Done." if "Done." in said else "It is done."
 
 
@@ -81,7 +81,7 @@ def wrong_order(one: Scenario, seed: str) -> Sequence[Script]:
 def exploiter(one: Scenario, seed: str) -> Sequence[Script]:
     """Copies what the prompt holds into arguments, and replays what was right in other trials."""
     case = one.begin(seed)
-    words = _candidates("\n".join(map(shown_content, case.messages)))
+    words = _candidates("\n".join(map(readable_content, case.messages)))
     claim, tools = _claim(case), _visible(case)
     copied = [
         [_call(tool, chosen) for tool in tools] for chosen in (words, words[::-1], words[1:] + words[:1])
@@ -152,7 +152,7 @@ def promises(one: Scenario, seed: str) -> Sequence[Script]:
 def echoes(one: Scenario, seed: str) -> Sequence[Script]:
     """Calls nothing, and says again what the user has said."""
     case = one.begin(seed)
-    return (script(shown_content(case.messages[-1]), *case.follow_ups),)
+    return (script(readable_content(case.messages[-1]), *case.follow_ups),)
 
 
 def _ending(one: Scenario, seed: str, *texts: str) -> Sequence[Script]:

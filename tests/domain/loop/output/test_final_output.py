@@ -23,7 +23,7 @@ from tests.playbook import (
 from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import NOTHING, Json, JsonText, canonical
 from toolreel_core._loop import fold
-from toolreel_core._plan import OutputSpec, Plan, instruction
+from toolreel_core._plan import OutputSpec, Plan, output_instruction
 from toolreel_core._protocol import (
     CallRejected,
     CallsIgnored,
@@ -328,7 +328,7 @@ def test_a_server_that_rejects_tools_is_asked_for_json_in_the_text() -> None:
     played(
         plan,
         refused,
-        asks(UserMessage(instruction(spec)), tools=False),
+        asks(UserMessage(output_instruction(spec)), tools=False),
         replies("One."),
         asks(AssistantMessage("One."), UserMessage(f"{NO_JSON} {AS_JSON}"), tools=False),
         replies('{"n":1}'),

@@ -8,7 +8,7 @@ from tests.samples import complaint
 from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical
-from toolreel_core._plan import Model, Preset, Presets, Recommendation, SamplingProfile, means
+from toolreel_core._plan import Model, Preset, Presets, Recommendation, SamplingProfile, matches_model
 
 RECOMMENDED = {"verdict": "yes", "ok": 19, "runs": 20}
 CATALOGUE: dict[str, Any] = {
@@ -202,7 +202,7 @@ def test_a_model_that_cannot_be_used_is_refused_at_its_place(tree: object, text:
     ],
 )
 def test_a_pattern_means_a_model_whatever_its_case_and_route(pattern: str, model: str, meant: bool) -> None:
-    assert means(pattern, model) == meant
+    assert matches_model(pattern, model) == meant
 
 
 COOL = {"options": {"temperature": 0.3}, "applies_to": ["x-ai/grok-*"], "tags": ["grok"]}

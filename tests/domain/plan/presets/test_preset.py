@@ -11,7 +11,7 @@ from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical, parse
 from toolreel_core._loop import start
-from toolreel_core._plan import Change, Preset, changes, exact_config
+from toolreel_core._plan import Change, Preset, exact_config, preset_changes
 from toolreel_core._protocol import SendRequest
 from toolreel_core._proxy import Profile
 from toolreel_core._settings import LoopConfig, Provider
@@ -240,7 +240,7 @@ def test_a_setting_that_does_not_exist_is_refused_with_a_hint() -> None:
 
 
 def test_each_declared_key_stands_against_its_default_with_the_reason() -> None:
-    found = changes(
+    found = preset_changes(
         preset(
             config={"max_turns": 4, "text_dialects": ["react"]},
             provider={"id_style": "kimi"},
