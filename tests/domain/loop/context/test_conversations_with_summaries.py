@@ -236,6 +236,7 @@ def test_old_turns_of_tools_are_quoted_with_their_calls_and_results() -> None:
     ("reply", "why"),
     [
         (replies(""), "EMPTY_RESPONSE"),
+        (replies("<think>They could.</think>"), "EMPTY_RESPONSE"),
         (replies("They cou", finish="length"), "TRUNCATED"),
         (replies_calling(("call_a", "ping", "{}")), "tool_calls"),
         (replies('<tool_call>{"name": "ping", "arguments": {}}</tool_call>'), "tool_calls"),
