@@ -58,22 +58,26 @@ def test_an_ordinary_reply_keeps_what_it_says() -> None:
     )
     reply = said(body)
     assert reply.repairs == reply.noticed == ()
-    assert reply.body == {
-        "id": "gen-1",
-        "object": "chat.completion",
-        "created": 5,
-        "model": "m-2",
-        "choices": [
-            {
-                "index": 0,
-                "message": {"role": "assistant", "content": "Four.", "refusal": None, "annotations": []},
-                "logprobs": None,
-                "finish_reason": "stop",
-            }
-        ],
-        "usage": usage,
-        "service_tier": "fast",
-    }
+    assert (
+        reply.answer(asked())
+        == reply.body
+        == {
+            "id": "gen-1",
+            "object": "chat.completion",
+            "created": 5,
+            "model": "m-2",
+            "choices": [
+                {
+                    "index": 0,
+                    "message": {"role": "assistant", "content": "Four.", "refusal": None, "annotations": []},
+                    "logprobs": None,
+                    "finish_reason": "stop",
+                }
+            ],
+            "usage": usage,
+            "service_tier": "fast",
+        }
+    )
 
 
 def test_a_problem_is_told_in_words() -> None:

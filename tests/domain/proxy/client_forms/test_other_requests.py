@@ -275,3 +275,10 @@ def test_what_has_its_shape_or_is_null_is_not_lost(form: WireForm) -> None:
     assert not [*wrong_shapes(TURN[form], form)]
     paths = [path for each in SHAPES[form].values() for path in each]
     assert not [*wrong_shapes(dict.fromkeys(path.partition(".")[0] for path in paths), form)]
+
+
+def test_a_loss_says_what_to_do() -> None:
+    assert Loss("stored_file", "input[0].file_id").message("messages", "responses") == (
+        "input[0].file_id: the upstream speaks Messages: it names a file that another server has stored; "
+        "send the file itself, or use an upstream that speaks Responses."
+    )
