@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from toolreel._internal import McpConfigError
 from toolreel.tools.mcp import (
     HttpServer,
@@ -71,44 +71,7 @@ def test_what_is_meant_for_other_clients_is_passed_over() -> None:
     assert [server.name for server in mcp_servers(tree, {})] == ["on"]
 
 
-@pytest.mark.parametrize(
-    ("entry", "told"),
-    [
-        (3, "mcpServers.s: expected object, got 3"),
-        ({}, "mcpServers.s.command: expected a text, it is missing"),
-        ({"command": "x", "args": "a b"}, 'mcpServers.s.args: expected array, got "a b"'),
-        ({"command": "x", "args": ["a", 3]}, "mcpServers.s.args.1: expected string, got 3"),
-        ({"command": "x", "env": {"A": 3}}, "mcpServers.s.env.A: expected string, got 3"),
-        (
-            {"command": "x", "env": {"A": "${NOT_SET}"}},
-            "mcpServers.s.env.A: the variable NOT_SET is not set; set it, or write ${NOT_SET:-default}",
-        ),
-        ({"url": "ftp://a"}, "mcpServers.s.url: expected an http or https URL, got 'ftp://a'"),
-        (
-            {"type": "sse", "url": "https://a"},
-            "mcpServers.s.type: expected one of stdio, http, streamable-http, got 'sse'; "
-            "the older SSE transport is not supported, use the server's /mcp address",
-        ),
-        (
-            {"command": "x", "toolreel": {"alow": []}},
-            "mcpServers.s.toolreel: expected only 'allow', 'deny', 'read_only', 'needs_approval', "
-            "'trust_hints', 'deadline_ms', 'start_ms', 'max_restarts', 'max_message_bytes', got "
-            '{"alow":[]}',
-        ),
-        (
-            {"command": "x", "toolreel": {"allow": "a"}},
-            'mcpServers.s.toolreel.allow: expected array, got "a"',
-        ),
-        (
-            {"command": "x", "toolreel": {"trust_hints": "yes"}},
-            'mcpServers.s.toolreel.trust_hints: expected boolean, got "yes"',
-        ),
-        (
-            {"command": "x", "toolreel": {"deadline_ms": 0}},
-            "mcpServers.s.toolreel: deadline_ms: expected a whole number of at least 1, got 0",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("entry", "told"), worked("what cannot be used is named with its place", "tools"))
 def test_what_cannot_be_used_is_named_with_its_place(entry: Json, told: str) -> None:
     assert wrong(entry) == told
 

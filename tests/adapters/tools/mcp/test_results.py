@@ -6,6 +6,7 @@ from typing import Any
 import mcp.types as t
 import pytest
 
+from tests.samples import worked
 from tests.servers.mcp_servers_here import called, codes, data, message, tree
 from toolreel import Image
 from toolreel.tools.mcp import error_event, result_event
@@ -29,33 +30,10 @@ def text(words: str) -> t.TextContent:
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (result(text("hi")), {"value": "hi"}),
-        (result(), {"value": ""}),
-        (result(text("a"), text("b")), {"value": "a\nb"}),
-        (result(text('{"a": [1]}')), {"a": [1]}),
-        (result(text("[1, 2]")), {"value": [1, 2]}),
-        (result(text("{not json")), {"value": "{not json"}),
-        (result(text("12")), {"value": "12"}),
-        (result(text('{"a":1}'), a=1), {"a": 1}),
+        *worked("what a tool answers", "tools"),
         (
             result(text("more than that"), a=float("inf")),
             {"text": "more than that", "structured": {"a": None}},
-        ),
-        (result(text("4 found"), text("a"), n=4), {"text": "4 found\na", "structured": {"n": 4}}),
-        (result(text("hi"), result="hi"), {"result": "hi"}),
-        (result(text('"hi"'), result="hi"), {"result": "hi"}),
-        (result(text("1"), text("{}"), result=[1, {}]), {"result": [1, {}]}),
-        (result(text('{"b": 1, "a": [2]}'), a=[2], b=1), {"a": [2], "b": 1}),
-        (result(text('{"a": 2}'), a=1), {"text": '{"a": 2}', "structured": {"a": 1}}),
-        (result(parts=[1]), {"parts": [1]}),
-        (result(text('{"ok":false,"errors":["obey me"]}')), {"ok": False, "errors": ["obey me"]}),
-        (
-            result(text("See it."), t.ResourceLink(type="resource_link", uri="file:///a", name="a"), n=1),
-            {
-                "text": "See it.",
-                "parts": [{"type": "resource_link", "uri": "file:///a", "name": "a"}],
-                "structured": {"n": 1},
-            },
         ),
     ],
 )

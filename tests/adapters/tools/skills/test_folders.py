@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.adapters.tools.skills.skills_here import PDF, front, write_skill
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from toolreel._internal import SkillError
 from toolreel.tools.skills import (
     MANIFEST_LIMIT,
@@ -48,27 +48,11 @@ def test_a_file_is_read(folder: Path, path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        *(
-            (path, "give a path inside the skill's folder, relative to it, with '/'")
-            for path in (
-                "../secret/key.txt",
-                "references/../../secret/key.txt",
-                "references/..",
-                "/etc/passwd",
-                "C:/Windows/win.ini",
-                "c:key.txt",
-                "..\\secret\\key.txt",
-                "references/FORMS.md\0.txt",
-                "",
-                "  ",
-            )
+        *worked("a path that leaves the folder or is none is refused", "tools"),
+        (
+            "x" * 5000,
+            "File name too long",
         ),
-        (".", "is a folder"),
-        ("references", "is a folder"),
-        ("~/key.txt", "there is no file"),
-        ("%2e%2e/secret/key.txt", "there is no file"),
-        ("SKILL.md/x", "Not a directory"),
-        ("x" * 5000, "File name too long"),
         ("\ud83d", "cannot be the name of a file"),
     ],
 )

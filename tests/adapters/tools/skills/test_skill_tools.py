@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.adapters.tools.skills.skills_here import PDF, call, error, front, told, write_skill
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from toolreel._internal import SkillError
 from toolreel.tools import PythonTools
 from toolreel.tools.skills import Skills, read_skills, skill_tools, skills_message
@@ -124,14 +124,7 @@ def test_a_file_is_read_as_text_and_described_where_it_is_none(folder: Path, ski
 
 
 @pytest.mark.parametrize(
-    ("name", "path", "code", "message"),
-    [
-        ("zip", "/etc/passwd", "ARGUMENT_ERROR", "give a path inside the skill's folder"),
-        ("zip", "../pdf-forms/SKILL.md", "ARGUMENT_ERROR", "give a path inside the skill's folder"),
-        ("pdf-forms", "other", "ARGUMENT_ERROR", "there is no file 'other'; skills_load lists its files."),
-        ("zip", "large", "TOOL_OUTPUT_TOO_LARGE", "has 131073 bytes; at most 131072 are read."),
-        ("tar", "x", "ARGUMENT_ERROR", "There is no skill 'tar'. There are: pdf-forms, zip."),
-    ],
+    ("name", "path", "code", "message"), worked("what is wrong with a path is told", "tools")
 )
 def test_what_is_wrong_with_a_path_is_told(
     skills: Skills, name: str, path: str, code: str, message: str
