@@ -138,7 +138,8 @@ def pieces_in(frame: Json, number: int = 0) -> list[Piece]:
             labels = (*labels, *(pair for pair in words if not isinstance(pair[1], list | dict)))
         entries: Iterable[tuple[Any, Json]] = holder.items() if is_object else enumerate(holder)
         for key, value in entries:
-            inside, places = ((*names, key), positions) if is_object else (names, (*positions, key))
+            inside = (*names, str(key)) if is_object else names
+            places = positions if is_object else (*positions, key)
             if isinstance(value, dict | list):
                 add(value, inside, places, labels)
             elif isinstance(value, str) and inside:

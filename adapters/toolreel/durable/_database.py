@@ -284,7 +284,7 @@ def tables_in(url: sa.URL) -> bool:
             engine.dispose()
 
 
-def query_once(engine: sa.Engine, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
+def query_once(engine: sa.Engine, query: sa.Executable) -> Sequence[sa.Row[Any]]:
     """The rows of a query, that fails at once if the database is away.
 
     :raises DurableError: if it is

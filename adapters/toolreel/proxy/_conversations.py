@@ -14,6 +14,7 @@ from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._proxy import (
     RESTORED,
+    Key,
     Profile,
     Thoughts,
     continuation_keys,
@@ -45,7 +46,7 @@ class Conversation:
     name: str
     recording: Recording
     profile: Profile
-    key: str
+    key: Key
     """What was said in it so far, under which it waits for the next request."""
     size: int = 0
     """Bytes of its requests, which it holds for as long as it waits."""
@@ -70,7 +71,7 @@ class Conversations:
         self._folder: Final = folder
         self._waiting: Final[OrderedDict[str, Conversation]] = OrderedDict()
         self._by_key: Final[dict[str, dict[str, Conversation]]] = {}
-        """By their key, then by name."""
+        """By both forms of their key, then by name."""
         self._size = 0
         self._numbers: Final[OrderedDict[str, int]] = OrderedDict()
         """How many conversations had the same first words, by their name."""
@@ -90,7 +91,8 @@ class Conversations:
         """
         conversation.key = key = key_after(conversation.key, said)
         conversation.size += size
-        self._by_key.setdefault(key, {})[conversation.name] = conversation
+        for form in key:
+            self._by_key.setdefault(form, {})[conversation.name] = conversation
         self._waiting[conversation.name] = conversation
         self._size += conversation.size
         forgotten = list[Conversation]()
@@ -102,24 +104,25 @@ class Conversations:
         """All that are waiting, at the end."""
         return [self._removed(each) for each in [*self._waiting.values()]]
 
-    def _continued(self, keys: Sequence[str]) -> Conversation | None:
-        for key in keys:
-            if found := self._by_key.get(key):
+    def _continued(self, keys: Sequence[Key]) -> Conversation | None:
+        for form in (*(key.exact for key in keys), *(key.alike for key in keys)):
+            if found := self._by_key.get(form):
                 return self._removed(next(iter(found.values())))
         return None
 
     def _removed(self, conversation: Conversation) -> Conversation:
         del self._waiting[conversation.name]
         self._size -= conversation.size
-        del self._by_key[conversation.key][conversation.name]
-        if not self._by_key[conversation.key]:
-            del self._by_key[conversation.key]
+        for form in {*conversation.key}:  # they are the same before anything was said
+            del self._by_key[form][conversation.name]
+            if not self._by_key[form]:
+                del self._by_key[form]
         return conversation
 
-    def _new_conversation(self, request: ClientRequest, profile: Profile, key: str) -> Conversation:
+    def _new_conversation(self, request: ClientRequest, profile: Profile, key: Key) -> Conversation:
         """A conversation whose name says the model and nothing of what was said."""
         model = _NOT_IN_NAMES.sub("-", request.model.rpartition("/")[2]).strip("-.")[:40] or "model"
-        first = f"{model}--{key[:10]}"
+        first = f"{model}--{key.alike[:10]}"
         while True:
             number = self._numbers.get(first, 0) + 1
             self._numbers[first] = number
@@ -159,8 +162,10 @@ class KeptThoughts:
             return
         key, thoughts = found
         size = _EACH + len(canonical(thoughts.message)) + sum(len(canonical(each)) for each in thoughts.calls)
-        self._size += size - self._thoughts.pop(key, (thoughts, 0))[1]
-        self._thoughts[key] = (thoughts, size)
+        # Under both, since some clients make ids of their own.
+        for name in key:
+            self._size += size - self._thoughts.pop(name, (thoughts, 0))[1]
+            self._thoughts[name] = (thoughts, size)
         while self._size > self._most:
             self._size -= self._thoughts.popitem(last=False)[1][1]
 
@@ -171,8 +176,9 @@ class KeptThoughts:
         whole, changed = with_thoughts(request, profile.provider, self._find, caller=caller)
         return whole, (RESTORED,) if changed else ()
 
-    def _find(self, key: str) -> Thoughts | None:
-        if key not in self._thoughts:
-            return None
-        self._thoughts.move_to_end(key)
-        return self._thoughts[key][0]
+    def _find(self, key: Key) -> Thoughts | None:
+        for name in key:
+            if name in self._thoughts:
+                self._thoughts.move_to_end(name)
+                return self._thoughts[name][0]
+        return None

@@ -274,9 +274,10 @@ class Types:
             try:
                 return decode(canonical(value).encode())
             except ValueError as error:
-                if not hasattr(error, "errors"):
+                errors: Any = getattr(error, "errors", None)  # of pydantic
+                if errors is None:
                     raise InvalidValue(str(error)) from None
-                first, *_ = error.errors(include_url=False, include_context=False)  # of pydantic
+                first, *_ = errors(include_url=False, include_context=False)
                 raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None
 
         schema = _without_titles(tree)

@@ -119,7 +119,9 @@ class Probing:
     @property
     def known(self) -> Known:
         """What the answers so far have settled."""
-        words = {question: given.most_common(1)[0][0] for question, given in self.words.items()}
+        words: dict[str, Word] = {
+            question: given.most_common(1)[0][0] for question, given in self.words.items()
+        }
         unasked = (each.observation for each in self.tries if each.question not in RICHER)
         messages = [each.message for each in unasked if isinstance(each, Answered)]
         reasoning = (name for message in messages for name in _REASONING if message.get(name))

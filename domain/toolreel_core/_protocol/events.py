@@ -11,6 +11,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
 from pyrsistent import PMap, pmap
@@ -275,7 +276,7 @@ class HttpResponse:
     ref: int
     status: int
     headers: PMap[str, str] = _NO_HEADERS
-    """Names in any case. Read are ``retry-after``, ``retry-after-ms`` and ``x-should-retry``."""
+    """Names in any case. Read are ``retry-after``, ``retry-after-ms``, ``date`` and ``x-should-retry``."""
     body: str = ""
     """Decompressed; for a streamed response the text of all its events."""
     at_ms: int | None = None
@@ -300,7 +301,7 @@ def response_event(
     2000
 
     :param ref: of the ``SendRequest`` that it answers
-    :param headers: names in any case; ``Retry-After``, ``retry-after-ms`` and ``x-should-retry``
+    :param headers: names in any case; ``Retry-After``, ``retry-after-ms``, ``Date`` and ``x-should-retry``
         are looked at
     :param body: as it arrived, decompressed
     :param at_ms: milliseconds since the run began, if known
@@ -327,7 +328,9 @@ def response_event(
 
 
 def retry_after_ms(headers: Mapping[str, str]) -> int | None:
-    """The server's ``retry-after-ms``, else the seconds of its ``retry-after``; a date is ignored.
+    """The server's ``retry-after-ms``, else its ``retry-after``: seconds or a date (RFC 9110, 10.2.3).
+
+    A date is relative to the server's own ``date`` header; without one it is ignored, since clocks differ.
 
     >>> retry_after_ms({"retry-after": "1.5"})
     1500
@@ -338,4 +341,13 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(_NUMBER, value):  # fractions are not in the RFC, but some providers send them
         return round(float(value) * 1000)
-    return None
+    then, now = _http_date(value), _http_date(headers.get("date", ""))
+    return None if then is None or now is None else max(0, (then - now) // timedelta(milliseconds=1))
+
+
+def _http_date(text: str) -> datetime | None:
+    """A date such as ``Sun, 06 Nov 1994 08:49:37 GMT``, the one form that servers may send (RFC 9110, 5.6.7)."""
+    try:
+        return datetime.strptime(text.strip(), "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=UTC)
+    except ValueError:
+        return None

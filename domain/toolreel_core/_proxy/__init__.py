@@ -6,6 +6,7 @@ from toolreel_core._proxy.client_form import SHAPES, error_in, stream_error_even
 from toolreel_core._proxy.conversation_keys import (
     RESTORED,
     Find,
+    Key,
     Thoughts,
     continuation_keys,
     key_after,

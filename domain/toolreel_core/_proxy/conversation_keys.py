@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._conversation import message_in
@@ -19,7 +19,16 @@ from toolreel_core._settings import Provider
 # empty text, reasoning is left out. None of that is part of a key.
 
 
-def key_of(entries: Iterable[Json], *, caller: str = "") -> str:
+class Key(NamedTuple):
+    """What has been said until some message."""
+
+    exact: str
+    """With the ids of calls, which tell two conversations with the same words apart."""
+    alike: str
+    """Without ids, for clients that make their own."""
+
+
+def key_of(entries: Iterable[Json], *, caller: str = "") -> Key:
     """The key of messages.
 
     >>> said, heard = (
@@ -34,7 +43,7 @@ def key_of(entries: Iterable[Json], *, caller: str = "") -> str:
     return key_after(_first_key(caller), entries)
 
 
-def key_after(key: str, entries: Iterable[Json]) -> str:
+def key_after(key: Key, entries: Iterable[Json]) -> Key:
     """The key of what a key stands for, and then these messages.
 
     >>> first, second = {"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Ho."}
@@ -44,12 +53,12 @@ def key_after(key: str, entries: Iterable[Json]) -> str:
     return _keys_after_each(key, entries)[-1]
 
 
-def keys_after_each(entries: Sequence[Json], *, caller: str = "") -> Sequence[str]:
+def keys_after_each(entries: Sequence[Json], *, caller: str = "") -> Sequence[Key]:
     """The key of the messages until each of them."""
     return _keys_after_each(_first_key(caller), entries)[1:]
 
 
-def continuation_keys(entries: Sequence[Json], *, caller: str = "") -> tuple[str, ...]:
+def continuation_keys(entries: Sequence[Json], *, caller: str = "") -> tuple[Key, ...]:
     """The keys of what a request may go on with, the longest first: up to each reply, and as a whole.
 
     It is the same as a whole if the client asks again, since it has got no reply.
@@ -59,19 +68,26 @@ def continuation_keys(entries: Sequence[Json], *, caller: str = "") -> tuple[str
     return (keys[-1], *(keys[at + 1] for at in reversed(ends)))
 
 
-def _first_key(caller: str) -> str:
-    return sha256(caller.encode("utf-8", "replace")).hexdigest()
+def _first_key(caller: str) -> Key:
+    digest = sha256(caller.encode("utf-8", "replace")).hexdigest()
+    return Key(digest, digest)
 
 
-def _keys_after_each(key: str, entries: Iterable[Json]) -> list[str]:
+def _keys_after_each(key: Key, entries: Iterable[Json]) -> list[Key]:
     """The key, and then one for each further message."""
+    exact, alike = map(bytes.fromhex, key)
     keys = [key]
     for entry in entries:
         tree = as_tree(entry)
-        role = "system" if tree.get("role") == "developer" else tree.get("role")
-        # Ids of calls tell two conversations with the same words apart.
-        said: Json = {"role": role, "said": _calls_or_text(tree), "ids": _call_ids(tree)}
-        keys.append(sha256(f"{keys[-1]}{sorted_text(said)}".encode()).hexdigest())
+        said = _sorted_bytes(
+            {
+                "role": "system" if tree.get("role") == "developer" else tree.get("role"),
+                "said": _calls_or_text(tree),
+            }
+        )
+        exact = sha256(exact + said + _sorted_bytes(_call_ids(tree))).digest()
+        alike = sha256(alike + said).digest()
+        keys.append(Key(exact.hex(), alike.hex()))
     return keys
 
 
@@ -98,6 +114,11 @@ def _parsed_arguments(arguments: Json) -> Json:
     return read(arguments).value_or(arguments) if isinstance(arguments, str) else arguments
 
 
+def _sorted_bytes(value: Json) -> bytes:
+    """The same text for the same value, whatever the order of its keys."""
+    return sorted_text(value).encode()
+
+
 # What a model thought, for clients that send the history back without it.
 #
 # Some upstreams refuse calls without the reasoning or the signatures that came with them, and most clients
@@ -122,7 +143,7 @@ class Thoughts:
     """The fields of each of its calls."""
 
 
-Find = Callable[[str], Thoughts | None]
+Find = Callable[[Key], Thoughts | None]
 """Finds what was thought in the last message of a conversation, by its key."""
 
 
@@ -133,7 +154,7 @@ def wants_thoughts(provider: Provider) -> bool:
 
 def thoughts_to_return(
     request: ClientRequest, said: Json, provider: Provider, *, caller: str = ""
-) -> tuple[str, Thoughts] | None:
+) -> tuple[Key, Thoughts] | None:
     """What a reply says that this provider wants back, and after what; ``None`` if it is nothing.
 
     :param said: the message that the client gets

@@ -230,7 +230,7 @@ def _read_entries(value: Json, *place: WarningCode) -> tuple[list[CallEntry], li
         _read_entry(item, where) if isinstance(item, dict) else "CALL_ENTRY_INVALID" for item in items
     ]
     entries = [entry for entry in read_items if isinstance(entry, CallEntry)]
-    skipped = [code for code in read_items if not isinstance(code, CallEntry)]
+    skipped: list[WarningCode] = [code for code in read_items if not isinstance(code, CallEntry)]
     skipped.sort(key=lambda code: code != "CALL_ENTRY_INVALID")
     return entries, [*where, *skipped, *(code for entry in entries for code in entry.codes)]
 

@@ -154,7 +154,7 @@ def _properties_fit(parts: Mapping[str, _Check], value: Json) -> bool:
 
 
 def _are_names(names: Sequence[Json]) -> bool:
-    return all(type(name) is str for name in names) and len({*names}) == len(names)
+    return all(type(name) is str for name in names) and len(set(map(str, names))) == len(names)
 
 
 def _has_type(kinds: Sequence[str], value: Json) -> bool:

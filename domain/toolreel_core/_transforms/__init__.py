@@ -27,7 +27,7 @@ __all__ = [
     "Transform",
     "TransformKind",
     "apply_all",
-    "names",
     "register_transform",
     "transform",
+    "transform_names",
 ]

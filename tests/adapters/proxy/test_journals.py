@@ -15,7 +15,7 @@ from toolreel._journal import read_journal
 from toolreel.cassette import Recording
 from toolreel.proxy import Conversation, ProxySettings, Route, Writer
 from toolreel_core._jsontext import Json
-from toolreel_core._proxy import Profile
+from toolreel_core._proxy import Key, Profile
 
 MANY = 20
 
@@ -35,7 +35,7 @@ def over(tmp_path: Path) -> list[Conversation]:
     for number in range(MANY):
         path = tmp_path / f"c{number}.yaml"
         path.write_bytes(cassette.read_bytes())
-        made.append(Conversation(path.stem, Recording.load(path), Profile.of(), ""))
+        made.append(Conversation(path.stem, Recording.load(path), Profile.of(), Key("", "")))
     return made
 
 

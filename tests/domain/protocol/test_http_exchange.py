@@ -45,9 +45,13 @@ def test_a_complaint_in_an_unknown_shape_is_shown_as_it_is(body: str) -> None:
         ({"retry-after": " 0.25 "}, 250),
         ({"retry-after": "1", "retry-after-ms": "20.4"}, 20),
         ({"retry-after": "1", "retry-after-ms": "soon"}, 1_000),
-        ({"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, None),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, 10_000),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT", "date": "Wed, 21 Oct 2026 07:28:10 GMT"}, 0),
+        ({"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT"}, None),
+        ({"retry-after": "Wed, 31 Feb 2026 07:28:10 GMT", "date": "Wed, 21 Oct 2026 07:28:10 GMT"}, None),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "-1"}, None),
+        ({"retry-after": "1 Jan 99999999999999999999 00:00:00 GMT", "date": "1 Jan 2026 00:00:00 GMT"}, None),
         ({}, None),
     ],
 )
@@ -55,7 +59,23 @@ def test_a_server_may_ask_to_be_left_alone(headers: dict[str, str], ms: int | No
     assert retry_after_ms(headers) == ms
 
 
-@given(st.text() | st.integers().map(str))
-def test_no_header_raises(value: str) -> None:
-    ms = retry_after_ms({"retry-after": value})
+NUMBERS = st.one_of(st.integers(-1, 70), st.integers(), st.integers(10**12, 10**24)).map(str)
+DATES = st.builds(
+    "{} {} {} {}:{}:{} {}".format,
+    NUMBERS,
+    st.sampled_from(["Jan", "Feb", "Dec", "13", ""]),
+    NUMBERS,
+    NUMBERS,
+    NUMBERS,
+    NUMBERS,
+    st.one_of(st.sampled_from(["GMT", "+9999", "-0000", ""]), NUMBERS),
+)
+VALUES = st.one_of(st.text(), st.binary().map(lambda value: value.decode("latin-1")), NUMBERS, DATES)
+
+
+@given(st.fixed_dictionaries({"retry-after": VALUES, "date": VALUES}))
+def test_no_header_raises(headers: dict[str, str]) -> None:
+    ms = retry_after_ms(headers)
     assert ms is None or ms >= 0
+    failed = response_event(1, 429, headers, b"slow down")
+    assert failed == RequestFailed(1, "status", "HTTP 429: slow down", 429, "slow down", ms)

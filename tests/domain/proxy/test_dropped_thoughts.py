@@ -11,6 +11,7 @@ from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, JsonText, parse
 from toolreel_core._proxy import (
     Find,
+    Key,
     Outbound,
     Profile,
     Thoughts,
@@ -45,7 +46,7 @@ WANTED: dict[str, tuple[Provider, Loose]] = {
 
 def reply_to(
     request: ClientRequest, provider: Provider, message: Loose
-) -> tuple[dict[str, Any], tuple[str, Thoughts] | None]:
+) -> tuple[dict[str, Any], tuple[Key, Thoughts] | None]:
     """What the client gets of a message, and what is kept of it."""
     got: Any = said(whole({"role": "assistant", "content": None, **message}), request, Profile(provider)).body
     message = got["choices"][0]["message"]
@@ -65,7 +66,7 @@ def body_of(request: ClientRequest, provider: Provider) -> JsonText:
     return sent.body
 
 
-def finding(found: tuple[str, Thoughts]) -> Any:  # noqa: ANN401 - a function
+def finding(found: tuple[Key, Thoughts]) -> Any:  # noqa: ANN401 - a function
     def find(key: object) -> Thoughts | None:
         return found[1] if key == found[0] else None
 
