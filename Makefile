@@ -155,7 +155,6 @@ nightly: setup ## the long tests: random histories, what is slow, the cost of a 
 	TOOLREEL_HYPOTHESIS=nightly $(PYTEST) -m "slow or hypothesis"
 	PYTHONHASHSEED=0 TOOLREEL_HYPOTHESIS=quick $(PYTEST) -m "not slow" $(CORE)
 	$(BIN)/pyright
-	$(BIN)/python tests/exhaustive.py
 	$(BIN)/python -m benchmarks.core_calls --callgrind
 	$(BIN)/python -m benchmarks.endpoints --check
 	$(BIN)/python -m benchmarks.wire_forms --check

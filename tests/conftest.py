@@ -14,7 +14,7 @@ from tests import doctests
 from toolreel.testing import LOOPBACK, network_blocked
 
 # Scripts of the Makefile, and code for type checkers: none of it is a test, or has doctests.
-collect_ignore = ["check_dependencies.py", "check_install.py", "check_release.py", "exhaustive.py"]
+collect_ignore = ["check_dependencies.py", "check_install.py", "check_release.py"]
 collect_ignore_glob = ["typing/*"]
 
 settings.register_profile("quick", derandomize=True, max_examples=10, deadline=None, database=None)

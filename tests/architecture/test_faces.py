@@ -109,38 +109,3 @@ def test_imports_from_another_package_are_of_its_face(top: str) -> None:
         if not is_free(mine, path, module, name) and (module != face(module) or name not in NAMED[module])
     ]
     assert wrong == []
-
-
-def test_faces_name_nothing_that_only_their_package_uses() -> None:
-    used = {
-        (module, name)
-        for mine, path in files(*TOPS)
-        for module, name in imported(path)
-        if border(module) != mine
-    }
-    idle = [
-        f"{package}: {alias.name}"
-        for package in NAMED.keys() - ROOTS
-        for node in ast.walk(OURS[package].tree)
-        if isinstance(node, ast.ImportFrom) and border(str(node.module)) == border(package)
-        for alias in node.names
-        if alias.asname is None and (package, alias.name) not in used
-        if alias.name not in {"face", *public(package)}
-    ]
-    assert idle == []
-
-
-def public(package: str) -> list[str]:
-    """What a package documents."""
-    for node in OURS[package].tree.body:
-        match node:
-            case ast.Assign(targets=[ast.Name(id="__all__")], value=names):
-                return list(ast.literal_eval(names))
-            case _:
-                pass
-    return []
-
-
-def test_what_is_imported_whole_still_is() -> None:
-    for test, whole in PATCHED.items():
-        assert whole <= {f"{module}.{name}" for module, name in imported(ROOT / test)}, test

@@ -25,11 +25,6 @@ def forks() -> Generator[Forks]:
         yield forks
 
 
-def test_few_blocks_are_not_run() -> None:
-    assert len(NOT_RUN) <= 21, [block.place for block in NOT_RUN]
-    assert len(NOT_RUN) * 4 < sum(block.runs for block in BLOCKS)
-
-
 def test_every_command_that_is_not_run_exists_with_its_options() -> None:
     """Those of toolreel and of make; the rest belongs to pip, git and other programs."""
     from click import Command, Context, Group
@@ -109,12 +104,6 @@ def imported(code: str) -> Iterator[tuple[str, str]]:
                 yield from ((each.name, "") for each in names if each.name.startswith("toolreel"))
             case _:
                 pass
-
-
-def test_the_first_page_is_short() -> None:
-    """A table's bars and the text of a comment are no words."""
-    text = re.sub(r"<!--.*?-->", "", PAGES[0].read_text("utf-8"), flags=re.DOTALL)
-    assert len([word for word in text.split() if re.search(r"\w", word)]) <= 1_200
 
 
 PAGE = """\

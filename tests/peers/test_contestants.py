@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks.peers.contestant import CONTESTANTS, HERE, Colour, Contestant
-from benchmarks.peers.process import Broken, Process
+from benchmarks.peers.process import Process
 from benchmarks.peers.server import Server, serving
 
 OURS = {one.id: one for one in CONTESTANTS if one.peer is None}
@@ -26,8 +25,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("benchmarks.shared.environment.CACHE", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["toolreel", "floor_encoded", "floor_json"])
-@pytest.mark.parametrize("colour", ["sync", "async"])
+@pytest.mark.parametrize(("name", "colour"), [("toolreel", "async"), ("floor_json", "sync")])
 def test_runs_have_as_many_turns_as_they_were_told(name: str, colour: Colour, server: Server) -> None:
     before = server.spent()
     with Process(OURS[name], colour, server) as process:
@@ -40,25 +38,6 @@ def test_runs_have_as_many_turns_as_they_were_told(name: str, colour: Colour, se
     assert one.cpu > 0
     assert after.cpu > before.cpu
     assert after.requests - before.requests == 3 + 4 + 12  # with those of the run that is not measured
-
-
-def test_a_run_is_cut_when_its_time_is_over(server: Server) -> None:
-    with Process(OURS["floor_json"], "sync", server) as process:
-        sample = process.measure(900_000, limit=0.2)
-    assert (sample.runs, sample.cut) == (1, 1)
-    assert 1 < sample.turns < 900_000
-
-
-def test_a_contestant_that_is_not_there_is_told(server: Server) -> None:
-    absent = replace(OURS["floor_json"], module="drivers.nobody")
-    with pytest.raises(Broken, match=r"No module named 'benchmarks\.peers\.drivers\.nobody'"):
-        Process(absent, "sync", server)
-
-
-def test_a_loop_that_fails_is_told(server: Server) -> None:
-    ends_otherwise = replace(OURS["floor_json"], end="stock")
-    with pytest.raises(Broken, match=r"TypeError: stock\(\) got an unexpected keyword argument"):
-        Process(ends_otherwise, "sync", server)
 
 
 @pytest.mark.parametrize("contestant", CONTESTANTS, ids=lambda one: one.id)

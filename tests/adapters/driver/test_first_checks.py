@@ -98,11 +98,6 @@ def on_loop(function: Callable[..., object], *given: object) -> object:
             "the plan has tools (stock), and Ports has none to run them; write Ports(endpoint, tools)",
         ),
         (
-            lambda: asyncio.run(arun(PLANNED, aendpoint())),
-            "the plan has tools (stock), and AsyncPorts has none to run them; "
-            "write AsyncPorts(endpoint, tools)",
-        ),
-        (
             lambda: run(PLANNED, Ports(scripted(), PythonTools([price]))),
             "the plan has tools (stock) that PythonTools does not have; write "
             "Plan.of(..., tools=host.surface) with the host that you give the ports",
@@ -116,21 +111,12 @@ def on_loop(function: Callable[..., object], *given: object) -> object:
             "tools: expected definitions, got function; write tools=PythonTools([function, ...]).surface",
         ),
         (
-            lambda: untyped(Plan.of)(model="m", messages="hi", tools=stock),
-            "tools: expected the surface of a tool host, got function; "
-            "write tools=PythonTools([function, ...]).surface",
-        ),
-        (
             lambda: untyped(Plan)(model="m", messages="hi"),
             "messages: Plan(...) takes it only in its final form; write Plan.of(...)",
         ),
         (
             lambda: untyped(run)(PLAIN, "http://127.0.0.1"),
             "run: expected ports, got str; write Ports(endpoint, tools)",
-        ),
-        (
-            lambda: on_loop(arun, PLAIN, "http://127.0.0.1"),
-            "arun: expected ports, got str; write AsyncPorts(endpoint, tools)",
         ),
         (
             lambda: untyped(run)(PLAIN, AsyncPorts(aendpoint())),
@@ -141,16 +127,8 @@ def on_loop(function: Callable[..., object], *given: object) -> object:
             "arun: Ports is not async; write AsyncPorts(...), or run(plan, ...)",
         ),
         (
-            lambda: untyped(run)(PLAIN, aendpoint()),
-            "endpoint: ImmediateEndpoint is async; write AsyncPorts(...) and await arun(plan, ...)",
-        ),
-        (
             lambda: untyped(run)(PLANNED, untyped(Ports)(scripted(), AsyncPythonTools([stock]))),
             "tools: AsyncPythonTools is async; write AsyncPorts(...) and await arun(plan, ...)",
-        ),
-        (
-            lambda: on_loop(arun, PLAIN, scripted()),
-            "endpoint: ScriptedEndpoint is not async; take its async version, or Ports and run()",
         ),
         (
             lambda: on_loop(arun, PLANNED, untyped(AsyncPorts)(aendpoint(), TOOLS)),

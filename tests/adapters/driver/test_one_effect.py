@@ -1,22 +1,14 @@
 from __future__ import annotations
 
-import asyncio
-from typing import Any
-
-import pytest
-
 from tests.samples import complaint
 from toolreel import (
     Completed,
-    ConfigError,
     Plan,
     Ports,
     PythonTools,
-    aperform,
     perform,
     tool,
 )
-from toolreel._driver import Wanted
 from toolreel.errors import ProtocolError
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core import (
@@ -62,22 +54,6 @@ def test_a_decision_that_is_open_is_no_event() -> None:
     (question,) = pending(state)
     assert isinstance(question, AskApproval)
     assert perform(question, ports) is None
-
-
-def aperformed(effect: Wanted, ports: Any) -> Event | None:  # noqa: ANN401 - anything
-    return asyncio.run(aperform(effect, ports))
-
-
-@pytest.mark.parametrize(
-    ("act", "ports", "why"),
-    [
-        (perform, None, "perform: expected ports, got NoneType; write Ports(endpoint, tools)"),
-        (aperformed, None, "aperform: expected ports, got NoneType; write AsyncPorts(endpoint, tools)"),
-    ],
-)
-def test_ports_that_cannot_perform_say_what_to_write(act: Any, ports: Any, why: str) -> None:  # noqa: ANN401
-    (effect,) = pending(start(PLAN).state)
-    assert complaint(ConfigError, lambda: act(effect, ports)) == why
 
 
 def test_the_end_of_a_run_is_nothing_to_perform() -> None:

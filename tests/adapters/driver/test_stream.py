@@ -15,9 +15,6 @@ from contextlib import (
     suppress,
 )
 from pathlib import Path
-from queue import Queue
-from socketserver import StreamRequestHandler, ThreadingTCPServer
-from threading import Thread
 from typing import Final, TypeAlias
 
 import anyio
@@ -25,7 +22,7 @@ import httpx
 import pytest
 from hypothesis import settings
 
-from tests.patience import HANG, eventually
+from tests.patience import NEVER, eventually
 from tests.servers.chat_server import serving
 from tests.servers.chat_server import streaming as streamed_answer
 from toolreel import (
@@ -399,44 +396,14 @@ def test_calls_that_all_have_the_index_0_are_told_apart_by_their_ids() -> None:
     assert {(one.index, one.call_id, one.name) for one in seen} == {(0, "one", "look"), (1, "two", "look")}
 
 
-@contextmanager
-def on_demand() -> Generator[tuple[str, Queue[str]]]:
-    """A server that sends a piece of its one reply when it is put into the queue."""
-    wanted: Queue[str] = Queue()
-
-    class Handler(StreamRequestHandler):
-        def handle(self) -> None:
-            while self.rfile.readline().strip():
-                pass
-            head = "HTTP/1.1 200 OK", "content-type: text/event-stream", "transfer-encoding: chunked"
-            self.wfile.write("".join(f"{line}\r\n" for line in (*head, "")).encode())
-            while piece := wanted.get(timeout=HANG):
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece.encode()))
-            with suppress(OSError):
-                self.wfile.write(b"0\r\n\r\n")
-
-    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}", wanted
-        finally:
-            wanted.put("")
-            server.shutdown()
-            thread.join()
-
-
 CHAT: Final = Plan.of(model="m", messages="hi", config=LoopConfig(stream="always"))
 PIECES: Final = frames({"content": "a"}, {"content": "b"}, {"content": "c"}, finish="stop")
 
 
-def test_each_piece_is_shown_before_the_next_one_is_sent() -> None:
-    with on_demand() as (url, wanted), HttpEndpoint(url) as endpoint:
-        wanted.put(PIECES[0])
-        shown = []
-        for event in stream(CHAT, Ports(endpoint, PythonTools())):
-            if isinstance(event, TextDelta):
-                shown.append(event.text)
-                for piece in PIECES[len(shown) : len(shown) + (3 if len(shown) == 3 else 1)]:
-                    wanted.put(piece)
-    assert shown == ["a", "b", "c"]
+def test_a_piece_is_shown_before_the_next_one_is_sent() -> None:
+    with (
+        serving(streamed_answer(PIECES[0], NEVER)) as server,
+        HttpEndpoint(server.url) as endpoint,
+        closing(stream(CHAT, Ports(endpoint, PythonTools()))) as events,
+    ):
+        assert next(event for event in events if isinstance(event, TextDelta)).text == "a"

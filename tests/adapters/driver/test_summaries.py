@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from contextlib import aclosing
 from pathlib import Path
 
@@ -94,10 +93,9 @@ def questions(count: int) -> list[str]:
     return [f"Question {number}?" for number in range(1, count)]
 
 
-@pytest.mark.parametrize("talk", [on_sync, on_asyncio])
-def test_sixty_exchanges_fit_a_small_window_and_are_all_stored(talk: Callable[..., Run]) -> None:
+def test_sixty_exchanges_fit_a_small_window_and_are_all_stored() -> None:
     endpoint = Counting()
-    done = talk(endpoint, questions(60))
+    done = on_sync(endpoint, questions(60))
     assert done.outcome == Completed(answer("Question 59?"))
     stored = list(done.state.messages.messages)
     assert [message.content for message in stored if isinstance(message, UserMessage)] == [

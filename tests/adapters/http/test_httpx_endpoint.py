@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.adapters.http.ways import Ask, each
+from tests.adapters.http.ways import Ask, both
 from tests.samples import complaint
 from tests.servers.chat_server import (
     FAR_SIDES,
@@ -24,7 +24,7 @@ from toolreel.testing import saying
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 
 
-@each
+@both
 @pytest.mark.parametrize("far_side", FAR_SIDES.values(), ids=FAR_SIDES)
 def test_whatever_the_far_side_does_is_an_event(ask: Ask, far_side: FarSide) -> None:
     patience = httpx.Timeout(5, read=0.05 if far_side.answer.delay else 5)
@@ -34,7 +34,7 @@ def test_whatever_the_far_side_does_is_an_event(ask: Ask, far_side: FarSide) -> 
     assert event == far_side.failed(7, event)
 
 
-@each
+@both
 def test_a_server_that_is_not_there_is_an_event(ask: Ask) -> None:
     with nobody_listens() as url:
         (event,) = ask(url)
@@ -42,7 +42,7 @@ def test_a_server_that_is_not_there_is_an_event(ask: Ask) -> None:
     assert (event.failure, event.message.partition(":")[0]) == ("connect", "ConnectError")
 
 
-@each
+@both
 def test_after_a_failure_the_endpoint_goes_on(ask: Ask) -> None:
     answers = [Answer(raw=b""), Answer(bytes(LIMIT + 1)), replying(saying("hello"))]
     with serving(*answers) as server:
@@ -60,7 +60,7 @@ def test_a_body_that_is_too_large_to_record_is_an_event(tmp_path: Path) -> None:
     assert session.total == 0
 
 
-@each
+@both
 def test_what_a_transport_raises_besides_http_errors_is_not_for_the_model(ask: Ask) -> None:
     def stale(request: httpx.Request) -> httpx.Response:
         raise LookupError(f"nothing was recorded for {request.url}")

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pytest_httpx import HTTPXMock
 
-from tests.adapters.http.ways import Ask, each
+from tests.adapters.http.ways import Ask, both
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, replying, serving
 from toolreel._internal import EndpointConfigError
@@ -30,7 +30,7 @@ ANSWER: Final = replying(HELLO)
 REPLY: Final = ReplyReceived(1, 200, ANSWER.body.decode())
 
 
-@each
+@both
 @pytest.mark.parametrize("name", ["HTTP_PROXY", "ALL_PROXY"])
 def test_a_proxy_of_the_environment_forwards_the_request(
     ask: Ask, name: str, monkeypatch: pytest.MonkeyPatch
@@ -42,7 +42,7 @@ def test_a_proxy_of_the_environment_forwards_the_request(
     assert [seen.path for seen in proxy.seen] == [CHAT]
 
 
-@each
+@both
 @pytest.mark.parametrize("given", [str, httpx.URL, httpx.Proxy], ids=["text", "url", "proxy"])
 def test_an_explicit_proxy_goes_before_the_environment(ask: Ask, given: Callable[[str], object]) -> None:
     with serving(ANSWER) as proxy:  # which sets NO_PROXY to *
@@ -50,7 +50,7 @@ def test_an_explicit_proxy_goes_before_the_environment(ask: Ask, given: Callable
     assert [seen.path for seen in proxy.seen] == [CHAT]
 
 
-@each
+@both
 @pytest.mark.parametrize(
     "proxy",
     [
@@ -65,7 +65,7 @@ def test_an_explicit_proxy_that_cannot_be_used_is_refused_and_not_repeated(ask: 
     )
 
 
-@each
+@both
 def test_respx_mocks_the_default_endpoint(ask: Ask) -> None:
     with respx.mock as mock:
         route = mock.post(CHAT).respond(json=HELLO)
@@ -75,7 +75,7 @@ def test_respx_mocks_the_default_endpoint(ask: Ask) -> None:
     assert route.calls.last.request.content == asking().request.body.encode()
 
 
-@each
+@both
 def test_pytest_httpx_mocks_the_default_endpoint(ask: Ask, httpx_mock: HTTPXMock) -> None:
     httpx_mock.add_response(method="POST", url=CHAT, json=HELLO)
     httpx_mock.add_exception(httpx.ReadTimeout("slow"))
@@ -106,7 +106,7 @@ def spans() -> Generator[InMemorySpanExporter]:
     provider.shutdown()
 
 
-@each
+@both
 def test_opentelemetry_traces_the_default_endpoint(ask: Ask, spans: InMemorySpanExporter) -> None:
     with serving(ANSWER, Answer(b"no", 500)) as server:
         assert ask(server.url) == [REPLY]

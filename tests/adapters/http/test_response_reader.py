@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.adapters.http.ways import Ask, each
+from tests.adapters.http.ways import Ask, both
 from tests.patience import NEVER
 from tests.servers.chat_server import KEPT_ALIVE, STALL, Answer, asking, chunk, replying, serving, streaming
 from toolreel.testing import saying
@@ -21,14 +21,14 @@ HELLO: Final = (chunk("Hello."), chunk(None, "stop"), DONE)
 STREAMED: Final = asking(stream=True)
 
 
-@each
+@both
 def test_a_stream_may_take_its_time_as_long_as_it_goes_on(ask: Ask) -> None:
     pieces: list[str | float] = [0.1, chunk("o")] * 15
     with serving(streaming(*pieces, chunk(None, "stop"), DONE)) as server:
         assert isinstance(ask(server.url, STREAMED, stall_timeout=1.2)[0], ReplyReceived)
 
 
-@each
+@both
 def test_a_silence_is_no_longer_than_a_stall_where_a_stream_was_asked_for(ask: Ask) -> None:
     with serving(streaming(chunk("Hel"), NEVER)) as server:
         (event,) = ask(server.url, STREAMED, stall_timeout=STALL)
@@ -37,7 +37,7 @@ def test_a_silence_is_no_longer_than_a_stall_where_a_stream_was_asked_for(ask: A
     assert event.message.startswith(("ReadTimeout", "timed out"))
 
 
-@each
+@both
 def test_what_is_no_stream_is_not_watched(ask: Ask) -> None:
     """Some servers send blanks before a body that takes long."""
     blanks: tuple[str | float, ...] = (" \n", 0.05) * 10
@@ -47,7 +47,7 @@ def test_what_is_no_stream_is_not_watched(ask: Ask) -> None:
     assert event == ReplyReceived(1, 200, " \n" * 10 + whole)
 
 
-@each
+@both
 def test_a_letter_that_is_cut_between_two_chunks_is_one_letter(ask: Ask) -> None:
     heard: list[Delta] = []
     text = chunk("größer 🙂").encode()
@@ -64,7 +64,7 @@ def ticking(*seconds: float) -> Callable[[], float]:
     return lambda: next(times)
 
 
-@each
+@both
 @pytest.mark.parametrize(("seconds", "stalls"), [(120.0, False), (120.1, True)])
 def test_the_watch_goes_by_the_clock_that_it_is_given(ask: Ask, seconds: float, stalls: bool) -> None:
     pieces = (chunk("Hel"), *(0.05, ": alive\n\n") * 6, chunk("lo", "stop"))
@@ -83,7 +83,7 @@ def test_the_watch_goes_by_the_clock_that_it_is_given(ask: Ask, seconds: float, 
         assert isinstance(event, ReplyReceived)
 
 
-@each
+@both
 def test_an_endpoint_goes_on_after_a_stream_that_was_left_open_or_given_up(ask: Ask) -> None:
     answers = (streaming(*HELLO, NEVER), streaming(*KEPT_ALIVE), streaming(*HELLO), replying(saying("Hi.")))
     with serving(*answers) as server:

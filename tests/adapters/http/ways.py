@@ -13,7 +13,7 @@ from tests.servers.chat_server import asking
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 
-__all__ = ["KINDS", "Ask", "Said", "each"]
+__all__ = ["KINDS", "Ask", "Said", "both", "each"]
 
 Said: TypeAlias = ReplyReceived | RequestFailed
 Ask: TypeAlias = Callable[..., list[Said]]
@@ -55,3 +55,5 @@ def on(backend: str) -> Ask:
 
 WAYS: Final[dict[str, Ask]] = {"sync": sync, "asyncio": on("asyncio"), "trio": on("trio")}
 each = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
+both = pytest.mark.parametrize("ask", [WAYS["sync"], WAYS["asyncio"]], ids=["sync", "asyncio"])
+"""Where trio can make no difference."""

@@ -149,7 +149,6 @@ FAILED = (
     ("configured", "written"),
     [
         ("", FAILED),
-        ("import logging", FAILED),
         ("import logging; logging.basicConfig(format='%(event)s %(message)s')", f"run_settled {FAILED}"),
         ("import logging; logging.getLogger('toolreel').setLevel('ERROR')", ""),
     ],
