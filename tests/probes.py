@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
 
 from tests.servers.quirky_provider import Profile, Said, answer_of, as_sent
 from toolreel_core._probe import QUESTIONS, Ask, Probing, Question
@@ -10,6 +13,12 @@ from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._settings import PATHS
 
 Event = ReplyReceived | RequestFailed
+
+
+def worked(about: str) -> list[Any]:
+    """The rows of domain/probe/worked.jsonl that a test is about."""
+    text = Path(__file__).with_name("domain").joinpath("probe/worked.jsonl").read_text("utf-8")
+    return [each["row"] for each in map(json.loads, text.splitlines()) if each["about"] == about]
 
 
 def event_of(said: Said, text: str, number: int = 1) -> Event:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from tests.domain.evals.scenarios.adversaries import ADVERSARIES, SEEDS, TARGETS, Adversary, best_result
+from tests.evals.adversaries import ADVERSARIES, SEEDS, TARGETS, Adversary, best_result
 from toolreel.evals import built_in_scenarios, scenario_groups
 from toolreel_core.evals import Scenario
 
@@ -121,9 +121,9 @@ def scenario_rows() -> Iterator[str]:
 
 
 @cache
-def results_of(adversary: Adversary) -> Mapping[str, str]:
-    """The best that an adversary comes to, by scenario."""
-    found = {one.name: {best_result(adversary, one, seed) for seed in SEEDS} for one in TARGETS}
+def results_of(adversary: Adversary, seeds: Sequence[str] = SEEDS) -> Mapping[str, str]:
+    """The best that an adversary comes to in these draws, by scenario."""
+    found = {one.name: {best_result(adversary, one, seed) for seed in seeds} for one in TARGETS}
     return {name: next(each for each in SHOWN if each in results) for name, results in found.items()}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.preset_values import preset
+from tests.probes import worked
 from toolreel_core._probe import (
     Finding,
     Known,
@@ -32,35 +33,7 @@ def decided(*findings: Finding) -> dict[str, Any]:
     return {each.key: each.value for each in decided_settings(findings)}
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ({}, {}),
-        ({"plain": "lost"}, {}),
-        ({"plain": "refused"}, {}),
-        ({"plain": "refused", "responses": "answered"}, {"wire_form": "responses"}),
-        ({"max_tokens": "ignored", "max_completion_tokens": "ignored"}, {}),
-        (
-            {"max_tokens": "ignored", "max_completion_tokens": "honoured"},
-            {"max_tokens_field": "max_completion_tokens"},
-        ),
-        ({"parallel_tool_calls": "one_call", "several_calls": "one_call"}, {}),
-        ({"parallel_tool_calls": "no_call"}, {}),
-        ({"two_systems": "accepted", "late_system": "lost"}, {}),
-        ({"two_systems": "accepted", "late_system": "refused"}, {"single_leading_system": True}),
-        ({"schema_keywords": "accepted"}, {}),
-        ({"stream": "refused"}, {}),
-        ({"stream": "refused", "stream_plain": "not_streamed"}, {}),
-        ({"images": "not_seen"}, {}),
-        ({"tools": "called", "json_schema_with_tools": "lost"}, {"supports_tools": "yes"}),
-        ({"tools": "answered", "json_schema_with_tools": "held"}, {"constrained_calls": "response_format"}),
-        ({"tool_turn": "refused", "content_absent": "accepted"}, {"tool_turn_content": "omit"}),
-        ({"tool_turn": "refused"}, {}),
-        ({"signatures": "extra_content"}, {"signature_channel": "extra_content"}),
-        ({"text_calls": "hermes_json"}, {}),
-        ({"tool_choice_required": "cut"}, {}),
-    ],
-)
+@pytest.mark.parametrize(("words", "expected"), worked("setting"))
 def test_findings_decide_settings(words: dict[str, str], expected: dict[str, Any]) -> None:
     assert decided(*(finding(name, word, f"{word} (1)") for name, word in words.items())) == expected
 
@@ -140,19 +113,9 @@ def seen(message: Mapping[str, Any], finish: str | None = "tool_calls") -> dict[
     }
 
 
-@pytest.mark.parametrize(
-    ("calls", "form"),
-    [
-        ([CALL], "call_…"),
-        ([{**CALL, "id": "functions.ping:0"}], "functions.NAME:NUMBER"),
-        ([{**CALL, "id": "a1B2c3D4e"}], "9 characters"),
-        ([{**CALL, "id": ""}], "none"),
-        ([{**CALL, "id": None}], "none"),
-        ([CALL, CALL], "one id for several calls"),
-    ],
-)
-def test_the_form_of_ids(calls: list[Mapping[str, Any]], form: str) -> None:
-    assert seen({"tool_calls": calls})["call_id_form"].word == form
+@pytest.mark.parametrize(("ids", "form"), worked("id form"))
+def test_the_form_of_ids(ids: list[str | None], form: str) -> None:
+    assert seen({"tool_calls": [{**CALL, "id": each} for each in ids]})["call_id_form"].word == form
 
 
 def test_stop_reasons_of_calls() -> None:
@@ -167,7 +130,3 @@ def test_signatures() -> None:
     details = [{"type": "reasoning.encrypted", "format": "google-gemini-v1"}]
     assert seen({"content": "ok", "reasoning_details": details})["signatures"].word == "reasoning_details"
     assert "signatures" not in seen({"content": "ok", "reasoning_details": [{"format": "openai"}, 3]})
-
-
-def test_one_request_has_evidence_in_the_singular() -> None:
-    assert Finding("plain", "basics", "accepted", "", (1,)).evidence == "request 1"

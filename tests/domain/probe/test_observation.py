@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.probes import Event, worked
 from toolreel_core._probe import (
     QUESTIONS,
     Answered,
@@ -26,39 +27,15 @@ def received(body: object) -> ReplyReceived:
     return ReplyReceived(1, 200, body if isinstance(body, str) else json.dumps(body))
 
 
-def refused(status: int) -> RequestFailed:
-    return RequestFailed(1, "status", f"HTTP {status}: no", status, "no")
-
-
-@pytest.mark.parametrize(
-    ("event", "why"),
-    [
-        (RequestFailed(1, "connect", "ConnectError"), "connect"),
-        (RequestFailed(1, "timeout", "ReadTimeout"), "timeout"),
-        (RequestFailed(1, "too_large", "larger than 4 MB"), "too_large"),
-        (RequestFailed(1, "broken", "RemoteProtocolError"), "broken"),
-        (refused(401), "key"),
-        (refused(402), "payment"),
-        (refused(403), "refused"),
-        (refused(404), "refused"),
-        (refused(422), "refused"),
-        (refused(429), "rate"),
-        (refused(500), "refused"),
-        (refused(501), "refused"),
-        (refused(503), "unavailable"),
-        (refused(301), "unreadable"),
-        (received("<html>"), "unreadable"),
-        (received(""), "unreadable"),
-        (received("[]"), "unreadable"),
-        (received({"ok": True}), "unreadable"),
-        (received({"error": {"code": 429, "message": "slow"}}), "rate"),
-        (received({"error": {"code": 502, "message": "away"}}), "unavailable"),
-        (received({"error": {"code": 400, "message": "no"}}), "refused"),
-        (received({"choices": [{"message": {"content": "Hi."}}]}), "answered"),
-        (received({"choices": [{"message": {"content": ""}}]}), "answered"),
-    ],
-)
-def test_a_refusal_is_about_the_request_and_a_failure_is_not(event: Any, why: str) -> None:  # noqa: ANN401
+@pytest.mark.parametrize(("told", "why"), worked("observed"))
+def test_a_refusal_is_about_the_request_and_a_failure_is_not(told: Any, why: str) -> None:  # noqa: ANN401
+    match told:
+        case {"status": status}:
+            event: Event = RequestFailed(1, "status", f"HTTP {status}: no", status, "no")
+        case {"failed": failure}:
+            event = RequestFailed(1, failure, "it failed")
+        case _:
+            event = received(told["body"])
     assert getattr(observe(event), "why", "answered") == why
 
 
@@ -126,7 +103,7 @@ events = st.builds(lambda body: ReplyReceived(1, 200, body), bodies) | st.builds
 
 
 @given(events, st.sampled_from(QUESTIONS))
-def test_judging_never_raises(event: ReplyReceived | RequestFailed, question: Any) -> None:  # noqa: ANN401
+def test_judging_never_raises(event: Event, question: Any) -> None:  # noqa: ANN401
     verdict = question.verdict(observe(event, question.form(Known())))
     assert isinstance(verdict.detail, str)
 

@@ -33,23 +33,22 @@ def told(*events: Event, only: tuple[str, ...] = ("plain",), repeat: int = 1) ->
 
 
 def test_a_question_on_which_a_setting_hangs_is_repeated() -> None:
-    probing = probed(GOOD, repeat=3)
+    questions = select_questions(("tools", "tool_choice_none"))
+    probing = probed(GOOD, questions=questions, repeat=3)
     assert [len(probing.tries_of(name)) for name in ("plain", "tools", "tool_choice_none")] == [1, 3, 1]
 
 
 def test_answers_that_disagree_are_asked_for_until_five_and_settle_nothing() -> None:
-    probing = probed(Profile(flip="parallel_tool_calls"), repeat=2)
+    questions = select_questions(("parallel_tool_calls",))
+    probing = probed(Profile(flip="parallel_tool_calls"), questions=questions, repeat=2)
     [unstable] = [each for each in findings(probing) if not each.is_stable]
     assert (unstable.name, dict(unstable.words)) == (
         "parallel_tool_calls",
         {"one_call": 3, "refused": 2},
     )
     assert "supports_parallel_tool_calls" not in {each.key for each in decided_settings(findings(probing))}
-
-
-def test_more_than_five_are_asked_if_so_many_are_wanted() -> None:
-    probing = probed(Profile(flip="parallel_tool_calls"), repeat=7)
-    assert len(probing.tries_of("parallel_tool_calls")) == 7
+    more = probed(Profile(flip="parallel_tool_calls"), questions=questions, repeat=7)
+    assert len(more.tries_of("parallel_tool_calls")) == 7
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,6 @@ def test_a_probe_finds_the_preset_of_the_profile(name: str) -> None:
     assert all(change.because for change in preset_changes(preset))
 
 
-def test_the_profiles_and_the_presets_have_the_same_names() -> None:
-    assert [*PROFILES] == [*EXPECTED]
-
-
 def test_a_finding_names_the_requests_that_it_rests_on() -> None:
     probing = probed(PROFILES["mistral"], repeat=2)
     by_name = {each.name: each for each in findings(probing)}

@@ -8,14 +8,8 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._probe import (
-    QUESTIONS,
-    Answered,
-    Unanswered,
-    Verdict,
-    observe,
-    verdict,
-)
+from tests.probes import worked
+from toolreel_core._probe import QUESTIONS, Answered, Unanswered, Verdict, observe, verdict
 from toolreel_core._protocol import ReplyReceived
 
 LOOKUP = {"id": "c", "type": "function", "function": {"name": "lookup", "arguments": '{"key":"a"}'}}
@@ -36,74 +30,14 @@ def answered(
     return seen
 
 
-def order(**arguments: Any) -> Mapping[str, Any]:  # noqa: ANN401
-    given = {"item": "lamp", "count": 3, "price": 9.5, "gift": True, "labels": ["red"], **arguments}
-    return {"id": "c", "type": "function", "function": {"name": "order", "arguments": json.dumps(given)}}
-
-
-def ping(arguments: Any) -> Mapping[str, Any]:  # noqa: ANN401
-    return {"id": "c", "type": "function", "function": {"name": "ping", "arguments": arguments}}
-
-
-FENCED = '```json\n{"name": "lookup", "arguments": {"key": "a"}}\n```'
-
-
-@pytest.mark.parametrize(
-    ("judge", "seen", "word"),
-    [
-        (verdict.judge_accepted, answered("ok"), "accepted"),
-        (verdict.judge_accepted, answered(None, LOOKUP, LOOKUP | {"id": "d"}), "accepted"),
-        (verdict.judge_call, answered(None, LOOKUP), "called"),
-        (verdict.judge_call, answered(FENCED), "text_call"),
-        (verdict.judge_call, answered(f"{FENCED}\n\n\n", finish="length"), "text_call"),
-        (verdict.judge_call, answered("It is 42."), "answered"),
-        (verdict.judge_call, answered("I think", finish="length"), "cut"),
-        (verdict.judge_forced_call, answered(None, LOOKUP), "called"),
-        (verdict.judge_forced_call, answered("Hello."), "ignored"),
-        (verdict.judge_forced_call, answered(FENCED), "ignored"),
-        (verdict.judge_forced_call, answered("I think", finish="length"), "cut"),
-        (verdict.judge_prevented_call, answered(None, LOOKUP), "ignored"),
-        (verdict.judge_prevented_call, answered("ok"), "honoured"),
-        (verdict.judge_call_count, answered("ok"), "no_call"),
-        (verdict.judge_call_count, answered("I think", finish="length"), "cut"),
-        (verdict.judge_call_count, answered(None, LOOKUP), "one_call"),
-        (verdict.judge_call_count, answered(None, LOOKUP, LOOKUP | {"id": "d"}), "several_calls"),
-        (verdict.judge_argument_types, answered(None, order()), "typed"),
-        (verdict.judge_argument_types, answered(None, order(count="3")), "retyped"),
-        (verdict.judge_argument_types, answered(None, order(labels='["red"]')), "retyped"),
-        (verdict.judge_argument_types, answered("ok"), "answered"),
-        (verdict.judge_empty_arguments, answered(None, ping("{}")), "typed"),
-        (verdict.judge_empty_arguments, answered(None, ping("")), "retyped"),
-        (verdict.judge_empty_arguments, answered(None, ping(None)), "retyped"),
-        (verdict.judge_empty_arguments, answered("ok"), "answered"),
-        (verdict.judge_output_limit, answered("1, 2", finish="length"), "honoured"),
-        (verdict.judge_output_limit, answered("1, 2", usage={"completion_tokens": 8}), "honoured"),
-        (verdict.judge_output_limit, answered("1, 2", usage={"completion_tokens": 180}), "ignored"),
-        (verdict.judge_output_limit, answered("1, 2"), "honoured"),
-        (verdict.judge_output_limit, answered("1, 2, " * 50), "ignored"),
-        (verdict.judge_json, answered('{"a": 1}'), "honoured"),
-        (verdict.judge_json, answered("Hello."), "ignored"),
-        (verdict.judge_json, answered('{"a": ', finish="length"), "cut"),
-        (verdict.judge_json_schema, answered('{"verdict": "no"}'), "honoured"),
-        (verdict.judge_json_schema, answered('{"verdict": "maybe"}'), "ignored"),
-        (verdict.judge_json_schema, answered('{"verdict": ["yes"]}'), "ignored"),
-        (verdict.judge_format_beside_tools, answered('{"verdict": "no"}'), "held"),
-        (verdict.judge_format_beside_tools, answered(None, LOOKUP), "called"),
-        (verdict.judge_stream, answered("ok"), "not_streamed"),
-        (verdict.judge_stream, answered("ok", stream=True), "streamed"),
-        (
-            verdict.judge_stream,
-            answered("ok", usage={"prompt_tokens": 4}, stream=True),
-            "streamed_with_usage",
-        ),
-        (verdict.judge_seen_red, answered("It is RED."), "seen"),
-        (verdict.judge_seen_red, answered("I can't see it."), "not_seen"),
-        (verdict.judge_prompt_tokens, answered("ok", usage={"prompt_tokens": 145}), "counted"),
-        (verdict.judge_prompt_tokens, answered("ok"), "unclear"),
-    ],
-)
-def test_an_answer_gets_a_word(judge: verdict.Judge, seen: Answered, word: str) -> None:
-    assert judge(seen).word == word
+@pytest.mark.parametrize(("judge", "told", "word"), worked("judge"))
+def test_an_answer_gets_a_word(judge: str, told: dict[str, Any], word: str) -> None:
+    calls = [
+        {"id": f"c{place}", "type": "function", "function": {"name": name, "arguments": arguments}}
+        for place, (name, arguments) in enumerate(told.pop("calls", ()))
+    ]
+    seen = answered(told.pop("says", None), *calls, **told)
+    assert getattr(verdict, f"judge_{judge}")(seen).word == word
 
 
 @pytest.mark.parametrize(
