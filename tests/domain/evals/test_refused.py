@@ -1,4 +1,4 @@
-"""What a plan, a scenario or a part of one may not say: each mistake is told with its place and a remedy."""
+"""What a plan, scenario or record may not say: each mistake is told with its place and a remedy."""
 
 from __future__ import annotations
 
@@ -9,18 +9,30 @@ from typing import Any, Final
 
 import pytest
 
+from tests.domain.evals.plan.test_filters import chosen
+from tests.domain.evals.records.test_record import broken
 from tests.domain.evals.scenarios.test_scenario_file import changed
 from tests.evals_values import CATALOGUE, CHAT, READ
+from toolreel.evals import built_in_scenario, select_scenarios
 from toolreel_core._config_checks import Table
-from toolreel_core._errors import ConfigError
+from toolreel_core._errors import CodecError, ConfigError
+from toolreel_core._jsontext import canonical
 from toolreel_core.evals import (
+    Configuration,
     EvalPlan,
     Options,
+    Shard,
     checks_of,
     draw_values,
+    environment_options,
+    fill_placeholders,
+    gate_option,
     gates_of,
+    kind_of,
     parameters_of,
+    profiles_by_model,
     read_answers,
+    record_of,
     scenario_of,
 )
 
@@ -45,12 +57,23 @@ READERS: Final[Mapping[str, Callable[[Any], object]]] = {
     "draw": lambda tree: draw_values(tree, "1"),
     "scenario": lambda tree: scenario_of(changed(**tree)),
     "plan": plan_with,
+    "gate": gate_option,
+    "shard": Shard.of,
+    "variables": environment_options,
+    "filter": chosen,
+    "profiles": lambda words: profiles_by_model(CATALOGUE, words, ["a/two"]),
+    "placeholder": lambda row: fill_placeholders(row[0], row[1], "tool", "x"),
+    "record": lambda tree: record_of(tree if isinstance(tree, str) else broken(tree), "line 3"),
+    "configuration": lambda tree: Configuration.of(canonical(tree)),
+    "model": kind_of,
+    "scenarios": select_scenarios,
+    "built in": built_in_scenario,
 }
 
 
 @pytest.mark.parametrize("row", [*map(json.loads, ROWS)], ids=lambda row: f"{row['what']} {row['told']}"[:60])
 def test_a_mistake_is_told_with_its_place(row: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match=row["told"]):
+    with pytest.raises(CodecError if row["what"] == "record" else ConfigError, match=row["told"]):
         READERS[row["what"]](row["tree"])
 
 

@@ -131,11 +131,6 @@ def test_a_configuration_is_told_and_read_again() -> None:
     assert WHOLE.digest != Configuration().digest
 
 
-def test_what_is_no_configuration_is_refused() -> None:
-    said = complaint(ConfigError, lambda: Configuration.of(canonical({"confg": {}})))
-    assert "there is no key 'confg'; did you mean 'config'?" in said
-
-
 @pytest.mark.parametrize("name", [each.name for each in fields(Configuration)])
 def test_all_of_it_decides_about_the_digest(name: str) -> None:
     changed: dict[str, Any] = {name: getattr(Configuration(), name)}

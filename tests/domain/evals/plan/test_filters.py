@@ -36,22 +36,8 @@ def test_what_words_leave(text: str, left: list[str]) -> None:
 
 
 def test_a_question_mark_or_a_bracket_without_a_star_is_a_letter_like_others() -> None:
-    assert "there is no model 'gp?'" in complaint(ConfigError, lambda: chosen("gp?"))
     for word in ("a?", "?"):
         assert select((word,), "letter", ["a?", "ab"], lambda item: [item]) == ("a?",)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("opnai", "there is no model 'opnai'; did you mean 'openai'?"),
-        ("stable,!minimx", "there is no model 'minimx'; did you mean 'minimax'?"),
-        ("xyz*", "there is no model 'xyz*'; there are: deepseek/deepseek-v3.2:nitro, "),
-        ("gpt,!openai", "no model is left by gpt, !openai"),
-    ],
-)
-def test_a_word_that_means_nothing_is_an_error(text: str, said: str) -> None:
-    assert complaint(ConfigError, lambda: chosen(text)).startswith(said)
 
 
 def test_of_an_empty_catalogue_nothing_is_left() -> None:
@@ -82,8 +68,3 @@ def test_a_model_is_run_with_the_chosen_profiles_that_are_for_it_or_the_default(
 
 def test_profiles_that_are_for_other_models_can_be_wanted() -> None:
     assert names(profiles_by_model(CATALOGUE, ("hot",), ["b/three"], enforce=False)["b/three"]) == ["hot"]
-
-
-def test_there_is_nothing_to_take_from_what_auto_chooses() -> None:
-    said = complaint(ConfigError, lambda: profiles_by_model(CATALOGUE, ("auto", "!hot"), ["a/two"]))
-    assert said == "!hot takes nothing from auto; leave it out"

@@ -12,16 +12,10 @@ from toolreel.evals import built_in_scenario, built_in_scenarios, scenario_group
 from toolreel_core._conversation import wire
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical, chain
-from toolreel_core.evals import (
-    Kind,
-    Scenario,
-    call,
-    script,
-)
+from toolreel_core.evals import Kind, Scenario, call, script
 
 EVERYTHING = (*built_in_scenarios(), *select_scenarios(["case-study"]))
 NAMES = [one.name for one in built_in_scenarios()]
-TOOLS = [one for one in EVERYTHING[: len(NAMES)] if not one.control]
 FROZEN = Path(__file__).with_name("versions.json")
 
 
@@ -30,7 +24,7 @@ def verdict(one: Scenario, kind: Kind, seed: str = "1", **config: Json) -> tuple
     return found.result, found.category
 
 
-SEEDS = [str(number) for number in range(20)]
+SEEDS = [str(number) for number in range(12)]
 EVERY = pytest.mark.parametrize("one", EVERYTHING, ids=lambda one: one.name)
 """What is drawn must not decide about the outcome; the case study draws nothing but identifiers."""
 
@@ -69,18 +63,14 @@ def test_no_two_trials_are_alike(one: Scenario) -> None:
     """A good script of one trial, word by word, is no good in another."""
     cases = [one.begin(seed) for seed in SEEDS]
     said = {str(case.messages) + str(case.follow_ups) + repr(case.world) for case in cases}
-    assert len(said) > 10
+    assert len(said) > 6
     assert one.begin("1").checks == cases[1].checks
     assert len({tuple(check.name for check in case.checks) for case in cases}) == 1
 
 
-@pytest.mark.parametrize("kind", ["good", "skipping", "bad"])
-@pytest.mark.parametrize("one", TOOLS, ids=lambda one: one.name)
-def test_without_tools_a_scenario_of_tools_says_nothing(one: Scenario, kind: Kind) -> None:
-    assert verdict(one, kind, tool_use_mode="disabled") == ("unsupported", "loop.tools_off")
-
-
-@pytest.mark.parametrize("name", [one.name for one in TOOLS if one.pack in {"reference", "faults"}])
+@pytest.mark.parametrize(
+    "name", [one.name for one in EVERYTHING if one.pack in {"reference", "faults"} and not one.control]
+)
 def test_the_hidden_tool_is_never_sent_and_refused_when_it_is_called(name: str) -> None:
     commit = call("facts_commit", workspace_id="$workspace", proposal_id="p", user_confirmed=True)
     found = rehearse(built_in_scenario(name), script(commit, "Done."))
@@ -106,19 +96,10 @@ def test_groups_are_the_references_and_one_a_pack() -> None:
     assert scenario_groups()["default"] == scenario_groups()["smoke"] == scenario_groups()["typical"] == FIVE
     assert scenario_groups()["simple"] == ("happy_path", "chat_only")
     assert scenario_groups()["extreme"] == tuple(name for name in eight if name != "happy_path_parallel")
-    assert (
-        scenario_groups()["all"]
-        == scenario_groups()["full"]
-        == scenario_groups()["*"]
-        == scenario_groups()["reference"]
-        == eight
-    )
+    assert {scenario_groups()[name] for name in ("all", "full", "*", "reference")} == {eight}
     assert scenario_groups()["restraint"] == ("no_tool_fits", "missing_tool")
-    assert set(scenario_groups()["everything"]) == {
-        *eight,
-        *scenario_groups()["packs"],
-        *scenario_groups()["capped"],
-    }
+    parts = (*eight, *scenario_groups()["packs"], *scenario_groups()["capped"])
+    assert {*scenario_groups()["everything"]} == {*parts}
 
 
 def chosen(*words: str) -> list[str]:
@@ -131,17 +112,6 @@ def test_scenarios_are_chosen_by_group_and_name_in_catalogue_order() -> None:
     assert chosen(" ALL ", "") == NAMES[:8]
     assert chosen("all", "!simple") == [name for name in NAMES[:8] if name not in scenario_groups()["simple"]]
     assert chosen("!chat_only") == NAMES[:7]
-
-
-def test_a_word_that_means_nothing_is_an_error_with_a_suggestion() -> None:
-    with pytest.raises(
-        ConfigError, match=r"there is no scenario or group 'hapy_path'; did you mean 'happy_path'\?"
-    ):
-        select_scenarios(["default", "hapy_path"])
-    with pytest.raises(ConfigError, match="no scenario or group is left by simple, !all"):
-        select_scenarios(["simple", "!all"])
-    with pytest.raises(ConfigError, match=r"there is no scenario 'chat'; did you mean 'chat_only'\?"):
-        built_in_scenario("chat")
 
 
 def test_the_case_study_is_as_it_was_run_and_versioned_apart() -> None:

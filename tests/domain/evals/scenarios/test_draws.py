@@ -4,11 +4,9 @@ import re
 from collections import Counter
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolreel_core._config_checks import PlaceError
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import draw_values, escape_braces, fill_placeholders
 
@@ -110,20 +108,3 @@ def test_keys_are_filled_and_a_bare_placeholder_keeps_its_type() -> None:
     assert fill_placeholders({"{k}": ["{n}", "{n}!", True, None, 1.5]}, {"k": "x", "n": 3}) == {
         "x": [3, "3!", True, None, 1.5]
     }
-
-
-@pytest.mark.parametrize(
-    ("value", "known", "told"),
-    [
-        (
-            "{cuty}",
-            {"city": 1},
-            r"there is no draw 'cuty'; did you mean 'city'\? \(for the text itself, write {{cuty}}\)",
-        ),
-        ([{"{a}": 1}], {}, r"tool.x: nothing is drawn for {a}"),
-        ({"a": [1, None, "{b}"]}, {"c": 1}, "'b'"),
-    ],
-)
-def test_a_placeholder_without_a_draw_is_refused(value: Json, known: dict[str, Json], told: str) -> None:
-    with pytest.raises(PlaceError, match=told):
-        fill_placeholders(value, known, "tool", "x")
