@@ -346,7 +346,7 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
 
 
 def _http_date(text: str) -> datetime | None:
-    """A date such as ``Sun, 06 Nov 1994 08:49:37 GMT``, the one form that servers may send (RFC 9110, 5.6.7)."""
+    """A date such as ``Sun, 06 Nov 1994 08:49:37 GMT``, the form of RFC 9110, 5.6.7."""
     try:
         return datetime.strptime(text.strip(), "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=UTC)
     except ValueError:

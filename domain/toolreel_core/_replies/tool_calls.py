@@ -226,7 +226,7 @@ def _read_entries(value: Json, *place: WarningCode) -> tuple[list[CallEntry], li
         tree = [*(in_order(tree) or tree).values()] if tree.keys().isdisjoint(_MARKS) else [tree]
     items = [*_flat_lists(tree)] if isinstance(tree, list) else [value] if isinstance(value, str) else []
     where: tuple[WarningCode, ...] = place if items == value else (*place, "TOOL_CALLS_NOT_LIST")
-    read_items = [
+    read_items: list[CallEntry | WarningCode] = [
         _read_entry(item, where) if isinstance(item, dict) else "CALL_ENTRY_INVALID" for item in items
     ]
     entries = [entry for entry in read_items if isinstance(entry, CallEntry)]
@@ -363,7 +363,7 @@ def calls_in(
         bundles = (expand_bundle(entry, known, max_depth=max_depth, repairs=repairs) for entry in entries)
         entries = [single for bundle in bundles for single in bundle]
     ids = assign_ids((entry.id for entry in entries), turn=turn)
-    codes += [code for entry in entries for code in entry.codes]
+    codes.extend(code for entry in entries for code in entry.codes)
     calls: list[ToolCall] = []
     for entry, (identity, id_codes) in zip(entries, ids, strict=True):
         name, name_codes = meant_name(entry.name, known, exact=strict)
@@ -371,5 +371,5 @@ def calls_in(
         calls.append(
             ToolCall(identity, name, arguments.value, arguments.original, entry.provenance, entry.carry)
         )
-        codes += (*id_codes, *name_codes, *arguments.warnings)
+        codes.extend((*id_codes, *name_codes, *arguments.warnings))
     return CallsRead(tuple(calls), tuple(dict.fromkeys(codes)))
