@@ -182,9 +182,7 @@ class Forgetful:
     """
 
     ANSWERS: ClassVar[dict[str, tuple[int, str, str]]] = {
-        "text": (404, "text/plain", "Session not found"),
         "page": (404, "text/html", "<html>"),
-        "json": (404, "application/json", '{"error": "gone"}'),
         "rpc": (
             404,
             "application/json",

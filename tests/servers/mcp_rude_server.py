@@ -56,22 +56,15 @@ def tools() -> list[dict[str, Any]]:
     """One tool, and with words in a file a second one, which they describe."""
     schema = {"type": "object"}
     plain = {"name": "do", "inputSchema": schema}
-    if WAY == "untyped":
+    if WAY == "odd_tools":
         schemas: list[Any] = [{}, None, {"properties": {"a": {"type": "string"}}}, {"type": "string"}, []]
         listed = [{"name": f"t{at}", "inputSchema": each} for at, each in enumerate(schemas)]
-        return [plain, *listed, {"name": "none"}, {**plain, "name": "out", "outputSchema": {}}]
-    if WAY == "odd_tools":
-        odd: dict[str, Any] = {
-            **plain,
-            "annotations": [],
-            "icons": ["x"],
-            "description": 5,
-            "_meta": 5,
-            "title": None,
-        }
+        odd = {"name": "a", "inputSchema": schema, "annotations": [], "icons": ["x"], "description": 5}
+        odd |= {"_meta": 5, "title": None}
         wrong = {"type": "object", "properties": [], "required": True}
         looks = {"name": "b", "inputSchema": wrong, "description": "Look.", "execution": 7}
-        return [plain, {**odd, "name": "a"}, looks, {"inputSchema": {}}]
+        outputs = {**plain, "name": "out", "outputSchema": {}}
+        return [plain, *listed, odd, looks, outputs, {"name": "none"}, {"inputSchema": {}}]
     if WAY != "words":
         return [plain]
     with open(sys.argv[2]) as words:
@@ -84,11 +77,9 @@ def begin() -> None:
         print("w" * 200_000, file=sys.stderr, flush=True)
     elif WAY == "once" and os.path.exists(sys.argv[2]):
         time.sleep(60)
-    elif WAY == "once":
-        note(os.getpid())
     elif WAY == "broken":
         sys.exit("no such database")
-    elif WAY == "noted":
+    elif WAY in ("once", "noted"):
         note(os.getpid())
     elif WAY == "strays":
         stray()

@@ -25,12 +25,7 @@ from toolreel._internal import McpServerError
 from toolreel._journal import FileJournal, MemoryJournal, parse_journal
 from toolreel._replay import Rehearsal
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel.tools.mcp import (
-    AsyncMcpTools,
-    McpTools,
-    StdioServer,
-    pins_of,
-)
+from toolreel.tools.mcp import AsyncMcpTools, McpTools, StdioServer, pins_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Completed, SchemaReduced
@@ -86,12 +81,9 @@ def test_what_is_left_out_of_a_schema_is_a_note_and_a_warning_in_the_log(
     assert '"value":"elsewhere ran"' in str(ended.state.messages.messages[-2].content)
 
 
-def test_a_public_server_answers(tools: McpTools) -> None:
+def test_a_public_server_answers_and_an_error_of_a_tool_is_told_in_its_words(tools: McpTools) -> None:
     told = data(tools.run(called("mcp_time_get_current_time", **BERLIN)))
     assert told["timezone"] == "Europe/Berlin"
-
-
-def test_an_error_of_a_tool_is_told_in_its_words(tools: McpTools) -> None:
     failed = tools.run(called("mcp_time_get_current_time", timezone="Europe/Nowhere"))
     assert codes(failed) == ["TOOL_ERROR"]
     assert "No time zone found with key Europe/Nowhere" in message(failed)
@@ -304,24 +296,31 @@ def test_a_server_that_floods_its_output_is_ended(way: str) -> None:
     assert "it wrote more than 800000 bytes that are no messages" in message(flooded)
 
 
-def test_a_server_that_does_not_say_what_has_changed_costs_the_deadline_of_the_call() -> None:
-    with McpTools([rude("announces", deadline_ms=3_000)]) as tools:
-        assert data(tools.run(called("mcp_rude_do"))) == {"value": "done"}
-        late = tools.run(called("mcp_rude_do"))
-    assert codes(late) == ["TOOL_TIMEOUT"]
-    assert "was not called: its server was not ready for it within 3 s" in message(late)
+LATE = ["TOOL_TIMEOUT"]
+SILENT = "did not return within"
+UNREADY = "was not called: its server was not ready for it within"
 
 
-def test_a_server_that_announces_changes_without_end_costs_the_deadline_of_each_call() -> None:
-    with McpTools([rude("keeps_announcing", deadline_ms=500)]) as tools:
-        for _ in range(3):
-            assert codes(tools.run(called("mcp_rude_do"))) == ["TOOL_TIMEOUT"]
-
-
-def test_a_server_that_does_not_start_again_costs_the_deadline_of_the_call(tmp_path: Path) -> None:
-    with McpTools([rude("once", str(tmp_path / "ran"), deadline_ms=3_000)]) as tools:
-        assert codes(tools.run(called("mcp_rude_do"))) == ["TOOL_UNAVAILABLE"]
-        assert codes(tools.run(called("mcp_rude_do"))) == ["TOOL_TIMEOUT"]
+@pytest.mark.parametrize(
+    ("way", "deadline_ms", "answers", "why"),
+    [
+        ("never", 300, [LATE], SILENT),
+        ("notices", 300, [LATE], SILENT),
+        ("announces", 3_000, [[], LATE], UNREADY),
+        ("keeps_announcing", 500, [LATE] * 3, UNREADY),
+        ("once", 3_000, [["TOOL_UNAVAILABLE"], LATE], UNREADY),
+    ],
+)
+def test_a_server_that_keeps_its_client_waiting_costs_the_deadline_of_each_call(
+    way: str, deadline_ms: int, answers: list[list[str]], why: str, tmp_path: Path
+) -> None:
+    with McpTools([rude(way, str(tmp_path / "ran"), deadline_ms=deadline_ms)]) as tools:
+        for expected in answers:
+            began = time.monotonic()
+            told = tools.run(called("mcp_rude_do"))
+            assert codes(told) == expected
+            assert time.monotonic() - began < HANG
+    assert f"{why} {deadline_ms / 1000:g} s" in message(told)
 
 
 @pytest.mark.parametrize(
@@ -369,25 +368,19 @@ def test_tools_of_two_servers_that_are_alike_to_the_model_get_a_digest() -> None
         assert data(tools.run(called(second))) == {"value": "done"}
 
 
-def test_one_tool_without_a_schema_of_an_object_leaves_its_server_usable() -> None:
-    with McpTools([rude("untyped")]) as tools:
-        names = [name.removeprefix("mcp_rude_") for name in tools.surface.names]
-        schemas = {each.name: each.parameters for each in tools.surface.definitions}
-        assert sorted(names) == ["do", "none", "out", "t0", "t1", "t2", "t3", "t4"]
-        assert schemas["mcp_rude_t0"] == schemas["mcp_rude_none"] == '{"type":"object"}'
-        assert schemas["mcp_rude_t2"] == '{"properties":{"a":{"type":"string"}},"type":"object"}'
-        assert {each.name: each.left_out for each in tools.surface.definitions if each.left_out} == {
-            "mcp_rude_t3": ('its inputSchema, not of type \'object\': {"type":"string"}',),
-            "mcp_rude_t4": ("its inputSchema, not of type 'object': []",),
-        }
-        assert data(tools.run(called("mcp_rude_t0"))) == {"value": "done"}
-
-
-def test_a_tool_with_wrong_fields_keeps_those_that_are_right() -> None:
+def test_tools_with_wrong_fields_or_schemas_leave_their_server_usable() -> None:
     with McpTools([rude("odd_tools")]) as tools:
         assert [*tools.left_out.values()] == ["its server lists it without a name"]
-        shown = {each.name: each.description for each in tools.surface.definitions}
-        assert shown == {"mcp_rude_do": "", "mcp_rude_a": "", "mcp_rude_b": "Look."}
+        shown = {each.name.removeprefix("mcp_rude_"): each for each in tools.surface.definitions}
+        assert {name: each.left_out for name, each in shown.items() if each.left_out and name != "b"} == {
+            "t3": ('its inputSchema, not of type \'object\': {"type":"string"}',),
+            "t4": ("its inputSchema, not of type 'object': []",),
+        }
+        assert shown.keys() == {"do", "a", "b", "none", "out", "t0", "t1", "t2", "t3", "t4"}
+        assert (shown["a"].description, shown["b"].description) == ("", "Look.")
+        assert shown["t0"].parameters == shown["none"].parameters == '{"type":"object"}'
+        assert shown["t2"].parameters == '{"properties":{"a":{"type":"string"}},"type":"object"}'
+        assert data(tools.run(called("mcp_rude_t0"))) == {"value": "done"}
 
 
 def test_a_cursor_that_repeats_ends_the_listing(caplog: pytest.LogCaptureFixture) -> None:
@@ -449,14 +442,6 @@ def test_a_block_that_the_protocol_does_not_know_leaves_the_others(rude_tools: M
     unknown = "a block of the result is not one of the protocol, and is given as JSON"
     assert tree(told)["warnings"] == [unknown] * 3
     assert data(told)["structured"] == {"result": [1]}
-
-
-@pytest.mark.parametrize("way", ["never", "notices"])
-def test_a_server_that_does_not_answer_costs_its_deadline_and_no_more(way: str) -> None:
-    with McpTools([rude(way, deadline_ms=300)]) as tools:
-        began = time.monotonic()
-        assert codes(tools.run(called("mcp_rude_do"))) == ["TOOL_TIMEOUT"]
-        assert time.monotonic() - began < HANG
 
 
 def test_a_server_that_closes_its_output_is_started_again_for_the_next_call() -> None:

@@ -14,12 +14,7 @@ from tests.samples import complaint
 from tests.servers.chat_server import Answer, serving
 from tests.servers.mcp_servers_here import Heard, called, codes, data, good_over_http, message, soon
 from toolreel._internal import McpServerError
-from toolreel.tools.mcp import (
-    HttpServer,
-    McpTools,
-    ServerSettings,
-    request_id_in_line,
-)
+from toolreel.tools.mcp import HttpServer, McpTools, ServerSettings, request_id_in_line
 
 
 @pytest.mark.parametrize(
@@ -61,13 +56,6 @@ def served(folder: Path, *args: str) -> Generator[Served]:
 
 
 @pytest.fixture(scope="module")
-def url(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
-    """The good server, which answers in single JSON bodies."""
-    with served(tmp_path_factory.mktemp("json"), "json") as server:
-        yield server.url
-
-
-@pytest.fixture(scope="module")
 def modern(tmp_path_factory: pytest.TempPathFactory) -> Generator[Served]:
     """The good server, which answers in streams of events."""
     with served(tmp_path_factory.mktemp("modern"), "events") as server:
@@ -95,9 +83,9 @@ def opening(server: HttpServer) -> str:
     return complaint(McpServerError, open_it)
 
 
-def test_tools_are_listed_and_called_over_http(url: str, legacy: Served) -> None:
-    for address in (url, legacy.url):
-        with McpTools([web(address)]) as tools:
+def test_tools_are_listed_and_called_over_http(modern: Served, legacy: Served) -> None:
+    for server in (modern, legacy):
+        with McpTools([web(server.url)]) as tools:
             assert len(tools.surface.names) == 15
             assert data(tools.run(called("mcp_web_sum"))) == {"sum": 3}
             assert codes(tools.run(called("mcp_web_fail"))) == ["TOOL_ERROR"]
@@ -110,16 +98,14 @@ def forget(server: Served, how: str) -> None:
     httpx.post(server.url.replace("/mcp", f"/forget?{how}"))
 
 
-@pytest.mark.parametrize("how", ["empty", "page", "rpc", "bad_request"])
-def test_a_session_that_the_server_forgot_is_renewed_and_the_call_made_again(
-    how: str, legacy: Served
-) -> None:
-    heard = Heard()
+def test_a_session_that_the_server_forgot_is_renewed_and_the_call_made_again(legacy: Served) -> None:
+    heard, ways = Heard(), ("empty", "page", "rpc", "bad_request")
     with McpTools([web(legacy.url, max_restarts=0)], listen=heard) as tools:
-        for text in ("one", "two", "three"):
-            assert data(tools.run(called("mcp_web_echo", text=text))) == {"value": text}
+        for how in ways:
+            assert data(tools.run(called("mcp_web_echo", text=how))) == {"value": how}
             forget(legacy, how)
-        soon(lambda: len(heard.of("ended")) == 2)
+        assert data(tools.run(called("mcp_web_echo", text="hi"))) == {"value": "hi"}
+        soon(lambda: len(heard.of("ended")) == len(ways))
     assert {*heard.of("ended")} == {"MCP server web exited: it has forgotten the session"}
 
 
@@ -145,13 +131,16 @@ def test_a_server_that_forgets_each_session_at_once_is_told_to_have_done_nothing
     )
 
 
-def test_an_answer_that_is_too_large_is_let_go(url: str, legacy: Served) -> None:
-    for address in (url, legacy.url):
-        with McpTools([web(address, max_message_bytes=100_000)]) as tools:
-            failed = tools.run(called("mcp_web_large", size=3_000_000))
-            assert codes(failed) == ["TOOL_OUTPUT_TOO_LARGE"]
-            assert "more than 100000 bytes" in message(failed)
-            assert data(tools.run(called("mcp_web_echo", text="hi"))) == {"value": "hi"}
+def lets_a_large_answer_go(url: str) -> None:
+    with McpTools([web(url, max_message_bytes=100_000)]) as tools:
+        failed = tools.run(called("mcp_web_large", size=3_000_000))
+        assert codes(failed) == ["TOOL_OUTPUT_TOO_LARGE"]
+        assert "more than 100000 bytes" in message(failed)
+        assert data(tools.run(called("mcp_web_echo", text="hi"))) == {"value": "hi"}
+
+
+def test_an_answer_that_is_too_large_is_let_go(legacy: Served) -> None:
+    lets_a_large_answer_go(legacy.url)
 
 
 def test_a_call_over_http_has_a_deadline_and_is_taken_back(modern: Served, legacy: Served) -> None:
@@ -177,6 +166,7 @@ def test_a_change_is_announced_over_http(modern: Served, legacy: Served) -> None
 def test_a_server_that_goes_away_costs_a_call_and_the_next_one_finds_it_gone() -> None:
     heard = Heard()
     with good_over_http() as url:
+        lets_a_large_answer_go(url)  # in a single JSON body
         tools = McpTools([web(url)], listen=heard)
         tools.__enter__()
     try:
@@ -189,22 +179,24 @@ def test_a_server_that_goes_away_costs_a_call_and_the_next_one_finds_it_gone() -
     assert len(heard.of("ended")) == 1
 
 
-def test_a_server_that_refuses_or_is_not_there_is_an_error_that_keeps_the_address_to_itself() -> None:
-    with serving(Answer(b"no", 401), Answer(b"no", 401)) as server:
-        told = opening(HttpServer("web", f"{server.url}/mcp?key=sesame"))
-        assert told == "MCP server 'web': it answered with HTTP status 401"
+HTML = Answer(b"<html>", headers={"content-type": "text/html"})
+BOMB = Answer(b"", headers={"content-type": "application/json", "content-encoding": "gzip"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (Answer(b"no", 401), "it answered with HTTP status 401"),
+        (HTML, "Unexpected content type: text/html"),
+        (BOMB, "its answer is compressed, although the request ruled that out"),
+    ],
+)
+def test_what_is_no_usable_server_is_an_error_that_keeps_the_address_to_itself(
+    answer: Answer, why: str
+) -> None:
+    with serving(answer, answer) as server:  # asked in the protocol's new way, and then in the old one
+        assert opening(HttpServer("web", f"{server.url}/mcp?key=sesame")) == f"MCP server 'web': {why}"
+
+
+def test_a_server_that_is_not_there_is_an_error() -> None:
     assert opening(web("http://127.0.0.1:9/mcp")).startswith("MCP server 'web': ConnectError")
-
-
-def test_a_page_that_is_no_server_at_all() -> None:
-    page = Answer(b"<html>", headers={"content-type": "text/html"})
-    with serving(page, page) as server:  # asked in the protocol's new way, and then in the old one
-        told = opening(web(server.url))
-    assert told == "MCP server 'web': Unexpected content type: text/html"
-
-
-def test_an_answer_that_is_compressed_is_refused_unread() -> None:
-    bomb = Answer(b"", headers={"content-type": "application/json", "content-encoding": "gzip"})
-    with serving(bomb, bomb) as server:
-        told = opening(web(server.url))
-    assert told == "MCP server 'web': its answer is compressed, although the request ruled that out"
