@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
-from contextlib import aclosing, closing
+from collections.abc import Callable, Coroutine
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -25,85 +25,34 @@ from toolreel.testing import saying, streaming
 Events = list[AgentEvent[Any]]
 
 
-class Sync:
-    """The blocking methods."""
+class Way:
+    """The blocking methods, or their async twins on one library."""
 
-    def run(self, agent: Agent[Any], prompt: str, **settings: Any) -> AgentRun[Any]:
-        return agent.run(prompt, **settings)
-
-    def reply(self, run: AgentRun[Any], content: str) -> AgentRun[Any]:
-        return run.reply(content)
-
-    def stream(self, agent: Agent[Any], prompt: str, **settings: Any) -> Events:
-        return list(agent.stream(prompt, **settings))
-
-    def reply_stream(self, run: AgentRun[Any], content: str) -> Events:
-        return list(run.reply_stream(content))
-
-    def approve(self, run: AgentRun[Any]) -> AgentRun[Any]:
-        return run.approve()
-
-    def deny(self, run: AgentRun[Any], reason: str) -> AgentRun[Any]:
-        return run.deny(reason)
-
-    def first_text(self, agent: Agent[Any], prompt: str, **settings: Any) -> str:
-        events: Generator[AgentEvent[Any], None, None] = agent.stream(prompt, **settings)
-        with closing(events):
-            return next(event.text for event in events if isinstance(event, TextDelta))
-
-
-class Async:
-    """The async methods, on one library."""
-
-    def __init__(self, begin: Callable[[Callable[[], Coroutine[Any, Any, Any]]], Any]) -> None:
+    def __init__(self, begin: Callable[[Callable[[], Coroutine[Any, Any, Any]]], Any] | None = None) -> None:
         self._begin = begin
 
-    def run(self, agent: Agent[Any], prompt: str, **settings: Any) -> AgentRun[Any]:
-        ended: AgentRun[Any] = self._begin(lambda: agent.arun(prompt, **settings))
+    def run(self, of: object, method: str, *given: Any, **settings: Any) -> AgentRun[Any]:
+        ended: AgentRun[Any] = (
+            getattr(of, method)(*given, **settings)
+            if self._begin is None
+            else self._begin(lambda: getattr(of, f"a{method}")(*given, **settings))
+        )
         return ended
 
-    def reply(self, run: AgentRun[Any], content: str) -> AgentRun[Any]:
-        ended: AgentRun[Any] = self._begin(lambda: run.areply(content))
-        return ended
-
-    def stream(self, agent: Agent[Any], prompt: str, **settings: Any) -> Events:
-        return self._listed(lambda: agent.astream(prompt, **settings))
-
-    def reply_stream(self, run: AgentRun[Any], content: str) -> Events:
-        return self._listed(lambda: run.areply_stream(content))
-
-    def approve(self, run: AgentRun[Any]) -> AgentRun[Any]:
-        ended: AgentRun[Any] = self._begin(run.aapprove)
-        return ended
-
-    def deny(self, run: AgentRun[Any], reason: str) -> AgentRun[Any]:
-        ended: AgentRun[Any] = self._begin(lambda: run.adeny(reason))
-        return ended
-
-    def first_text(self, agent: Agent[Any], prompt: str, **settings: Any) -> str:
-        async def first() -> str:
-            async with aclosing(agent.astream(prompt, **settings)) as events:
-                async for event in events:
-                    if isinstance(event, TextDelta):
-                        return event.text
-            raise AssertionError("there was no text")
-
-        text: str = self._begin(first)
-        return text
-
-    def _listed(self, opened: Callable[[], AsyncGenerator[AgentEvent[Any], None]]) -> Events:
+    def events(self, of: object, method: str, *given: Any, **settings: Any) -> Events:
         async def listed() -> Events:
-            async with aclosing(opened()) as events:
+            async with aclosing(getattr(of, f"a{method}")(*given, **settings)) as events:
                 return [event async for event in events]
 
-        found: Events = self._begin(listed)
+        found: Events = (
+            list(getattr(of, method)(*given, **settings)) if self._begin is None else self._begin(listed)
+        )
         return found
 
 
-Way = Sync | Async
 ON = pytest.mark.parametrize(
     "way",
-    [Sync(), Async(lambda begun: asyncio.run(begun())), Async(trio.run)],
+    [Way(), Way(lambda begun: asyncio.run(begun())), Way(trio.run)],
     ids=["sync", "asyncio", "trio"],
 )
 
@@ -128,8 +77,8 @@ def chunks(*texts: str) -> Answer:
 def test_a_reply_goes_on_in_the_same_fold(way: Way) -> None:
     one = agent(ASKS, saying("Three."), saying("Sure."), tools=[stock], instructions="Be brief.")
     journal = MemoryJournal(one.plan("How many?"))
-    first = way.run(one, "How many?", journal=journal)
-    second = way.reply(first, "Sure?")
+    first = way.run(one, "run", "How many?", journal=journal)
+    second = way.run(first, "reply", "Sure?")
     assert (second.text, second.output) == ("Sure.", "Sure.")
     assert second.messages[: len(first.messages)] == first.messages
     assert [each["role"] for each in second.messages_as_dicts()] == [
@@ -149,7 +98,7 @@ def replay_of(plan: Any, journal: MemoryJournal) -> str:
 @ON
 def test_a_stream_ends_with_the_run_of_the_agent_which_streams_its_replies(way: Way) -> None:
     one = agent(ASKS, streaming("Three ", "pins."), streaming("No ", "shims."), tools=[stock])
-    events = way.stream(one, "How many?")
+    events = way.events(one, "stream", "How many?")
     assert texts(events) == ["Three ", "pins."]
     assert [type(event) for event in events if isinstance(event, (ToolStarted, ToolResult))] == [
         ToolStarted,
@@ -157,7 +106,7 @@ def test_a_stream_ends_with_the_run_of_the_agent_which_streams_its_replies(way: 
     ]
     first = run_of(events)
     assert (first.output, first.state.plan.config.stream) == ("Three pins.", "always")
-    more = way.reply_stream(first, "And shims?")
+    more = way.events(first, "reply_stream", "And shims?")
     assert texts(more) == ["No ", "shims."]
     assert run_of(more).notes[: len(first.notes)] == first.notes
 
@@ -179,13 +128,13 @@ def test_after_decisions_a_streamed_run_goes_on_in_its_recording(way: Way, tmp_p
     script = [orders, orders, chunks("Not ", "now."), chunks("Good ", "bye.")]
     with serving(*script) as server:
         buyer = Agent("m", base_url=server.url, tools=[order])
-        first = run_of(way.stream(buyer, "Order.", record=tmp_path / "order"))
-        last = way.deny(way.approve(first), "not today")
+        first = run_of(way.events(buyer, "stream", "Order.", record=tmp_path / "order"))
+        last = way.run(way.run(first, "approve"), "deny", "not today")
         assert (last.text, last.output) == ("Not now.", "Not now.")
         assert last.notes[: len(first.notes)] == first.notes
         with pytest.raises(ConfigError, match="the run rests at no call that needs approval"):
-            way.approve(last)
-        over = run_of(way.reply_stream(last, "Bye."))
+            way.run(last, "approve")
+        over = run_of(way.events(last, "reply_stream", "Bye."))
     assert replay(tmp_path / "order").run.state == over.state
     assert "not today" in str(last.messages_as_dicts()[-2]["content"])
 
@@ -205,11 +154,11 @@ def test_a_conversation_is_one_recording(way: Way, tmp_path: Path) -> None:
     path = tmp_path / "talk"
     answers = [replying(ASKS), chunks("Three ", "pins."), chunks("No ", "shims."), replying(saying("Bye."))]
     with serving(*answers) as server:
-        first = run_of(way.stream(served(server), "How many pins?", record=path))
-        second = run_of(way.reply_stream(first, "And shims?"))
-        third = way.reply(second, "Bye.")
+        first = run_of(way.events(served(server), "stream", "How many pins?", record=path))
+        second = run_of(way.events(first, "reply_stream", "And shims?"))
+        third = way.run(second, "reply", "Bye.")
         with pytest.raises(ConfigError, match="has gone on after this run"):
-            way.reply(first, "And nuts?")
+            way.run(first, "reply", "And nuts?")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["talk.journal.jsonl", "talk.yaml"]
     replayed = replay(path)
     assert replayed.cassette is not None

@@ -26,13 +26,12 @@ def ran(
 
 
 def test_what_is_written_and_how_it_ended_is_told(tmp_path: Path) -> None:
-    ended = ran(tmp_path, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")
-    assert ended == ProcessResult(7, ProcessOutput(b"out\n", 4), ProcessOutput(b"err\n", 4))
-
-
-def test_it_runs_in_its_folder_and_has_no_input(tmp_path: Path) -> None:
-    ended = ran(tmp_path, "import os, sys; print(os.getcwd(), repr(sys.stdin.read()))")
-    assert ended.stdout.text == f"{tmp_path} ''\n"
+    program = (
+        "import os, sys; print(os.getcwd(), repr(sys.stdin.read())); os.write(2, b'err\\n'); sys.exit(7)"
+    )
+    ended = ran(tmp_path, program)
+    assert (ended.exit_code, ended.stderr) == (7, ProcessOutput(b"err\n", 4))
+    assert ended.stdout.text == f"{tmp_path} ''\n"  # it has no input
 
 
 def test_it_reads_what_it_is_given(tmp_path: Path) -> None:

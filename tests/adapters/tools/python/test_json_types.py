@@ -7,10 +7,22 @@ from decimal import Decimal
 from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, NewType, NotRequired, TypedDict
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    NamedTuple,
+    NewType,
+    NotRequired,
+    TypedDict,
+    TypeVar,
+    Union,
+)
 from uuid import UUID
 
 import annotated_types as at
+import msgspec
 import pytest
 import typing_extensions
 from pydantic import (
@@ -22,11 +34,12 @@ from pydantic import (
     TypeAdapter,
 )
 from pydantic.dataclasses import dataclass as pydantic_dataclass
+from typing_extensions import TypeAliasType
 
 from tests.samples import complaint
-from toolreel.tools import InvalidValue, JsonType, Types
+from toolreel.tools import InvalidValue, JsonType, Types, output_of, signature_of
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, canonical
+from toolreel_core._jsontext import Json, as_tree, canonical, tree_at
 from toolreel_core._schema import violations
 
 
@@ -93,8 +106,60 @@ class Box:
     size: int
 
 
+T = TypeVar("T")
+U = TypeVar("U")
+N = TypeVar("N", int, float)
+B = TypeVar("B", bound=str)
+
+
+@dataclass
+class Holder(Generic[T]):
+    item: T
+    more: list[T] = field(default_factory=list)
+
+
+@dataclass
+class Labelled(Holder[int], Generic[T]):
+    """Its own variable is that of its base, where it is an integer."""
+
+    label: T | None = None
+
+
+@dataclass
+class Node(Generic[T]):
+    value: T
+    next: Node[T] | None = None
+
+
+class Entry(TypedDict, Generic[T]):
+    item: T
+    note: NotRequired[Annotated[T, "What it is."]]
+
+
+class Named(Entry[T], Generic[T, U]):
+    name: U
+
+
+class Pair(NamedTuple, Generic[T]):
+    one: T
+    other: int = 1
+
+
+class Struct(msgspec.Struct, Generic[T]):
+    item: T
+
+
+@dataclass
+class Numbers(Generic[N, B]):
+    number: N
+    text: B
+
+
+Jsonish = TypeAliasType("Jsonish", "dict[str, Jsonish] | list[Jsonish] | str | None")
+Listed = TypeAliasType("Listed", list[T], type_params=(T,))
+OldJson = Union[dict[str, "OldJson"], list["OldJson"], str]  # noqa: UP007 - as it is written where it recurs
 UserId = NewType("UserId", int)
-Alias = typing_extensions.TypeAliasType("Alias", list[date])
+Alias = TypeAliasType("Alias", list[date])
 DAY = date(2026, 11, 22)
 
 
@@ -124,6 +189,15 @@ def kind_of(hint: object) -> JsonType:
         (PositiveInt, 3, 3),
         (Annotated[str, AfterValidator(str.upper)], "a", "A"),
         (Annotated[list[int] | None, at.Len(1, 2)], None, None),
+        (Holder[Pair[bool]], {"item": {"one": True}}, Holder(Pair(True))),
+        (Labelled[str], {"item": 1, "more": [2], "label": "a"}, Labelled(1, [2], "a")),
+        (Node[int], {"value": 1, "next": {"value": 2}}, Node(1, Node(2))),
+        (Named[int, str], {"item": 1, "note": 2, "name": "a"}, {"item": 1, "note": 2, "name": "a"}),
+        (Struct[int], {"item": 1}, Struct(1)),
+        (Holder, {"item": [1]}, Holder([1])),
+        (Numbers, {"number": 1.5, "text": "a"}, Numbers(1.5, "a")),
+        (Listed[int], [1], [1]),
+        (Jsonish, {"a": ["b", None]}, {"a": ["b", None]}),
     ],
 )
 def test_a_value_is_read_as_its_type(hint: object, value: Json, read: object) -> None:
@@ -148,6 +222,42 @@ def test_a_dataclass_that_holds_itself_is_referred_to() -> None:
         "required": ["name"],
         "additionalProperties": False,
     }
+
+
+def test_a_part_of_a_generic_type_has_the_type_of_its_argument() -> None:
+    integer = {"type": "integer"}
+    assert properties(Labelled[str])["item"] == integer
+    assert properties(Holder[Pair[int]])["item"]["properties"]["one"] == integer
+
+
+def properties(hint: object) -> Any:  # noqa: ANN401 - any JSON
+    return tree_at(as_tree(kind_of(hint).schema), "properties")
+
+
+def test_recursive_types_are_shared_under_names_of_their_own() -> None:
+    assert kind_of(Node[int] | Node[str]).schema == {
+        "anyOf": [{"$ref": "#/$defs/Node_int"}, {"$ref": "#/$defs/Node_str"}]
+    }
+    assert kind_of(Jsonish).schema == {"$ref": "#/$defs/Jsonish"}
+    assert output_of(Holder[int]).spec.schema == output_of(Holder[int]).spec.schema
+
+
+def taking(hint: object) -> Callable[..., object]:
+    def tool(value: Any) -> None:  # noqa: ANN401 - the hint is set below
+        pass
+
+    tool.__annotations__["value"] = hint
+    return tool
+
+
+def test_an_alias_is_resolved_or_refused_where_a_function_names_it() -> None:
+    given: dict[str, Json] = {"value": {"a": ["b"]}}
+    assert signature_of(taking(OldJson)).arguments.keyword_arguments("tool", given, None) == given
+    made: Any = TypeAliasType  # so that checkers of types take what is wrong
+    told = complaint(ConfigError, lambda: signature_of(taking(made("itself", "itself"))))
+    assert told == "tool 'tool': the schema refers to itself without end"
+    told = complaint(ConfigError, lambda: signature_of(taking(made("lost", "list[Nowhere]"))))
+    assert "annotations cannot be read: name 'Nowhere' is not defined" in told
 
 
 def test_the_parts_of_a_dataclass_are_told_with_words_and_defaults() -> None:
