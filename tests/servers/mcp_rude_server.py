@@ -16,6 +16,8 @@ from typing import Any, Final, TypeAlias
 
 WAY = sys.argv[1] if __name__ == "__main__" else ""
 MEGABYTE = "x" * 1_000_000
+CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
+NOTICE = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'
 ANNOUNCED: list[bool] = []
 PAGES: list[None] = []
 
@@ -120,40 +122,22 @@ def called(message: dict[str, Any]) -> None:
 def announces(message: dict[str, Any]) -> None:
     """Say that the tools have changed, and from now on nothing about them."""
     ANNOUNCED.append(True)
-    print('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+    print(CHANGED)
     done(message)
-
-
-def keeps_announcing(_: dict[str, Any]) -> None:
-    while True:
-        print('{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
 
 
 def done(message: dict[str, Any]) -> None:
     tell(message, text("done"))
 
 
-def never(_: dict[str, Any]) -> None:
-    pass
+def endless(line: str) -> Way:
+    """Write a line again and again."""
 
+    def write(_: dict[str, Any]) -> None:
+        while True:
+            sys.stdout.write(line)
 
-def pid(message: dict[str, Any]) -> None:
-    tell(message, text(str(os.getpid())))
-
-
-def floods(_: dict[str, Any]) -> None:
-    while True:
-        print("no message")
-
-
-def no_end(_: dict[str, Any]) -> None:
-    while True:
-        sys.stdout.write(MEGABYTE)
-
-
-def notices(_: dict[str, Any]) -> None:
-    while True:
-        print('{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}')
+    return write
 
 
 def large(message: dict[str, Any]) -> None:
@@ -168,10 +152,6 @@ def large_backwards(message: dict[str, Any]) -> None:
 def closes(_: dict[str, Any]) -> None:
     os.close(1)
     time.sleep(60)
-
-
-def nonsense(message: dict[str, Any]) -> None:
-    tell(message, {"content": "not a list"})
 
 
 def raw(form: str) -> Way:
@@ -212,16 +192,16 @@ ANSWERS: Final[Mapping[str, Way]] = {"initialize": initialized, "tools/list": li
 CALLS: Final[Mapping[str, Way]] = {
     "announces": announces,
     "closes": closes,
-    "keeps_announcing": keeps_announcing,
+    "keeps_announcing": endless(f"{CHANGED}\n"),
     "once": lambda _: sys.exit(7),
-    "floods": floods,
+    "floods": endless("no message\n"),
     "large": large,
     "large_backwards": large_backwards,
-    "never": never,
-    "no_end": no_end,
-    "nonsense": nonsense,
-    "notices": notices,
-    "pid": pid,
+    "never": lambda _: None,
+    "no_end": endless(MEGABYTE),
+    "nonsense": lambda message: tell(message, {"content": "not a list"}),
+    "notices": endless(f"{NOTICE}\n"),
+    "pid": lambda message: tell(message, text(str(os.getpid()))),
     "unknown_block": unknown_block,
     "cut_off": raw('{"jsonrpc":"2.0","id":ID,"result":{"content":[{"type":"te'),
     "bad_error": raw('{"jsonrpc":"2.0","id":ID,"error":"no"}'),

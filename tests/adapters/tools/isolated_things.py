@@ -67,19 +67,9 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
-def signalled() -> None:
-    """Be ended by a real-time signal, which has no name."""
-    os.kill(os.getpid(), 40)
-
-
 def lag(seconds: float) -> None:
     """Leave a thread behind that takes long."""
     threading.Thread(target=time.sleep, args=(seconds,)).start()
-
-
-def leave() -> None:
-    """End the process at once."""
-    os._exit(7)
 
 
 def stop() -> None:

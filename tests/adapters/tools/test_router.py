@@ -11,14 +11,11 @@ import pytest
 
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.samples import complaint
-from toolreel._driver import Ports, run
-from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel.tools import AsyncRouter, PythonTools, Router, Tool
+from toolreel.tools import AsyncRouter, Router
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical
-from toolreel_core._plan import Plan
-from toolreel_core._protocol import Completed, RunTool, ToolReturned
-from toolreel_core._tools import ToolSource, compose, tool_not_implemented
+from toolreel_core._protocol import RunTool, ToolReturned
+from toolreel_core._tools import tool_not_implemented
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,40 +79,3 @@ def test_a_call_that_nobody_takes_tells_the_model_what_to_do(answer: Answer) -> 
         (error,) = envelope["errors"]
         assert (returned.ref, envelope["ok"], error["code"]) == (7, False, "TOOL_NOT_IMPLEMENTED")
         assert error["message"] == tool_not_implemented("fetch").message
-
-
-def read(path: str) -> str:
-    """Read a file."""
-    return f"text of {path}"
-
-
-def send(to: str) -> str:
-    """Send a mail."""
-    return f"sent to {to}"
-
-
-def test_tools_of_two_sources_make_one_run() -> None:
-    disk, mail = (
-        PythonTools([Tool.of(read, name="files.read")]),
-        PythonTools([Tool.of(send, name="mail.send")]),
-    )
-    surface = compose(
-        ToolSource("disk", disk.surface.definitions),
-        ToolSource("mail", mail.surface.definitions),
-        ToolSource("paper", (Tool.of(read, name="paper.read").definition,)),
-    )
-    endpoint = ScriptedEndpoint(
-        [
-            calling(
-                ("files_read", {"path": "/a"}), ("mail_send", {"to": "ana"}), ("paper_read", {"path": "/b"})
-            ),
-            saying("Done."),
-        ]
-    )
-    plan = Plan.of(model="m", messages="hi", tools=surface)
-    ended = run(plan, Ports(endpoint, Router({"files.": disk, "mail.": mail})))
-    assert ended.outcome == Completed("Done.")
-    texts = "".join(ended.state.messages.texts)
-    assert "text of /a" in texts
-    assert "sent to ana" in texts
-    assert "TOOL_NOT_IMPLEMENTED" in texts

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.samples import worked
 from toolreel.tools.mcp import ServerSettings, server_tools
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._schema import violations
@@ -76,14 +77,7 @@ def test_only_what_is_wanted_is_offered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("names", "inner"),
-    [
-        (["a b", "a+b"], ["mcp_s_a_b_c8687a08", "mcp_s_a_b_300273da"]),
-        (["a.b", "a_b"], ["mcp_s_a.b_2e7336dc", "mcp_s_a_b"]),
-        (["a_b", "a b"], ["mcp_s_a_b", "mcp_s_a_b_c8687a08"]),
-        (["搜索", "查询"], ["mcp_s____44ce7ae9", "mcp_s____bcd6771e"]),
-        (["a b"], ["mcp_s_a_b"]),
-    ],
+    ("names", "inner"), worked("names that are alike to the model get a digest", "tools")
 )
 def test_names_that_are_alike_to_the_model_get_a_digest(names: list[str], inner: list[str]) -> None:
     tools = [listed(name) for name in names]

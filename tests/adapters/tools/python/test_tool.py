@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from tests.adapters.tools.python.test_host import call
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from toolreel._internal import ToolModuleError
 from toolreel.tools import Isolation, PythonTools, Tool, Toolbox, load_tools, signature_of, tool
 from toolreel_core._errors import ConfigError
@@ -164,22 +164,7 @@ FORM = "expected module:attribute, for example my_tools:TOOLS"
 KIND = "expected a function, a Tool, a list of them or a PythonTools"
 
 
-@pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        *((name, FORM) for name in ("shed", "shed:", ":saw", "")),
-        ("shet:saw", "cannot import shet: No module named 'shet'"),
-        ("shet.py:saw", "there is no file shet.py"),
-        ("shed:TOOL", "there is no attribute 'TOOL'; did you mean 'TOOLS'?"),
-        (
-            "shed:xyz",
-            "there is no attribute 'xyz'; there are: LENGTH, MIXED, PAIR, TOOLS, Tool, ToolDefinition, "
-            "drill, saw",
-        ),
-        ("shed:LENGTH", f"{KIND}, got int"),
-        ("shed:MIXED", f"{KIND}, got str"),
-    ],
-)
+@pytest.mark.parametrize(("name", "why"), worked("a name that leads to no tools is refused", "tools"))
 def test_a_name_that_leads_to_no_tools_is_refused(name: str, why: str) -> None:
     assert refusal(name) == f"--tools {name}: {why}"
 
