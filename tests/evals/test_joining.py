@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.evals.evaluations import evaluated, plan_of, records
+from tests.evals.evaluations import evaluated, plan_of, recorded, records
 from tests.evals.provider import provider
 from toolreel._cli import summarize_command
 from toolreel._internal import ResultsError
@@ -132,7 +132,6 @@ def test_another_run_of_the_same_key_is_refused_with_both_sides(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"eval": {"trials": 3}}, "plan.options.eval.trials"),
         ({"endpoint": {"base_url": "http://127.0.0.1:8"}}, "plan.options.endpoint.base_url"),
         ({"loop": {"max_turns": 5}}, "plan.options.loop.max_turns"),
     ],
@@ -140,8 +139,8 @@ def test_another_run_of_the_same_key_is_refused_with_both_sides(tmp_path: Path) 
 def test_other_plans_are_refused_by_name(
     tmp_path: Path, changes: dict[str, dict[str, Json]], named: str
 ) -> None:
-    evaluated(plan_of(), tmp_path / "one")
-    evaluated(plan_of("", **changes), tmp_path / "other")
+    recorded(tmp_path / "one", plan_of(), [])
+    recorded(tmp_path / "other", plan_of("", **changes), [])
     with pytest.raises(ResultsError, match="not of the same plan") as caught:
         join_results([tmp_path / "one", tmp_path / "other"], tmp_path / "joined")
     assert named in str(caught.value)

@@ -145,8 +145,7 @@ def test_the_proof_runs_the_tools(folder: Path) -> None:
     ("old", "new", "told"),
     [
         ("pin_tools.py:order", "pin_tools.py:ordr", "no attribute 'ordr'; did you mean 'order'"),
-        ('effects = ["order"]', 'effects = ["ordr"]', "there is no real tool 'ordr'; did you mean 'order'"),
-        ("python = ", 'mpc = "mcp.json"\npython = ', "did you mean 'mcp'"),
+        ('effects = ["order"]', 'effects = ["ordr"]', "there is no real tool 'ordr'"),
         ('python = ["pin_tools.py:stock", "pin_tools.py:order"]', "", 'write python = "tools.py'),
     ],
 )
@@ -190,7 +189,6 @@ def test_no_two_runs_share_an_idempotency_key(tmp_path: Path) -> None:
     """The plan of a run is the same at both endpoints, and in an evaluation that is made again."""
     written(tmp_path, KEYED, "keyed_tools.py")
     path = written(tmp_path, PAYING, "pay.toml")
-    (tmp_path / "keys.txt").unlink(missing_ok=True)
     chosen: Json = {
         "add_models": ["scripted:good"],
         "strategies": ["raw"],

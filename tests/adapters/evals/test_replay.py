@@ -248,12 +248,9 @@ def test_what_a_strategy_breaks_is_bisected_the_other_way_round(two: Path) -> No
         ("bisect", ("--to", "raw"), "both strategies are 'raw'; name two"),
         ("bisect", ("--to", "tow"), "there is no strategy 'tow'; did you mean 'two'?"),
         ("bisect", ("feed", "--to", "two"), "no run of raw or two is meant"),
-        ("bisect", ("--from", "baseline", "--to", "production"), "no run of baseline or production is meant"),
-        ("replay", ("--strategy", "prodction"), "'prodction'"),
         ("replay", ("--strategy", "all"), "means several strategies"),
         ("replay", ("feed", "--strategy", "raw"), "no run of another strategy than raw"),
         ("replay", ("zzz",), "no run has a key that begins with zzz"),
-        ("replay", ("0", "--out", "new"), "--out"),
         ("replay", ("--strategy", "raw", "--out", "new"), "--out"),
         ("replay", ("--out", "."), "holds an evaluation already"),
     ],
@@ -300,8 +297,7 @@ def test_a_name_is_made_where_none_is_given_and_nothing_is_overwritten(quoted: P
     again = said("promote", quoted, key, "--to", tmp_path)
     assert again.exit_code == 2
     assert "exists already; choose another name (--name)" in again.stderr
-
-
-def test_a_key_names_one_run(quoted: Path, tmp_path: Path) -> None:
-    assert "4 runs have a key that begins with ''" in said("promote", quoted, "", "--to", tmp_path).stderr
+    assert "4 runs have a key that begins with ''" in said("promote", quoted, "", "--to", tmp_path).stderr, (
+        "a key names one"
+    )
     assert "0 runs have a key that begins with 'x'" in said("promote", quoted, "x", "--to", tmp_path).stderr

@@ -200,7 +200,7 @@ def test_a_second_interrupt_gives_up_what_is_under_way(far: Provider, tmp_path: 
     assert (said.code, said.data["made"]) == (0, 30 - kept)
 
 
-@pytest.mark.parametrize(("key", "times"), [("ollama", 1), ("x", 1), (KEY, 0)])
+@pytest.mark.parametrize(("key", "times"), [("ollama", 1), (KEY, 0)])
 def test_a_key_that_is_no_secret_is_named_once(far: Provider, key: str, times: int) -> None:
     done = CliRunner().invoke(eval_command, at(far), env={"EVAL_KEY": key})
     assert done.stderr.count("The value of EVAL_KEY is short, or what servers without keys take") == times

@@ -94,12 +94,8 @@ def test_a_row_has_what_its_record_says() -> None:
 
 def test_a_tally_counts_runs_and_what_they_used() -> None:
     asked = [SentRequest(1, 10, 200, prompt_tokens=7, completion_tokens=3)]
-    runs = [
-        record("pass", HAPPY, 1, asked=asked),
-        record("pass_unexercised", HAPPY, 2),
-        record("void", HAPPY, 3),
-    ]
-    tally = Tally.of(table(*runs))
+    skipped, void = record("pass_unexercised", HAPPY, 2), record("void", HAPPY, 3)
+    tally = Tally.of(table(record("pass", HAPPY, 1, asked=asked), skipped, void))
     counts = tally.counts()
     assert (counts["runs"], counts["ok"], counts["valid"], counts["void"]) == (3, 2, 2, 1)
     assert (counts["rate"], counts["coverage"]) == (1.0, 2 / 3)
@@ -112,12 +108,8 @@ def test_a_tally_counts_runs_and_what_they_used() -> None:
 def test_copies_are_trials_that_repeat_an_earlier_one() -> None:
     runs = [record("pass", HAPPY, trial) for trial in (1, 2, 3)]
     assert copies(table(*runs)) == (2, 2)
-    assert copies(
-        table(runs[0], record("fail", HAPPY, 2, asked=[SentRequest(1, 1, 200, finish="length")]))
-    ) == (
-        0,
-        1,
-    )
+    other = record("fail", HAPPY, 2, asked=[SentRequest(1, 1, 200, finish="length")])
+    assert copies(table(runs[0], other)) == (0, 1)
     assert copies(table(record("pass", asked=()), record("void", HAPPY, 2))) == (0, 0)
 
 

@@ -96,11 +96,8 @@ def test_keys_are_named_by_their_place_and_say_what_changes() -> None:
         ("request.top_p", "1 -> (none)"),
         ("request_overrides.provider", '(none) -> {"sort":"p"}'),
     ]
-
-
-def test_two_stored_objects_differ_at_places() -> None:
-    before, after = canonical({"a": {"b": 1, "d": 3}, "c": 2}), canonical({"a": {"d": 3}, "c": 4})
-    assert tree_changes(before, after) == ("a.b: 1 -> (none)", "c: 2 -> 4")
+    stored, other = canonical({"a": {"b": 1, "d": 3}, "c": 2}), canonical({"a": {"d": 3}, "c": 4})
+    assert tree_changes(stored, other) == ("a.b: 1 -> (none)", "c: 2 -> 4")
 
 
 def test_lists_in_another_order_are_replaced_as_a_whole() -> None:
@@ -144,9 +141,6 @@ def test_only_allowed_tools_may_be_called() -> None:
         ConfigError, lambda: replace(WHOLE, allowed_tools=("eco",)).plan("m", [UserMessage("hi")], TOOLS)
     )
     assert said == "allow: there is no tool 'eco'; did you mean 'echo'?"
-
-
-def test_a_chat_needs_no_tools_that_are_allowed() -> None:
     assert WHOLE.plan("m", [UserMessage("hi")], ToolSurface()).tools == ToolSurface()
 
 

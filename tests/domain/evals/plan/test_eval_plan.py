@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.evals_values import CATALOGUE, CHAT, PARALLEL, READ, plan_of, scenario
+from tests.evals_values import CATALOGUE, CHAT, PARALLEL, READ, plan_of, scenario, worked
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import parse
@@ -48,11 +48,7 @@ def test_runs_go_task_by_task_trial_by_trial_scenario_by_scenario() -> None:
     ]
     assert tasks[-1] == Cell("b/three", "default", "production", "")
     assert len({sample.key for sample in samples}) == len(samples)
-
-
-def test_the_runs_of_one_model_can_be_asked_for() -> None:
-    plan = plan_of(eval=ALL)
-    assert [*plan.samples("b/three")] == [each for each in plan.samples() if each.cell.model == "b/three"]
+    assert [*plan.samples("b/three")] == [each for each in samples if each.cell.model == "b/three"]
 
 
 def test_what_the_evaluation_asks_for_holds_under_every_strategy() -> None:
@@ -97,20 +93,11 @@ def test_auto_is_a_value_of_the_profile_axis_and_never_a_hidden_swap() -> None:
     )
 
 
-def label(cell: Cell, **axes: object) -> str:
-    return plan_of(eval={"models": "a/one", **axes}).label(cell)
-
-
-def test_a_label_names_what_is_not_the_same_for_all_runs() -> None:
-    cell = Cell("a/one:fast", "default", "production", "read")
-    assert label(cell) == "a/one:fast"
-    assert label(cell, profiles="default,hot") == "a/one:fast:default"
-    assert label(cell, strategies="all") == "a/one:fast:production"
-    hot = Cell("a/one:fast", "hot", "raw", "read")
-    assert label(hot, profiles="hot", strategies="all") == "a/one:fast:hot:raw"
-    any_model = {"models": "b", "profiles": "default,hot", "enforce_applicability": False}
-    plan = plan_of(eval=any_model)
-    assert plan.label(Cell("b/three", "default", "production", "read")) == "b/three:default"
+@pytest.mark.parametrize(("axes", "task", "label"), worked("label"))
+def test_a_label_names_what_is_not_the_same_for_all_runs(
+    axes: dict[str, object], task: list[str], label: str
+) -> None:
+    assert plan_of(eval=axes).label(Cell(*task, "read")) == label
 
 
 def test_a_plan_is_told_and_made_again() -> None:
@@ -130,21 +117,14 @@ def test_a_plan_is_told_and_made_again() -> None:
     )
 
 
-def test_a_plan_whose_scenario_has_gone_cannot_be_made_again() -> None:
+def test_what_has_gone_or_is_not_in_the_plan_is_told() -> None:
     tree = plan_of(READ).tree()
     said = complaint(ConfigError, lambda: EvalPlan.of(tree, CATALOGUE, [CHAT, scenario("reed")]))
     assert said == "there is no scenario 'read'; did you mean 'reed'?"
-    odd = {**tree, "scenarios": []}
-    assert EvalPlan.of(odd, CATALOGUE, []).scenarios == ()
-
-
-def test_a_cell_that_is_not_in_the_plan_has_no_configuration() -> None:
+    assert EvalPlan.of({**tree, "scenarios": []}, CATALOGUE, []).scenarios == ()
     cell = Cell("b/three", "default", "own", "read")
     said = complaint(ConfigError, lambda: plan_of().configuration(cell))
     assert said == "there is no strategy 'own'; there are: production"
-
-
-ONE_TASK = TOOL_RUN.prompt_tokens + CONTROL_RUN.prompt_tokens
 
 
 def test_a_plan_comes_to_what_its_runs_are_taken_to_be() -> None:
@@ -153,11 +133,8 @@ def test_a_plan_comes_to_what_its_runs_are_taken_to_be() -> None:
     )
     assert estimate.runs == 24
     assert estimate.requests == 12 * (TOOL_RUN.requests + CONTROL_RUN.requests)
-    assert estimate.prompt_tokens == 12 * ONE_TASK
+    assert estimate.prompt_tokens == 12 * (TOOL_RUN.prompt_tokens + CONTROL_RUN.prompt_tokens)
     assert estimate.minutes == pytest.approx(12 * (TOOL_RUN.seconds + CONTROL_RUN.seconds) / 60 / 2)
-
-
-def test_an_assumption_is_told_in_words() -> None:
     assert str(TOOL_RUN) == "4 requests, 4,000 tokens in and 300 out, 8.2 s"
 
 
@@ -212,7 +189,8 @@ OTHERS = [replace(SAMPLE, trial=2), replace(SAMPLE, version=2), replace(SAMPLE, 
 
 def test_all_axes_trial_version_and_configuration_decide_about_the_key() -> None:
     assert len({each.key for each in (SAMPLE, *OTHER_CELLS, *OTHERS)}) == 9
-    assert replace(SAMPLE).key == SAMPLE.key
+    stored = "064309f765271fb50770ed5f13e994bafe235924a1ec025f5388f9271391b293"
+    assert replace(SAMPLE).key == SAMPLE.key == stored, "as always, where the endpoint has no name"
 
 
 def test_scenario_trial_and_version_alone_decide_about_what_is_drawn() -> None:
@@ -220,7 +198,3 @@ def test_scenario_trial_and_version_alone_decide_about_what_is_drawn() -> None:
     same = [replace(SAMPLE, cell=each.cell) for each in OTHER_CELLS if each.cell.scenario == CELL.scenario]
     assert {each.seed for each in (*same, OTHERS[2])} == {SAMPLE.seed}
     assert len({each.seed for each in others}) == 4
-
-
-def test_an_endpoint_without_a_name_leaves_keys_as_they_always_were() -> None:
-    assert SAMPLE.key == "064309f765271fb50770ed5f13e994bafe235924a1ec025f5388f9271391b293"

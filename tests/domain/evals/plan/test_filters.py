@@ -7,7 +7,6 @@ from typing import Final
 import pytest
 
 from tests.evals_values import CATALOGUE, worked
-from tests.samples import complaint
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import SamplingProfile
 from toolreel_core.evals import (
@@ -41,10 +40,8 @@ def test_a_question_mark_or_a_bracket_without_a_star_is_a_letter_like_others() -
 
 
 def test_of_an_empty_catalogue_nothing_is_left() -> None:
-    none: list[str] = []
-    assert "no model is left by an empty catalogue" in complaint(
-        ConfigError, lambda: select((), "model", none, lambda name: [name])
-    )
+    with pytest.raises(ConfigError, match="no model is left by an empty catalogue"):
+        select((), "model", list[str](), lambda name: [name])
 
 
 def names(profiles: tuple[SamplingProfile, ...]) -> list[str]:

@@ -34,11 +34,7 @@ def test_no_key_goes_to_a_server_that_it_is_not_for(url: str) -> None:
 def test_base_url_and_prefix_make_what_is_asked(base_url: str, prefix: str, url: str, query: str) -> None:
     found = endpoint(base_url=base_url, api_prefix=prefix)
     assert found.chat_url == f"{url}/chat/completions{query}"
-
-
-def test_a_complete_url_is_taken_as_it_is() -> None:
-    complete = "http://here/api/chat/completions"
-    assert endpoint(base_url=complete).chat_url == complete
+    assert endpoint(base_url=found.chat_url).chat_url == found.chat_url, "a complete one is taken as it is"
 
 
 def test_whoever_says_nothing_else_waits_for_a_reply_as_long_as_for_all_of_it() -> None:
@@ -113,14 +109,11 @@ def test_everything_can_be_said_and_is_told_again() -> None:
     assert Options.of(Options.of({}).tree()) == Options.of({})
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_a_size_fills_in_what_nobody_says(size: str) -> None:
-    options = Options.of({"eval": {"preset": size.upper(), "trials": 2}})
-    assert (options.preset, options.trials) == (size, 2)
-    assert Options.of({"eval": {"preset": size}}).trials == SIZES[size]["trials"]
-
-
-def test_full_is_everything_and_all_is_another_name_for_it() -> None:
+def test_a_size_fills_in_what_nobody_says_and_all_is_another_name_for_full() -> None:
+    for size, values in SIZES.items():
+        options = Options.of({"eval": {"preset": size.upper(), "trials": 2}})
+        assert (options.preset, options.trials) == (size, 2)
+        assert Options.of({"eval": {"preset": size}}).trials == values["trials"]
     full = Options.of({"eval": {"preset": "all"}})
     assert (full.preset, full.models, full.scenarios, full.trials) == ("full", ("all",), ("all",), 10)
     assert full.profiles == ("default", "recommended", "conversation", "creative", "tool_calling")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from tests.evals_values import CATALOGUE, CHAT, READ, plan_of
 from tests.samples import ECHO, complaint
 from toolreel_core._config_checks import PlaceError
@@ -49,11 +51,8 @@ def test_the_price_of_an_endpoint_goes_over_that_of_the_plan() -> None:
         assert options.price("a/one:fast", "one") == options.price("a/one:fast") == Price(1, 2)
         assert options.price("a/one:fast", "two") == Price(10, 20)
         assert options.price("a/two", "two") is None
-
-
-def test_a_free_model_of_an_endpoint_is_not_taken_for_one_without_a_price() -> None:
     free = at_two({"a/one:fast": {"prompt": 0, "completion": 0}}, prices={"a/one:fast": CHEAP})
-    assert free.options.price("a/one:fast", "two") == Price(0, 0)
+    assert free.options.price("a/one:fast", "two") == Price(0, 0), "which is not a lack of a price"
 
 
 def test_the_estimate_counts_each_endpoint_by_its_price() -> None:
@@ -68,18 +67,17 @@ def test_the_estimate_counts_each_endpoint_by_its_price() -> None:
     assert only.unpriced == ("a/one:fast at one",)
 
 
-def test_a_cap_names_the_endpoint_that_lacks_a_price() -> None:
-    plan = at_two({"a/one:fast": CHEAP}, budget={"max_cost": 1})
+@pytest.mark.parametrize(
+    ("plan", "place", "model"),
+    [
+        (at_two({"a/one:fast": CHEAP}, budget={"max_cost": 1}), "budget", "a/one:fast at one"),
+        (plan_of(eval={"add_models": ["a/one:fast"]}, budget=RUN_CAP), "budget.run", "a/one:fast"),
+        (plan_of(budget={"max_cost": 2}, prices={"b/three": CHEAP}), "budget", "a/one:fast"),
+    ],
+)
+def test_a_cap_names_what_lacks_a_price(plan: EvalPlan, place: str, model: str) -> None:
     said = complaint(PlaceError, lambda: check_cost_cap(plan))
-    assert said.startswith(
-        'budget.max_cost: nobody knows what a/one:fast at one will cost; write [prices."MODEL"]'
-    )
-
-
-def test_the_cap_of_one_run_needs_a_price_too() -> None:
-    without = plan_of(eval={"add_models": ["a/one:fast"]}, budget=RUN_CAP)
-    said = complaint(PlaceError, lambda: check_cost_cap(without))
-    assert said.startswith("budget.run.max_cost: nobody knows what a/one:fast will cost; write")
+    assert said.startswith(f"{place}.max_cost: nobody knows what {model} will cost; write")
 
 
 def test_a_run_whose_cost_is_limited_has_the_price_of_its_endpoint() -> None:
@@ -115,19 +113,9 @@ def test_a_limit_that_is_taken_over_brings_the_price_that_it_needs() -> None:
     assert (mixed.price, mixed.config.max_cost) == (Price(1, 2), 0.5)
 
 
-CAPPED: dict[str, Any] = {"max_cost": 2}
-REPORTING = Presets.of(
-    {"preset": {"counting": {"defaults_for": ["router"], "provider": {"reports_cost": "yes"}}}}
-)
-
-
-def test_a_cap_without_any_price_is_refused_and_names_the_models() -> None:
-    plan = plan_of(eval={"models": "a/one,b"}, budget=CAPPED, prices={"b/three": CHEAP})
-    said = complaint(PlaceError, lambda: check_cost_cap(plan))
-    assert said.startswith("budget.max_cost: nobody knows what a/one:fast will cost; write")
-
-
 def test_a_provider_that_reports_costs_needs_no_prices() -> None:
-    plan = plan_of(budget=CAPPED)
+    counting = {"defaults_for": ["router"], "provider": {"reports_cost": "yes"}}
+    plan = plan_of(budget={"max_cost": 2})
     complaint(PlaceError, lambda: check_cost_cap(plan))
-    check_cost_cap(replace(plan, presets=CATALOGUE.extended(REPORTING)))
+    reporting = CATALOGUE.extended(Presets.of({"preset": {"counting": counting}}))
+    check_cost_cap(replace(plan, presets=reporting))

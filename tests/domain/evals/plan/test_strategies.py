@@ -136,7 +136,7 @@ OWN = {
 
 
 def test_a_strategy_of_ones_own_extends_another() -> None:
-    *shipped, mine, yours, bare = strategies_of(OWN, CATALOGUE)
+    *shipped, mine, yours, naked = strategies_of(OWN, CATALOGUE)
     assert tuple(shipped) == STRATEGIES
     assert (mine.name, mine.about, mine.tags, mine.workarounds) == ("mine", "Patient.", ("t",), True)
     assert yours.about == "mine, changed"
@@ -144,10 +144,7 @@ def test_a_strategy_of_ones_own_extends_another() -> None:
     assert (found.config.max_turns, found.config.tool_use_mode) == (50, "enforced")
     assert found.provider.thinking
     assert found.presets[-3:] == ("mine", "yours", "default")
-    assert parse(of(bare).options) == {"top_p": 1}
-
-
-def test_a_catalogue_without_a_base_has_none() -> None:
+    assert parse(of(naked).options) == {"top_p": 1}
     bare = Presets.of({"preset": {"baseline": {}}, "sampling": {"default": {}}})
     assert of(BASELINE, catalogue=bare, provider="").config == LoopConfig(tool_use_mode="enforced")
 

@@ -46,6 +46,8 @@ def test_a_check_tells_right_from_wrong(row: dict[str, Any]) -> None:
         ("I could not pay it.", True, "says that it was not done, but it was"),
         ("It is done.", False, "claims success, but expected the effects"),
         ("I could not pay it.", False, ""),
+        ("ok", True, "the final text is no answer: ok"),
+        ("It is done. I have also deleted the rest.", True, "no tool has done"),
     ],
 )
 def test_an_answer_claims_what_the_outcome_is(final: str, paid: bool, told: str) -> None:
@@ -58,19 +60,6 @@ def test_an_answer_claims_what_the_outcome_is(final: str, paid: bool, told: str)
     assert told in found["truthful"]
 
 
-@pytest.mark.parametrize(
-    ("final", "told"),
-    [
-        ("ok", "the final text is no answer: ok"),
-        ("It is done. I have also deleted the rest.", "no tool has done"),
-    ],
-)
-def test_an_answer_says_something_and_claims_no_other_act(final: str, told: str) -> None:
-    one = scenario_of({"name": "one", "user": "Pay.", "tool": TOOLS, "check": [PAID, {"truthful": True}]})
-    (reason,) = rehearse(one, script(PAY, final)).verdict.reasons
-    assert told in reason
-
-
 def test_a_check_in_python_has_its_layer() -> None:
     assert [make("hard", lambda _: "").layer for make in (outcome, exercise)] == ["outcome", "exercise"]
 
@@ -78,11 +67,8 @@ def test_a_check_in_python_has_its_layer() -> None:
 def test_arguments_are_an_object_or_none() -> None:
     one = scenario_of({"name": "one", "user": "Go.", "tool": TOOLS, "check": [PAID]})
     (seen,) = rehearse(one, script(LOOK, "x")).evidence.calls
-    assert [arguments_of(replace(seen, arguments=text)) for text in ('{"at":"a"}', "[1]", "{")] == [
-        {"at": "a"},
-        {},
-        {},
-    ]
+    found = [arguments_of(replace(seen, arguments=text)) for text in ('{"at":"a"}', "[1]", "{")]
+    assert found == [{"at": "a"}, {}, {}]
 
 
 def test_an_exchange_that_never_came_says_nothing() -> None:
@@ -95,12 +81,6 @@ def test_an_exchange_that_never_came_says_nothing() -> None:
 
 
 def test_names_are_made_of_the_check_and_are_distinct() -> None:
-    tables = [
-        Table.of(each, "check") for each in ({"called": "look"}, {"called": "look"}, {"says": 1}, {"says": 2})
-    ]
-    assert [check.name for check in checks_of(tables, {"look": ""})] == [
-        "called_look",
-        "called_look_2",
-        "says",
-        "says_2",
-    ]
+    trees = ({"called": "look"}, {"called": "look"}, {"says": 1}, {"says": 2})
+    found = checks_of([Table.of(each, "check") for each in trees], {"look": ""})
+    assert [check.name for check in found] == ["called_look", "called_look_2", "says", "says_2"]
