@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
-from contextlib import aclosing, closing, contextmanager
+from contextlib import AbstractContextManager, aclosing, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import inf
@@ -235,6 +235,7 @@ def check_given(**given: object) -> None:
             raise ConfigError(f"{name}: expected {what}, got {kind}; write {instead}")
 
 
+NO_SCOPE: Final = nullcontext()
 _ENDS_AT: Final = ContextVar("toolreel_run_ends_at", default=inf)
 
 
@@ -244,14 +245,16 @@ def time_left() -> float:
 
 
 @contextmanager
-def ending_at(moment: float) -> Generator[None]:
+def ending_at(moment: float, inner: AbstractContextManager[object] = NO_SCOPE) -> Generator[None]:
     """Limit the time of what happens inside. A run inside a tool of another run ends with it at the latest.
 
     :param moment: on the clock of ``time.monotonic``
+    :param inner: a scope inside of it
     """
     before = _ENDS_AT.set(min(moment, _ENDS_AT.get()))
     try:
-        yield
+        with inner:
+            yield
     finally:
         _ENDS_AT.reset(before)
 

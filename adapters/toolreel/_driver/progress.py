@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from math import inf
 from typing import TypeAlias
@@ -152,11 +152,10 @@ class EffectScopes:
         limit = state.plan.config.max_wall_ms
         self._ends_at = inf if limit is None else self._began + (state.exchange_began.at_ms + limit) / 1000
 
-    @contextmanager
-    def scope_of(self, effect: Wanted) -> Generator[None]:
+    def scope_of(self, effect: Wanted) -> AbstractContextManager[None]:
         """The scope in which an effect is performed, or the next piece of a reply is read."""
-        with ending_at(self._ends_at), self._watches.performing(effect):
-            yield
+        watched = self._watches.performing(effect)
+        return watched if self._ends_at == inf else ending_at(self._ends_at, watched)
 
     def with_time(self, effect: Wanted, event: Event | None) -> Event | None:
         """The event that came of an effect, with the milliseconds since the run began."""

@@ -238,6 +238,8 @@ def scrubbed_body(body: str, known: Mapping[str, str]) -> str:
 
 def secrets_to_scrub(known: Mapping[str, str]) -> dict[str, str]:
     """The secrets that the project's rules do not allow."""
+    if not known:
+        return {}
     rules = rules_in()
     return {name: value for name, value in known.items() if not rules.allows(value.strip())}
 

@@ -107,8 +107,8 @@ async def response_chunks(
     """The same for a sync response."""
 
     async def chunks() -> AsyncGenerator[bytes, None]:
-        whole = response.is_stream_consumed
-        for chunk in response.iter_bytes() if whole else cast("httpx.SyncByteStream", response.stream):
+        stream: Any = response.iter_bytes() if response.is_stream_consumed else response.stream
+        for chunk in stream:
             yield chunk
 
     async with aclosing(chunks()) as each:
@@ -188,7 +188,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         return self._secrets_sent_by(self._client.build_request("POST", url, headers=headers))
 
     def _secrets_sent_by(self, request: httpx.Request) -> dict[str, str]:
-        headers = tuple(pair for pair in request.headers.raw if pair[0] != b"Content-Length")
+        headers = tuple([pair for pair in request.headers.raw if pair[0] != b"Content-Length"])
         return self._secrets_in(str(request.url), headers)
 
     def _reader_of_response(
@@ -233,10 +233,12 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         exchange = self._intake.begin_exchange()
         # Connections of httpcore observe the deadline themselves, so that a recording has the failure.
         # The scope is for all else: slow name servers, HTTP/2, transports that ignore `trace`.
-        event: ReplyPiece = RequestFailed(effect.ref, "timeout", exchange.message)
+        event: ReplyReceived | RequestFailed = RequestFailed(effect.ref, "timeout", exchange.message)
         with type(self)._scope(exchange):
-            *_, event = [piece async for piece in self._reply_pieces(effect, exchange)]
-        return cast("ReplyReceived | RequestFailed", event)
+            async for piece in self._reply_pieces(effect, exchange):
+                if not isinstance(piece, Delta):
+                    event = piece
+        return event
 
     async def _stream_reply(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of a reply, and last the event: ``stream`` of both endpoints."""

@@ -270,8 +270,9 @@ def integer(digits: str) -> int:
 
     :raises ValueError: if there are more digits than Python converts by default
     """
-    if len(digits.lstrip("-")) > _MAX_DIGITS:
-        raise ValueError(f"an integer of {len(digits.lstrip('-'))} digits is too long")
+    count = len(digits) - (digits[:1] == "-")
+    if count > _MAX_DIGITS:
+        raise ValueError(f"an integer of {count} digits is too long")
     return int(digits)
 
 

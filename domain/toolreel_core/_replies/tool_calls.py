@@ -232,7 +232,7 @@ def _read_entries(value: Json, *place: WarningCode) -> tuple[list[CallEntry], li
     entries = [entry for entry in read_items if isinstance(entry, CallEntry)]
     skipped: list[WarningCode] = [code for code in read_items if not isinstance(code, CallEntry)]
     skipped.sort(key=lambda code: code != "CALL_ENTRY_INVALID")
-    return entries, [*where, *skipped, *(code for entry in entries for code in entry.codes)]
+    return entries, [*where, *skipped, *[code for entry in entries for code in entry.codes]]
 
 
 def _flat_lists(value: Json) -> Iterable[Json]:
@@ -254,8 +254,10 @@ def _read_entry(value: Mapping[str, Json], where: tuple[WarningCode, ...]) -> Ca
     if not name:
         return "CALL_WITHOUT_NAME"
     given = function.get("arguments")
-    places = (place.get(key) for place in (function, value) for key in _ARGUMENTS)
-    arguments = next((each for each in places if each is not None), None)
+    arguments = given
+    if given is None:
+        places = [place.get(key) for place in (function, value) for key in _ARGUMENTS]
+        arguments = next((each for each in places if each is not None), None)
     in_function = called and value.get("function") is function
     documented = in_function and (given is not None or arguments is None)
     # Parts of a content need no ``function`` wrapper (Anthropic's shape).
@@ -363,7 +365,7 @@ def calls_in(
         bundles = (expand_bundle(entry, known, max_depth=max_depth, repairs=repairs) for entry in entries)
         entries = [single for bundle in bundles for single in bundle]
     ids = assign_ids((entry.id for entry in entries), turn=turn)
-    codes.extend(code for entry in entries for code in entry.codes)
+    codes.extend([code for entry in entries for code in entry.codes])
     calls: list[ToolCall] = []
     for entry, (identity, id_codes) in zip(entries, ids, strict=True):
         name, name_codes = meant_name(entry.name, known, exact=strict)
