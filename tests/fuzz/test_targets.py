@@ -9,9 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from tests.fuzz.draw import Draw, fragment
 from tests.fuzz.found import kept
-from tests.fuzz.fragments import FRAGMENTS
 from tests.fuzz.targets import TARGETS, inputs
 from tests.fuzz.written import DIALECTS_WRITTEN, SPOKEN_OF, written
 from toolreel_core._jsontext import NOTHING
@@ -35,15 +33,6 @@ def test_a_target_holds_for_whatever_comes(name: str) -> None:
 def test_a_target_holds_where_fuzzing_begins(name: str) -> None:
     for data in TARGETS[name].seeds():
         TARGETS[name].check(data)
-
-
-def test_an_input_begins_with_choices_and_ends_as_text() -> None:
-    draw = Draw(b"\x01\x05\x00\x02ab" + fragment(0) + b"\x80")
-    assert draw.one_of("xy") == "y"
-    assert draw.number(3) == 2
-    assert draw.text(9) == "ab"
-    assert draw.rest() == FRAGMENTS[0] + "\udc80"
-    assert (draw.one_of("xy"), draw.number(3), draw.text(9), draw.rest()) == ("x", 0, "", "")
 
 
 @pytest.mark.parametrize("path", kept(), ids=lambda path: f"{path.parent.name}-{path.name}")

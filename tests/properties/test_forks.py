@@ -21,7 +21,7 @@ def records(draw: st.DrawFn) -> Recorded:
     """The journal of a short run, with answers that came too late in it."""
     run = Underway(draw(plans))
     journal = MemoryJournal(run.state.plan)
-    for _ in range(draw(st.integers(0, 7))):
+    for _ in range(draw(st.integers(0, 5))):
         event = draw(answers(run.state))
         effect = run.wanted.get(getattr(event, "ref", 0))
         journal.record(effect, event)

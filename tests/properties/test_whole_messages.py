@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.properties.test_streamed_calls import as_value
 from toolreel_core._replies import Stream
 
 TEXTS = st.text("ab <\n", max_size=8)
@@ -67,9 +68,3 @@ def read(choices: list[dict[str, Any]]) -> Any:  # noqa: ANN401 - JSON
 
 def said(text: str | None) -> str:
     return "".join((text or "").split())
-
-
-def as_value(call: Any) -> tuple[str, Any]:  # noqa: ANN401 - JSON
-    function = call["function"]
-    arguments = function["arguments"]
-    return function["name"], json.loads(arguments) if isinstance(arguments, str) else arguments

@@ -32,8 +32,6 @@ class Http2Server:
     """What was agreed upon, by connection."""
     streams: list[int] = field(default_factory=list)
     """The number that each request had in its connection."""
-    left: list[int] = field(default_factory=list)
-    """The numbers of those whose answer somebody did not hear to its end."""
 
 
 @contextmanager
@@ -71,8 +69,6 @@ def _talk(tls: ssl.SSLContext, client: socket.socket, server: Http2Server, body:
         unended: list[int] = []
         while (data := _heard(wrapped)) != b"":
             for event in connection.receive_data(data or b""):
-                if isinstance(event, h2.events.StreamReset):
-                    server.left.append(event.stream_id)
                 if isinstance(event, h2.events.StreamEnded):
                     server.streams.append(event.stream_id)
                     headers = [(":status", "200"), ("content-type", "application/json")]

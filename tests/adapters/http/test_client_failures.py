@@ -118,7 +118,7 @@ def test_what_is_no_failure_of_a_request_is_raised(bug: BaseException) -> None:
 
 
 def test_a_body_that_was_not_taken_in_keeps_its_status() -> None:
-    assert TooLarge("too much").event(1, 200) == RequestFailed(1, "too_large", "too much", 200)
+    assert TooLarge("too much").event(1, 502) == RequestFailed(1, "too_large", "too much", 502)
     assert Stalled("no word").event(1, 200) == RequestFailed(1, "timeout", "no word", 200)
     assert UndecodableBody("corrupt").event(1, 502) == RequestFailed(1, "broken", "corrupt", 502)
 
@@ -140,3 +140,18 @@ def test_an_exchange_that_was_given_up_says_of_what_kind(
     error: httpx.HTTPError, failure: FailureKind, message: str
 ) -> None:
     assert failure_event(9, error) == RequestFailed(9, failure, message)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('{"error":"too many tokens"}', "too many tokens"),
+        ('{"detail":"Not Found"}', "Not Found"),
+        ('{"message":"Slow down."}', "Slow down."),
+        ("\n<h1>Oops</h1>\n", "an HTML page"),
+        ("", "no text"),
+        ('{"error":{"message":""}}', "no text"),
+    ],
+)
+def test_a_refusal_is_told_in_the_words_of_its_server(body: str, said: str) -> None:
+    assert response_event(1, 400, {}, body) == RequestFailed(1, "status", f"HTTP 400: {said}", 400, body)

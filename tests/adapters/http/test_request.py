@@ -18,14 +18,10 @@ KEY = "not-a-real-key-4711"
     ("base_url", "url"),
     [
         ("http://127.0.0.1:8080", "http://127.0.0.1:8080/v1/chat/completions"),
-        ("http://127.0.0.1:8080/", "http://127.0.0.1:8080/v1/chat/completions"),
-        ("http://127.0.0.1:8080/v1", "http://127.0.0.1:8080/v1/chat/completions"),
         ("http://127.0.0.1:8080/v1/", "http://127.0.0.1:8080/v1/chat/completions"),
-        ("https://api.test/openai/v1", "https://api.test/openai/v1/chat/completions"),
         ("https://api.test/v1beta/openai/", "https://api.test/v1beta/openai/chat/completions"),
         ("https://api.test/api/v4", "https://api.test/api/v4/chat/completions"),
         ("https://api.test/vision", "https://api.test/vision/v1/chat/completions"),
-        ("https://api.test/chat/completions", "https://api.test/chat/completions"),
         ("https://api.test/v1/chat/completions/", "https://api.test/v1/chat/completions"),
         ("https://api.test/v1?api-version=3", "https://api.test/v1/chat/completions?api-version=3"),
         ("https://api.test?to=a@b", "https://api.test/v1/chat/completions?to=a@b"),
@@ -55,7 +51,6 @@ def test_what_is_no_base_url_is_refused_with_an_example(base_url: str) -> None:
         ("http://host:eighty/v1", "Port could not be cast to integer value as 'eighty'"),
         ("http://host:99999/v1", "Port out of range 0-65535"),
         ("http://a..b/v1", "the host 'a..b' has an empty part, or one of more than 63 characters"),
-        ("http://.b/v1", "the host '.b' has an empty part, or one of more than 63 characters"),
         ("http://host/\x7f", "it contains a space or a non-printable character"),
     ],
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import ssl
 import struct
 import threading
 from collections import deque
@@ -15,7 +14,6 @@ from pathlib import Path
 from threading import Thread
 
 import anyio
-import certifi
 import httpx
 import pytest
 
@@ -176,21 +174,6 @@ def test_idle_connections_expire_while_another_is_used(monkeypatch: pytest.Monke
             endpoint.send(asking(ref=ref))
         eventually(lambda: server.closed == 2, "two connections that are closed")
         assert server.connections == 3
-
-
-def test_all_endpoints_share_one_ssl_context(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[ssl.SSLContext] = []
-    create = httpx.create_ssl_context
-
-    def noted() -> ssl.SSLContext:
-        made.append(create())
-        return made[-1]
-
-    monkeypatch.setattr(httpx, "create_ssl_context", noted)
-    monkeypatch.setenv("SSL_CERT_FILE", certifi.where())  # so that no test before this one has made it
-    for kind in (HttpEndpoint, HttpEndpoint, AsyncHttpEndpoint):
-        kind("https://models.test/v1")
-    assert len(made) == 1
 
 
 def test_a_proxy_that_cannot_be_used_is_refused_and_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from toolreel_core import Completed
 from toolreel_core._protocol import Event, State, Step
 
 Fault: TypeAlias = Literal[
-    "begin", "performing", "enter", "leave", "swallow", "arrives", "performed", "stepped", "ended"
+    "begin", "performing", "enter", "leave", "swallow", "performed", "stepped", "ended"
 ]
 
 
@@ -58,9 +58,6 @@ class Failing(Watch):
             if self.at != "swallow":
                 raise
         self._meet("leave")
-
-    def began_to_arrive(self, _effect: Wanted) -> None:
-        self._meet("arrives")
 
     def performed(self, _effect: Wanted, *, replayed: bool) -> None:
         assert not replayed
