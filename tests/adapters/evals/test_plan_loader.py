@@ -110,5 +110,6 @@ def test_a_slip_in_a_file_is_told_with_its_place(tmp_path: Path, text: str, said
     ],
 )
 def test_a_slip_in_the_environment_is_told_with_its_variable(variable: str, value: str, said: str) -> None:
-    told = complaint(EvalPlanError, lambda: made(**{variable: value}))
+    environ = {f"OPENROUTER_{variable}": value}
+    told = complaint(EvalPlanError, lambda: load_eval_plan(None, {}, environ=environ))
     assert told.startswith(f"OPENROUTER_{variable}: {said}")

@@ -93,11 +93,11 @@ def test_auto_is_a_value_of_the_profile_axis_and_never_a_hidden_swap() -> None:
     )
 
 
-@pytest.mark.parametrize(("axes", "task", "label"), worked("label"))
+@pytest.mark.parametrize(("axes", "cell", "label"), worked("label"))
 def test_a_label_names_what_is_not_the_same_for_all_runs(
-    axes: dict[str, object], task: list[str], label: str
+    axes: dict[str, object], cell: list[str], label: str
 ) -> None:
-    assert plan_of(eval=axes).label(Cell(*task, "read")) == label
+    assert plan_of(eval=axes).label(Cell(*cell)) == label
 
 
 def test_a_plan_is_told_and_made_again() -> None:
