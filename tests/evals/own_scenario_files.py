@@ -12,41 +12,7 @@ from toolreel_core.evals import EvalPlan, Kind
 
 __all__ = ["PYTHON", "RESERVE", "evaluated_file", "plan_for", "written"]
 
-RESERVE: Final = """\
-name = "reserve_lamps"
-user = ["How many pieces of {sku} are there?", "Reserve {wanted} of them."]
-
-[draw]
-sku = { pattern = "LAMP-##" }
-wanted = { from = 2, to = 5 }
-
-[[tool]]
-name = "stock_of"
-description = "How many pieces there are."
-arguments = { sku = "string: The article." }
-answers = [{ when = { sku = "{sku}" }, then = { pieces = 12 } }]
-
-[[tool]]
-name = "reserve"
-arguments = { sku = "string", pieces = "integer" }
-effect = true
-
-[[check]]
-effects = [{ tool = "reserve", with = { sku = "{sku}", pieces = "{wanted}" } }]
-
-[[check]]
-says = 12
-exchange = 1
-
-[script]
-good = [
-  { call = "stock_of", with = { sku = "{sku}" } },
-  "There are 12.",
-  { call = "reserve", with = { sku = "{sku}", pieces = "{wanted}" } },
-  "Reserved.",
-]
-bad = ["None.", "Reserved."]
-"""
+RESERVE: Final = Path(__file__).with_name("files").joinpath("reserve.toml").read_text("utf-8")
 
 PYTHON: Final = """\
 from toolreel.evals import scenario

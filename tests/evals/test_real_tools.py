@@ -55,33 +55,7 @@ def note(text: str) -> int:
 
 server.run("stdio")
 '''
-SCENARIO = """\
-name = "order_pins"
-user = "Order as many pins as there are, and note it."
-
-[real]
-python = ["pin_tools.py:stock", "pin_tools.py:order"]
-mcp = "mcp.json"
-effects = ["order", "mcp_notes_note"]
-
-[[check]]
-effects = [
-  { tool = "order", with = { part = "pin", pieces = 3 } },
-  { tool = "mcp_notes_note", with = { text = "3 pins" } },
-]
-
-[[check]]
-called = "stock"
-
-[script]
-good = [
-  { call = "stock", with = { part = "pin" } },
-  { call = "order", with = { part = "pin", pieces = 3 } },
-  { call = "mcp_notes_note", with = { text = "3 pins" } },
-  "Ordered.",
-]
-bad = [{ call = "order", with = { part = "pin", pieces = 9 } }, "Ordered."]
-"""
+SCENARIO = Path(__file__).with_name("files").joinpath("order_pins.toml").read_text("utf-8")
 WITHOUT_SERVER = "".join(
     line
     for line in SCENARIO.splitlines(keepends=True)

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any, Final
-
 import pytest
 
 from tests.evals_values import worked
@@ -56,39 +54,6 @@ def test_a_price_is_for_a_million_tokens_in_and_out() -> None:
     assert prices[0][1].cost(2_000_000, 500_000) == 2
 
 
-WHOLE: Final[dict[str, Any]] = {
-    "eval": {
-        "models": "stable, !openai",
-        "add_models": ["mine"],
-        "profiles": ["auto"],
-        "strategies": [],
-        "scenarios": ["all"],
-        "tool_allowlist": ["state_*"],
-        "enforce_applicability": False,
-        "content_tag_fallback": True,
-        "fix_empty_final": False,
-        "seeds": True,
-        "trials": 3,
-        "jobs": 4,
-        "verbosity": 0,
-        "fallback_retries": 1,
-        "empty_response_retries": 0,
-        "void_retries": 5,
-        "tool_use_mode": "relaxed",
-        "tool_failure_policy": "tolerated",
-    },
-    "endpoint": {"base_url": "http://here"},
-    "loop": {"max_turns": 5},
-    "sampling": {"temperature": 0},
-    "request_overrides": {"route": "fallback"},
-    "budget": {"max_cost": 5, "max_minutes": 60, "run": {"max_tokens": 20_000}},
-    "prices": {"mine": {"prompt": 1, "completion": 2}},
-    "gate": [{"metric": "rate", "at_least": 0.9}],
-    "strategy": {"own": {"extends": "raw"}},
-    "catalogue": {"preset": {"x": {}}},
-}
-
-
 def test_what_is_not_said_has_its_default() -> None:
     options = Options.of({})
     known = Endpoint(provider="openrouter", api_key_env="OPENROUTER_API_KEY", read_timeout=120)
@@ -98,13 +63,14 @@ def test_what_is_not_said_has_its_default() -> None:
 
 
 def test_everything_can_be_said_and_is_told_again() -> None:
-    options = Options.of(WHOLE)
+    (whole,) = worked("all options")
+    options = Options.of(whole)
     assert options.models == ("stable", "!openai")
     assert options.tool_use_mode == "relaxed"
     assert options.prices == (("mine", Price(1, 2)),)
     assert (options.budget, options.run_budget) == (Budget(5, max_minutes=60), Budget(max_tokens=20_000))
-    assert options.tree()["budget"] == WHOLE["budget"]
-    assert (options.loop, options.gates) == (canonical({"max_turns": 5}), canonical(WHOLE["gate"]))
+    assert options.tree()["budget"] == whole["budget"]
+    assert (options.loop, options.gates) == (canonical({"max_turns": 5}), canonical(whole["gate"]))
     assert Options.of(options.tree()) == options
     assert Options.of(Options.of({}).tree()) == Options.of({})
 

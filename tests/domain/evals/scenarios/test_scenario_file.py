@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from typing import Any
+import tomllib
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 
@@ -10,50 +12,7 @@ from toolreel_core._conversation import SystemMessage
 from toolreel_core._jsontext import Json, parse, pointed
 from toolreel_core.evals import TableWorld, call, draw_values, parameters_of, scenario_of, script
 
-RESERVE = {"call": "reserve", "with": {"sku": "{sku}", "pieces": "{wanted}"}}
-TREE: dict[str, Any] = {
-    "name": "reserve_lamps",
-    "about": "Look the stock up, then reserve.",
-    "system": "You sell {sku}.",
-    "user": ["How many pieces of {sku} are there?", "Reserve {wanted} of them."],
-    "draw": {
-        "sku": {"pattern": "LAMP-##"},
-        "wanted": {"from": 2, "to": 5},
-        "spare": {"from": 3, "to": 20},
-        "stock": {"sum": ["wanted", "spare"]},
-    },
-    "world": {"stock": {"{sku}": "{stock}"}},
-    "tool": [
-        {
-            "name": "stock_of",
-            "description": "How many there are.",
-            "arguments": {"sku": "string"},
-            "answers": [{"when": {"sku": "{sku}"}, "read": "/stock/$sku"}],
-        },
-        {
-            "name": "reserve",
-            "parameters": {"type": "object", "properties": {"sku": {"type": "string"}, "pieces": {}}},
-            "effect": True,
-            "answers": [{"when": {"sku": "{sku}"}, "set": {"/reserved/{sku}": "$arguments/pieces"}}],
-        },
-    ],
-    "check": [
-        {"effects": [{"tool": "reserve", "with": {"sku": "{sku}", "pieces": "{wanted}"}}]},
-        {"says": "{stock}", "exchange": 1},
-        {"world": {"/reserved/{sku}": "{wanted}"}},
-        {"called": "stock_of", "before": "reserve", "layer": "exercise", "name": "looked"},
-    ],
-    "script": {
-        "good": [
-            {"call": "stock_of", "with": {"sku": "{sku}"}},
-            "There are {stock}.",
-            [RESERVE],
-            "I have reserved {wanted}.",
-        ],
-        "bad": ["There are {stock}.", "Reserved."],
-        "skipping": ["There are {stock}.", RESERVE, "Reserved."],
-    },
-}
+TREE: Final = tomllib.loads(Path(__file__).with_name("reserve_lamps.toml").read_text("utf-8"))
 
 
 def changed(**changes: object) -> dict[str, Any]:
