@@ -27,6 +27,7 @@ from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 PAGE = 2
+PLAIN = ("key", "show.all", "count", "hang", "fail", "refuse", "die", "pid", "token")
 PIXEL = base64.b64encode(b"\x89PNG-not-really").decode()
 
 Context = ServerRequestContext[Any]
@@ -53,15 +54,7 @@ def tools() -> list[t.Tool]:
         t.Tool(name="notice", description="Say that tools changed.", input_schema=nothing),
         # What it returns does not fit what it announces, which is for its author to mend and not for a model.
         t.Tool(name="sum", input_schema=nothing, title="Add up.", annotations=destroys, output_schema=total),
-        t.Tool(name="key", input_schema=nothing),
-        t.Tool(name="show.all", input_schema=nothing),
-        t.Tool(name="count", input_schema=nothing),
-        t.Tool(name="hang", input_schema=nothing),
-        t.Tool(name="fail", input_schema=nothing),
-        t.Tool(name="refuse", input_schema=nothing),
-        t.Tool(name="die", input_schema=nothing),
-        t.Tool(name="pid", input_schema=nothing),
-        t.Tool(name="token", input_schema=nothing),
+        *(t.Tool(name=name, input_schema=nothing) for name in PLAIN),
         t.Tool(name="large", input_schema={"type": "object", "properties": {"size": {"type": "integer"}}}),
         t.Tool(name="elsewhere", input_schema=elsewhere),
     ]

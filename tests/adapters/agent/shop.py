@@ -1,16 +1,20 @@
 """What the tests of agents share: a shop with two tools, its scripts, and the ways to run an agent."""
 
+# ruff: noqa: ANN401 - settings are whatever an agent takes
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from contextlib import aclosing
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import trio
 
 from toolreel import Agent, AgentRun, Run, tool
+from toolreel._replay import Driver
+from toolreel.stream_events import AgentEvent
 from toolreel.testing import ScriptedEndpoint, calling
 
 
@@ -29,7 +33,7 @@ ASKS = calling(("stock", {"part": "pin"}))
 ORDERS = calling(("order", {"part": "pin", "count": 2}))
 
 
-def agent(*script: Any, **settings: Any) -> Agent[Any]:  # noqa: ANN401 - whatever an agent takes
+def agent(*script: Any, **settings: Any) -> Agent[Any]:
     return Agent("m", endpoint=ScriptedEndpoint(script), **settings)
 
 
@@ -37,6 +41,40 @@ def results(run: Run) -> list[Any]:
     """What the model is told about its calls."""
     return [json.loads(str(each["content"])) for each in run.messages_as_dicts() if each["role"] == "tool"]
 
+
+Events = list[AgentEvent[Any]]
+
+
+class Way:
+    """The blocking methods, or their async twins on one library."""
+
+    def __init__(self, begin: Callable[[Callable[[], Coroutine[Any, Any, Any]]], Any] | None = None) -> None:
+        self._begin = begin
+
+    def run(self, of: object, method: str, *given: Any, **settings: Any) -> AgentRun[Any]:
+        ended: AgentRun[Any] = (
+            getattr(of, method)(*given, **settings)
+            if self._begin is None
+            else self._begin(lambda: getattr(of, f"a{method}")(*given, **settings))
+        )
+        return ended
+
+    def events(self, of: object, method: str, *given: Any, **settings: Any) -> Events:
+        async def listed() -> Events:
+            async with aclosing(getattr(of, f"a{method}")(*given, **settings)) as events:
+                return [event async for event in events]
+
+        found: Events = (
+            list(getattr(of, method)(*given, **settings)) if self._begin is None else self._begin(listed)
+        )
+        return found
+
+
+WAYS: Final[dict[Driver, Way]] = {
+    "sync": Way(),
+    "asyncio": Way(lambda begun: asyncio.run(begun())),
+    "trio": Way(trio.run),
+}
 
 ON: list[Callable[..., AgentRun[Any]]] = [
     lambda agent, *given, **settings: agent.run(*given, **settings),

@@ -10,7 +10,7 @@ import pytest
 
 from tests.adapters.agent.shop import ASKS, ON, ORDERS, agent, order, results, stock
 from tests.adapters.agent.typing_of_agents import amain, main
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from tests.servers.chat_server import replying, serving
 from toolreel import (
     Agent,
@@ -116,22 +116,9 @@ def test_presets_are_those_of_the_model_and_of_the_provider_that_is_named() -> N
     assert "temperature" in changed.options
 
 
-SEVERAL: dict[str, Any] = {"options": {"parallel_tool_calls": True}}
-
-
 @pytest.mark.parametrize(
     ("settings", "ran"),
-    [
-        ({}, 2),
-        ({"provider": "ollama"}, 2),
-        ({"provider": "openai"}, 1),
-        ({"provider": "openai", "preset": "openai_responses"}, 1),
-        ({"provider": "anthropic", "preset": "anthropic_messages"}, 1),
-        ({"provider": "openai", **SEVERAL}, 2),
-        ({"provider": "openai", **SEVERAL, "config": {"max_tool_calls_per_turn": 1}}, 1),
-        ({"options": {"parallel_tool_calls": False}}, 1),
-        ({"options": {"parallel_tool_calls": False}, "config": {"max_tool_calls_per_turn": 2}}, 2),
-    ],
+    worked("calls are ignored only where the request or a limit rules them out and are always told", "tools"),
 )
 def test_calls_are_ignored_only_where_the_request_or_a_limit_rules_them_out_and_are_always_told(
     settings: dict[str, Any], ran: int, caplog: pytest.LogCaptureFixture
@@ -217,17 +204,6 @@ def test_a_run_is_recorded_and_replayed(tmp_path: Path) -> None:
         one = Agent("m", base_url=server.url, tools=[stock])
         asyncio.run(one.arun("How many?", record=f"{path}.yaml", overwrite=True))
     assert len(replay(path).recorded.records) == 1
-
-
-def test_a_recorded_run_that_rests_goes_on_in_its_recording(tmp_path: Path) -> None:
-    path = tmp_path / "order"
-    with serving(replying(ORDERS), replying(FOUR)) as server:
-        resting = Agent("m", base_url=server.url, tools=[order]).run("Order two.", record=path)
-        assert isinstance(replay(path).run.outcome, Resting)
-        resting.approve()
-    replayed = replay(path)
-    assert replayed.run.text == "There are 4."
-    assert replayed.cassette is not None
 
 
 def test_a_run_on_an_endpoint_of_ones_own_is_recorded_as_a_journal(tmp_path: Path) -> None:

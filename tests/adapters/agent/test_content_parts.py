@@ -3,15 +3,13 @@
 # ruff: noqa: ANN401 - settings are whatever an agent takes
 from __future__ import annotations
 
-import asyncio
 from base64 import b64encode
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final, cast
 
 import pytest
-import trio
 
+from tests.adapters.agent.shop import WAYS
 from tests.servers.chat_server import replying, serving
 from toolreel import Agent, AgentRun, Audio, ConfigError, File, Image, attach, replay, tool
 from toolreel._replay import Driver
@@ -39,28 +37,15 @@ SECOND: Final[list[str | Part]] = [
     Audio.from_bytes(BEEP),
     File.from_bytes(b"%PDF-1.7", name="bill.pdf"),
 ]
-Begin = Callable[[Callable[[], Coroutine[Any, Any, Any]]], Any]
-DRIVERS: Final[dict[Driver, Begin | None]] = {
-    "sync": None,
-    "asyncio": lambda begun: asyncio.run(begun()),
-    "trio": trio.run,
-}
 
 
 def talked(agent: Agent[Any], driver: Driver, **settings: Any) -> AgentRun[Any]:
     """The conversation, on a driver."""
-    begin = DRIVERS[driver]
-    if begin is None:
-        return agent.run(FIRST, **settings).reply(SECOND)
-
-    async def both() -> AgentRun[Any]:
-        return await (await agent.arun(FIRST, **settings)).areply(SECOND)
-
-    run: AgentRun[Any] = begin(both)
-    return run
+    way = WAYS[driver]
+    return way.run(way.run(agent, "run", FIRST, **settings), "reply", SECOND)
 
 
-@pytest.mark.parametrize("driver", DRIVERS)
+@pytest.mark.parametrize("driver", WAYS)
 def test_a_recorded_conversation_replays_to_the_byte_and_has_each_blob_once(
     driver: Driver, tmp_path: Path
 ) -> None:
@@ -71,7 +56,7 @@ def test_a_recorded_conversation_replays_to_the_byte_and_has_each_blob_once(
     for data in (CAT, SHOT, BEEP, b"%PDF-1.7"):
         assert sent.count(b64encode(data).decode()) == 1
     journal, cassette = tmp_path / "talk.journal.jsonl", tmp_path / "talk.yaml"
-    for other in DRIVERS:
+    for other in WAYS:
         again = replay(cassette, driver=other)
         assert again.run.state == run.state
         assert again.cassette is not None
@@ -83,19 +68,14 @@ def test_a_recorded_conversation_replays_to_the_byte_and_has_each_blob_once(
     assert shown.index("interactions:") < shown.index("blobs:") < shown.index(b64encode(CAT).decode())
 
 
-@pytest.mark.parametrize("say", ["run", "reply"])
-def test_a_part_that_the_provider_does_not_take_is_refused_before_the_request(say: str) -> None:
-    endpoint = ScriptedEndpoint([saying("Hi.")])
-    agent = Agent("m", endpoint=endpoint, provider="deepseek")
+def test_a_part_that_the_provider_does_not_take_is_refused_before_the_request() -> None:
+    agent = Agent("m", endpoint=ScriptedEndpoint([saying("Hi.")]), provider="deepseek")
     why = r"\[image/png, 2056 bytes, sha256:\w{8}\]: deepseek takes no images; leave it out"
-    if say == "run":
-        with pytest.raises(ConfigError, match=rf"^messages\[0\]: {why}"):
-            agent.run(FIRST)
-    else:
-        run = agent.run("Hi!")
-        with pytest.raises(ConfigError, match=rf"^content: {why}"):
-            run.reply(FIRST)
-        assert run.reply is not None
+    with pytest.raises(ConfigError, match=rf"^messages\[0\]: {why}"):
+        agent.run(FIRST)
+    run = agent.run("Hi!")
+    with pytest.raises(ConfigError, match=rf"^content: {why}"):
+        run.reply(FIRST)
 
 
 def test_a_result_with_a_key_in_a_picture_is_withheld(

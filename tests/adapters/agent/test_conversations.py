@@ -3,58 +3,22 @@
 # ruff: noqa: ANN401 - settings are whatever an agent takes
 from __future__ import annotations
 
-import asyncio
 import pickle
-from collections.abc import Callable, Coroutine
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 import pytest
-import trio
 
-from tests.adapters.agent.shop import ASKS, ORDERS, agent, order, stock
+from tests.adapters.agent.shop import ASKS, ORDERS, WAYS, Events, Way, agent, order, stock
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from tests.servers.chat_server import streaming as pieces
 from toolreel import Agent, AgentRun, Completed, ConfigError, replay
 from toolreel.journals import MemoryJournal, parse_journal
-from toolreel.stream_events import AgentEvent, RunEnded, TextDelta, ToolResult, ToolStarted
+from toolreel.stream_events import RunEnded, TextDelta, ToolResult, ToolStarted
 from toolreel.testing import saying, streaming
 
-Events = list[AgentEvent[Any]]
-
-
-class Way:
-    """The blocking methods, or their async twins on one library."""
-
-    def __init__(self, begin: Callable[[Callable[[], Coroutine[Any, Any, Any]]], Any] | None = None) -> None:
-        self._begin = begin
-
-    def run(self, of: object, method: str, *given: Any, **settings: Any) -> AgentRun[Any]:
-        ended: AgentRun[Any] = (
-            getattr(of, method)(*given, **settings)
-            if self._begin is None
-            else self._begin(lambda: getattr(of, f"a{method}")(*given, **settings))
-        )
-        return ended
-
-    def events(self, of: object, method: str, *given: Any, **settings: Any) -> Events:
-        async def listed() -> Events:
-            async with aclosing(getattr(of, f"a{method}")(*given, **settings)) as events:
-                return [event async for event in events]
-
-        found: Events = (
-            list(getattr(of, method)(*given, **settings)) if self._begin is None else self._begin(listed)
-        )
-        return found
-
-
-ON = pytest.mark.parametrize(
-    "way",
-    [Way(), Way(lambda begun: asyncio.run(begun())), Way(trio.run)],
-    ids=["sync", "asyncio", "trio"],
-)
+ON = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
 def texts(events: Events) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -16,28 +15,21 @@ from tests.samples import complaint
 from tests.servers.chat_server import replying, serving
 from toolreel import (
     Agent,
-    AsyncPorts,
     ConfigError,
     Fallback,
     FileJournal,
-    Plan,
     Ports,
     Price,
     Run,
-    arun,
     replay,
     resume,
-    run,
-    stream,
 )
 from toolreel._cli import as_json
-from toolreel._driver import ImmediateEndpoint
 from toolreel.journals import read_journal
-from toolreel.ports import AsyncEndpoints, Endpoints
+from toolreel.ports import Endpoints
 from toolreel.results import EndpointCost
-from toolreel.stream_events import RunEnded
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
-from toolreel_core import FallbackPlan, LoopConfig, ReplayMismatch
+from toolreel_core import ReplayMismatch
 
 DOWN = Lost("status", "down", 503)
 ONCE = {"max_tries": 1}
@@ -140,28 +132,6 @@ def test_secrets_of_all_endpoints_are_kept() -> None:
     assert "sk-second" not in f"{agent!r} {there!r}"
     assert repr(there) == "Fallback('b', base_url='http://127.0.0.1:2')"
     assert repr(Fallback("b")) == "Fallback('b')"
-
-
-# the layer below
-
-PLAN = Plan.of(
-    model="a",
-    messages="hi",
-    config=LoopConfig(max_tries=1),
-    fallbacks=[FallbackPlan("spare", model="b")],
-)
-
-
-def test_ports_have_an_endpoint_for_each_name() -> None:
-    both = Endpoints(ScriptedEndpoint([DOWN]), {"spare": ScriptedEndpoint([saying("Hello.")])})
-    assert run(PLAN, Ports(both)).text == "Hello."
-    again = Endpoints(ScriptedEndpoint([DOWN]), {"spare": ScriptedEndpoint([saying("Hello.")])})
-    *_, ended = stream(PLAN, Ports(again))
-    assert isinstance(ended, RunEnded)
-    assert ended.run.text == "Hello."
-    spare = ImmediateEndpoint(ScriptedEndpoint([saying("Hello.")]))
-    three = AsyncEndpoints(ImmediateEndpoint(ScriptedEndpoint([DOWN])), {"spare": spare})
-    assert asyncio.run(arun(PLAN, AsyncPorts(three))).text == "Hello."
 
 
 def test_a_run_that_was_killed_goes_on_at_its_endpoint(tmp_path: Path) -> None:

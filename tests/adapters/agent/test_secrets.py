@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 
+from tests.samples import worked
 from tests.servers.chat_server import replying, serving
 from toolreel import Agent, ConfigError, OutcomeError, Run
 from toolreel.errors import EndpointConfigError
@@ -113,21 +114,7 @@ def sent(variables: dict[str, str], **settings: str) -> str | None:
 
 @pytest.mark.parametrize(
     ("variables", "settings", "key"),
-    [
-        ({"OPENAI_BASE_URL": "HERE", "OPENAI_API_KEY": "openai-key"}, {}, "openai-key"),
-        ({"OPENAI_BASE_URL": "HERE/v1", "OPENAI_API_KEY": "openai-key"}, {"base_url": "HERE"}, "openai-key"),
-        ({"TOOLREEL_BASE_URL": "HERE", "OPENAI_BASE_URL": "http://127.0.0.1:9"}, {}, None),
-        (
-            {"TOOLREEL_BASE_URL": "HERE", "TOOLREEL_API_KEY": "our-key", "OPENAI_API_KEY": "openai-key"},
-            {},
-            "our-key",
-        ),
-        ({"TOOLREEL_API_KEY": "our-key"}, {"base_url": "HERE", "api_key": "my-key"}, "my-key"),
-        ({"OTHER": "other-key"}, {"base_url": "HERE", "api_key_env": "OTHER"}, "other-key"),
-        # OpenAI's key is for OpenAI, not for whatever server is named.
-        ({"OPENAI_API_KEY": "openai-key"}, {"base_url": "HERE"}, None),
-        ({"OPENAI_API_KEY": "openai-key", "TOOLREEL_BASE_URL": "HERE"}, {}, None),
-    ],
+    worked("arguments come before our variables and these before openais", "tools"),
 )
 def test_arguments_come_before_our_variables_and_these_before_openais(
     variables: dict[str, str], settings: dict[str, str], key: str | None

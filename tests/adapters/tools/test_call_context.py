@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import contextvars
-import threading
-
 import pytest
 
 from tests.samples import complaint
@@ -22,24 +19,6 @@ def test_outside_of_a_call_there_is_none() -> None:
     assert complaint(AdapterError, current_call).startswith("current_call: no tool call is running here;")
     assert complaint(AdapterError, lambda: spend(Spent(1))).startswith("spend: no tool call is running here;")
     begin_spending().add_ended_run(Spent(1))
-
-
-def test_a_thread_knows_it_with_the_context_of_the_tool_alone() -> None:
-    found: list[str] = []
-
-    def look() -> None:
-        try:
-            found.append(current_call().key)
-        except AdapterError:
-            found.append("none")
-
-    with as_current_call(context_of("a")):
-        context = contextvars.copy_context()
-        for target in (look, lambda: context.run(look)):
-            thread = threading.Thread(target=target)
-            thread.start()
-            thread.join()
-    assert found == ["none", "key of a"]
 
 
 def test_listeners_hear_of_the_end_once_and_late_ones_at_once() -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 
-from tests.cli.commands import said_by_each
+from tests.cli.commands import Said, toolreel
 from tests.docs.snippets import ROOT, blocks_of
 from tests.servers.chat_server import replying, serving
 from tests.servers.mcp_servers_here import GOOD
@@ -40,25 +40,32 @@ def shop(folder: Path, url: str, **settings: Json) -> Json:
     return {"mcpServers": {"shop": started}}
 
 
+def ran(folder: Path, config: Json, tool: str, *options: str) -> Said:
+    """What is said of a run whose model calls this tool of the server."""
+    (folder / "mcp.json").write_text(json.dumps(config))
+    with serving(replying(calling((tool, {}))), replying(saying("Ordered."))) as model:
+        base = ("run", "Order.", "--model", "m", "--base-url", model.url, "--mcp", "mcp.json")
+        said = toolreel(*base, *options, cwd=folder)
+    assert said.code == 0
+    assert all(KEY not in path.read_text("utf-8") for path in folder.glob("kept.*"))
+    return said
+
+
 @pytest.mark.slow
 def test_a_key_that_an_api_repeats_is_in_no_record(tmp_path: Path) -> None:
-    replies = [replying(calling(("mcp_shop_post_order", {}))), replying(saying("Ordered."))]
-    with serving(replying({"authorization": f"Bearer {KEY}"})) as server, serving(*replies) as model:
-        (tmp_path / "mcp.json").write_text(json.dumps(shop(tmp_path, server.url)))
-        base = ("run", "Order.", "--model", "m", "--base-url", model.url, "--mcp", "mcp.json")
-        (recorded,) = said_by_each([(*base, "--record", "kept")], tmp_path)
-    assert (recorded.code, '← {"withheld":"secret"}' in recorded.stdout) == (0, True)
-    assert all(KEY not in path.read_text("utf-8") for path in tmp_path.glob("kept.*"))
+    with serving(replying({"authorization": f"Bearer {KEY}"})) as server:
+        recorded = ran(tmp_path, shop(tmp_path, server.url), "mcp_shop_post_order", "--record", "kept")
+    assert '← {"withheld":"secret"}' in recorded.stdout
 
 
-def test_a_key_that_a_server_repeats_is_in_no_record_and_not_shown(tmp_path: Path) -> None:
-    started = {"command": sys.executable, "args": [str(GOOD)], "env": {"SHOP_TOKEN": KEY}}
-    replies = [replying(calling(("mcp_shop_token", {}))), replying(saying("Ordered."))]
-    with serving(*replies, *replies) as model:
-        (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"shop": started}}))
-        base = ("run", "Order.", "--model", "m", "--base-url", model.url, "--mcp", "mcp.json")
-        recorded, shown = said_by_each([(*base, "--record", "kept"), base], tmp_path)
-    assert (recorded.code, '← {"withheld":"secret"}' in recorded.stdout) == (0, True)
-    assert all(KEY not in path.read_text("utf-8") for path in tmp_path.glob("kept.*"))
-    assert (shown.code, "[value of SHOP_TOKEN" in shown.stdout) == (0, True)
-    assert KEY not in recorded.stdout + shown.stdout
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [(("--record", "kept"), '← {"withheld":"secret"}'), ((), "[value of SHOP_TOKEN")],
+)
+def test_a_key_that_a_server_repeats_is_in_no_record_and_not_shown(
+    options: tuple[str, ...], shown: str, tmp_path: Path
+) -> None:
+    started: Json = {"command": sys.executable, "args": [str(GOOD)], "env": {"SHOP_TOKEN": KEY}}
+    said = ran(tmp_path, {"mcpServers": {"shop": started}}, "mcp_shop_token", *options)
+    assert shown in said.stdout
+    assert KEY not in said.stdout

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel, TypeAdapter, field_validator
 
 from tests.samples import complaint
-from toolreel import Completed, ConfigError, Plan, Ports, PythonTools, output_of, run
+from toolreel import Completed, ConfigError, Plan, Ports, output_of, run
 from toolreel.errors import OutputError
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, saying
 from toolreel_core import Json
@@ -116,12 +116,3 @@ class Odd(msgspec.Struct):
 @pytest.mark.parametrize("kind", [complex, Odd, "text"])
 def test_what_json_cannot_represent_is_refused(kind: object) -> None:
     assert "output 'final_answer'" in complaint(ConfigError, lambda: output_of(kind))
-
-
-def test_structs_are_parameters_of_tools_as_well() -> None:
-    def plant(tree: Node) -> str:
-        """Plant a tree."""
-        return tree.name
-
-    (tool,) = PythonTools([plant]).surface.definitions
-    assert '"$ref":"#/$defs/Node"' in tool.parameters

@@ -61,20 +61,8 @@ def check(node: Any) -> None:  # noqa: ANN401 - a parsed tree
 
 _values: st.SearchStrategy[Any] = st.sampled_from(
     [
-        None,
-        True,
-        0,
-        1.5,
-        "",
-        "a",
-        "string",
-        "integer",
-        "null",
-        ["string", "null"],
-        "date",
-        {},
-        [],
-        ["a", 1, None],
+        *(None, True, 0, 1.5, "", "a", "string", "integer", "null", "date"),
+        *(["string", "null"], {}, [], ["a", 1, None]),
     ]
 )
 _keywords = st.sampled_from(

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -16,7 +17,6 @@ from toolreel_core._jsontext import Json, canonical
 from toolreel_core._schema import check_schema
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import (
-    SchemaLike,
     ToolDefinition,
     ToolSource,
     ToolSurface,
@@ -263,20 +263,15 @@ def test_a_schema_that_cannot_be_used_is_refused_by_the_name_of_its_tool() -> No
     )
 
 
-@pytest.mark.parametrize(
-    ("tool", "part"),
-    [
-        (lambda: ToolDefinition("echo", "Say it \ud83d again."), "description"),
-        (lambda: ToolDefinition("echo", parameters=canonical({"title": "\ud83d"})), "parameters"),
-        (lambda: ToolDefinition.of("echo", "", {"title": "\ud83d"}), "parameters.title"),
-    ],
-)
-def test_words_that_cannot_be_sent_are_refused_before_they_are(
-    tool: Callable[[], ToolDefinition], part: str
-) -> None:
-    assert complaint(ConfigError, tool) == (
-        f"tool 'echo': {part}: holds a lone surrogate, which cannot be sent"
-    )
+def test_words_that_cannot_be_sent_are_refused_before_they_are() -> None:
+    for part, made in (
+        ("description", partial(ToolDefinition, "echo", "Say it \ud83d again.")),
+        ("parameters", partial(ToolDefinition, "echo", parameters=canonical({"title": "\ud83d"}))),
+        ("parameters.title", partial(ToolDefinition.of, "echo", "", {"title": "\ud83d"})),
+    ):
+        assert complaint(ConfigError, made) == (
+            f"tool 'echo': {part}: holds a lone surrogate, which cannot be sent"
+        )
 
 
 def test_a_definition_may_come_from_a_model() -> None:
@@ -400,62 +395,31 @@ class Model:
         return dict(POINT) if by_alias else {}
 
 
-class Adapted:
-    """Writes its schema as an adapter of some type does."""
-
-    def json_schema(self) -> Mapping[str, Any]:
-        return {"$ref": "#/$defs/Point", "$defs": {"Point": POINT}}
-
-
-class Both(Adapted):
-    """Has one method that says more about the class than the other."""
-
-    @classmethod
-    def model_json_schema(cls) -> dict[str, Any]:
-        return {"title": "Both"}
-
-
-class Broken:
-    """Cannot be written down."""
-
-    @classmethod
-    def model_json_schema(cls) -> dict[str, Any]:
-        raise LookupError("no schema for a socket\nread more at …")
-
-    def __repr__(self) -> str:
-        return "Broken()"
-
-
-class Wordy:
-    """Writes a schema as text."""
-
-    json_schema = staticmethod(lambda: "{}")
-
-    def __repr__(self) -> str:
-        return "Wordy()"
+def writing(**methods: Callable[[], object]) -> Any:  # noqa: ANN401 - something that has these methods
+    return SimpleNamespace(**methods)
 
 
 def test_whatever_can_write_its_schema_does() -> None:
-    assert schema_tree(Model) == POINT
-    assert schema_tree(Model()) == POINT
-    assert schema_tree(Adapted()) == POINT
-    assert schema_tree(Both()) == {"title": "Both"}
+    adapted: Json = {"$ref": "#/$defs/Point", "$defs": {"Point": POINT}}
+    assert schema_tree(Model) == schema_tree(Model()) == POINT
+    assert schema_tree(writing(json_schema=lambda: adapted)) == POINT
+    both = writing(json_schema=lambda: adapted, model_json_schema=lambda: {"title": "Both"})
+    assert schema_tree(both) == {"title": "Both"}
 
 
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        (
-            3,
-            "3 gives no schema; expected a JSON Schema as a mapping, "
-            "or something with json_schema() or model_json_schema()",
-        ),
-        (Broken(), "model_json_schema() of Broken() failed with LookupError: no schema for a socket"),
-        (Wordy(), "json_schema() of Wordy() returned a str; expected a JSON Schema as a mapping"),
-    ],
-)
-def test_what_gives_no_schema_is_told(given: object, why: str) -> None:
-    assert complaint(ConfigError, lambda: schema_tree(cast("SchemaLike", given))) == why
+def test_what_gives_no_schema_is_told() -> None:
+    def broken() -> object:
+        raise LookupError("no schema for a socket\nread more at …")
+
+    given: list[tuple[Any, str]] = [
+        (3, "3 gives no schema; expected a JSON Schema as a mapping, or something with json_schema()"),
+        (writing(model_json_schema=broken), " failed with LookupError: no schema for a socket"),
+        (writing(json_schema=lambda: "{}"), " returned a str; expected a JSON Schema as a mapping"),
+    ]
+    for each, why in given:
+        told = complaint(ConfigError, partial(schema_tree, each))
+        assert why in told
+        assert "read more" not in told
 
 
 def test_a_root_that_refers_to_a_part_becomes_the_part() -> None:

@@ -17,7 +17,7 @@ import pytest
 
 from tests.adapters.tools.processes import alive
 from tests.patience import HANG, eventually_async
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from tests.servers.mcp_servers_here import Heard, called, codes, data, good, message, public, rude, soon, tree
 from toolreel import Audio, File, Image
 from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, arun, run
@@ -315,12 +315,13 @@ def test_a_server_that_keeps_its_client_waiting_costs_the_deadline_of_each_call(
     way: str, deadline_ms: int, answers: list[list[str]], why: str, tmp_path: Path
 ) -> None:
     with McpTools([rude(way, str(tmp_path / "ran"), deadline_ms=deadline_ms)]) as tools:
-        for expected in answers:
-            began = time.monotonic()
-            told = tools.run(called("mcp_rude_do"))
-            assert codes(told) == expected
-            assert time.monotonic() - began < HANG
-    assert f"{why} {deadline_ms / 1000:g} s" in message(told)
+        for expected in answers[:-1]:
+            assert codes(tools.run(called("mcp_rude_do"))) == expected
+        began = time.monotonic()
+        last = tools.run(called("mcp_rude_do"))
+    assert time.monotonic() - began < HANG
+    assert codes(last) == answers[-1]
+    assert f"{why} {deadline_ms / 1000:g} s" in message(last)
 
 
 @pytest.mark.parametrize(
@@ -396,27 +397,8 @@ def rude_tools() -> Generator[McpTools]:
         yield tools
 
 
-LARGE = (
-    "mcp_rude_do ran, but its answer has more than 1000000 bytes, which is the limit. "
-    "Ask mcp_rude_do for less."
-)
-UNREAD = "its answer cannot be read: "
-
-
 @pytest.mark.parametrize(
-    ("way", "code", "words"),
-    [
-        ("large", "TOOL_OUTPUT_TOO_LARGE", LARGE),
-        ("large_backwards", "TOOL_OUTPUT_TOO_LARGE", LARGE),
-        ("nonsense", "TOOL_OUTPUT_NOT_JSON", "its answer is not what was asked for"),
-        ("cut_off", "TOOL_OUTPUT_NOT_JSON", UNREAD),
-        ("bad_error", "TOOL_OUTPUT_NOT_JSON", UNREAD),
-        ("no_result", "TOOL_OUTPUT_NOT_JSON", UNREAD),
-        ("result_is_text", "TOOL_OUTPUT_NOT_JSON", UNREAD),
-        ("wrapped", "TOOL_OUTPUT_NOT_JSON", UNREAD),
-        ("batch", "TOOL_OUTPUT_NOT_JSON", UNREAD),
-        ("null_id", "TOOL_ERROR", "I cannot read it"),
-    ],
+    ("way", "code", "words"), worked("a response that cannot be used fails its call alone", "tools")
 )
 def test_a_response_that_cannot_be_used_fails_its_call_alone(
     rude_tools: McpTools, way: str, code: str, words: str

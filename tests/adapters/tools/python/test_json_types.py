@@ -207,18 +207,13 @@ def test_a_value_is_read_as_its_type(hint: object, value: Json, read: object) ->
 
 
 def test_a_dataclass_that_holds_itself_is_referred_to() -> None:
-    types = Types()
-    assert types.json_type(list[Folder], "it").schema == {
-        "type": "array",
-        "items": {"$ref": "#/$defs/Folder"},
-    }
-    assert types.json_type(Folder, "it").schema == {"$ref": "#/$defs/Folder"}
+    types, reference = Types(), {"$ref": "#/$defs/Folder"}
+    assert types.json_type(list[Folder], "it").schema == {"type": "array", "items": reference}
+    assert types.json_type(Folder, "it").schema == reference
+    inside: Json = {"type": "array", "items": reference}
     assert types.shared["Folder"] == {
         "type": "object",
-        "properties": {
-            "name": {"type": "string"},
-            "inside": {"type": "array", "items": {"$ref": "#/$defs/Folder"}},
-        },
+        "properties": {"name": {"type": "string"}, "inside": inside},
         "required": ["name"],
         "additionalProperties": False,
     }

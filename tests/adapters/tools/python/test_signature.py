@@ -93,6 +93,14 @@ def schema_of(function: Callable[..., object]) -> Mapping[str, Any]:
     return tree
 
 
+PAIR: Json = {
+    "type": "array",
+    "minItems": 2,
+    "maxItems": 2,
+    "prefixItems": [{"type": "integer"}, {"type": "string"}],
+}
+
+
 @pytest.mark.parametrize(
     ("hint", "schema"),
     [
@@ -115,15 +123,7 @@ def schema_of(function: Callable[..., object]) -> Mapping[str, Any]:
         (list, {"type": "array"}),
         (list[str], {"type": "array", "items": {"type": "string"}}),
         (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}),
-        (
-            tuple[int, str],
-            {
-                "type": "array",
-                "prefixItems": [{"type": "integer"}, {"type": "string"}],
-                "minItems": 2,
-                "maxItems": 2,
-            },
-        ),
+        (tuple[int, str], PAIR),
         (dict, {"type": "object"}),
         (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
         (Mapping[str, Any], {"type": "object", "additionalProperties": {}}),

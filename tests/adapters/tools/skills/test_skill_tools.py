@@ -46,6 +46,12 @@ def ran(tools: PythonTools, script: str, *args: str, skill: str = "pdf-forms") -
     return tools.run(call("skills_run_script", name=skill, script=script, args=list(args)))
 
 
+def packing(folder: Path, files: Mapping[str, str | bytes], *, deadline: float = 20.0) -> PythonTools:
+    """The tools of a skill with these files, all of which may be run."""
+    write_skill(folder / "zip", front(name="zip"), files)
+    return hosting(read_skills(folder), ["zip/*"], deadline=deadline)
+
+
 def test_no_skills_are_no_tools_and_no_message() -> None:
     assert skill_tools(Skills(())) == []
     assert skills_message(Skills(())) == ""
@@ -188,15 +194,12 @@ def test_a_pattern_that_means_no_script_is_a_slip_of_the_pen(skills: Skills, pat
 
 
 def test_a_script_that_takes_too_long_is_ended_and_one_that_writes_too_much_is_cut(folder: Path) -> None:
-    write_skill(
-        folder / "zip", front(name="zip"), {"slow.sh": "echo begun; sleep 60", "long.sh": "seq 1 99999"}
-    )
-    tools = hosting(read_skills(folder), ["zip/*"], deadline=0.3)
-    assert error(ran(tools, "slow.sh", skill="zip")) == (
+    slow = packing(folder, {"slow.sh": "echo begun; sleep 60"}, deadline=0.3)
+    assert error(ran(slow, "slow.sh", skill="zip")) == (
         "TOOL_TIMEOUT",
         "slow.sh was ended after 0.3 s; it may have had effects.",
     )
-    cut = told(ran(hosting(read_skills(folder), ["zip/*"]), "long.sh", skill="zip"))
+    cut = told(ran(packing(folder, {"long.sh": "seq 1 99999"}), "long.sh", skill="zip"))
     assert cut["warnings"] == ["stdout has 588888 bytes; the first 32768 are shown"]
 
 
@@ -205,8 +208,7 @@ def test_a_script_sees_nothing_of_the_environment_but_where_programs_are(
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "correct-horse")
     program = "import os\nprint(sorted(os.environ), os.environ['TOOLREEL_CALL_KEY'], os.environ['HOME'])"
-    write_skill(folder / "zip", front(name="zip"), {"look.py": program})
-    returned = told(ran(hosting(read_skills(folder), ["zip/look.py"]), "look.py", skill="zip"))
+    returned = told(ran(packing(folder, {"look.py": program}), "look.py", skill="zip"))
     assert isinstance(returned["data"], Mapping)
     seen = str(returned["data"]["stdout"])
     assert seen.startswith(
@@ -226,14 +228,13 @@ def test_an_argument_that_cannot_be_passed_is_told(skills: Skills) -> None:
 
 
 def test_a_script_whose_program_is_not_here_is_told(folder: Path) -> None:
-    write_skill(folder / "zip", front(name="zip"), {"go.x": "#!/usr/bin/env nowhere-to-be-found -q\n"})
-    code, message = error(ran(hosting(read_skills(folder), ["zip/*"]), "go.x", skill="zip"))
+    tools = packing(folder, {"go.x": "#!/usr/bin/env nowhere-to-be-found -q\n"})
+    code, message = error(ran(tools, "go.x", skill="zip"))
     assert code == "ARGUMENT_ERROR"
     assert message == "'go.x' of skill zip cannot be run: nowhere-to-be-found is not installed here."
 
 
 @pytest.mark.parametrize("line", ["#!/bin/sh", "#! /usr/bin/env sh", "#!/usr/bin/env -S sh -e"])
 def test_the_first_line_says_what_runs_a_script(folder: Path, line: str) -> None:
-    write_skill(folder / "zip", front(name="zip"), {"go": f"{line}\necho $0 $1\n"})
-    returned = ran(hosting(read_skills(folder), ["zip/go"]), "go", "x", skill="zip")
+    returned = ran(packing(folder, {"go": f"{line}\necho $0 $1\n"}), "go", "x", skill="zip")
     assert told(returned)["data"] == {"exit_code": 0, "stdout": f"{folder / 'zip/go'} x\n", "stderr": ""}
