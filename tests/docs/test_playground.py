@@ -86,14 +86,6 @@ def test_a_reply_without_a_call_says_why(reply: str, fields: dict[str, str], rea
     assert bool(found["unread"]) == bool(reason)
 
 
-def test_a_part_of_the_text_says_why_it_is_no_call() -> None:
-    (shown,) = example("A call that is only shown")
-    ((text, words),) = shown["parts"]
-    assert text.startswith("```xml")
-    assert words == "code, a comment, reasoning or another quotation; calls in it are ignored"
-    assert shown["unread"] == ""
-
-
 CALL = '<tool_call>{"name": "stock", "arguments": {"part": "pin", "shelf": 3}}</tool_call>'
 
 
@@ -101,8 +93,6 @@ CALL = '<tool_call>{"name": "stock", "arguments": {"part": "pin", "shelf": 3}}</
     ("reply", "settings", "verdict"),
     [
         (CALL, {"text_calls_for": "approved"}, 'asks you about stock({"part":"pin","shelf":3})'),
-        (CALL, {"context_window_tokens": 9}, "ends as context_overflow"),
-        (CALL * 2, {"parallel_tools": True}, RUNS),
     ],
 )
 def test_settings_of_your_own_are_one_more_result(reply: str, settings: dict[str, Any], verdict: str) -> None:
@@ -112,20 +102,10 @@ def test_settings_of_your_own_are_one_more_result(reply: str, settings: dict[str
     assert own["verdict"] == verdict
 
 
-def test_the_second_of_two_calls_waits_for_the_first() -> None:
-    calls = [call["fate"] for call in read(f"{CALL}\n{CALL.replace('pin', 'shim')}")["results"][0]["calls"]]
-    assert calls == [
-        'runs with {"part":"pin","shelf":3}',
-        "is checked when the call before it has its result",
-    ]
-
-
 @pytest.mark.parametrize(
     ("field", "text", "error"),
     [
         ("tools", "[", "not JSON: Expecting value: line 1 column 2 (char 1)"),
-        ("tools", '"ping"', 'expected a list, such as ["ping"] or the "tools" of a request'),
-        ("tools", "[1]", "expected a name or a definition, got 1"),
         ("settings", "[]", 'expected an object, such as {"nudge_no_tool_calls": 1}'),
         ("settings", '{"max_turn": 1}', "there is no setting 'max_turn'; did you mean 'max_turns'?"),
     ],

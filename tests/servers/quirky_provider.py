@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -48,7 +48,7 @@ class Profile:
     nine_letter_ids: bool = False
     kimi_ids: bool = False
     user_after_tool: bool = True
-    contents_refused: frozenset[str] = frozenset()
+    contents_refused: Collection[str] = ()
     """Of ``""``, ``null``, ``absent`` and a space, those that are refused next to calls."""
     thinks: Literal["", "reasoning_content", "reasoning"] = ""
     reasoning_back: Literal["any", "tool_turns", "all", "refused"] = "any"

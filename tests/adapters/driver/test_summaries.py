@@ -29,7 +29,7 @@ from toolreel._journal import MemoryJournal
 from toolreel._replay import DRIVERS, replay
 from toolreel.testing import ScriptedEndpoint, saying, streaming
 from toolreel.tools import PythonTools
-from toolreel_core._conversation import AssistantMessage, UserMessage, is_summary
+from toolreel_core._conversation import UserMessage
 from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -91,25 +91,6 @@ def on_asyncio(endpoint: Counting, said: list[str], journal: MemoryJournal | Non
 
 def questions(count: int) -> list[str]:
     return [f"Question {number}?" for number in range(1, count)]
-
-
-def test_sixty_exchanges_fit_a_small_window_and_are_all_stored() -> None:
-    endpoint = Counting()
-    done = on_sync(endpoint, questions(60))
-    assert done.outcome == Completed(answer("Question 59?"))
-    stored = list(done.state.messages.messages)
-    assert [message.content for message in stored if isinstance(message, UserMessage)] == [
-        f"Question {number}?" for number in range(60)
-    ]
-    assert sum(isinstance(message, AssistantMessage) for message in stored) == 60
-    summaries = [effect for effect in endpoint.asked if effect.purpose == "summary"]
-    assert (len(endpoint.asked), done.state.tally.turns) == (60 + len(summaries), 60)
-    assert 5 <= len(summaries) <= 12
-    assert all(len(effect.request.body.encode()) // 4 <= WINDOW for effect in endpoint.asked)
-    assert all("Earlier summary:" in effect.request.body for effect in summaries[1:])
-    outgoing = [*done.state.messages.outgoing]
-    assert outgoing[0] == UserMessage("Question 0?")
-    assert is_summary(outgoing[1])
 
 
 def test_both_drivers_record_the_same_conversation_and_it_replays(tmp_path: Path) -> None:

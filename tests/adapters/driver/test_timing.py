@@ -28,7 +28,7 @@ from toolreel import (
     speak,
     stream,
 )
-from toolreel._driver import ImmediateClock, ImmediateEndpoint, InstantClock, LapTimes, Wanted
+from toolreel._driver import ImmediateClock, ImmediateEndpoint, InstantClock, LapTimes
 from toolreel._internal import JournalError
 from toolreel._journal import seal_text
 from toolreel._replay import DRIVERS, Driver
@@ -36,7 +36,7 @@ from toolreel.journals import MemoryJournal, parse_journal, read_journal
 from toolreel.results import EffectTime, Timing
 from toolreel.stream_events import RunEnded
 from toolreel.testing import Lost, ScriptedEndpoint, saying
-from toolreel_core import Event, ReplyReceived, RunTool, SendRequest, ToolReturned
+from toolreel_core import ReplyReceived, RunTool, SendRequest, ToolReturned
 from toolreel_core._jsontext import JsonText
 from toolreel_core._protocol import ApprovalGiven, AskApproval, RequestFailed
 from toolreel_core._replies import Delta
@@ -256,22 +256,6 @@ def test_times_that_are_none_are_refused(took: str) -> None:
     header, line, *_ = run_text().splitlines()
     text = f'{header}\n{line[:-1]},"took":{took}}}\n'
     assert "line 2: took has to say" in complaint(JournalError, lambda: parse_journal(text))
-
-
-class OwnJournal:
-    """What somebody has written who knows nothing of times."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def record(self, effect: Wanted | None, event: Event) -> None:  # noqa: ARG002 - of the protocol
-        self.events.append(event)
-
-
-def test_a_journal_of_ones_own_gets_the_events_alone() -> None:
-    journal = OwnJournal()
-    run(PLAN, slow()[0], journal=journal)
-    assert len(journal.events) == 3
 
 
 def test_what_was_under_way_when_a_stream_was_closed_is_told(tmp_path: Path) -> None:
