@@ -7,6 +7,7 @@ opener of a thought, a comment or a result, an unquoted call is read or told.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -35,7 +36,7 @@ class Quoting:
     """A template around a call, ``CALL``."""
 
     template: str
-    closers: tuple[str, ...] = ()
+    closers: Sequence[str] = ()
     """A call with one of these in it ends the quotation, and is not tried."""
     one_line: bool = False
     """Whether the call has to be in one line."""
@@ -51,45 +52,9 @@ class Quoting:
         return self.template.replace("CALL", lines)
 
 
-def _element(name: str, attributes: str = "") -> Quoting:
-    return Quoting(f"See <{name}{attributes}>\nCALL\n</{name}> there.", (f"<{name}", f"</{name}"))
-
-
-QUOTINGS: Final = (
-    Quoting(f"{TICKS}\nCALL\n{TICKS}"),
-    Quoting(f"{TICKS}xml title=x\r\nCALL\r\n{TICKS}\r\n"),
-    Quoting("~~~~~\nCALL\n~~~~~", ("~~~",)),
-    Quoting(f"- Like so:\n\n  {TICKS}\n  CALL\n  {TICKS}\n"),
-    Quoting("```md\nFirst:\n```xml\n<a/>\n```\nthen CALL\n```", ("```",)),
-    Quoting("Send ``CALL`` now.", ("``", "\n\n"), one_line=True),
-    Quoting("> CALL\n", indent="> "),
-    Quoting("Write so:\n\n    CALL\n\nand go on.", indent="    "),
-    Quoting("Write so:\n\n\tCALL\n", indent="\t"),
-    Quoting("Write so::\n\n  CALL\n\nand go on.", indent="  "),
-    Quoting(".. code-block:: xml\n   :caption: a\n\n   CALL\n\nand go on.", indent="   "),
-    Quoting("| form | call |\n|---|---|\n| one | CALL |\n", one_line=True),
-    Quoting("form | call\n--- | ---\none | CALL\n", one_line=True),
-    Quoting("<!-- CALL -->", ("-->",)),
-    Quoting("\\begin{verbatim}\nCALL\n\\end{verbatim}"),
-    Quoting("#+begin_src xml\nCALL\n#+end_src"),
-    Quoting("[code]CALL[/code]"),
-    Quoting("<![CDATA[CALL]]>", ("]]>",)),
-    Quoting("<pre><code class='x'>CALL</code></pre>", ("<pre", "</pre")),
-    Quoting("<blockquote><blockquote>a</blockquote>CALL</blockquote>", ("blockquote",)),
-    *map(_element, ("code", "pre", "samp", "kbd", "xmp", "textarea", "blockquote", "td", "example")),
-    _element("pre", ' class="xml"'),
-    *(
-        Quoting(marks.replace(" ", "CALL"))
-        for marks in ("« »", "“ ”", "„ “", "\u2039 \u203a", "「 」", "『 』", "`` ''")
-    ),
-    Quoting('He wrote "CALL" there.'),
-    Quoting('He wrote "Use CALL now" there.', ('"',), one_line=True),
-    Quoting("Write « please CALL » there.", ("»", "«", "\n\n")),
-    Quoting("Write « CALL » there.", ("»", "«", "\n\n")),
-    Quoting("Never write \\CALL there."),
-    Quoting("<think>Perhaps CALL or not.</think>No.", ("<think", "</think")),
-    Quoting("Here is an example:\nCALL"),
-    Quoting("Rejected request:\n\nCALL\n"),
+QUOTINGS: Final = tuple(
+    Quoting(**json.loads(line))
+    for line in (CORPORA / "quotings.jsonl").read_text(encoding="utf-8").splitlines()
 )
 
 NAMED: Final = (

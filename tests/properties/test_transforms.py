@@ -12,29 +12,7 @@ from tests.strategies import json_objects, json_values
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._transforms import KINDS, Transform, TransformKind, apply_all, transform, transform_names
 
-SHIPPED: Final[dict[TransformKind, tuple[str, ...]]] = {
-    "message": (
-        "assistant_tool_calls_content_null_if_blank",
-        "assistant_tool_calls_reasoning_content_empty_if_missing",
-        "assistant_tool_calls_signature_skip_validator_if_missing",
-        "user_special_tokens_neutralized",
-    ),
-    "tool": (
-        "openai_tools_strip_function_descriptions",
-        "schema_gemini_subset",
-        "schema_inline_defs",
-        "schema_strip_strict",
-    ),
-    "response": (
-        "assistant_content_tool_call_tags_to_tool_calls",
-        "assistant_function_call_to_tool_calls",
-        "assistant_tool_calls_arguments_json_string_if_hash",
-        "assistant_tool_calls_object_to_array",
-    ),
-    "tool_call": ("assistant_tool_calls_arguments_blank_to_empty_object",),
-    "tool_result": ("tool_result_compact_envelope",),
-}
-ALL: Final = [transform(kind, name) for kind in KINDS for name in SHIPPED[kind]]
+ALL: Final = [transform(kind, name) for kind in KINDS for name in transform_names(kind)]
 
 _tagged = st.sampled_from(
     [
@@ -75,11 +53,6 @@ TREES: Final[dict[TransformKind, st.SearchStrategy[Any]]] = {
     "tool_call": _calls | json_objects,
     "tool_result": _envelopes | json_objects,
 }
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_name_of_the_reference_and_of_ours_exists(kind: TransformKind) -> None:
-    assert set(SHIPPED[kind]) <= set(transform_names(kind))
 
 
 @pytest.mark.parametrize("shipped", ALL, ids=lambda each: each.name)

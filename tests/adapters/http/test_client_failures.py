@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 from tests.patience import HANG
+from tests.samples import worked
 from tests.servers.chat_server import Answer, asking, nobody_listens, replying, serving
 from tests.servers.dripping_server import answering
 from toolreel import ReplayMismatch
@@ -142,16 +143,6 @@ def test_an_exchange_that_was_given_up_says_of_what_kind(
     assert failure_event(9, error) == RequestFailed(9, failure, message)
 
 
-@pytest.mark.parametrize(
-    ("body", "said"),
-    [
-        ('{"error":"too many tokens"}', "too many tokens"),
-        ('{"detail":"Not Found"}', "Not Found"),
-        ('{"message":"Slow down."}', "Slow down."),
-        ("\n<h1>Oops</h1>\n", "an HTML page"),
-        ("", "no text"),
-        ('{"error":{"message":""}}', "no text"),
-    ],
-)
+@pytest.mark.parametrize(("body", "said"), worked("the words of a refusal", "http"))
 def test_a_refusal_is_told_in_the_words_of_its_server(body: str, said: str) -> None:
     assert response_event(1, 400, {}, body) == RequestFailed(1, "status", f"HTTP 400: {said}", 400, body)
