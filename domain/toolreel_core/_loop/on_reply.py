@@ -402,12 +402,10 @@ def _apply_summary(state: State, phase: AwaitingReply, reply: Reply) -> Step:
     cap, why = summary_token_cap(request_effect(state, phase).request), ""
     if reply.calls or has_unread_call(reply, state.present):
         why = "tool_calls"
-    elif reply.problem is not None:
-        why = reply.problem.code
+    elif reply.problem is not None or not text:
+        why = "EMPTY_RESPONSE" if reply.problem is None else reply.problem.code
     elif _is_truncated(reply, cap):
         why = "TRUNCATED"
-    elif not text:
-        why = "EMPTY_RESPONSE"
     elif draft.cost(summary_message(text)) * 4 > draft.tokens * 3:
         # One that takes more than three quarters of what it stands for saves too little.
         why = "too_long"
