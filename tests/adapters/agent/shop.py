@@ -7,7 +7,6 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine
 from contextlib import aclosing
-from functools import partial
 from typing import Any, Final
 
 import trio
@@ -59,6 +58,9 @@ class Way:
         )
         return ended
 
+    def begin(self, agent: Agent[Any], *given: Any, **settings: Any) -> AgentRun[Any]:
+        return self.run(agent, "run", *given, **settings)
+
     def events(self, of: object, method: str, *given: Any, **settings: Any) -> Events:
         async def listed() -> Events:
             async with aclosing(getattr(of, f"a{method}")(*given, **settings)) as events:
@@ -76,9 +78,5 @@ WAYS: Final[dict[Driver, Way]] = {
     "trio": Way(trio.run),
 }
 
-ON: list[Callable[..., AgentRun[Any]]] = [
-    lambda agent, *given, **settings: agent.run(*given, **settings),
-    lambda agent, *given, **settings: asyncio.run(agent.arun(*given, **settings)),
-    lambda agent, *given, **settings: trio.run(partial(agent.arun, *given, **settings)),
-]
+ON: Final = [way.begin for way in WAYS.values()]
 """Runs an agent: blocking, on asyncio and on trio."""

@@ -22,7 +22,6 @@ from toolreel import (
     Never,
     OutcomeError,
     Preset,
-    Price,
     PythonTools,
     Run,
     SystemMessage,
@@ -236,13 +235,9 @@ def test_a_limited_cost_is_refused_before_the_first_request_where_no_price_is_kn
 
 def test_the_price_of_a_catalogue_is_that_of_the_model_and_its_seller() -> None:
     sold = Agent("gpt-4.1", base_url="http://x", provider="openai", config={"max_cost": 1})
-    assert sold.plan("hi").price == Price(
-        2,
-        8,
-        cached_input=0.5,
-        as_of="2026-06-21",
-        source="https://tokenmath.io/openai-api-pricing-explained",
-    )
+    price = sold.plan("hi").price
+    assert price
+    assert (price.input, price.output, price.cached_input) == (2, 8, 0.5)
     assert Agent("gpt-4.1", base_url="http://x").plan("hi").price is None
     wrong: Any = {"input": 1, "output": 2}
     said = complaint(ConfigError, lambda: Agent("m", base_url="http://x", price=wrong))

@@ -14,7 +14,7 @@ from tests.samples import complaint
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from tests.servers.chat_server import streaming as pieces
 from toolreel import Agent, AgentRun, Completed, ConfigError, replay
-from toolreel.journals import MemoryJournal, parse_journal
+from toolreel.journals import MemoryJournal, Rehearsal, parse_journal
 from toolreel.stream_events import RunEnded, TextDelta, ToolResult, ToolStarted
 from toolreel.testing import saying, streaming
 
@@ -50,13 +50,7 @@ def test_a_reply_goes_on_in_the_same_fold(way: Way) -> None:
     ]  # fmt: skip
     assert second.notes[: len(first.notes)] == first.notes
     recorded = parse_journal(journal.text)
-    assert replay_of(recorded.plan, journal) == "Sure."
-
-
-def replay_of(plan: Any, journal: MemoryJournal) -> str:
-    from toolreel.journals import Rehearsal
-
-    return Rehearsal(parse_journal(journal.text)).play(plan).text
+    assert Rehearsal(recorded).play(recorded.plan).text == "Sure."
 
 
 @ON

@@ -35,16 +35,12 @@ DOWN = Lost("status", "down", 503)
 ONCE = {"max_tries": 1}
 
 
-def body(text: str) -> dict[str, Any]:
-    return {"choices": [{"index": 0, "message": {"role": "assistant", "content": text}}]}
-
-
 @pytest.mark.parametrize("on", ON)
 def test_a_run_goes_on_at_another_server_and_replays(on: Callable[..., Run], tmp_path: Path) -> None:
     record = tmp_path / "told"
     with (
         serving(replying({"error": {"message": "no"}}, status=403)) as first,
-        serving(replying(body("Hello."))) as second,
+        serving(replying(saying("Hello."))) as second,
     ):
         agent = Agent("a", base_url=first.url, fallbacks=[Fallback("b", base_url=second.url)])
         ended = on(agent, "hi", record=record)
@@ -62,7 +58,7 @@ def test_another_model_at_the_same_server_gets_its_key_and_another_server_does_n
 ) -> None:
     monkeypatch.setenv("TOOLREEL_API_KEY", "sk-of-the-first-server")
     down = replying({"error": {"message": "no"}}, status=403)
-    with serving(down, down) as first, serving(replying(body("Hello."))) as second:
+    with serving(down, down) as first, serving(replying(saying("Hello."))) as second:
         there = [Fallback("b"), Fallback("c", base_url=second.url)]
         assert Agent("a", base_url=first.url, fallbacks=there).run("hi").text == "Hello."
     assert [seen.headers.get("authorization") for seen in first.seen] == ["Bearer sk-of-the-first-server"] * 2

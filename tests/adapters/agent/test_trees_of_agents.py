@@ -81,28 +81,18 @@ def test_the_outer_journal_replays_byte_for_byte_and_bills_the_whole_tree(tmp_pa
         assert replay(cassette).run.cost == cost
 
 
-def test_a_fork_after_the_call_keeps_its_answer_and_its_bill(tmp_path: Path) -> None:
-    with serving(*answer_to_all(), said("Four!")) as server:
+def test_a_fork_after_the_call_keeps_its_answer_and_one_before_it_runs_it_again(tmp_path: Path) -> None:
+    with serving(*answer_to_all(), said("Four!"), *answer_to_all("Four!")[1:]) as server:
         tree = Tree(server, tmp_path)
         tree.chief.run("Pins?", record=tmp_path / "chief")
-        forked = fork_beginning(
-            tmp_path / "chief.journal.jsonl", 2, Changes(tool_result='{"answer": "Five."}')
-        )
-        ended = gone_on(tree.chief, forked.run.state)
-        assert len(server.seen) == 6
-    assert (ended.text, ended.cost, ended.state.tally.by_tools) == ("Four!", 2.5, BILL)
-    assert tree.names == ["clerks", "foremen"]
-
-
-def test_a_fork_before_the_call_runs_it_again_and_records_it_under_the_next_number(tmp_path: Path) -> None:
-    with serving(*answer_to_all(), *answer_to_all("Four!")[1:]) as server:
-        tree = Tree(server, tmp_path)
-        tree.chief.run("Pins?", record=tmp_path / "chief")
-        journal = tmp_path / "chief.journal.jsonl"
+        journal, five = tmp_path / "chief.journal.jsonl", Changes(tool_result='{"answer": "Five."}')
+        after = gone_on(tree.chief, fork_beginning(journal, 2, five).run.state)
+        assert (len(server.seen), tree.names) == (6, ["clerks", "foremen"])
         assert fork(journal, 1).run.state.tally.by_tools == BILL
-        ended = gone_on(tree.chief, fork_beginning(journal, 1).run.state)
-    assert (ended.text, ended.cost, ended.state.tally.by_tools) == ("Four!", 2.5, BILL)
-    assert tree.names == ["clerks", "clerks2", "foremen", "foremen2"]
+        before = gone_on(tree.chief, fork_beginning(journal, 1).run.state)
+    for ended in (after, before):
+        assert (ended.text, ended.cost, ended.state.tally.by_tools) == ("Four!", 2.5, BILL)
+    assert tree.names == ["clerks", "clerks2", "foremen", "foremen2"]  # each under the next number
 
 
 PROGRAM = """

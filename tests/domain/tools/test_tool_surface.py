@@ -251,9 +251,6 @@ def test_a_run_that_sends_no_tools_has_no_limit() -> None:
 def test_without_a_schema_a_tool_takes_no_arguments() -> None:
     nothing = canonical({"type": "object", "properties": {}, "additionalProperties": False})
     assert ToolDefinition.of("ping") == ToolDefinition("ping", "", nothing)
-
-
-def test_an_empty_schema_is_kept() -> None:
     assert ToolDefinition.of("any", "", {}).parameters == "{}"
 
 
@@ -293,12 +290,6 @@ def test_a_schema_that_allows_no_object_is_told_with_its_type(kind: Json) -> Non
 def test_a_schema_may_allow_an_object_among_others_or_say_no_type() -> None:
     assert ToolDefinition.of("book", "", {"type": ["object", "null"]}).parameters
     assert ToolDefinition.of("book", "", {"properties": {}}).parameters
-
-
-def test_flags_are_given_by_name() -> None:
-    tool = ToolDefinition.of("wait", polling=True, needs_approval=True, deadline_ms=1)
-    assert (tool.polling, tool.needs_approval, tool.deadline_ms) == (True, True, 1)
-    assert (tool.read_only, tool.exposed) == (False, True)
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "9"])

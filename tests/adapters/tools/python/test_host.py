@@ -413,21 +413,13 @@ def test_what_the_model_is_not_told_is_kept_for_people(
     assert error.__traceback__ is not None
 
 
-class Shouting:
-    """Says it louder."""
-
-    def __call__(self, text: str) -> str:
-        return text.upper()
-
-
 @dataclass
 class Point:
     x: int
 
 
-def test_a_class_and_an_object_are_tools_like_functions() -> None:
+def test_a_class_is_a_tool_like_a_function() -> None:
     assert run_sync(call("Point", x=1), Point) == ToolReturned(4, '{"x":1}')
-    assert run_sync(call("shout", text="a"), Tool.of(Shouting(), name="shout")) == ToolReturned(4, '"A"')
 
 
 REPORTED: Final[dict[str, Json]] = {"ok": False, "error": "No room."}

@@ -24,18 +24,16 @@ def count(part: str) -> int:
     return len(part)
 
 
-@tool(
-    name="shop.book",
-    description="Book one.",
-    read_only=True,
-    polling=True,
-    needs_approval=True,
-    idempotent=True,
-    exposed=False,
-    deadline_ms=500,
-    max_args_bytes=100,
-    max_output_bytes=200,
-)
+SETTINGS: dict[str, Any] = {
+    **dict.fromkeys(("read_only", "polling", "needs_approval", "idempotent"), True),
+    "exposed": False,
+    "deadline_ms": 500,
+    "max_args_bytes": 100,
+    "max_output_bytes": 200,
+}
+
+
+@tool(name="shop.book", description="Book one.", **SETTINGS)
 def book(part: str, day: date) -> str:
     """Book."""
     return f"{part} {day:%d.%m.}"
@@ -50,19 +48,8 @@ def test_a_marked_function_stays_what_it_is() -> None:
 
 def test_what_is_said_of_a_function_goes_into_its_definition() -> None:
     assert Tool.of(count).definition == signature_of(count).definition
-    assert Tool.of(book).definition == ToolDefinition(
-        "shop.book",
-        "Book one.",
-        signature_of(book).definition.parameters,
-        read_only=True,
-        polling=True,
-        needs_approval=True,
-        idempotent=True,
-        exposed=False,
-        deadline_ms=500,
-        max_args_bytes=100,
-        max_output_bytes=200,
-    )
+    parameters = signature_of(book).definition.parameters
+    assert Tool.of(book).definition == ToolDefinition("shop.book", "Book one.", parameters, **SETTINGS)
     # What is said where it is handed over goes before.
     made = Tool.of(book, name="book", needs_approval=False, isolated=True)
     found = made.definition
