@@ -19,14 +19,7 @@ from tests.servers.chat_server import Answer, Seen, replying, serving, streaming
 from toolreel.evals import built_in_scenarios, read_scenarios
 from toolreel_core._conversation import wire
 from toolreel_core._jsontext import canonical
-from toolreel_core.evals import (
-    Cell,
-    Kind,
-    Sample,
-    ScenarioScripts,
-    scripted_reply,
-    scripted_stream,
-)
+from toolreel_core.evals import Cell, Kind, Sample, ScenarioScripts, scripted_reply, scripted_stream
 
 __all__ = ["HOSTILE", "Provider", "provider"]
 

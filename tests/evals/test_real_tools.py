@@ -55,7 +55,8 @@ def note(text: str) -> int:
 
 server.run("stdio")
 '''
-SCENARIO = Path(__file__).with_name("files").joinpath("order_pins.toml").read_text("utf-8")
+FILES = Path(__file__).with_name("files")
+SCENARIO = (FILES / "order_pins.toml").read_text("utf-8")
 WITHOUT_SERVER = "".join(
     line
     for line in SCENARIO.splitlines(keepends=True)
@@ -142,27 +143,12 @@ def pay(euros: int) -> str:
         keys.write(current_call().key + "\\n")
     return "paid"
 '''
-PAYING = """\
-name = "pay_once"
-user = "Pay 3 euros, and then 3 euros."
-
-[real]
-python = ["keyed_tools.py:pay"]
-effects = ["pay"]
-
-[[check]]
-called = ["pay", "pay"]
-
-[script]
-good = [{ call = "pay", with = { euros = 3 } }, { call = "pay", with = { euros = 3 } }, "Paid."]
-bad = ["Paid."]
-"""
 
 
 def test_no_two_runs_share_an_idempotency_key(tmp_path: Path) -> None:
     """The plan of a run is the same at both endpoints, and in an evaluation that is made again."""
     written(tmp_path, KEYED, "keyed_tools.py")
-    path = written(tmp_path, PAYING, "pay.toml")
+    path = written(tmp_path, (FILES / "pay_once.toml").read_text("utf-8"), "pay.toml")
     chosen: Json = {
         "add_models": ["scripted:good"],
         "strategies": ["raw"],

@@ -38,10 +38,6 @@ def test_a_loss_in_a_few_scenarios_does_not_pass_a_margin(setting: Setting) -> N
     assert passing(setting, GATES[:1], 60) == (0,)
 
 
-def test_a_collapse_passes_nothing() -> None:
-    assert passing(WORSE[-1], GATES, 20) == (0, 0, 0)
-
-
 @pytest.mark.parametrize(
     "setting",
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Generator
 from threading import Event
 
 import pytest
@@ -39,15 +38,6 @@ def test_what_ended_before_an_error_is_told_too() -> None:
     assert found == [0, 1]
 
 
-@pytest.fixture
-def heeded() -> Generator[None]:
-    """A background job ignores SIGINT."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("heeded")
 def test_a_signal_that_does_not_wake_the_waiting_thread_is_answered() -> None:
     """As Ctrl-C is that comes between the last look at signals and the wait for a run."""
     last = Event()

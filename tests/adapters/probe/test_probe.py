@@ -46,7 +46,7 @@ def lookup(key: str) -> int:
     return {"alpha": 42}[key]
 
 
-@pytest.mark.parametrize("name", ["llama_cpp", "mistral", "anthropic"])
+@pytest.mark.parametrize("name", ["llama_cpp", "anthropic"])
 def test_the_preset_is_found_over_http_and_a_run_with_it_works(name: str) -> None:
     """tests/domain/probe asks all profiles, in memory."""
     with provider(PROFILES[name]) as server, HttpEndpoint(server.url) as endpoint:

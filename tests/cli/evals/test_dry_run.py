@@ -101,9 +101,3 @@ def test_a_slip_is_told_with_its_option_and_ends_with_usage(arguments: tuple[str
     assert result.exit_code == 2
     assert said in result.stderr
     assert result.stdout == ""
-
-
-def test_a_run_that_is_made_needs_a_place() -> None:
-    result = CliRunner().invoke(run_command, ["--model", "scripted:good"])
-    assert result.exit_code == 2
-    assert "Missing option '--out'" in result.stderr

@@ -149,15 +149,6 @@ def until(process: subprocess.Popen[str], far: Provider, requests: int) -> None:
         time.sleep(0.01)
 
 
-@pytest.fixture
-def heeded() -> Generator[None]:
-    """A background job ignores SIGINT, and so would every process that it starts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("heeded")
 def test_one_interrupt_lets_what_is_under_way_end(far: Provider, tmp_path: Path) -> None:
     far.pace = 0.1
     with started(far, tmp_path, "--trials", "5", "--jobs", "2") as process:
@@ -176,7 +167,6 @@ def test_one_interrupt_lets_what_is_under_way_end(far: Provider, tmp_path: Path)
     assert far.ended.total() == 30
 
 
-@pytest.mark.usefixtures("heeded")
 def test_a_second_interrupt_gives_up_what_is_under_way(far: Provider, tmp_path: Path) -> None:
     with started(far, tmp_path, "--trials", "5", "--jobs", "2") as process:
         until(process, far, 8)

@@ -14,27 +14,10 @@ from tests.domain.evals.records.test_record import broken
 from tests.domain.evals.scenarios.test_scenario_file import changed
 from tests.evals_values import CATALOGUE, CHAT, READ
 from toolreel.evals import built_in_scenario, select_scenarios
+from toolreel_core import evals
 from toolreel_core._config_checks import Table
 from toolreel_core._errors import CodecError, ConfigError
 from toolreel_core._jsontext import canonical
-from toolreel_core.evals import (
-    Configuration,
-    EvalPlan,
-    Options,
-    Shard,
-    checks_of,
-    draw_values,
-    environment_options,
-    fill_placeholders,
-    gate_option,
-    gates_of,
-    kind_of,
-    parameters_of,
-    profiles_by_model,
-    read_answers,
-    record_of,
-    scenario_of,
-)
 
 ROWS: Final = Path(__file__).with_name("refused.jsonl").read_text("utf-8").splitlines()
 
@@ -42,30 +25,30 @@ ROWS: Final = Path(__file__).with_name("refused.jsonl").read_text("utf-8").split
 def plan_with(tables: dict[str, Any]) -> object:
     here = {"base_url": "https://fast.test", "provider": "router"}
     given = tables if "endpoints" in tables else {"endpoint": here, **tables}
-    return gates_of(EvalPlan(Options.of(given), CATALOGUE, (READ, CHAT)).options)
+    return evals.gates_of(evals.EvalPlan(evals.Options.of(given), CATALOGUE, (READ, CHAT)).options)
 
 
 def answers(tree: object, *, effect: bool = False) -> object:
-    return read_answers(Table.of({"answers": tree}, "tool", "t"), "t", effect=effect)
+    return evals.read_answers(Table.of({"answers": tree}, "tool", "t"), "t", effect=effect)
 
 
 READERS: Final[Mapping[str, Callable[[Any], object]]] = {
     "answers": answers,
     "effect": lambda tree: answers(tree, effect=True),
-    "arguments": lambda tree: parameters_of(Table.of(tree, "arguments")),
-    "check": lambda tree: checks_of([Table.of(tree, "check")], {"look": "", "pay": ""}, ["a", "b"]),
-    "draw": lambda tree: draw_values(tree, "1"),
-    "scenario": lambda tree: scenario_of(changed(**tree)),
+    "arguments": lambda tree: evals.parameters_of(Table.of(tree, "arguments")),
+    "check": lambda tree: evals.checks_of([Table.of(tree, "check")], {"look": "", "pay": ""}, ["a", "b"]),
+    "draw": lambda tree: evals.draw_values(tree, "1"),
+    "scenario": lambda tree: evals.scenario_of(changed(**tree)),
     "plan": plan_with,
-    "gate": gate_option,
-    "shard": Shard.of,
-    "variables": environment_options,
+    "gate": evals.gate_option,
+    "shard": evals.Shard.of,
+    "variables": evals.environment_options,
     "filter": chosen,
-    "profiles": lambda words: profiles_by_model(CATALOGUE, words, ["a/two"]),
-    "placeholder": lambda row: fill_placeholders(row[0], row[1], "tool", "x"),
-    "record": lambda tree: record_of(tree if isinstance(tree, str) else broken(tree), "line 3"),
-    "configuration": lambda tree: Configuration.of(canonical(tree)),
-    "model": kind_of,
+    "profiles": lambda words: evals.profiles_by_model(CATALOGUE, words, ["a/two"]),
+    "placeholder": lambda row: evals.fill_placeholders(row[0], row[1], "tool", "x"),
+    "record": lambda tree: evals.record_of(tree if isinstance(tree, str) else broken(tree), "line 3"),
+    "configuration": lambda tree: evals.Configuration.of(canonical(tree)),
+    "model": evals.kind_of,
     "scenarios": select_scenarios,
     "built in": built_in_scenario,
 }
@@ -79,4 +62,4 @@ def test_a_mistake_is_told_with_its_place(row: dict[str, Any]) -> None:
 
 def test_what_json_cannot_hold_is_refused() -> None:
     with pytest.raises(ConfigError, match="draw: expected what JSON can hold"):
-        scenario_of(changed(draw={"a": [{1}]}))
+        evals.scenario_of(changed(draw={"a": [{1}]}))

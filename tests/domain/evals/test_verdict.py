@@ -7,31 +7,10 @@ from typing import get_args
 import pytest
 
 from tests.evals_values import worked
+from toolreel_core import outcomes
 from toolreel_core._conversation import UserMessage
 from toolreel_core._jsontext import Json
-from toolreel_core._protocol import (
-    BudgetSpent,
-    Cancelled,
-    CapabilityRefused,
-    Completed,
-    ContentFiltered,
-    ContextOverflow,
-    ConversationSpent,
-    CostUnknown,
-    EmptyFinal,
-    FailureKind,
-    InvalidOutput,
-    InvalidReply,
-    MaxTurns,
-    NoToolCalls,
-    Outcome,
-    Refused,
-    RepeatedCall,
-    ToolFailed,
-    TransformFailed,
-    TransportFailed,
-    Truncated,
-)
+from toolreel_core._protocol import Completed, FailureKind, InvalidReply, Outcome, TransportFailed
 from toolreel_core._replies import ProblemCode
 from toolreel_core._tools import ToolSurface
 from toolreel_core.evals import (
@@ -111,35 +90,35 @@ CASES: list[tuple[Evidence, Result, str]] = [
     (seen(InvalidReply("NO_CHOICES", "")), "void", "wire.invalid_body"),
     (seen(InvalidReply("NO_MESSAGE", "")), "void", "wire.invalid_body"),
     (seen(InvalidReply("PROVIDER_ERROR", "no")), "void", "wire.provider_error"),
-    (seen(CapabilityRefused("no tools")), "unsupported", "wire.no_tool_use_endpoint"),
+    (seen(outcomes.CapabilityRefused("no tools")), "unsupported", "wire.no_tool_use_endpoint"),
     (seen(DONE, tools_sent=False, tools_refused=True), "unsupported", "wire.no_tool_use_endpoint"),
     (seen(status(400), HAPPY), "fail", "wire.history_refused"),
     (seen(InvalidReply("CALL_WITHOUT_NAME", "")), "fail", "wire.malformed_call"),
     (seen(InvalidReply("UNSUPPORTED_CALL_TYPE", "")), "fail", "wire.malformed_call"),
     (seen(InvalidReply("MALFORMED_FUNCTION_CALL", "")), "fail", "wire.malformed_call"),
-    (seen(EmptyFinal()), "fail", "wire.empty_response"),
+    (seen(outcomes.EmptyFinal()), "fail", "wire.empty_response"),
     (seen(InvalidReply("EMPTY_RESPONSE", "")), "fail", "wire.empty_response"),
     (seen(DONE, tools_sent=False), "unsupported", "loop.tools_off"),
     (seen(status(503), tools_sent=False), "unsupported", "loop.tools_off"),
-    (seen(NoToolCalls("")), "fail", "loop.no_tool_calls"),
-    (seen(ToolFailed(("a", "b"))), "fail", "loop.tool_error"),
-    (seen(MaxTurns(12)), "fail", "loop.max_turns"),
-    (seen(RepeatedCall("a", 5)), "fail", "loop.repeated_call"),
-    (seen(Truncated("")), "fail", "loop.truncated"),
-    (seen(InvalidOutput("", "no JSON")), "fail", "task.outcome:output"),
+    (seen(outcomes.NoToolCalls("")), "fail", "loop.no_tool_calls"),
+    (seen(outcomes.ToolFailed(("a", "b"))), "fail", "loop.tool_error"),
+    (seen(outcomes.MaxTurns(12)), "fail", "loop.max_turns"),
+    (seen(outcomes.RepeatedCall("a", 5)), "fail", "loop.repeated_call"),
+    (seen(outcomes.Truncated("")), "fail", "loop.truncated"),
+    (seen(outcomes.InvalidOutput("", "no JSON")), "fail", "task.outcome:output"),
     (seen(InvalidReply("TRUNCATED", "")), "fail", "loop.truncated"),
     (seen(Completed("no"), CUT, HAPPY), "fail", "loop.truncated"),
-    (seen(Refused("I may not.")), "fail", "loop.refused"),
+    (seen(outcomes.Refused("I may not.")), "fail", "loop.refused"),
     (seen(InvalidReply("REFUSAL", "")), "fail", "loop.refused"),
-    (seen(ContentFiltered("")), "fail", "loop.content_filter"),
+    (seen(outcomes.ContentFiltered("")), "fail", "loop.content_filter"),
     (seen(InvalidReply("CONTENT_FILTER", "")), "fail", "loop.content_filter"),
-    (seen(ContextOverflow(9, 8, ())), "fail", "loop.context_overflow"),
+    (seen(outcomes.ContextOverflow(9, 8, ())), "fail", "loop.context_overflow"),
     (seen(InvalidReply("CONTEXT_OVERFLOW", "")), "fail", "loop.context_overflow"),
-    (seen(BudgetSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
-    (seen(ConversationSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
-    (seen(CostUnknown(2, 0.4)), "void", "loop.budget"),
-    (seen(TransformFailed("no tree")), "void", "loop.transform_failed"),
-    (seen(Cancelled("enough")), "void", "loop.cancelled"),
+    (seen(outcomes.BudgetSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
+    (seen(outcomes.ConversationSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
+    (seen(outcomes.CostUnknown(2, 0.4)), "void", "loop.budget"),
+    (seen(outcomes.TransformFailed("no tree")), "void", "loop.transform_failed"),
+    (seen(outcomes.Cancelled("enough")), "void", "loop.cancelled"),
     (seen(Completed("kind")), "fail", "task.outcome:right"),
     (seen(Completed("right")), "fail", "task.outcome:kind"),
     (seen(Completed("right, kind")), "pass_unexercised", "task.exercise:hard"),
@@ -181,10 +160,10 @@ def test_all_findings_of_a_layer_are_told() -> None:
         *("a reply was cut at the token limit", "it is not right", "it is not kind"),
     )
     assert judge(posed(), seen(InvalidReply("NO_CHOICES", ""))).reasons == ("NO_CHOICES",)
-    assert judge(posed(), seen(BudgetSpent("cost", 0.5, 0.4))).reasons == ("cost: 0.5 of 0.4",)
-    unknown = judge(posed(), seen(CostUnknown(2, 0.4)))
+    assert judge(posed(), seen(outcomes.BudgetSpent("cost", 0.5, 0.4))).reasons == ("cost: 0.5 of 0.4",)
+    unknown = judge(posed(), seen(outcomes.CostUnknown(2, 0.4)))
     assert unknown.reasons == ("the cost of 2 replies is unknown, and 0.4 is the limit",)
-    whole = judge(posed(), seen(ConversationSpent("turns", 5, 4)))
+    whole = judge(posed(), seen(outcomes.ConversationSpent("turns", 5, 4)))
     assert whole.reasons == ("turns: 5 of 4 for the conversation",)
 
 

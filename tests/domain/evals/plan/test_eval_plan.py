@@ -14,16 +14,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import parse
 from toolreel_core._plan import Presets
 from toolreel_core._settings import LoopConfig
-from toolreel_core.evals import (
-    CONTROL_RUN,
-    TOOL_RUN,
-    Cell,
-    EvalPlan,
-    Options,
-    Sample,
-    Shard,
-    estimate_cost,
-)
+from toolreel_core.evals import CONTROL_RUN, TOOL_RUN, Cell, EvalPlan, Options, Sample, Shard, estimate_cost
 
 HERE = {"endpoint": {"base_url": "http://127.0.0.1:1", "provider": "router"}}
 ALL = {"models": "all", "profiles": "all", "strategies": "raw,production", "trials": 2}

@@ -9,12 +9,7 @@ import pytest
 from tests.evals_values import CATALOGUE, worked
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import SamplingProfile
-from toolreel_core.evals import (
-    comma_separated,
-    profiles_by_model,
-    select,
-    select_models,
-)
+from toolreel_core.evals import comma_separated, profiles_by_model, select, select_models
 
 ITEMS: Final = {
     "deepseek/deepseek-v3.2:nitro": ("deepseek/deepseek-v3.2", "deepseek", "ds"),

@@ -10,14 +10,7 @@ import pytest
 
 from tests.evals.made import cell, record
 from toolreel_core._jsontext import canonical
-from toolreel_core.evals import (
-    Record,
-    SentRequest,
-    ToolResult,
-    record_line,
-    record_of,
-    record_tree,
-)
+from toolreel_core.evals import Record, SentRequest, ToolResult, record_line, record_of, record_tree
 
 PASSED = record()
 LOST = SentRequest(1, 10, 429, failure="status")
