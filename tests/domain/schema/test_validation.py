@@ -106,12 +106,6 @@ def test_at_most_three_violations_are_told_in_the_order_of_the_document() -> Non
     ]
 
 
-@pytest.mark.parametrize(("length", "quoted"), [(78, '"' + "x" * 78 + '"'), (79, '"' + "x" * 79 + "…")])
-def test_a_long_value_is_shortened(length: int, quoted: str) -> None:
-    schema: Json = {"properties": {"a": {"type": "integer"}}}
-    assert told(schema, {"a": "x" * length}) == [f"/a: expected integer, got {quoted}"]
-
-
 def test_arguments_too_deep_for_their_schema_are_a_violation_and_no_error() -> None:
     schema: Json = {"properties": {"a": {"$ref": "#"}}}
     for _ in range(15):

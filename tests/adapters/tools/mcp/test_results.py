@@ -42,9 +42,11 @@ def test_what_a_tool_answers(answer: Mapping[str, Any], expected: Json) -> None:
     assert tree(result_event(CALL, answer))["warnings"] == []
 
 
+PICTURE = t.ImageContent(type="image", data="eHh4", mime_type="image/png")
+
+
 def test_a_picture_beside_structured_content_is_told_of() -> None:
-    picture = t.ImageContent(type="image", data="eHh4", mime_type="image/png")
-    told = result_event(CALL, result(text("{}"), picture, a=1))
+    told = result_event(CALL, result(text("{}"), PICTURE, a=1))
     parts: Json = ["[image/png, 3 bytes, sha256:cd2eb083]"]
     assert data(told) == {"text": "{}", "parts": parts, "structured": {"a": 1}}
     assert tree(told)["warnings"] == []
@@ -64,8 +66,7 @@ def test_what_is_no_base64_is_left_out_and_told_of() -> None:
 
 
 def test_a_failure_keeps_its_structured_content_and_its_parts() -> None:
-    picture = t.ImageContent(type="image", data="eHh4", mime_type="image/png")
-    told = result_event(CALL, result(text("No."), picture, failed=True, limit=3))
+    told = result_event(CALL, result(text("No."), PICTURE, failed=True, limit=3))
     assert message(told) == "No."
     parts: Json = ["[image/png, 3 bytes, sha256:cd2eb083]"]
     assert tree(told)["data"] == {"parts": parts, "structured": {"limit": 3}}
