@@ -393,14 +393,14 @@ def _read_record(tree: Mapping[str, Json], n: int, line: int, source: str) -> Re
         record = Record(n, kind, fp, decode_event(event), line, _read_lap(tree.get(_TOOK), place))
     except CodecError as error:
         raise JournalError(f"{place}: {error}") from None
-    if (kind, fp is None) not in _kinds_of(record.event):
+    if (kind, fp is None) not in _line_kinds_of_event(record.event):
         raise JournalError(
             f"{place}: a {type_name(type(record.event))} stands under the kind {kind!r}; record it again"
         )
     return record
 
 
-def _kinds_of(event: Event) -> set[tuple[str, bool]]:
+def _line_kinds_of_event(event: Event) -> set[tuple[str, bool]]:
     """The kinds that a line with this event can have, each with whether the line has no fingerprint."""
     answered = {
         (type_name(effect), False) for effect, answers in ANSWERS.items() if isinstance(event, answers)

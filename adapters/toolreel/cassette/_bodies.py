@@ -213,7 +213,7 @@ class _MessageNode:
         node.ends = True
         return node
 
-    def fold(self, shared: list[tuple[str, Json, str]]) -> list[Json]:
+    def written_list(self, shared: list[tuple[str, Json, str]]) -> list[Json]:
         """The list as it is written, once all lists are in the tree: the same object for the same list.
 
         :param shared: gets each folded list that may be repeated, with its key and digest
@@ -294,7 +294,7 @@ def written_bodies(bodies: Iterable[bytes]) -> WrittenBodies:
         if isinstance(json_tree, dict):
             form = {"json": {key: _first_equal(key, value, values) for key, value in json_tree.items()}}  # noqa: PLW2901
         if node:
-            form["json"]["messages"] = node.fold(shared)
+            form["json"]["messages"] = node.written_list(shared)
         forms.append(form)
     shared += ((key, value, digest(text)) for text, (key, value) in values.items())
     return WrittenBodies(forms, blobs, _anchors(shared))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
 from contextlib import ExitStack, aclosing, asynccontextmanager, contextmanager
@@ -328,6 +329,12 @@ class _Server(uvicorn.Server):
         super().handle_exit(sig, frame)
         if self.force_exit:
             self._hurry()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End; the application is told so even if there is no time for requests that are under way."""
+        await super().shutdown(sockets)
+        if self.force_exit:
+            await self.lifespan.shutdown()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:

@@ -151,7 +151,7 @@ def _answer_mode(state: State) -> AskedBy:
     return "text" if mode == "tool" and state.memory.tools_dropped else mode
 
 
-def _finish_with_text_answer(state: State, spec: OutputSpec, reply: Reply) -> Step:
+def _judge_reply_without_calls(state: State, spec: OutputSpec, reply: Reply) -> Step:
     """Judge a reply without calls. Leads to ``Settled`` or ``AwaitingReply``."""
     judgement, said = _judge_text_answer(state.present, spec, reply.content), with_reply_stored(state, reply)
     if isinstance(judgement, Accepted):
@@ -283,7 +283,7 @@ def finish_or_ask_again(state: State, reply: Reply) -> Step:
             return _ask_after_empty_reply(state, tools=tools_sent(state))
     outcome, spec = outcome_of(state, reply), state.present.output
     if spec is not None and isinstance(outcome, Completed):
-        return _finish_with_text_answer(state, spec, reply)
+        return _judge_reply_without_calls(state, spec, reply)
     return end_exchange(with_reply_stored(state, reply), outcome)
 
 

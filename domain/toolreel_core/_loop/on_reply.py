@@ -155,7 +155,7 @@ def _parse_reply(body: str, state: State, form: WireForm) -> Received:
             made=_succeeded_call_check(state) if plan.reading.text_dialects else None,
         )
     if plan.answer_tool is not None:
-        reply = _answer_tool_call_as_text(reply, plan.answer_tool.name)
+        reply = _reply_with_answer_call_as_text(reply, plan.answer_tool.name)
     if repairs:
         reply = replace(reply, warnings=(*repairs, *reply.warnings))
     if carry is not NOTHING:
@@ -167,7 +167,7 @@ def _parse_reply(body: str, state: State, form: WireForm) -> Received:
     return Received(reply, quirks)
 
 
-def _answer_tool_call_as_text(reply: Reply, name: str) -> Reply:
+def _reply_with_answer_call_as_text(reply: Reply, name: str) -> Reply:
     """The reply whose call of the answer tool, if it has one, is its text; other calls come first."""
     answers = [call for call in reply.calls if call.name == name]
     if not answers:

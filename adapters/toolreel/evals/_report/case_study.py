@@ -57,7 +57,7 @@ def case_study_figures(trials: Iterable[Trial], plan: EvalPlan) -> dict[str, Any
     }
 
 
-def _tools_and_controls(rows: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
+def _split_controls(rows: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
     """The runs of tool scenarios, and of controls."""
     given = [*rows]
     return [one for one in given if not one.control], [one for one in given if one.control]
@@ -73,7 +73,7 @@ def _error_counts(rows: Iterable[Trial]) -> dict[str, int]:
 
 
 def _strategy_row(rows: Sequence[Trial]) -> dict[str, Any]:
-    tools, controls = _tools_and_controls(rows)
+    tools, controls = _split_controls(rows)
     scenarios = group_trials(rows, lambda one: one.cell.scenario)
     return {
         "overall": _passed_and_all(rows),
@@ -87,7 +87,7 @@ def _strategy_row(rows: Sequence[Trial]) -> dict[str, Any]:
 
 def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
     """Its best sampling profile, the first of several that are equally good; and what to configure."""
-    tools, controls = _tools_and_controls(rows)
+    tools, controls = _split_controls(rows)
     profiles = group_trials(tools or rows, lambda one: one.cell.profile)
     shares = {name: fmean(one.ok for one in of_profile) for name, of_profile in profiles.items()}
     best = max(shares, key=lambda name: shares[name])
