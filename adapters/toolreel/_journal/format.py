@@ -57,7 +57,7 @@ def withhold_result(event: ToolReturned, reason: Reason) -> ToolReturned:
     The run goes on with what is recorded, so that a replay and a resumed run see what the model saw. The call
     is never made again only to get its result.
 
-    >>> print(withheld(ToolReturned(2, '{"key":"sk-…"}'), "secret").output[:61])
+    >>> print(withhold_result(ToolReturned(2, '{"key":"sk-…"}'), "secret").output[:61])
     {"ok":true,"data":{"withheld":"secret"},"warnings":["RESULT_W
     """
     data: Json = {"withheld": reason}
@@ -114,7 +114,7 @@ class Sealing:
 def seal_text(text: str) -> bytes:
     """The content of a file for the text of a whole journal.
 
-    >>> sealed("{}" + chr(10)).splitlines()[-1]
+    >>> seal_text("{}" + chr(10)).splitlines()[-1]
     b'{"digest":"ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356","end":0}'
     """
     content, seal = text.encode(), Sealing()
@@ -214,7 +214,7 @@ class MemoryJournal:
 def part_path(path: Path) -> Path:
     """The path of a journal while its run is in progress.
 
-    >>> unfinished(Path("chat.journal.jsonl")).name
+    >>> part_path(Path("chat.journal.jsonl")).name
     'chat.journal.jsonl.part'
     """
     return path.with_name(f"{path.name}.part")
@@ -237,7 +237,7 @@ def read_journal(path: Path | str) -> Recorded:
 def journal_path(cassette: Path) -> Path:
     """The path of the journal that belongs to a cassette.
 
-    >>> companion(Path("cassettes/chat/local--m.yaml")).name
+    >>> journal_path(Path("cassettes/chat/local--m.yaml")).name
     'local--m.journal.jsonl'
     """
     return cassette.with_name(cassette.name.removesuffix(".yaml") + ".journal.jsonl")

@@ -345,9 +345,9 @@ def _plain_message(message: Message) -> Json:
 def _tool_output(content: str) -> str:
     """The output of a tool in the content of its message; our envelope is removed.
 
-    >>> _output_in('{"ok":true,"tool_name":"add","data":{"value":3},"warnings":[],"errors":[]}')
+    >>> _tool_output('{"ok":true,"tool_name":"add","data":{"value":3},"warnings":[],"errors":[]}')
     '3'
-    >>> _output_in("It is sunny.")
+    >>> _tool_output("It is sunny.")
     '"It is sunny."'
     """
     tree = _parse_value(content)

@@ -313,9 +313,9 @@ _UNSET: Final = {
 def deciding_rule(outcome: outcomes.Outcome | Resting, config: LoopConfig) -> Rule:
     """The rule that leads to an outcome, with what to do about it under these settings.
 
-    >>> rule_of(outcomes.MaxTurns(3), LoopConfig(max_turns=3)).settings
+    >>> deciding_rule(outcomes.MaxTurns(3), LoopConfig(max_turns=3)).settings
     ('max_turns',)
-    >>> rule_of(outcomes.EmptyFinal(), LoopConfig(fix_empty_final=False)).advice("try another model")
+    >>> deciding_rule(outcomes.EmptyFinal(), LoopConfig(fix_empty_final=False)).advice("try another model")
     'ask again for an empty answer with --set fix_empty_final=true; try another model'
     """
     words, *settings = _RULES[type(outcome)]

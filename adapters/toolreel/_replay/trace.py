@@ -142,7 +142,7 @@ def retrace(recorded: Recorded) -> Trace:
 def shorten_line(text: str, length: int = _LINE) -> str:
     """The text in one line, shortened to ``length`` characters.
 
-    >>> cut("to be or not to be", 10)
+    >>> shorten_line("to be or not to be", 10)
     'to be or …'
     """
     line = text.replace("\n", "\\n")

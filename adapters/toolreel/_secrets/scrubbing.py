@@ -44,7 +44,7 @@ def decoded_texts(body: bytes, layers: int = _LAYERS) -> Iterator[str]:
 
     No header is trusted, as a server may name another encoding than it uses, or none.
 
-    >>> [*readings(b"hi")], "hi" in [*readings("hi".encode("utf-16"))]
+    >>> [*decoded_texts(b"hi")], "hi" in [*decoded_texts("hi".encode("utf-16"))]
     (['hi'], True)
     """
     text = body.decode("utf-8", "replace")
@@ -179,7 +179,7 @@ def joinable_groups(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
 def joined_stream_texts(text: str) -> tuple[str, ...]:
     r"""The texts that the frames of a stream, or the content parts of a reply, spell together.
 
-    >>> put_together('{"response":"sec"}\n{"response":"ret"}\n')
+    >>> joined_stream_texts('{"response":"sec"}\n{"response":"ret"}\n')
     ('secret',)
     """
     frames = [*_frames_in(text)]

@@ -99,7 +99,7 @@ def first_change(old: Json, new: Json, place: str = "") -> Change | None:
 def drift_text(recorded: bytes, request: bytes) -> str:
     """The first difference between two bodies and a short diff, as text.
 
-    >>> print(drift(b'{"temperature":0}', b'{"temperature":1}'))
+    >>> print(drift_text(b'{"temperature":0}', b'{"temperature":1}'))
     first change: temperature
       recorded: 0
       request:  1
@@ -140,7 +140,7 @@ def _shared_prefix(one: Sequence[object], other: Sequence[object]) -> int:
 def differing_bytes(one: bytes, other: bytes) -> int:
     """The number of bytes between the common prefix and the common suffix of two bodies.
 
-    >>> difference(b"abcde", b"abxxde")
+    >>> differing_bytes(b"abcde", b"abxxde")
     2
     """
     common = _shared_prefix(one, other) + _shared_prefix(one[::-1], other[::-1])
@@ -202,9 +202,9 @@ def compared_endpoint(url: str) -> str:
     The endpoint begins at the last ``/chat/completions``, else after the first segment with a version;
     else it is the whole path.
 
-    >>> endpoint("https://openrouter.ai/api/v1/chat/completions")
+    >>> compared_endpoint("https://openrouter.ai/api/v1/chat/completions")
     '/chat/completions'
-    >>> endpoint("http://127.0.0.1:8000/v1/models?limit=5")
+    >>> compared_endpoint("http://127.0.0.1:8000/v1/models?limit=5")
     '/models?limit=5'
     """
     parts = urlsplit(scrubbed_url(url))

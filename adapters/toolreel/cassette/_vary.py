@@ -125,9 +125,9 @@ class Compared(NamedTuple):
 def apply_rules_to_body(body: bytes, rules: Sequence[Vary]) -> Compared:
     r"""A body after the rules.
 
-    >>> put_through(b'{"user": "u-17", "n": 1}', [Vary(at="/user")]).body
+    >>> apply_rules_to_body(b'{"user": "u-17", "n": 1}', [Vary(at="/user")]).body
     b'{"n":1}'
-    >>> put_through(b'{"q": "id 17"}', [Vary(pattern=r"\d+")])
+    >>> apply_rules_to_body(b'{"q": "id 17"}', [Vary(pattern=r"\d+")])
     Compared(body=b'{"q":"id <varies>"}', used=(Vary(pattern='\\d+'),))
     """
     try:
@@ -187,7 +187,7 @@ _LEFT_OUT: Final[Json] = "\0left out"
 def pointer_steps(pointer: str) -> tuple[str, ...]:
     """The keys and indices of a JSON Pointer.
 
-    >>> steps("/messages/*/a~1b")
+    >>> pointer_steps("/messages/*/a~1b")
     ('messages', '*', 'a/b')
 
     :raises VaryError: if it is none

@@ -52,8 +52,8 @@ _NO_PLACES: PMap[int | str | None, int] = pmap()
 class Assembly:
     """The blocks or items of a reply while they arrive.
 
-    >>> at = Assembly().open({"type": "text"}, 0)
-    >>> [*at.add(0, "text", "Hel").add(0, "text", "lo").values()]
+    >>> at = Assembly().open_value({"type": "text"}, 0)
+    >>> [*at.add_text(0, "text", "Hel").add_text(0, "text", "lo").values()]
     [{'type': 'text', 'text': 'Hello'}]
     """
 

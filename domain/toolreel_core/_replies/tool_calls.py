@@ -143,7 +143,7 @@ def _name_candidates(bare: str) -> Iterator[str]:
 def assign_ids(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[WarningCode, ...]]]:
     """An id for each call, with the warnings about the id that it came with.
 
-    >>> identified(["call_a", None, "call_a"], turn=3)
+    >>> assign_ids(["call_a", None, "call_a"], turn=3)
     [('call_a', ()), ('call_3_1', ('CALL_ID_MISSING',)), ('call_3_2', ('CALL_ID_DUPLICATE',))]
     """
     # All native ids are reserved first: a generated one must not collide with that of a later call.

@@ -45,7 +45,11 @@ class Offered:
         """The tool that a name means; a namespace is removed if the rest exists, nothing else is changed.
 
         >>> offered = Offered(frozenset({"ping"}))
-        >>> offered.named(' "functions.ping" '), offered.named("functions.pong"), offered.named("Ping")
+        >>> (
+        ...     offered.resolve_name(' "functions.ping" '),
+        ...     offered.resolve_name("functions.pong"),
+        ...     offered.resolve_name("Ping"),
+        ... )
         ('ping', 'functions.pong', 'Ping')
         """
         name = raw.strip().strip("\"'`").strip()

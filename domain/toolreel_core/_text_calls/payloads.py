@@ -297,9 +297,9 @@ _TREES: Final = frozenset({"null", "object", "array"})
 def typed_value(raw: str, schema: Json) -> Json:
     """The value that a text stands for.
 
-    >>> typed("42", {"type": "string"}), typed("42", {"type": "integer"}), typed("42", None)
+    >>> typed_value("42", {"type": "string"}), typed_value("42", {"type": "integer"}), typed_value("42", None)
     ('42', 42, '42')
-    >>> typed("True", {"type": "boolean"}), typed("null", {"type": ["boolean", "null"]})
+    >>> typed_value("True", {"type": "boolean"}), typed_value("null", {"type": ["boolean", "null"]})
     (True, None)
 
     :param schema: of the parameter; one that is not known holds a string
