@@ -38,7 +38,7 @@ READY: Final = saying("It is a draft.")
 @cache
 def _forks() -> Forks:
     """The process that forks the commands of this session: that takes a tenth of starting one."""
-    forks = Forks(Path(sys.executable), environment())
+    forks = Forks(Path(sys.executable), environment(), warm=True)
     atexit.register(forks.__exit__, None, None, None)
     return forks
 

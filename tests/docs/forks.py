@@ -25,12 +25,15 @@ from typing import Any, NoReturn, Self
 
 
 class Forks:
-    """The process, as a context manager."""
+    """The process, as a context manager.
 
-    def __init__(self, python: Path, env: Mapping[str, str] | None = None) -> None:
+    :param warm: whether it first runs a few commands, for commands alone; programs would inherit their state
+    """
+
+    def __init__(self, python: Path, env: Mapping[str, str] | None = None, *, warm: bool = False) -> None:
         self.python = python
         self._server = subprocess.Popen(
-            [str(python), __file__],
+            [str(python), __file__, *(["warm"] if warm else [])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=env,
@@ -77,7 +80,8 @@ class Forks:
 def _serve() -> None:
     """Fork for every job; what a job has imported is there for those behind it."""
     answers = os.fdopen(os.dup(1), "w")
-    _warm_up()
+    if "warm" in sys.argv:
+        _warm_up()
     for line in sys.stdin:
         job = json.loads(line)
         reader, writer = os.pipe()
