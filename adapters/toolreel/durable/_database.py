@@ -151,9 +151,9 @@ def _count_column(name: str) -> sa.Column[int]:
     return sa.Column(name, sa.Integer, nullable=False, server_default="0")
 
 
-def _time_column(name: str, default: str | None = None) -> sa.Column[int]:
+def _time_column(name: str) -> sa.Column[int]:
     """In milliseconds since 1970."""
-    return sa.Column(name, sa.BigInteger, nullable=False, server_default=default)
+    return sa.Column(name, sa.BigInteger, nullable=False)
 
 
 RUNS: Final = sa.Table(
@@ -173,7 +173,6 @@ RUNS: Final = sa.Table(
     _text_column("segments", "[]"),  # those that have, in order
     _count_column("wakeups"),  # segments that were queued
     _count_column("said"),  # rows of the inbox
-    _time_column("wake_at", "0"),  # not used
     _count_column("interrupted"),  # times its worker died
     _text_column("trace", "{}"),  # headers of its submitter's trace
     _time_column("created_at"),

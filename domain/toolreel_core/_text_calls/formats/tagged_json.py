@@ -38,9 +38,6 @@ from toolreel_core._text_calls.payloads import (
     unless_tags_left,
 )
 
-BRACKET: Final = r"\[TOOL_CALL\](?=\s*\{)"
-"""The opener, before a map."""
-
 _MAP: Final = lazy_pattern(r"\{\s*tool\s*=>")
 """A call with arrows between keys and values."""
 _HEAD: Final = lazy_pattern(r'\{\s*tool\s*=>\s*"(?P<name>[\w.:-]{1,200})"\s*,\s*args\s*=>\s*\{')
