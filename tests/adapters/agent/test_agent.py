@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from toolreel import (
     UserMessage,
     go_on,
     replay,
+    tool,
 )
 from toolreel._driver import Resting
 from toolreel._replay import story
@@ -175,6 +177,28 @@ def test_without_a_decision_the_run_rests_and_goes_on_later(approve: Any) -> Non
     assert ended.raise_for_outcome() is ended
     assert results(ended)[0]["ok"]
     assert ended.notes[: len(resting.notes)] == resting.notes
+
+
+@pytest.mark.parametrize("awaits", [False, True])
+def test_a_denied_call_does_not_run_and_the_model_reads_why(awaits: bool) -> None:
+    ran: list[int] = []
+
+    @tool(needs_approval=True)
+    def pay(amount: int) -> None:
+        """Pay."""
+        ran.append(amount)
+
+    async def denied() -> Run:
+        resting = await agent(calling(("pay", {"amount": 2})), FOUR, tools=[pay]).arun("Pay two.")
+        return await resting.adeny("too much")
+
+    if awaits:
+        ended: Run = asyncio.run(denied())
+    else:
+        ended = agent(calling(("pay", {"amount": 2})), FOUR, tools=[pay]).run("Pay two.").deny("too much")
+    assert ended.completed
+    assert ran == []
+    assert "too much" in json.dumps(results(ended)[0])
 
 
 def test_a_stored_run_goes_on_with_the_ports_of_the_agent() -> None:
