@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._agent.agent import Agent
-    from toolreel._agent.agent_run import AgentEvent, AgentRun, AgentRuns, Value_co
+    from toolreel._agent.agent_run import AgentEvent, AgentRun, AgentRuns, RunSettings, Value_co
     from toolreel._agent.offered_tools import AgentTools, OfferedTools
     from toolreel._agent.settings import AgentSettings, Fallback
 else:

@@ -10,7 +10,15 @@ from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, overload
 
-from toolreel._agent.agent_run import AgentEvent, AgentRun, AgentRuns, Value_co, async_endpoint
+from toolreel._agent.agent_run import (
+    AgentEvent,
+    AgentRun,
+    AgentRuns,
+    RunSettings,
+    StreamSettings,
+    Value_co,
+    async_endpoint,
+)
 from toolreel._agent.offered_tools import (
     AgentTools,
     Approve,
@@ -32,9 +40,6 @@ from toolreel._driver import (
     AsyncPorts,
     Endpoint,
     Endpoints,
-    Incoming,
-    Journal,
-    Observer,
     Ports,
     Resting,
     Run,
@@ -212,86 +217,53 @@ class Agent(Generic[Value_co]):
                 raise ConfigError(refusal_of_unknown_cost(each.config, each.model))
         return plan
 
-    def run(
-        self,
-        prompt: Messages,
-        *,
-        record: str | Path | None = None,
-        overwrite: bool = False,
-        journal: Journal | None = None,
-        observe: Observer | None = None,
-        inbox: Incoming | None = None,
-    ) -> AgentRun[Value_co]:
+    def run(self, prompt: Messages, **how: Unpack[RunSettings]) -> AgentRun[Value_co]:
         """Run until the model has answered, a limit is reached, or a call needs approval.
 
         A provider that fails and a model that misbehaves do not raise: ``outcome`` says how the run ended,
         and ``raise_for_outcome()`` raises unless it completed. ``reply`` goes on with the conversation.
 
-        :param prompt: a text, a message, an object in the chat-completions form, or a list of those; images,
-            audio and files in a list are one message with the texts next to them
-        :param record: record the run as ``<record>.yaml`` and ``<record>.journal.jsonl``, which ``replay``
-            takes; with an endpoint of your own there is only the journal
-        :param overwrite: whether the recording may replace another one
-        :param journal: instead, a journal of your own
-        :param observe: called with each note (a decision of the run) as soon as it is made
-        :param inbox: what the user says meanwhile, an :class:`Inbox`; the next request sends it
+        - ``record``: record the run as ``<record>.yaml`` and ``<record>.journal.jsonl``, which ``replay``
+          takes; with an endpoint of your own there is only the journal.
+        - ``overwrite``: whether the recording may replace another one.
+        - ``journal``: instead, a journal of your own.
+        - ``observe``: called with each note (a decision of the run) as soon as it is made.
+        - ``inbox``: what the user says meanwhile, an :class:`Inbox`; the next request sends it.
+
+        :param prompt: as for :meth:`plan`
         :raises ConfigError: before the first request, if a setting is not usable
         :raises EndpointConfigError: if no server is named, or its settings are not usable
         :raises SecretFound: if the recording would hold a secret
         """
-        runs, plan = self._agent_runs(record, journal, observe, inbox, overwrite=overwrite), self.plan(prompt)
+        runs, plan = self._agent_runs(**how), self.plan(prompt)
         return immediately(runs.perform(runs.new_recording(plan), partial(run, plan)))
 
-    async def arun(
-        self,
-        prompt: Messages,
-        *,
-        record: str | Path | None = None,
-        overwrite: bool = False,
-        journal: Journal | None = None,
-        observe: Observer | None = None,
-        inbox: Incoming | None = None,
-    ) -> AgentRun[Value_co]:
+    async def arun(self, prompt: Messages, **how: Unpack[RunSettings]) -> AgentRun[Value_co]:
         """The async version of :meth:`run`, for asyncio and trio; what blocks runs in threads."""
-        runs, plan = self._agent_runs(record, journal, observe, inbox, overwrite=overwrite), self.plan(prompt)
+        runs, plan = self._agent_runs(**how), self.plan(prompt)
         return await runs.perform(runs.new_recording(plan), partial(arun, plan), awaits=True)
 
     def stream(
-        self,
-        prompt: Messages,
-        *,
-        record: str | Path | None = None,
-        overwrite: bool = False,
-        journal: Journal | None = None,
-        inbox: Incoming | None = None,
+        self, prompt: Messages, **how: Unpack[StreamSettings]
     ) -> Generator[AgentEvent[Value_co], None, None]:
         """Run like :meth:`run`, and yield what there is to show, as it happens.
 
         The last event, ``RunEnded``, has the run. Closing the generator before its end closes the connection;
         the recording then ends with a ``CancelRequested``.
         """
-        runs = self._agent_runs(record, journal, None, inbox, overwrite=overwrite)
-        plan = self.plan(prompt, streams=True)
+        runs, plan = self._agent_runs(**how), self.plan(prompt, streams=True)
         return iterated(runs.perform_stream(runs.new_recording(plan, streams=True), partial(stream, plan)))
 
     def astream(
-        self,
-        prompt: Messages,
-        *,
-        record: str | Path | None = None,
-        overwrite: bool = False,
-        journal: Journal | None = None,
-        inbox: Incoming | None = None,
+        self, prompt: Messages, **how: Unpack[StreamSettings]
     ) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`stream`.
 
         If you may stop before the last event, use it with ``contextlib.aclosing``.
         """
-        runs = self._agent_runs(record, journal, None, inbox, overwrite=overwrite)
-        plan = self.plan(prompt, streams=True)
-        return runs.perform_stream(
-            runs.new_recording(plan, streams=True), partial(astream, plan), awaits=True
-        )
+        runs, plan = self._agent_runs(**how), self.plan(prompt, streams=True)
+        recording = runs.new_recording(plan, streams=True)
+        return runs.perform_stream(recording, partial(astream, plan), awaits=True)
 
     def as_tool(
         self,
@@ -398,21 +370,15 @@ class Agent(Generic[Value_co]):
         names = [definition.name for definition in self._offered.surface.definitions]
         return f"Agent({self.model!r}{where}, tools=[{', '.join(names)}])"
 
-    def _agent_runs(
-        self,
-        record: str | Path | None,
-        journal: Journal | None,
-        observe: Observer | None,
-        inbox: Incoming | None,
-        *,
-        overwrite: bool,
-    ) -> AgentRuns:
-        check_types(record=record, overwrite=overwrite)
-        check_given(journal=journal, observe=observe, inbox=inbox)
+    def _agent_runs(self, **how: Unpack[RunSettings]) -> AgentRuns:
+        record, journal = how.get("record"), how.get("journal")
+        check_types(record=record, overwrite=how.get("overwrite", False))
+        check_given(journal=journal, observe=how.get("observe"), inbox=how.get("inbox"))
         if record is not None and journal is not None:
             raise ConfigError("record and journal are both given; a recording has a journal of its own")
         path = None if record is None else Path(str(record).removesuffix(".yaml") + ".yaml")
-        return AgentRuns(self, self._output, journal, observe, inbox, path, overwrite)
+        settings: dict[str, Any] = {**how, "record": path}
+        return AgentRuns(self, self._output, **settings)
 
     def _connection_settings(self) -> dict[str, Any]:
         """The arguments of an endpoint."""

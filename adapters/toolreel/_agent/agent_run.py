@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import (
-    AbstractAsyncContextManager,
     AbstractContextManager,
     AsyncExitStack,
     aclosing,
     asynccontextmanager,
+    closing,
     contextmanager,
     nullcontext,
     suppress,
 )
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import partial
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypedDict, TypeVar, cast
 
 from toolreel._driver import (
     AsyncEndpoint,
@@ -57,6 +57,7 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, AskApproval, ReplyReceived, RequestFailed, SendRequest
 
 if TYPE_CHECKING:
+    from toolreel._agent.agent import Agent
     from toolreel._replay import RecordedFiles, ResumedFiles
 
     _Recording: TypeAlias = AbstractContextManager[RecordedFiles | ResumedFiles | None]
@@ -87,7 +88,8 @@ class AgentRun(Run, Generic[Value_co]):
         self.raise_for_outcome()
         if self.state.plan.output is None:
             return cast("Value_co", self.text)
-        return cast("Value_co", self._own_runs().output_value(self))
+        kind: Output[Value_co] | None = self._own_runs().output
+        return cast("Value_co", self.text) if kind is None else kind.value(self)
 
     def reply(self, content: Said) -> AgentRun[Value_co]:
         """Say something: after the end this begins the next exchange of the same conversation.
@@ -121,7 +123,7 @@ class AgentRun(Run, Generic[Value_co]):
 
         :raises ConfigError: if it rests at no call
         """
-        return immediately(self._continue_run(partial(go_on, self.state), self._approval_decision(True)))
+        return immediately(self._decide(go_on, True))
 
     def deny(self, reason: str = "") -> AgentRun[Value_co]:
         """Deny the call that the run rests at, and go on.
@@ -129,26 +131,23 @@ class AgentRun(Run, Generic[Value_co]):
         :param reason: why; the model sees it in the result of the call
         :raises ConfigError: if it rests at no call
         """
-        return immediately(
-            self._continue_run(partial(go_on, self.state), self._approval_decision(False, reason))
-        )
+        return immediately(self._decide(go_on, False, reason))
 
     async def aapprove(self) -> AgentRun[Value_co]:
         """The async version of :meth:`approve`."""
-        return await self._continue_run(
-            partial(ago_on, self.state), self._approval_decision(True), awaits=True
-        )
+        return await self._decide(ago_on, True, awaits=True)
 
     async def adeny(self, reason: str = "") -> AgentRun[Value_co]:
         """The async version of :meth:`deny`."""
-        return await self._continue_run(
-            partial(ago_on, self.state), self._approval_decision(False, reason), awaits=True
-        )
+        return await self._decide(ago_on, False, reason, awaits=True)
 
-    def _approval_decision(self, approved: bool, reason: str = "") -> ApprovalGiven:
+    async def _decide(
+        self, drive: _Drive, approved: bool, reason: str = "", *, awaits: bool = False
+    ) -> AgentRun[Value_co]:
         for effect in pending(self.state):
             if isinstance(effect, AskApproval):
-                return ApprovalGiven(effect.ref, approved, reason)
+                decision = ApprovalGiven(effect.ref, approved, reason)
+                return await self._continue_run(partial(drive, self.state), decision, awaits=awaits)
         raise ConfigError(f"the run rests at no call that needs approval: it is {self.outcome.name}")
 
     async def _continue_run(
@@ -167,7 +166,9 @@ class AgentRun(Run, Generic[Value_co]):
         return None if self.runs is None else self.runs.record
 
     def _shown(self, text: str) -> str:
-        return printable(text if self.runs is None else self.runs.scrub_secrets(text))
+        sent = {} if self.runs is None else self.runs.sent
+        # A server may say the credentials back in an error.
+        return printable(scrubbed(text, {name: value.reveal() for name, value in sent.items()}))
 
     def __getstate__(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "runs"}
@@ -189,21 +190,19 @@ AgentEvent: TypeAlias = ShownEvent | RunEnded[AgentRun[Value_co]]
 """Everything that a streamed run of an agent yields."""
 
 
-class AgentPorts(Protocol):
-    """What runs need of their agent."""
+class StreamSettings(TypedDict, total=False):
+    """Keyword arguments of ``Agent.stream`` and ``Agent.astream``."""
 
-    def ports(self, transport: Any = None) -> AbstractContextManager[Ports]:  # noqa: ANN401 - of httpx, an extra
-        """The ports of a run."""
-        ...
+    record: str | Path | None
+    overwrite: bool
+    journal: Journal | None
+    inbox: Incoming | None
 
-    def aports(self, transport: Any = None) -> AbstractAsyncContextManager[AsyncPorts]:  # noqa: ANN401 - see above
-        """The async version of :meth:`ports`."""
-        ...
 
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The credentials that its runs send, by name."""
-        ...
+class RunSettings(StreamSettings, total=False):
+    """Keyword arguments of ``Agent.run`` and ``Agent.arun``."""
+
+    observe: Observer | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,16 +220,17 @@ class _DecidedCall:
 class AgentRuns:
     """Performs the runs of an agent, one way; a run that rests goes on in the same way."""
 
-    agent: AgentPorts
+    agent: Agent[Any]
     output: Output[Any] | None = None
-    journal: Journal | None = None
-    observe: Observer | None = None
-    inbox: Incoming | None = None
+    _: KW_ONLY
     record: Path | None = None
     """The cassette; its journal is next to it."""
     overwrite: bool = False
+    journal: Journal | None = None
+    inbox: Incoming | None = None
+    observe: Observer | None = None
     sent: Mapping[str, Secret] = field(default_factory=dict)
-    """The credentials that were sent, by name: a server may say them back in an error."""
+    """The credentials that were sent, by name."""
 
     async def perform(
         self,
@@ -300,14 +300,6 @@ class AgentRuns:
         notes, timing = before.notes + run.notes, before.timing + run.timing
         return AgentRun(run.state, notes, timing, run.server, going_on)
 
-    def output_value(self, run: Run) -> object:
-        """The output of a run that has completed."""
-        return run.text if self.output is None else self.output.value(run)
-
-    def scrub_secrets(self, text: str) -> str:
-        """The text without what the agent sends and nobody shall see."""
-        return scrubbed(text, {name: value.reveal() for name, value in self.sent.items()})
-
     @contextmanager
     def new_recording(self, plan: Plan, *, streams: bool = False) -> Generator[RecordedFiles | None]:
         """The files of a new recording, both written or neither.
@@ -341,16 +333,13 @@ class AgentRuns:
             return
         from toolreel._replay import ResumedFiles
 
-        files = ResumedFiles(self.record, self._known_secrets(), durable=False)
-        try:
+        with closing(ResumedFiles(self.record, self._known_secrets(), durable=False)) as files:
             if files.trace.run.state != run.state:
                 raise ConfigError(
                     f"{self.record.name} has gone on after this run; go on with its last run, or begin "
                     "another conversation with agent.run([*run.messages, ...])"
                 )
             yield files
-        finally:
-            files.close()
         if files.refused is not None:
             raise files.refused
 

@@ -13,11 +13,11 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 import httpx
 
-from toolreel._agent import Agent, AgentRuns, Value_co
+from toolreel._agent import Agent, AgentRuns, RunSettings, Value_co
 from toolreel._driver import (
     Approver,
     AsyncApprover,
@@ -27,9 +27,7 @@ from toolreel._driver import (
     AsyncToolHost,
     ImmediateClock,
     ImmediateEndpoint,
-    Incoming,
     InstantClock,
-    Journal,
     Later,
     Observer,
     Ports,
@@ -425,22 +423,14 @@ class _InReel(Agent[Value_co]):
             return super().as_tool(*given, **settings)
         return self.of_agent(self, self.reel, is_inner=True).as_tool(*given, **settings)
 
-    def _agent_runs(
-        self,
-        record: str | Path | None,
-        journal: Journal | None,
-        observe: Observer | None,
-        inbox: Incoming | None,
-        *,
-        overwrite: bool,
-    ) -> AgentRuns:
+    def _agent_runs(self, **how: Unpack[RunSettings]) -> AgentRuns:
         if self.reel.recording:
             self.reel.keep_secret(self.secrets)
         if self._is_inner:
-            return super()._agent_runs(record, journal, observe, inbox, overwrite=overwrite)
-        if record is not None or journal is not None:
+            return super()._agent_runs(**how)
+        if how.get("record") is not None or how.get("journal") is not None:
             raise ConfigError("reel.agent: the reel records its runs; leave out record= and journal=")
-        return _ReelRuns(self, self._output, None, observe, inbox, None, False)
+        return _ReelRuns(self, self._output, observe=how.get("observe"), inbox=how.get("inbox"))
 
     @contextmanager
     def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - as of the base
