@@ -8,11 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from tests.servers.quirky_provider import Profile, Said, answer_of, as_sent
-from toolreel_core._probe import QUESTIONS, Ask, Probing, Question
+from toolreel.probe import all_questions, all_rules
+from toolreel_core._probe import Ask, Finding, Probing, Question, Setting
+from toolreel_core._probe import decided_settings as decided_by_rules
+from toolreel_core._probe import select_questions as select_from
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._settings import PATHS
 
 Event = ReplyReceived | RequestFailed
+QUESTIONS = all_questions()
+
+
+def select_questions(names: tuple[str, ...] = ()) -> tuple[Question, ...]:
+    return select_from(QUESTIONS, names)
+
+
+def decided_settings(findings: Sequence[Finding]) -> tuple[Setting, ...]:
+    return decided_by_rules(findings, all_rules())
 
 
 def worked(about: str) -> list[Any]:

@@ -211,7 +211,10 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         slug = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
         tape = cassette_path(record) or Path(f"probe--{slug}.yaml")
         if not yes:
-            return _show_plan(server, Probing(model, select_questions(only), repeat), tape, presets)
+            from toolreel.probe import all_questions
+
+            questions = select_questions(all_questions(), only)
+            return _show_plan(server, Probing(model, questions, repeat), tape, presets)
         if overwrite:
             tape.unlink(missing_ok=True)
         probed = _send_probe(server, model, only, repeat, tape)

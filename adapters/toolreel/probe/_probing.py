@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import re
 import time
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import httpx
 
@@ -35,6 +38,8 @@ from toolreel_core._probe import (
     Compared,
     Finding,
     Probing,
+    Question,
+    Rules,
     Setting,
     Unanswered,
     WrittenRequest,
@@ -42,6 +47,7 @@ from toolreel_core._probe import (
     decided_settings,
     findings,
     preset_tree,
+    questions_of,
     select_questions,
 )
 from toolreel_core._protocol import SendRequest
@@ -50,6 +56,23 @@ from toolreel_core._settings import API_PREFIX, WireForm, form_of
 _EARLIEST: Final = 1_577_836_800
 """The year 2020: before, a server's clock is wrong."""
 _LATEST: Final = 4_102_444_800
+
+
+@cache
+def _read_catalogue() -> dict[str, Any]:
+    return tomllib.loads((files("toolreel.probe") / "questions.toml").read_text("utf-8"))
+
+
+@cache
+def all_questions() -> tuple[Question, ...]:
+    """The questions of a probe, in the order in which they are asked."""
+    return questions_of(_read_catalogue())
+
+
+def all_rules() -> Rules:
+    """What the answers decide, by section and setting."""
+    rules: Rules = _read_catalogue()["rules"]
+    return rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +108,7 @@ class Probed:
     @property
     def settings(self) -> tuple[Setting, ...]:
         """What the findings decide, also where it is the default."""
-        return decided_settings(self.findings)
+        return decided_settings(self.findings, all_rules())
 
     @property
     def is_stable(self) -> bool:
@@ -118,7 +141,7 @@ class Probed:
 
     def compare(self, preset: Preset) -> tuple[Compared, ...]:
         """The findings compared with another preset, differences first."""
-        return compare_with_preset(self.settings, preset)
+        return compare_with_preset(self.settings, preset, all_rules())
 
 
 def day_of_answers(probing: Probing) -> str:
@@ -173,7 +196,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
     :raises toolreel.ConfigError: if there is no such question
     :raises CassetteError: if the recording is there already, or cannot be written
     """
-    questions = select_questions(tuple(only))
+    questions = select_questions(all_questions(), tuple(only))
     if not 1 <= repeat <= _MOST_REPEATS:
         raise ConfigError(f"repeat: expected 1 to {_MOST_REPEATS}, got {repeat!r}")
     path = Path(record) if record is not None else None
@@ -222,7 +245,7 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
     left: dict[tuple[WireForm, bytes], list[int]] = {}
     for number, each in enumerate(exchanges, 1):
         left.setdefault((form_of(each.url), each.body), []).append(number)
-    probing = Probing(model, repeat=max(map(len, left.values())))
+    probing = Probing(model, all_questions(), max(map(len, left.values())))
 
     def answer(request: httpx.Request) -> httpx.Response:
         number = left[form_of(str(request.url)), request.read()].pop(0)

@@ -12,14 +12,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from toolreel_core._jsontext import Json, Tree
 from toolreel_core._plan import Preset
 from toolreel_core._probe.finding import Finding
-from toolreel_core._probe.question import (
-    ENCRYPTED,
-    FORM_ROWS,
-    Decided,
-    Rows,
-    settled_form,
-    value_of_first_row,
-)
+from toolreel_core._probe.question import FORM_ROWS, Decided, Rows, settled_form, value_of_first_row
 from toolreel_core._settings import LoopConfig, Provider, WireForm
 from toolreel_core._text_calls import BARE
 
@@ -64,20 +57,24 @@ class Setting:
         return bool(getattr(provider, self.key) == self.value)
 
 
-def decided_settings(findings: Sequence[Finding]) -> tuple[Setting, ...]:
+Rules: TypeAlias = Mapping[Section, Mapping[str, Rows]]
+"""The rows that decide each setting of each section, of which the first that holds does."""
+
+
+def decided_settings(findings: Sequence[Finding], rules: Rules) -> tuple[Setting, ...]:
     """The settings that the findings decide, also where they are those of the defaults."""
     stable = {each.name: each for each in findings if each.is_stable and each.word not in {"lost", "cut"}}
     words = {name: str(each.word) for name, each in stable.items()}
     form = settled_form(words) or "chat_completions"
     found = list[Setting]()
-    for section, rules in _RULES.items():
-        for key, rule in rules.items():
-            decided = value_of_first_row(rule, words) if isinstance(rule, tuple) else rule(stable)
+    for section, own in rules.items():
+        for key, rows in {**_FIRST.get(section, {}), **own}.items():
+            decided = _COMPUTED[key](stable) if key in _COMPUTED else value_of_first_row(rows, words)
             if decided:
                 value, names = decided
-                told = (stable[name] for name in names if name in stable)
                 because = "; ".join(
-                    f"{each.name}: {each.word} ({each.evidence}): {each.detail}" for each in told
+                    f"{each.name}: {each.word} ({each.evidence}): {each.detail}"
+                    for each in (stable[name] for name in names if name in stable)
                 )
                 found.append(Setting(section, key, value, because, form))
     return tuple(each for each in found if each.can_be_set)
@@ -113,110 +110,11 @@ def _text_dialects(stable: Mapping[str, Finding]) -> Decided | None:
     return (["marked", *named], ("text_calls",)) if named else None
 
 
-_RULES: Final[Mapping[Section, Mapping[str, Rows | Callable[[Mapping[str, Finding]], Decided | None]]]] = {
-    "provider": {
-        "wire_form": FORM_ROWS,
-        "supports_tools": (("tools=called", "yes"), ("tools=refused", "no")),
-        "supports_parallel_tool_calls": (
-            ("parallel_tool_calls=refused", "no"),
-            ("parallel_tool_calls=several_calls several_calls", "no"),
-            # A model that makes one call anyway shows nothing.
-            ("parallel_tool_calls=one_call several_calls=several_calls", "yes"),
-        ),
-        # Where a model thinks, a refusal says nothing about the same model when it does not.
-        "supports_required": (
-            ("tool_choice_required=called reasoning=", "yes"),
-            ("tool_choice_required=ignored|refused reasoning=", "no"),
-        ),
-        "supports_required_while_thinking": (
-            ("tool_choice_required=called reasoning!=", "yes"),
-            ("tool_choice_required=ignored|refused reasoning!=", "no"),
-        ),
-        "supports_response_format": (
-            ("response_format=honoured", "yes"),
-            ("response_format=ignored|refused", "no"),
-        ),
-        "supports_json_schema": (("json_schema=honoured", "yes"), ("json_schema=ignored|refused", "no")),
-        "supports_response_format_with_tools": (
-            ("json_schema_with_tools=called tools=called", "yes"),
-            ("json_schema_with_tools=held|answered|refused tools=called", "no"),
-        ),
-        "supports_stream_options": (
-            ("stream=streamed_with_usage", "yes"),
-            ("stream=refused stream_plain=streamed|streamed_with_usage", "no"),
-        ),
-        "supports_images": (("images=seen", "yes"), ("images=refused", "no")),
-        "images_in_tool_results": (("image_result=seen", "yes"), ("image_result=refused", "no")),
-        "reports_cost": (("cost=usage.cost", "yes"),),
-        "thinking": (("reasoning!=", True),),
-        "reasoning_field": (
-            ("assistant_turn assistant_turn_reasoning=accepted", "reasoning_content"),
-            ("tool_turn tool_turn_reasoning=accepted", "reasoning_content"),
-        ),
-        "reasoning_replay": (("reasoning_echo=refused", "never"), ("reasoning_echo=accepted", "verbatim")),
-        "reasoning_required_on": (
-            ("assistant_turn assistant_turn_reasoning=accepted", "all_assistant"),
-            ("tool_turn tool_turn_reasoning=accepted", "tool_turns"),
-            ("tool_turn=accepted", "none"),
-        ),
-        "reasoning_placeholder": (
-            ("assistant_turn assistant_turn_reasoning=accepted", " "),
-            ("tool_turn tool_turn_reasoning=accepted", " "),
-        ),
-        "signature_channel": (
-            ("tool_turn tool_turn_signature=accepted", "extra_content"),
-            ("signatures=extra_content", "extra_content"),
-            ("signatures=reasoning_details", "reasoning_details"),
-        ),
-        "pin_upstream": (("signatures=reasoning_details", True),),
-        "tool_turn_content": (
-            ("tool_turn=accepted", "empty"),
-            ("tool_turn_reasoning=accepted", "empty"),
-            ("tool_turn_signature=accepted", "empty"),
-            ("tool_turn_name=accepted", "empty"),
-            ("tool_turn content_null=accepted", "null"),
-            ("tool_turn content_absent=accepted", "omit"),
-            ("tool_turn content_space=accepted", "space"),
-        ),
-        "assistant_after_tool": (("user_after_tool=refused", True), ("user_after_tool=accepted", False)),
-        "single_leading_system": (
-            ("two_systems=refused late_system=refused", True),
-            ("two_systems=refused", True),
-            ("late_system=refused", True),
-            ("two_systems=accepted late_system=accepted", False),
-        ),
-        "tool_result_name": (("tool_turn_name=accepted", True),),
-        "id_style": (
-            ("call_ids=refused", "alnum9"),
-            ("call_id_form=functions.NAME:NUMBER", "kimi"),
-            ("call_ids=accepted", "keep"),
-        ),
-        "schema_transform": (
-            ("schema_keywords=refused", "gemini_subset"),
-            ("schema_refs=refused", "inline_defs"),
-            ("strict_tools=refused", "strip_strict"),
-            ("schema_keywords=accepted schema_refs=accepted strict_tools=accepted", "none"),
-        ),
-        "max_tokens_field": (
-            ("max_tokens=honoured max_completion_tokens=honoured", ""),
-            ("max_tokens=honoured max_completion_tokens=refused|ignored", "max_tokens"),
-            ("max_tokens=refused|ignored max_completion_tokens=honoured", "max_completion_tokens"),
-        ),
-        "temperature_rule": (
-            ("temperature=refused", "drop"),
-            ("temperature_high=refused", "max1"),
-            ("temperature_high=accepted", "free"),
-        ),
-        "special_token_guard": _special_token_guard,
-    },
-    "request_overrides": {"include": (("responses_reasoning=carried", [*ENCRYPTED]),)},
-    "config": {
-        "text_dialects": _text_dialects,
-        "dialects_in_reasoning": (("text_calls_in_reasoning!=", True),),
-        "constrained_calls": (("tools=text_call|answered json_schema_with_tools=held", "response_format"),),
-    },
+_COMPUTED: Final[Mapping[str, Callable[[Mapping[str, Finding]], Decided | None]]] = {
+    "special_token_guard": _special_token_guard,
+    "text_dialects": _text_dialects,
 }
-"""The rows that decide each setting, of which the first that holds does; or what finds its value."""
+_FIRST: Final[Mapping[str, Mapping[str, Rows]]] = {"provider": {"wire_form": FORM_ROWS}}
 
 Standing: TypeAlias = Literal["agrees", "differs", "added", "not_probed"]
 """``added``: found, and the preset leaves it at its default; ``not_probed``: set by the preset, and a probe
@@ -237,7 +135,7 @@ class Compared:
     because: str = ""
 
 
-def compare_with_preset(decided: Sequence[Setting], preset: Preset) -> tuple[Compared, ...]:
+def compare_with_preset(decided: Sequence[Setting], preset: Preset, rules: Rules) -> tuple[Compared, ...]:
     """The settings that the findings decide or could, those that differ first."""
     changes = preset.changes()
     rows = list[Compared]()
@@ -255,7 +153,7 @@ def compare_with_preset(decided: Sequence[Setting], preset: Preset) -> tuple[Com
         Compared(f"{section}.{key}", "not_probed", value)
         for section in _SECTIONS
         for key, value in changes[section].items()
-        if key in _RULES[section] and (section, key) not in found
+        if key in {*rules[section], *_FIRST.get(section, ())} and (section, key) not in found
     )
     order: tuple[Standing, ...] = ("differs", "added", "agrees", "not_probed")
     return tuple(sorted(rows, key=lambda row: order.index(row.standing)))

@@ -18,30 +18,35 @@ from toolreel_core._settings import LoopConfig, WireForm
 from toolreel_core._text_calls import BARE, MARKED
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-LOOKUP: Final = ToolDefinition.of(
-    "lookup",
-    "Returns the value that is stored under a key.",
-    {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]},
+TOOLS: Final = ToolSurface(
+    (
+        ToolDefinition.of(
+            "lookup",
+            "Returns the value that is stored under a key.",
+            {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]},
+        ),
+        ToolDefinition.of(
+            "ping",
+            "Tells whether the system is up. It takes no arguments.",
+            {"type": "object", "properties": {}},
+        ),
+        ToolDefinition.of(
+            "order",
+            "Orders an item.",
+            {
+                "type": "object",
+                "properties": {
+                    "item": {"type": "string"},
+                    "count": {"type": "integer"},
+                    "price": {"type": "number"},
+                    "gift": {"type": "boolean"},
+                    "labels": {"type": "array", "items": {"type": "string"}},
+                },
+                "required": ["item", "count", "price", "gift", "labels"],
+            },
+        ),
+    )
 )
-PING: Final = ToolDefinition.of(
-    "ping", "Tells whether the system is up. It takes no arguments.", {"type": "object", "properties": {}}
-)
-ORDER: Final = ToolDefinition.of(
-    "order",
-    "Orders an item.",
-    {
-        "type": "object",
-        "properties": {
-            "item": {"type": "string"},
-            "count": {"type": "integer"},
-            "price": {"type": "number"},
-            "gift": {"type": "boolean"},
-            "labels": {"type": "array", "items": {"type": "string"}},
-        },
-        "required": ["item", "count", "price", "gift", "labels"],
-    },
-)
-_OFFERED: Final = ToolSurface((LOOKUP, PING, ORDER))
 """The tools that a probe offers, which each reply is read with."""
 
 _READING: Final = LoopConfig(text_dialects=(*MARKED, *BARE), dialects_in_reasoning=True)
@@ -143,7 +148,7 @@ def written_calls(answered: Answered) -> tuple[str, ...]:
     """The dialects of calls in the text of a reply, also where blanks behind them ran into the limit."""
     message: Tree = {key: answered.message.get(key) for key in ("role", "content")}
     body: Tree = {"choices": [{"message": message, "finish_reason": "stop"}]}
-    reply = normalize_reply(body, tools=_OFFERED, config=_READING)
+    reply = normalize_reply(body, tools=TOOLS, config=_READING)
     return tuple(call.provenance.removeprefix("text:") for call in reply.calls if call.from_text)
 
 
@@ -167,7 +172,7 @@ def _observe_failure(event: RequestFailed) -> Unanswered:
 
 def _observe_reply(body: str, form: WireForm) -> Observation:
     chat = as_chat(body, form)
-    reply = normalize_reply(chat.body, tools=_OFFERED, config=_READING)
+    reply = normalize_reply(chat.body, tools=TOOLS, config=_READING)
     tree = as_tree(read(chat.body).value_or("") if isinstance(chat.body, str) else chat.body)
     problem = reply.problem
     code = problem.code if problem else ""

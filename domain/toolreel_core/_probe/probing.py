@@ -13,8 +13,7 @@ from typing import Final, NamedTuple
 
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._probe.observation import PASSING, STOPPING, Answered, Observation, Unanswered, observe
-from toolreel_core._probe.question import RICHER, Known, Question
-from toolreel_core._probe.questions import QUESTIONS
+from toolreel_core._probe.question import MOST_TOKENS, RICHER, Known, Question
 from toolreel_core._probe.verdict import Verdict, Word
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._settings import WireForm, bytes_per_4
@@ -67,7 +66,7 @@ class Probing:
     """A probe so far."""
 
     model: str
-    questions: tuple[Question, ...] = QUESTIONS
+    questions: tuple[Question, ...]
     repeat: int = REPEAT
     tries: tuple[Try, ...] = ()
     stopped: Unanswered | None = None
@@ -165,8 +164,6 @@ class Probing:
 
 _UNLIMITED: Final = 16
 """Tokens of an answer that no field limits; such questions ask for one word."""
-_MOST_TOKENS: Final = 1_024
-"""Tokens above which a limit is what is asked for, not what is used."""
 
 
 class Cost(NamedTuple):
@@ -182,7 +179,7 @@ def estimate(probing: Probing) -> Cost:
     known, total = probing.known, Cost(0, 0, 0)
     for question in probing.questions:
         left = max(0, (probing.repeat if question.decides else 1) - len(probing.tries_of(question.name)))
-        if question.when is not None and question.name not in known.words and not question.when(known):
+        if question.name not in known.words and not known.holds(question.when):
             left = 0
         body = question.body(probing.model, known)
         limits = (
@@ -190,7 +187,7 @@ def estimate(probing: Probing) -> Cost:
             for key in ("max_tokens", "max_completion_tokens", "max_output_tokens")
             if isinstance(limit := body.get(key), int)
         )
-        limit = next((each for each in limits if each <= _MOST_TOKENS), _UNLIMITED)
+        limit = next((each for each in limits if each <= MOST_TOKENS), _UNLIMITED)
         cost = (left, left * bytes_per_4(canonical(body)), left * limit)
         total = Cost(*map(sum, zip(total, cost, strict=True)))
     return total

@@ -1,29 +1,31 @@
-"""A question of a probe, one small request about one quirk, and what its later questions are built on."""
+"""The questions of a probe, small requests about one quirk each; and what later ones are built on."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, Self, TypeAlias, cast, get_args
+from functools import partial
+from typing import Any, Final, Literal, Self, TypeAlias, cast, get_args
 
+from toolreel_core._config_checks import unknown_name
 from toolreel_core._conversation import Form, Transcript, message_in
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, parse
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, items_of, parse
 from toolreel_core._plan import Request, RequestOptions, options_for_form
-from toolreel_core._probe.observation import Observation
-from toolreel_core._probe.verdict import Judge, Verdict, Word, verdict_on
+from toolreel_core._probe import verdict as judges
+from toolreel_core._probe.observation import TOOLS, Observation
+from toolreel_core._probe.verdict import Judge, Verdict, Word, judge_accepted, verdict_on
 from toolreel_core._settings import Provider, WireForm
 
 Group: TypeAlias = Literal["basics", "tools", "schemas", "formats", "history", "streams", "limits", "forms"]
 
-RICHER: Final[Mapping[str, WireForm]] = {"responses_reasoning": "responses", "messages_thinking": "messages"}
+RICHER: Final = ("responses_reasoning", "messages_thinking")
 """The questions that show what only their form can send back."""
-ENCRYPTED: Final = ("reasoning.encrypted_content",)
-"""What a request in Responses has to include, so that reasoning comes that can go back."""
-SPOKEN: Final[tuple[Word, ...]] = ("called", "text_call", "answered")
-"""The verdicts that show that a server speaks a form."""
 _THINKING: Final = 16
 """How many times the room of an answer a model needs that thinks first."""
+MOST_TOKENS: Final = 1_024
+"""Tokens above which a limit is what is asked for, not what is used."""
 _TOOL_TURNS: Final = (
     *("tool_turn", "tool_turn_reasoning", "tool_turn_signature", "tool_turn_name"),
     *("content_null", "content_absent", "content_space"),
@@ -112,18 +114,25 @@ class Known:
 
     def common_options(self, limit: int) -> Tree:
         """What every further request has: a limit of the output, and the temperature 0."""
-        room: Tree = {self.cap_field: limit * (_THINKING if self.reasoning else 1)} if self.cap_field else {}
-        return room if self.has_verdict("temperature", "refused") else {**room, "temperature": 0}
+        room = limit * (_THINKING if self.reasoning and limit <= MOST_TOKENS else 1)
+        capped: Tree = {self.cap_field: room} if self.cap_field else {}
+        return capped if self.has_verdict("temperature", "refused") else {**capped, "temperature": 0}
 
     @property
     def tool_turn(self) -> str:
         """The question whose form of a turn with a call was taken; empty if none was."""
         return next((name for name in _TOOL_TURNS if self.has_verdict(name, "accepted")), "")
 
-    @property
-    def no_tool_turn(self) -> bool:
-        """Whether the turn with a call was refused in all forms that were tried."""
-        return self.has_verdict("tool_turn", "refused") and not self.tool_turn
+    def holds(self, conditions: str) -> bool:
+        """Whether conditions of a question hold, about verdicts and what was seen besides."""
+        refused = self.has_verdict("tool_turn", "refused") and not self.tool_turn
+        seen = {
+            "turn": "refused" if refused else "",
+            "reasoning_field": self.reasoning,
+            "own_calls": "seen" if self.own_call else "",
+            "cap_field": self.cap_field,
+        }
+        return value_of_first_row(((conditions, True),), {**self.words, **seen}) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +145,13 @@ class Question:
     build: Callable[[Known], Tree]
     """The body without the model, as chat completions have it."""
     group: Group
-    judge: Judge
+    judge: Judge = judge_accepted
     decides: bool = True
     """Whether a setting hangs on it, so that it is asked again."""
-    rests_on: tuple[str, ...] = ("plain",)
-    """Questions that are asked first."""
-    when: Callable[[Known], bool] | None = None
-    """When it is asked, where that depends on earlier answers."""
+    rests_on: frozenset[str] = frozenset()
+    """All questions that are asked first."""
+    when: str = ""
+    """The conditions under which it is asked, where that depends on earlier answers."""
     forms: frozenset[WireForm] = frozenset(get_args(WireForm))
     """The forms in which there is something to ask."""
     own_form: WireForm | None = None
@@ -160,13 +169,11 @@ class Question:
 
     def is_asked(self, known: Known) -> bool:
         """Whether it is asked: where that is refused of which it is a variant, so is each variant."""
-        if self.own_form is None and (
-            known.form not in self.forms or ("plain" in self.rests_on and not known.takes_requests)
-        ):
+        if self.own_form is None and (known.form not in self.forms or not known.takes_requests):
             return False
         if "tools" in self.rests_on and known.has_verdict("tools", "refused", "lost"):
             return False
-        return self.when is None or self.when(known)
+        return known.holds(self.when)
 
     def body(self, model: str, known: Known) -> Tree:
         """Its request."""
@@ -211,3 +218,118 @@ class WrittenRequest(Request):
     def pieces(self) -> tuple[bytes, ...]:
         """The body in UTF-8."""
         return (self.text.encode(),)
+
+
+def questions_of(tree: Mapping[str, Any]) -> tuple[Question, ...]:
+    """The questions of a catalogue, whose form ``toolreel/probe/questions.toml`` explains."""
+    questions, bodies = dict[str, Question](), dict[str, Tree]()
+    for row in tree["question"]:
+        name, parents = row["name"], row.get("rests_on", ["temperature"])
+        bodies[name] = {**bodies.get(row.get("like", ""), {}), **row.get("body", {})}
+        given = {key: row[key] for key in ("decides", "when", "own_form", "about_refusals") if key in row}
+        questions[name] = Question(
+            name,
+            row["about"],
+            partial(_build_body, tree, {**row, "body": bodies[name]}),
+            row["group"],
+            getattr(judges, f"judge_{row.get('judge', 'accepted')}"),
+            rests_on=frozenset(parents).union(*(questions[each].rests_on for each in parents)),
+            forms=frozenset(row.get("forms", get_args(WireForm))),
+            **given,
+        )
+    return tuple(questions.values())
+
+
+def select_questions(questions: tuple[Question, ...], names: tuple[str, ...] = ()) -> tuple[Question, ...]:
+    """The questions with these names, or of groups with them, and those that they rest on; all without names.
+
+    :raises ConfigError: if a name is neither
+    """
+    groups = dict.fromkeys(each.group for each in questions)
+    known = dict.fromkeys((*(each.name for each in questions), *groups))
+    for name in names:
+        if name not in known:
+            raise ConfigError(unknown_name("question", name, known))
+    # A question can have the name of a group, which is then meant.
+    asked = [
+        each for each in questions if {each.group, each.name if each.name not in groups else ""} & {*names}
+    ]
+    chosen = {each.name for each in asked}.union(*(each.rests_on for each in asked))
+    return tuple(each for each in questions if not names or each.name in chosen)
+
+
+def _build_body(catalogue: Mapping[str, Any], row: Mapping[str, Any], known: Known) -> Tree:
+    if row["body"]:
+        return cast("Tree", row["body"])
+    messages = [one for name in row["messages"] for one in _messages_named(name, catalogue, row, known)]
+    limit = row.get("limit", 16)
+    tools = [_tool_entry(name, catalogue["lookup"]) for name in row.get("tools", ())]
+    return {
+        "messages": messages,
+        **(known.common_options(limit) if limit else {}),
+        **({"tools": tools} if tools else {}),
+        **row.get("options", {}),
+    }
+
+
+def _tool_entry(name: str, variants: Mapping[str, Any]) -> Tree:
+    base, _, variant = name.partition(":")
+    tool = TOOLS.by_name[base]
+    function = {"name": base, "description": tool.description, "parameters": parse(tool.parameters)}
+    return {"type": "function", "function": {**function, **variants.get(variant, {})}}
+
+
+def _messages_named(
+    name: str, catalogue: Mapping[str, Any], row: Mapping[str, Any], known: Known
+) -> Iterator[Tree]:
+    """A message of the catalogue; those that depend on what is known are made here."""
+    match name:
+        case "tool_turn":
+            yield from _tool_turn(row, known)
+        case "own_call":
+            yield known.own_call
+            for call in map(as_tree, items_of(known.own_call, "tool_calls")):
+                yield {"role": "tool", "tool_call_id": call.get("id"), "content": _RESULT}
+        case "echo":
+            yield {**catalogue["messages"]["hello_back"], known.reasoning: "I greet back."}
+        case "hello_back" if known.has_verdict("assistant_turn_reasoning", "accepted"):
+            yield catalogue["messages"]["hello_back_reasoning"]
+        case _:
+            yield catalogue["messages"][name]
+
+
+_RESULT: Final = '{"value":42}'
+_BESIDE_CALL: Final[Mapping[str, Tree]] = {
+    "content_null": {"content": None},
+    "content_absent": {},
+    "content_space": {"content": " "},
+}
+"""What accompanies a call, by the question about it; else it is an empty text."""
+# What Google documents for a history that was not its own.
+_SIGNATURE: Final[Tree] = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+
+
+def _tool_turn(row: Mapping[str, Any], known: Known) -> Iterator[Tree]:
+    """A call and its result, in the form that the question names, or else the one that was taken so far."""
+    form = row["name"] if row["name"] in _TOOL_TURNS else known.tool_turn
+
+    def only_with(addition: str, field: Tree) -> Tree:
+        name = f"tool_turn_{addition}"
+        return field if form == name or known.has_verdict(name, "accepted") else {}
+
+    # An id that all servers take: nine letters and digits (Mistral, nearai/ironclaw#1241).
+    call_id = row.get("call_id", "a1B2c3D4e")
+    call: Tree = {
+        "id": call_id,
+        "type": "function",
+        "function": {"name": "lookup", "arguments": '{"key":"alpha"}'},
+        **only_with("signature", {"extra_content": _SIGNATURE}),
+    }
+    yield {
+        "role": "assistant",
+        **_BESIDE_CALL.get(form, {"content": ""}),
+        **only_with("reasoning", {"reasoning_content": " "}),
+        "tool_calls": [call],
+    }
+    answer: Tree = {"role": "tool", "tool_call_id": call_id, "content": row.get("result", _RESULT)}
+    yield {**answer, **only_with("name", {"name": "lookup"})}

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.preset_values import preset
-from tests.probes import worked
+from tests.probes import decided_settings, select_questions, worked
+from toolreel.probe import all_rules
 from toolreel_core._probe import (
     Finding,
     Known,
@@ -17,10 +18,8 @@ from toolreel_core._probe import (
     Setting,
     Word,
     compare_with_preset,
-    decided_settings,
     observed_findings,
     preset_tree,
-    select_questions,
 )
 from toolreel_core._protocol import ReplyReceived
 
@@ -87,7 +86,7 @@ FOUND = (
 
 
 def test_what_differs_comes_first_and_what_no_probe_decides_is_left_out() -> None:
-    rows = compare_with_preset(FOUND, SHIPPED)
+    rows = compare_with_preset(FOUND, SHIPPED, all_rules())
     assert [(row.standing, row.key) for row in rows] == [
         ("differs", "provider.id_style"),
         ("added", "provider.assistant_after_tool"),

@@ -9,17 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.probes import Event, worked
-from toolreel_core._probe import (
-    QUESTIONS,
-    Answered,
-    Known,
-    Probing,
-    decided_settings,
-    findings,
-    observe,
-    preset_tree,
-)
+from tests.probes import QUESTIONS, Event, decided_settings, worked
+from toolreel_core._probe import Answered, Known, Probing, findings, observe, preset_tree
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed
 
 
@@ -110,7 +101,7 @@ def test_judging_never_raises(event: Event, question: Any) -> None:  # noqa: ANN
 
 @given(st.lists(events, min_size=1, max_size=12), st.integers(1, 3))
 def test_a_probe_of_anything_ends_in_findings_and_a_preset(given_events: Any, repeat: int) -> None:  # noqa: ANN401
-    probing, number = Probing("m", repeat=repeat), 0
+    probing, number = Probing("m", QUESTIONS, repeat), 0
     while (ask := probing.ask) and number < 60:
         probing = probing.with_answer(ask, given_events[number % len(given_events)])
         number += 1

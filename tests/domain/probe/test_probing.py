@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from tests.probes import Event, probed
+from tests.probes import QUESTIONS, Event, decided_settings, probed, select_questions
 from tests.servers.quirky_provider import Profile
 from toolreel_core._jsontext import canonical
-from toolreel_core._probe import Ask, Cost, Probing, decided_settings, estimate, findings, select_questions
+from toolreel_core._probe import Ask, Cost, Probing, estimate, findings
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._settings import bytes_per_4
 
@@ -138,7 +138,7 @@ def test_questions_without_an_answer_in_a_recording_are_passed() -> None:
 
 
 def test_the_estimate_is_near_to_what_a_good_server_is_asked() -> None:
-    probing, asked = Probing("scripted"), list[str]()
+    probing, asked = Probing("scripted", QUESTIONS), list[str]()
     cost = estimate(probing)
     done = probed(GOOD, repeat=3, before=lambda ask: asked.append(canonical(ask.body)))
     assert abs(cost.requests - done.sent) <= 6

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests.probes import probed
+from tests.probes import decided_settings, probed
 from tests.servers.quirk_profiles import EXPECTED, PROFILES
 from toolreel_core._jsontext import Tree
 from toolreel_core._plan import Preset, preset_changes
-from toolreel_core._probe import decided_settings, findings, preset_tree
+from toolreel_core._probe import findings, preset_tree
 
 
 def sections(tree: Tree) -> dict[str, Any]:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.probes import probed
+from tests.probes import QUESTIONS, probed, select_questions
 from tests.servers.quirk_profiles import PROFILES
 from toolreel_core._errors import ConfigError
-from toolreel_core._probe import QUESTIONS, select_questions
 
 
 def test_each_question_rests_only_on_questions_before_it() -> None:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from toolreel_core._probe import QUESTIONS, Answered, Known, Question, Word, WrittenRequest, observe
+from tests.probes import QUESTIONS
+from toolreel_core._probe import Answered, Known, Question, Word, WrittenRequest, observe
 from toolreel_core._protocol import ReplyReceived
 from toolreel_core._settings import WireForm
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.probes import worked
-from toolreel_core._probe import QUESTIONS, Answered, Unanswered, Verdict, observe, verdict
+from tests.probes import QUESTIONS, worked
+from toolreel_core._probe import Answered, Unanswered, Verdict, observe, verdict
 from toolreel_core._protocol import ReplyReceived
 
 LOOKUP = {"id": "c", "type": "function", "function": {"name": "lookup", "arguments": '{"key":"a"}'}}
