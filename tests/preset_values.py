@@ -44,7 +44,7 @@ def _presets(draw: st.DrawFn) -> Preset:
     return preset(
         name,
         about=draw(st.sampled_from(["", "About."])),
-        evidence=draw(st.lists(st.sampled_from("abc"), max_size=2)),
+        evidence=draw(st.lists(st.sampled_from("abc"), max_size=2, unique=True)),
         verified_on=draw(st.sampled_from(["", "2026-02-08", "2026-11-22"])),
         because=dict.fromkeys(reasoned, f"as {name} says"),
         **sections,

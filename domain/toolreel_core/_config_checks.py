@@ -7,20 +7,24 @@ allowed, so that the reader of a file can add its name and the line.
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partial
+from types import NoneType, UnionType
 from typing import (
+    Annotated,
     Any,
     ClassVar,
     Final,
     Generic,
     Literal,
     Protocol,
+    TypeAlias,
     TypeVar,
+    Union,
+    cast,
     get_args,
     get_origin,
     get_type_hints,
@@ -130,6 +134,10 @@ class Settings(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
 
+Natural: TypeAlias = Annotated[int, 0]
+"""A whole number that may be 0: any other is at least 1, or what its annotation says."""
+
+
 def check_keys(kind: type[Settings], changes: Mapping[str, object]) -> None:
     """Check that each key is one of the settings of a class.
 
@@ -147,38 +155,65 @@ def changed_settings(settings: Settings) -> dict[str, Json]:
     return {setting.name: value for setting, value in given if value != setting.default}
 
 
-def check_settings(settings: Settings, minima: Mapping[str, int]) -> None:
-    """Check each setting by its annotation; amounts and anything unusual are left to the caller.
-
-    :param minima: the minimum of each count for which it is not 1
-    """
+def check_settings(settings: Settings) -> None:
+    """Check each setting by its annotation, and give it the form that the annotation says."""
     for key, hint in _hints(type(settings)).items():
-        value: Any = getattr(settings, key)
-        if hint is bool:
-            _require(key, value, "true or false", isinstance(value, bool))
-        elif hint is str:
-            _require(key, value, "a text", isinstance(value, str))
-        elif hint in {int, int | None}:
-            least, off = minima.get(key, 1), "" if hint is int else ", or nothing to turn it off"
-            is_count = isinstance(value, int) and not isinstance(value, bool) and value >= least
-            is_off = value is None and hint is not int
-            _require(key, value, f"a whole number of at least {least}{off}", is_count or is_off)
-        elif get_origin(hint) is Literal:
-            check_choice(key, value, get_args(hint))
-        elif get_origin(hint) is tuple:
-            # A set is not accepted, since it has no order.
-            is_list = isinstance(value, Sequence) and not isinstance(value, str)
-            is_named = is_list and all(isinstance(name, str) for name in value)
-            _require(key, value, "a list of names", is_named)
-            object.__setattr__(settings, key, tuple(value))
+        try:
+            object.__setattr__(settings, key, read_setting(hint, getattr(settings, key)))
+        except ConfigError as error:
+            raise ConfigError(f"{key}: {error}") from None
 
 
-_hints: Final = cache(get_type_hints)
+_hints: Final = cache(partial(get_type_hints, include_extras=True))
+_LARGEST: Final = 1e308
+_OTHER: Final = object()
+"""Stands for a value of another type."""
+_WORDS: Final[Mapping[Any, str]] = {str: "a text", bool: "true or false", list: "a list", NoneType: "nothing"}
 
 
-def _require(key: str, value: object, expected: str, is_right: bool) -> None:
-    if not is_right:
-        raise ConfigError(f"{key}: expected {expected}, got {value!r}")
+def read_setting(hint: Any, value: Any) -> Any:  # noqa: ANN401 - of the annotation
+    """A value as a setting with this annotation has it: from TOML, JSON, or Python.
+
+    >>> read_setting(tuple[str, ...] | None, ["a"]), read_setting(float, 1)
+    (('a',), 1.0)
+    """
+    words, read = _read(hint, value)
+    if read is _OTHER:
+        raise ConfigError(f"expected {words}, got {value!r}")
+    return read
+
+
+def _read(hint: Any, value: Any) -> tuple[str, Any]:  # noqa: ANN401 - of the annotation
+    """What a value has to be, in words, and what is read; :data:`_OTHER` if it is something else."""
+    if hint in _WORDS:
+        return _WORDS[hint], value if isinstance(value, hint) else _OTHER
+    origin, args = get_origin(hint), get_args(hint)
+    if origin in {Union, UnionType}:
+        words, values = zip(*(_read(each, value) for each in args), strict=True)
+        return " or ".join(words), next((each for each in values if each is not _OTHER), _OTHER)
+    if origin is Literal:
+        return _one_of(args), value if value in args else _OTHER
+    if hint is int or origin is Annotated:
+        least = args[1] if args else 1
+        is_count = type(value) is int and value >= least
+        return f"a whole number of at least {least}", value if is_count else _OTHER
+    if hint is float:
+        is_amount = type(value) in {int, float} and 0 <= value <= _LARGEST
+        # 1 and 1.0 must give equal plans equal digests.
+        return "a number of at least 0", float(value) if is_amount else _OTHER
+    if origin is tuple and args[0] is str:
+        # A set is not accepted, since it has no order.
+        is_list = isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
+        return "a list of texts", tuple(value) if is_list else _OTHER
+    if not isinstance(value, Mapping):
+        return "a table", _OTHER
+    table = Table.of(value)
+    if hint is JsonText:
+        return "a table", table.json()
+    if is_dataclass(hint):
+        return "a table", table.build(cast("type[Any]", hint))
+    pairs = {key: table.value(key, get_args(args[0])[1] if origin is tuple else args[1]) for key in value}
+    return "a table", tuple(pairs.items()) if origin is tuple else pairs
 
 
 def check_registered(key: str, names: Iterable[str], find: Callable[[str], object]) -> None:
@@ -192,14 +227,17 @@ def check_registered(key: str, names: Iterable[str], find: Callable[[str], objec
 
 def check_choice(key: str, value: object, allowed: tuple[str, ...]) -> None:
     """One of a few words."""
-    words = ", ".join(word or '""' for word in allowed)
-    _require(key, value, f"one of {words}", value in allowed)
+    if value not in allowed:
+        raise ConfigError(f"{key}: expected {_one_of(allowed)}, got {value!r}")
 
 
+def _one_of(words: Iterable[str]) -> str:
+    return "one of " + ", ".join(word or '""' for word in words)
+
+
+_NOTHING: Final[Mapping[str, Any]] = {}
 _BARE: Final = lazy_pattern(r"[\w-]+", re.ASCII)
 """A key that TOML takes without quotes."""
-_DAY: Final = lazy_pattern(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", re.ASCII)
-"""A date as year, month and day."""
 
 
 class PlaceError(ConfigError):
@@ -258,58 +296,45 @@ class Table:
         """The tables in this table, by name."""
         return tuple((key, self.table(key)) for key in self.values)
 
-    def _typed(self, key: str, default: _Thing, kind: type[_Thing], expected: str) -> _Thing:
-        value = self.values.get(key, default)
-        if type(value) is not kind:
-            raise self.complaint(f"expected {expected}, got {value!r}", key)
-        return value
+    def split(self, *keys: str) -> tuple[Table, Table]:
+        """The part with these keys, and the rest."""
+        own = {key: value for key, value in self.values.items() if key in keys}
+        rest = {key: value for key, value in self.values.items() if key not in keys}
+        return Table(self.place, own), Table(self.place, rest)
+
+    def value(self, key: str, hint: Any, default: Any = None) -> Any:  # noqa: ANN401 - of the annotation
+        """The value under a key, as :func:`read_setting` reads it."""
+        if key not in self.values:
+            return default
+        try:
+            return read_setting(hint, self.values[key])
+        except PlaceError as error:
+            raise self.complaint(error.what, key, *error.place) from None
+        except ConfigError as error:
+            raise self.complaint(str(error), key) from None
 
     def text(self, key: str, default: str = "") -> str:
         """A text."""
-        return self._typed(key, default, str, "a text")
-
-    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
-        """One of a few words; it must be there."""
-        value = self.values.get(key)
-        if value not in allowed:
-            raise self.complaint(f"expected one of {', '.join(allowed)}, got {value!r}", key)
-        return str(value)
-
-    def day(self, key: str) -> str:
-        """A day as ``YYYY-MM-DD``, or an empty text."""
-        value = self.text(key)
-        if value and not _DAY.fullmatch(value):
-            raise self.complaint(f"expected a day such as 2026-11-22, got {value!r}", key)
-        return value
-
-    def whole(self, key: str, least: int = 0, default: int = 0) -> int:
-        """A whole number."""
-        expected = f"a whole number of at least {least}"
-        value = self._typed(key, default, int, expected)
-        if value < least:
-            raise self.complaint(f"expected {expected}, got {value!r}", key)
-        return value
-
-    def amount(self, key: str, default: float | None = None) -> float | None:
-        """A number of at least 0, such as seconds or money."""
-        value = self.values.get(key, default)
-        if value is None:
-            return None
-        if type(value) not in {int, float} or not 0 <= value < math.inf:
-            raise self.complaint(f"expected a number of at least 0, got {value!r}", key)
-        return float(value)
-
-    def switch(self, key: str, default: bool) -> bool:
-        """On or off."""
-        return self._typed(key, default, bool, "true or false")
+        return cast("str", self.value(key, str, default))
 
     def names(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """A list of texts, none of them empty, each of them once."""
-        value = self.values.get(key, default)
-        is_list = isinstance(value, list | tuple)
-        if not is_list or not all(name and isinstance(name, str) for name in value):
-            raise self.complaint(f"expected a list of texts, got {value!r}", key)
-        return tuple(dict.fromkeys(value))
+        """A list of texts."""
+        return cast("tuple[str, ...]", self.value(key, tuple[str, ...], default))
+
+    def build(self, kind: type[_Thing], fixed: Mapping[str, Any] = _NOTHING, **read: Any) -> _Thing:  # noqa: ANN401
+        """An instance of a dataclass, whose fields are the keys, read by their annotations.
+
+        :param fixed: fields that are no keys
+        :param read: keys that are read already
+        """
+        keys = {each.name: each for each in fields(cast("Any", kind)) if each.init and each.name not in fixed}
+        self.only(*keys)
+        hints = _hints(cast("Any", kind))
+        values = {key: self.value(key, hints[key]) for key in self.values if key not in read} | read
+        for key, each in keys.items():
+            if key not in values and each.default is each.default_factory is MISSING:
+                raise self.complaint("is missing", key)
+        return kind(**fixed, **values)
 
     def json(self) -> JsonText:
         """The whole table as JSON."""

@@ -104,10 +104,7 @@ def test_files_are_where_the_project_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "wrong"),
     [
-        (
-            'base_ulr = "http://x"',
-            "tool.toolreel.base_ulr: there is no setting 'base_ulr'; did you mean",
-        ),
+        ('base_ulr = "http://x"', "tool.toolreel: there is no key 'base_ulr'; did you mean"),
         ("timeout = true", "tool.toolreel.timeout: expected a number of at least 0, got True"),
         ("model = 3", "tool.toolreel.model: expected a text, got 3"),
         ('api_key_env = "K"', "tool.toolreel.api_key_env: is about the server of base_url"),

@@ -1,51 +1,70 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import pytest
 
 from tests.samples import complaint
-from toolreel_core._config_checks import PlaceError, Table
+from toolreel_core._config_checks import Natural, PlaceError, Table, read_setting
 from toolreel_core._errors import ConfigError
-
-TABLE = Table.of({"number": 3, "on": True, "inner": {"x": 1}, "names": ["a", "b", "a"]}, "preset", "mine")
-
-
-def test_what_is_there_is_read_and_what_is_not_has_a_default() -> None:
-    assert TABLE.names("names") == ("a", "b")
-    assert TABLE.switch("on", default=False)
-    assert (TABLE.amount("number"), TABLE.amount("other"), TABLE.amount("other", 1.5)) == (3.0, None, 1.5)
-    assert TABLE.whole("other", 1, 5) == 5
-    assert TABLE.table("other").values == {}
+from toolreel_core._jsontext import JsonText
 
 
-@pytest.mark.parametrize(
-    ("read", "text"),
-    [
-        (lambda: TABLE.whole("number", 4, 4), "number: expected a whole number of at least 4, got 3"),
-        (lambda: TABLE.whole("on"), "on: expected a whole number of at least 0, got True"),
-        (lambda: TABLE.amount("on"), "on: expected a number of at least 0, got True"),
-        (lambda: TABLE.switch("number", default=True), "number: expected true or false, got 3"),
-        (lambda: TABLE.choice("other", ("yes", "no")), "other: expected one of yes, no, got None"),
-    ],
-)
-def test_what_cannot_be_used_is_refused_at_its_place(read: Callable[[], object], text: str) -> None:
-    assert complaint(PlaceError, read) == f"preset.mine.{text}"
+@dataclass(frozen=True)
+class Inner:
+    x: int
+
+
+TABLE = Table.of({"number": 3, "on": True, "inner": {"x": 1}, "names": ["a", "b"]}, "preset", "mine")
 
 
 @pytest.mark.parametrize(
-    ("read", "text"),
+    ("hint", "value", "read"),
     [
-        (lambda: Table.of({"n": [""]}).names("n"), "n: expected a list of texts, got ['']"),
-        (
-            lambda: Table.of({"d": "2026-13-01"}).day("d"),
-            "d: expected a day such as 2026-11-22, got '2026-13-01'",
-        ),
-        (lambda: Table.of({1: 2}, "a"), "a: expected texts as keys, got 1"),
+        (str | None, None, None),
+        (Natural, 0, 0),
+        (Annotated[int, 2] | None, 2, 2),
+        (float, 3, 3.0),
+        (Literal["a", "b"], "b", "b"),
+        (tuple[str, ...], ["a", "b"], ("a", "b")),
+        (tuple[tuple[str, tuple[str, ...]], ...], {"a": ["b"]}, (("a", ("b",)),)),
+        (Mapping[str, str], {"a": "b"}, {"a": "b"}),
+        (JsonText, {"a": 1}, '{"a":1}'),
+        (Inner | None, {"x": 2}, Inner(2)),
     ],
 )
-def test_an_odd_value_is_refused(read: Callable[[], object], text: str) -> None:
-    assert complaint(PlaceError, read) == text
+def test_a_value_is_read_as_its_annotation_says(hint: object, value: object, read: object) -> None:
+    assert read_setting(hint, value) == read
+    assert Table.of({"key": value}).value("key", hint) == read
+
+
+@pytest.mark.parametrize(
+    ("hint", "value", "text"),
+    [
+        (int, 0, "expected a whole number of at least 1, got 0"),
+        (Natural, True, "expected a whole number of at least 0, got True"),
+        (float, float("inf"), "expected a number of at least 0, got inf"),
+        (float, 10**400, f"expected a number of at least 0, got {10**400}"),
+        (bool, 3, "expected true or false, got 3"),
+        (Literal["", "no"] | None, "x", "expected one of \"\", no or nothing, got 'x'"),
+        (tuple[str, ...], "a", "expected a list of texts, got 'a'"),
+        (Mapping[str, str], 3, "expected a table, got 3"),
+        (Inner, {"x": 0}, "x: expected a whole number of at least 1, got 0"),
+        (Inner, {}, "x: is missing"),
+        (Inner, {"y": 1}, "there is no key 'y'; there are: x"),
+        (Mapping[str, str], {"a": 3}, "a: expected a text, got 3"),
+    ],
+)
+def test_another_value_is_refused_with_what_is_expected(hint: object, value: object, text: str) -> None:
+    assert complaint(ConfigError, lambda: read_setting(hint, value)) == text
+    said = complaint(PlaceError, lambda: Table.of({"at": value}, "preset").value("at", hint))
+    assert said.replace("preset.at.", "").replace("preset.at: ", "") == text
+
+
+def test_keys_of_a_table_have_to_be_texts() -> None:
+    assert complaint(PlaceError, lambda: Table.of({1: 2}, "a")) == "a: expected texts as keys, got 1"
 
 
 @pytest.mark.parametrize(

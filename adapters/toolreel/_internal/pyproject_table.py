@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from toolreel._internal.errors import AdapterError, ProjectSettingsError
 from toolreel._internal.visible_text import printable
-from toolreel_core._config_checks import PlaceError, Table, unknown_name
+from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._jsontext import Json, Tree, as_tree
 from toolreel_core._lazy_pattern import lazy_pattern
 
@@ -132,13 +132,15 @@ def _toml_key(key: str) -> str:
 
 PYPROJECT: Final = "pyproject.toml"
 
-_Kind: TypeAlias = Literal["text", "texts", "seconds", "names", "tables"]
+_Texts: TypeAlias = tuple[str, ...]
+"""A list of texts, or a single one."""
 
 
 class Key(NamedTuple):
     """A key of the table."""
 
-    kind: _Kind
+    kind: Any
+    """The annotation of its value."""
     commands: tuple[str, ...] = ()
     """The commands whose option of the same name it is the default of."""
     variable: str = ""
@@ -151,27 +153,27 @@ _LIVE: Final = ("run", "chat", "resume", "fork", "probe", "worker", "doctor")
 _STARTING: Final = ("run", "chat", "submit")
 _WITH_TOOLS: Final = ("run", "chat", "resume", "submit", "worker", "tools")
 SHARED_KEYS: Final[Mapping[str, Key]] = {
-    "base_url": Key("text", _LIVE),
-    "api_key_env": Key("text", _LIVE),
-    "api_key_header": Key("text", _LIVE),
-    "api_prefix": Key("text", _LIVE),
-    "header": Key("names", _LIVE),
-    "timeout": Key("seconds", _LIVE),
-    "model": Key("text", (*_STARTING, "probe", "doctor")),
-    "provider": Key("text", _STARTING),
-    "preset": Key("texts", _STARTING),
-    "sampling": Key("text", _STARTING),
-    "tools": Key("texts", _WITH_TOOLS),
-    "mcp": Key("text", _WITH_TOOLS),
-    "skills": Key("texts", _WITH_TOOLS),
-    "queue": Key("text", ("submit", "worker")),
-    "import": Key("texts", (EVERY,)),
-    "catalogue": Key("texts", variable="TOOLREEL_CATALOGUE"),
-    "secrets": Key("text", variable="TOOLREEL_SECRETS"),
-    "database": Key("text", variable="TOOLREEL_DATABASE_URL"),
-    "recordings": Key("text"),
-    "allowed_hosts": Key("texts"),
-    "vary": Key("tables"),
+    "base_url": Key(str, _LIVE),
+    "api_key_env": Key(str, _LIVE),
+    "api_key_header": Key(str, _LIVE),
+    "api_prefix": Key(str, _LIVE),
+    "header": Key(Mapping[str, str], _LIVE),
+    "timeout": Key(float, _LIVE),
+    "model": Key(str, (*_STARTING, "probe", "doctor")),
+    "provider": Key(str, _STARTING),
+    "preset": Key(_Texts, _STARTING),
+    "sampling": Key(str, _STARTING),
+    "tools": Key(_Texts, _WITH_TOOLS),
+    "mcp": Key(str, _WITH_TOOLS),
+    "skills": Key(_Texts, _WITH_TOOLS),
+    "queue": Key(str, ("submit", "worker")),
+    "import": Key(_Texts, (EVERY,)),
+    "catalogue": Key(_Texts, variable="TOOLREEL_CATALOGUE"),
+    "secrets": Key(str, variable="TOOLREEL_SECRETS"),
+    "database": Key(str, variable="TOOLREEL_DATABASE_URL"),
+    "recordings": Key(str),
+    "allowed_hosts": Key(_Texts),
+    "vary": Key(list),
 }
 SERVER_KEYS: Final = frozenset({"api_key_env", "api_key_header", "api_prefix", "header"})
 """What is said about the server of ``base_url``; another server gets none of it, least of all its key."""
@@ -216,46 +218,35 @@ def project_settings(start: Path) -> ProjectSettings:
 @lru_cache(maxsize=8)
 def _read_settings(path: Path, _changed: int) -> ProjectSettings:
     text = read_file(path, ProjectSettingsError, "is gone")
-    values = read_toml(str(path), text, settings_in, ProjectSettingsError)
-    placed = {key: _with_absolute_paths(path.parent, key, value) for key, value in values.items()}
-    return ProjectSettings(path, placed)
+    return ProjectSettings(
+        path,
+        read_toml(str(path), text, lambda tree: _settings_in(path.parent, tree), ProjectSettingsError),
+    )
 
 
-def settings_in(tree: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The checked values of the table in a whole ``pyproject.toml``.
-
-    :raises PlaceError: if a key does not exist, or its value does not fit
-    """
-    table = Table.of(tree).table("tool").table("toolreel")
+def _settings_in(folder: Path, tree: Mapping[str, Any]) -> dict[str, Any]:
+    """The values in a whole ``pyproject.toml`` as their options take them, with paths made absolute."""
+    given = Table.of(tree).table("tool").table("toolreel").only(*SHARED_KEYS)
+    lists = {
+        key: [value]
+        for key, value in given.values.items()
+        if isinstance(value, str) and SHARED_KEYS[key].kind == _Texts
+    }
+    table = Table(given.place, {**given.values, **lists})
+    placed = dict[str, Any]()
     for key in table.values:
-        if key not in SHARED_KEYS:
-            raise table.complaint(unknown_name("setting", key, SHARED_KEYS), key)
-        match SHARED_KEYS[key].kind:
-            case "text":
-                table.text(key)
-            case "texts":
-                if not isinstance(table.values[key], str):
-                    table.names(key)
-            case "seconds":
-                table.amount(key)
-            case "names":
-                for name in table.table(key).values:
-                    table.table(key).text(name)
-            case "tables":
-                if not isinstance(table.values[key], list):
-                    raise table.complaint(f"expected tables, [[tool.toolreel.{key}]]", key)
-    if "base_url" not in table.values and (of_none := SERVER_KEYS & table.values.keys()):
+        match table.value(key, SHARED_KEYS[key].kind):
+            case str() as text:
+                placed[key] = _absolute_path(folder, key, text)
+            case tuple() as texts:
+                placed[key] = [_absolute_path(folder, key, text) for text in texts]
+            case dict() as variables:
+                placed[key] = [f"{name}={variable}" for name, variable in variables.items()]
+            case value:
+                placed[key] = value
+    if "base_url" not in placed and (of_none := SERVER_KEYS & placed.keys()):
         raise table.complaint("is about the server of base_url: write that, too", min(of_none))
-    return table.values
-
-
-def _with_absolute_paths(folder: Path, key: str, value: Any) -> Any:  # noqa: ANN401 - whatever the key takes
-    """A value as its option takes it, with paths made absolute."""
-    if SHARED_KEYS[key].kind == "texts":
-        return [_absolute_path(folder, key, each) for each in ([value] if isinstance(value, str) else value)]
-    if key == "header":
-        return [f"{name}={variable}" for name, variable in value.items()]
-    return _absolute_path(folder, key, value) if isinstance(value, str) else value
+    return placed
 
 
 def _absolute_path(folder: Path, key: str, text: str) -> str:

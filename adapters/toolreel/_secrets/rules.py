@@ -268,7 +268,7 @@ def _parse_rules(tree: Mapping[str, Any]) -> SecretRules:
         raise table.complaint("allows every text", "allow")
     patterns = table.table("patterns")
     own = [_custom_shape(kind, patterns) for kind in patterns.values]
-    emails = [EMAIL] * table.switch("emails", False)
+    emails = [EMAIL] * bool(table.value("emails", bool))
     return SecretRules(allowed, table.names("variables"), (*own, *shipped_shapes(), *emails))
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Final, Literal, TypeAlias, TypeVar, cast, get_args
+from typing import Final, Literal, TypeAlias, TypeVar
 
-from toolreel_core._config_checks import Table, matches_wildcard, unknown_name
+from toolreel_core._config_checks import Natural, Table, matches_wildcard, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -81,15 +81,13 @@ class ModelPrice:
         :raises PlaceError: at the first error, such as ``price.mine.input``
         """
         table = Table.of(tree, "price", name)
-        table.only("patterns", "provider", "input", "cached_input", "output", "currency", "as_of", "source")
-        return cls(name, table.names("patterns", (name,)), table.text("provider"), Price.of(table))
+        own, price = table.split("patterns", "provider")
+        return cls(name, own.names("patterns", (name,)), own.text("provider"), price.build(Price))
 
 
 Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]
 """``yes_for_tools``: reliable tool calls, unreliable in plain chat; ``conditional``: only with the right
 profile or route."""
-
-_VERDICTS: Final[tuple[str, ...]] = get_args(Verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,16 +95,16 @@ class Recommendation:
     """A recommendation for a model: whether to use it for tools, and how."""
 
     verdict: Verdict
-    profiles: tuple[str, ...]
+    profiles: tuple[str, ...] = ("default",)
     """Sampling profiles to use, the best first."""
-    best_profile: str
+    best_profile: str = "default"
     """The sampling profile with the best result in an evaluation, which the next three are of."""
-    ok: int
+    ok: Natural = 0
     """Runs of tool scenarios that succeeded."""
-    runs: int
-    p95_ms: int
+    runs: int = 1
+    p95_ms: Natural = 0
     """95th percentile of the duration of a run, in milliseconds."""
-    measured_on: str
+    measured_on: str = ""
     """The day of the evaluation, as ``YYYY-MM-DD``."""
     note: str = ""
 
@@ -141,36 +139,12 @@ class Model:
         :raises PlaceError: at the first error, such as ``model.mine.presets``
         """
         table = Table.of(tree, "model", name)
-        table.only("patterns", "provider", "presets", "presets_by_provider", "recommendation", "tags")
-        by_provider = table.table("presets_by_provider")
-        return cls(
-            name,
-            table.names("patterns", (name,)),
-            table.text("provider"),
-            table.names("presets"),
-            _recommendation(table.table("recommendation")) if "recommendation" in table.values else None,
-            table.names("tags"),
-            tuple((provider, by_provider.names(provider)) for provider in by_provider.values),
-        )
+        return table.build(cls, {"name": name}, patterns=table.names("patterns", (name,)))
 
     @property
     def family(self) -> bool:
         """Whether it stands for many models, so that its name cannot be used in a request."""
         return "*" in self.name
-
-
-def _recommendation(table: Table) -> Recommendation:
-    table.only("verdict", "profiles", "best_profile", "ok", "runs", "p95_ms", "measured_on", "note")
-    return Recommendation(
-        cast("Verdict", table.choice("verdict", _VERDICTS)),
-        table.names("profiles", ("default",)),
-        table.text("best_profile", "default"),
-        table.whole("ok"),
-        table.whole("runs", least=1, default=1),
-        table.whole("p95_ms"),
-        table.day("measured_on"),
-        table.text("note"),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +164,8 @@ class SamplingProfile:
 
         :raises PlaceError: at the first error, such as ``sampling.mine.options``
         """
-        table = Table.of(tree, "sampling", name).only("options", "applies_to", "tags")
-        options = request_options(table.table("options"))
-        return cls(name, options, table.names("applies_to"), table.names("tags"))
+        table = Table.of(tree, "sampling", name)
+        return table.build(cls, {"name": name}, options=request_options(table.table("options")))
 
     def fits(self, model: str) -> bool:
         """Whether it is for a model.

@@ -68,19 +68,12 @@ class Preset:
         :raises PlaceError: at the first error, such as ``preset.mine.config.max_turns``
         """
         table = Table.of(tree, "preset", name)
-        table.only("about", "evidence", "verified_on", "because", "defaults_for", *_SECTIONS)
-        because = table.table("because")
-        return cls(
-            names=(name,),
-            about=table.text("about"),
-            evidence=table.names("evidence"),
-            verified_on=table.day("verified_on"),
-            because=tuple((key, because.text(key)) for key in because.values),
-            defaults_for=table.names("defaults_for"),
+        return table.build(
+            cls,
+            {"names": (name,), "price": None},
             config=_read_config(table.table("config")),
             provider=table.table("provider").checked(Provider.of).json(),
             request=request_options(table.table("request")),
-            request_overrides=table.table("request_overrides").json(),
         )
 
     @property

@@ -7,13 +7,11 @@ request is sent, so a name must mean the same function wherever a run is replaye
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from toolreel_core._config_checks import Registry, Table
-from toolreel_core._errors import ConfigError
+from toolreel_core._config_checks import Registry, check_settings
 
 _MILLION = 1_000_000
 
@@ -38,23 +36,7 @@ class Price:
     """URL of the page that says so."""
 
     def __post_init__(self) -> None:
-        keys = ("input", "output") if self.cached_input is None else ("input", "output", "cached_input")
-        for key in keys:
-            # 1 and 1.0 must give equal plans equal digests.
-            object.__setattr__(self, key, _check_amount(key, getattr(self, key)))
-
-    @classmethod
-    def of(cls, table: Table) -> Price:
-        """Read a price of a catalogue, without the keys that say which model it is of.
-
-        :raises PlaceError: at the first error
-        """
-        amounts = [table.amount(key) for key in ("input", "output")]
-        if None in amounts:
-            raise table.complaint("expected input and output, for a million tokens each")
-        given, made = (amount or 0.0 for amount in amounts)
-        currency, day = table.text("currency", "USD"), table.day("as_of")
-        return cls(given, made, table.amount("cached_input"), currency, day, table.text("source"))
+        check_settings(self)
 
     def cost(self, prompt_tokens: float, completion_tokens: float, cached_tokens: float = 0) -> float:
         """The cost of this many tokens.
@@ -68,12 +50,6 @@ class Price:
         fresh = prompt_tokens - min(cached_tokens, prompt_tokens)
         paid = fresh * self.input + (prompt_tokens - fresh) * cached_price + completion_tokens * self.output
         return paid / _MILLION
-
-
-def _check_amount(key: str, value: Any) -> float:  # noqa: ANN401 - whatever a caller gave
-    if type(value) not in {int, float} or not 0 <= value < math.inf:
-        raise ConfigError(f"{key}: expected a number of at least 0 per million tokens, got {value!r}")
-    return float(value)
 
 
 Estimator: TypeAlias = Callable[[str], int]

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Any, Final, Literal, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from toolreel_core._config_checks import (
+    Natural,
     changed_settings,
     check_keys,
     check_registered,
@@ -104,11 +105,11 @@ class LoopConfig:
     """Maximum cost of all exchanges, counted alike; then ``conversation_budget``."""
     unknown_cost: UnknownCost = "stop"
     """What a reply of unknown cost does where a cost is limited."""
-    repetition_warn: int | None = 3
+    repetition_warn: Annotated[int, 2] | None = 3
     """Warn the model after this many equal calls in a row with the same result."""
-    repetition_stop: int | None = 5
+    repetition_stop: Annotated[int, 2] | None = 5
     """End the run as ``repeated_call`` after this many."""
-    nudge_no_tool_calls: int = 0
+    nudge_no_tool_calls: Natural = 0
     """How often to ask again after a reply without a successful call in an enforced run, or with an
     unreadable call."""
     require_first_call: bool = False
@@ -124,16 +125,16 @@ class LoopConfig:
     fix_empty_final_text: str = DEFAULT_FINAL_TEXT
     output_mode: OutputMode = "auto"
     """How the final answer is asked for, if the plan has an output."""
-    output_retries: int = 2
+    output_retries: Natural = 2
     """How often the model is asked again after a final answer that does not fit the plan's output; then the
     run ends as ``invalid_output``."""
     stream: StreamMode = "never"
     """Which replies are streamed: all, those to requests without tools, or none."""
     max_tries: int = 3
     """Attempts of one request, including the first, when failures are retryable."""
-    retry_base_ms: int = 1_000
+    retry_base_ms: Natural = 1_000
     """Milliseconds before the first retry, doubled for each further one, with jitter from the seed."""
-    retry_cap_ms: int = 60_000
+    retry_cap_ms: Natural = 60_000
     """Maximum delay; a longer Retry-After ends the run."""
     fallback_without_tools: bool = False
     """In relaxed mode, continue without tools if the server rejects them."""
@@ -141,7 +142,7 @@ class LoopConfig:
     """Run consecutive calls to read-only tools concurrently."""
     context_window_tokens: int | None = None
     """The model's context window; a longer history is shortened, or the run ends as ``context_overflow``."""
-    reserved_response_tokens: int = 0
+    reserved_response_tokens: Natural = 0
     """Tokens of the window to reserve for the reply."""
     estimator: str = "bytes_per_4"
     """Name of the function that estimates the tokens of a text."""
@@ -181,21 +182,17 @@ class LoopConfig:
     as a message of the user and not stored."""
     repeated_effects: RepeatedEffects = "run"
     """What a call does that repeats one that succeeded; tools that are read-only or polling always run."""
-    withhold_repeated: int = 0
+    withhold_repeated: Natural = 0
     """After how many repetitions of a call that brought nothing new the constraint leaves its tool out, until
     another call is made; 0 for never. It needs ``constrained_calls``."""
 
     def __post_init__(self) -> None:
-        check_settings(self, _MINIMA)
         for key in _COSTS:
             cost = getattr(self, key)
-            if cost is None:
-                continue
-            if type(cost) not in {int, float} or not 0 < cost <= _MAX_COST:
+            if cost is not None and (type(cost) not in {int, float} or not 0 < cost <= _MAX_COST):
                 expected = f"a number above 0 and up to {_MAX_COST}, or nothing to turn it off"
                 raise ConfigError(f"{key}: expected {expected}, got {cost!r}")
-            # 1 and 1.0 must give equal plans equal digests.
-            object.__setattr__(self, key, float(cost))
+        check_settings(self)
         if self.max_argument_depth > MAX_DEPTH:
             raise ConfigError(f"max_argument_depth: at most {MAX_DEPTH}, got {self.max_argument_depth}")
         dialects = (MARKED if name == "marked" else (name,) for name in self.text_dialects)
@@ -247,16 +244,5 @@ class LoopConfig:
         return () if self.text_dialects == MARKED and not offered else self.text_dialects
 
 
-_MINIMA: Final = {
-    "repetition_warn": 2,
-    "repetition_stop": 2,
-    "nudge_no_tool_calls": 0,
-    "withhold_repeated": 0,
-    "output_retries": 0,
-    "retry_base_ms": 0,
-    "retry_cap_ms": 0,
-    "reserved_response_tokens": 0,
-}
-"""The minimum of each count for which it is not 1."""
 _COSTS: Final = ("max_cost", "max_conversation_cost")
 _MAX_COST: Final = 1_000_000_000

@@ -202,7 +202,7 @@ class Provider:
     """Neutralise the chat template's control tokens in tool results."""
 
     def __post_init__(self) -> None:
-        check_settings(self, {})
+        check_settings(self)
         for key, value in _BY_FORM[self.wire_form].items():
             if getattr(self, key) == type(self).__dataclass_fields__[key].default:
                 object.__setattr__(self, key, value)

@@ -90,10 +90,6 @@ MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
         "[preset.mine]\nabuot = 'x'\n",
         "preset.mine: there is no key 'abuot'; did you mean 'about'?",
     ),
-    "no day": (
-        "[preset.mine]\nverified_on = 'today'\n",
-        "preset.mine.verified_on: expected a day such as 2026-11-22, got 'today'",
-    ),
     "a setting": (
         "[preset.mine.config]\nmax_turn = 3\n",
         "preset.mine.config: there is no setting 'max_turn'; did you mean 'max_turns'?",

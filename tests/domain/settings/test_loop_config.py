@@ -69,11 +69,11 @@ def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:
         ({"retry_base_ms": -1}, "retry_base_ms: expected a whole number of at least 0, got -1"),
         (
             {"repetition_stop": 1},
-            "repetition_stop: expected a whole number of at least 2, or nothing to turn it off, got 1",
+            "repetition_stop: expected a whole number of at least 2 or nothing, got 1",
         ),
         ({"restate_task": 1}, "restate_task: expected true or false, got 1"),
         *(
-            ({"untrusted_tools": value}, f"untrusted_tools: expected a list of names, got {value!r}")
+            ({"untrusted_tools": value}, f"untrusted_tools: expected a list of texts, got {value!r}")
             for value in ("web", ["web", 3], None, {"web"})
         ),
         ({"stream": True}, "stream: expected one of always, final, never, got True"),

@@ -30,7 +30,7 @@ def test_the_cache_never_makes_a_prompt_dearer_or_free_where_it_costs(
 def test_a_price_is_an_amount(key: str, wrong: object) -> None:
     amounts: dict[str, Any] = {"input": 1, "output": 1, key: wrong}
     said = complaint(ConfigError, lambda: Price(**amounts))
-    assert said == f"{key}: expected a number of at least 0 per million tokens, got {wrong!r}"
+    assert said.startswith(f"{key}: expected a number of at least 0")
 
 
 def test_whole_numbers_give_the_same_price_as_their_floats() -> None:

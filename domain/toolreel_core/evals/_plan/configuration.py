@@ -66,18 +66,9 @@ class Configuration:
 
         :raises ConfigError: if a key or value is unknown
         """
-        table = Table.of(parse(text)).only(*cls.__dataclass_fields__)
-        return cls(
-            LoopConfig.of(table.table("config").values),
-            Provider.of(table.table("provider").values),
-            table.table("options").json(),
-            table.table("overrides").json(),
-            table.names("presets"),
-            table.names("allowed_tools"),
-            table.switch("seeded", False),
-            table.text("model"),
-            Price.of(table.table("price")) if "price" in table.values else None,
-        )
+        table = Table.of(parse(text))
+        config, provider = (table.table(key).values for key in ("config", "provider"))
+        return table.build(cls, config=LoopConfig.of(config), provider=Provider.of(provider))
 
     @property
     def digest(self) -> str:

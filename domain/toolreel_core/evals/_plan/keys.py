@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from toolreel_core._config_checks import Table
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, as_tree, read
 from toolreel_core.evals._plan.filters import comma_separated
@@ -153,34 +152,6 @@ class Setting:
             value = {name: value}
         return as_tree(value)
 
-    def value(self, table: Table) -> Any:  # noqa: ANN401 - of its kind
-        """The value that a plan's table has, checked.
-
-        :raises PlaceError: if it is not of its kind
-        """
-        name = self.path[-1]
-        match self.kind:
-            case "words" | "tools":
-                text = table.values[name]
-                return comma_separated(text) if isinstance(text, str) else table.names(name)
-            case "switch":
-                return table.switch(name, default=False)
-            case "count" | "level":
-                return table.whole(name)
-            case "positive":
-                return table.whole(name, 1, 1)
-            case "number" | "seconds":
-                return table.amount(name)
-            case "texts":
-                inner = table.table(name)
-                return tuple((each, inner.text(each)) for each in inner.values)
-            case "object":
-                return table.table(name)
-            case "text":
-                return table.text(name)
-            case choices:
-                return table.choice(name, tuple(choices.split("|")))
-
     def parse_variable(self, text: str) -> Json:
         """The value that a variable of the environment has.
 
@@ -208,15 +179,6 @@ SETTINGS: Final = tuple(_read_settings())
 def keys_in(*section: str) -> dict[str, Setting]:
     """The keys of one table of a plan, by name."""
     return {each.path[-1]: each for each in SETTINGS if each.path[:-1] == section}
-
-
-def read_values(keys: Mapping[str, Setting], table: Table) -> dict[str, Any]:
-    """The values of a table, checked key by key.
-
-    :raises PlaceError: at the first that is wrong, or is no key
-    """
-    table.only(*keys)
-    return {name: each.value(table) for name, each in keys.items() if name in table.values}
 
 
 _ON: Final = ("1", "true", "yes", "on")

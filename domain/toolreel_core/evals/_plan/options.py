@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 
-from toolreel_core._config_checks import PlaceError, Table, unknown_name
+from toolreel_core._config_checks import Natural, PlaceError, Table, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
 from toolreel_core._plan import request_options, reserved_keys
@@ -27,7 +27,8 @@ from toolreel_core._settings import (
     chat_url,
     prefix_fault,
 )
-from toolreel_core.evals._plan.keys import SETTINGS, keys_in, parse_switch, read_values
+from toolreel_core.evals._plan.filters import comma_separated
+from toolreel_core.evals._plan.keys import SETTINGS, keys_in, parse_switch
 from toolreel_core.evals._verdicts import CATEGORIES
 
 _OPENROUTER: Final = "https://openrouter.ai/api"
@@ -72,12 +73,11 @@ class Endpoint:
         :param name: empty for the one without a name
         :raises PlaceError: at the first thing that is wrong
         """
-        given = read_values(_ENDPOINT, table)
         if name and not _NAME.fullmatch(name):
             raise table.complaint("a name of an endpoint has letters, digits, '_', '-' and '.', at most 64")
-        if name and "base_url" not in given:
+        if name and "base_url" not in table.values:
             raise table.complaint("is missing; write the URL of the server", "base_url")
-        base_url = given.get("base_url", _OPENROUTER).strip()
+        base_url = table.text("base_url", _OPENROUTER).strip()
         if not re.match(r"https?://[^/@\s]+(?:/|$)", base_url):
             what = "expected http:// or https:// and a host, without user and password"
             shown = re.sub(r"//[^/@]*@", "//", base_url.partition("?")[0])  # either may hold a secret
@@ -85,20 +85,18 @@ class Endpoint:
         without = "leave credentials out; api_key_env names the key's variable, headers_env those of headers"
         if any(_CREDENTIAL.search(name) for name in re.findall(r"[?&]([^=&]*)=", base_url)):
             raise table.complaint(without, "base_url")
-        for header in filter(_CREDENTIAL.search, dict(given.get("headers", ()))):
-            raise table.complaint(without, "headers", header)
-        if fault := prefix_fault(given.get("api_prefix", API_PREFIX)):
-            raise table.complaint(fault, "api_prefix")
         known = {"api_key_env": "OPENROUTER_API_KEY", "provider": "openrouter"}
-        read = {
-            **(known if _HOST.match(base_url) else {}),
-            **given,
-            "base_url": base_url.rstrip("/"),
-            "read_timeout": given.get("read_timeout") or given.get("timeout", 120.0),
-            "request_overrides": read_overrides(table.table("request_overrides")),
-            "prices": read_prices(table.table("prices")),
-        }
-        return cls(**read)
+        found = Table(table.place, {**(known if _HOST.match(base_url) else {}), **table.values}).build(
+            cls,
+            base_url=base_url.rstrip("/"),
+            request_overrides=read_overrides(table.table("request_overrides")),
+            prices=read_prices(table.table("prices")),
+        )
+        for header in filter(_CREDENTIAL.search, dict(found.headers)):
+            raise table.complaint(without, "headers", header)
+        if fault := prefix_fault(found.api_prefix):
+            raise table.complaint(fault, "api_prefix")
+        return replace(found, read_timeout=found.read_timeout or found.timeout)
 
     @property
     def chat_url(self) -> str:
@@ -116,9 +114,6 @@ class Endpoint:
         return {**asdict(self), **texts, "request_overrides": overrides, "prices": prices}
 
 
-_ENDPOINT: Final = keys_in("endpoint")
-
-
 def read_overrides(table: Table) -> JsonText:
     """Overrides of the body.
 
@@ -129,6 +124,9 @@ def read_overrides(table: Table) -> JsonText:
     return table.json()
 
 
+_AMOUNTS: Final = ("prompt", "completion")
+
+
 def read_prices(table: Table) -> tuple[tuple[str, Price], ...]:
     """Prices by model, as a plan's table ``[prices."MODEL"]`` has them.
 
@@ -136,10 +134,10 @@ def read_prices(table: Table) -> tuple[tuple[str, Price], ...]:
     """
     found = []
     for model, price in table.tables():
-        prompt, completion = map(price.only("prompt", "completion").amount, ("prompt", "completion"))
-        if prompt is None or completion is None:
+        amounts = [price.only(*_AMOUNTS).value(key, float) for key in _AMOUNTS]
+        if None in amounts:
             raise price.complaint("expected prompt and completion, for a million tokens each")
-        found.append((model, Price(prompt, completion)))
+        found.append((model, Price(*amounts)))
     return tuple(found)
 
 
@@ -197,16 +195,16 @@ class Options:
     scenarios: tuple[str, ...] = ("default",)
     trials: int = 1
     jobs: int = 1
-    verbosity: int = 1
+    verbosity: Natural = 1
     enforce_applicability: bool = True
     tool_use_mode: ToolUseMode = "enforced"
     tool_failure_policy: ToolFailurePolicy = "fatal"
-    fallback_retries: int = 0
+    fallback_retries: Natural = 0
     content_tag_fallback: bool = False
     fix_empty_final: bool = True
     tool_allowlist: tuple[str, ...] = ()
-    empty_response_retries: int = 1
-    void_retries: int = 2
+    empty_response_retries: Natural = 1
+    void_retries: Natural = 2
     accept_void: tuple[str, ...] = ()
     min_coverage: float = 0.9
     seeds: bool = False
@@ -245,24 +243,32 @@ class Options:
         if named and single.values:
             what = "the plan has tables [endpoints.NAME], each of which says where it is; leave this out"
             raise single.complaint(what, next(iter(single.values)))
-        whole = table.table("budget").only(*_CAPS, "run")
-        run = whole.table("run")
+        run_budget, whole_budget = table.table("budget").split("run")
+        run = run_budget.table("run")
         for cap in (cap for cap, most in run.values.items() if most == 0):
             raise run.complaint("expected more than 0; leave it out for no cap", cap)
-        caps = {name: value for name, value in whole.values.items() if name != "run"}
-        return cls(
-            endpoints={name: Endpoint.of(each, name) for name, each in named or (("", single),)},
-            budget=Budget(**read_values(_CAPS, Table(whole.place, caps))),
-            run_budget=Budget(**read_values(_CAPS, run)),
-            prices=read_prices(table.table("prices")),
-            loop=table.table("loop").checked(LoopConfig.of).json(),
-            sampling=request_options(table.table("sampling")),
-            request_overrides=read_overrides(table.table("request_overrides")),
-            gates=canonical([parse(Table.of(gate, "gate").json()) for gate in gates]),
-            own_strategies=table.table("strategy").json(),
-            catalogue=table.table("catalogue").json(),
-            **_read_eval_table(table.table("eval")),
-        )
+        tables = {
+            "endpoints": {name: Endpoint.of(each, name) for name, each in named or (("", single),)},
+            "budget": whole_budget.build(Budget),
+            "run_budget": run.build(Budget),
+            "prices": read_prices(table.table("prices")),
+            "loop": table.table("loop").checked(LoopConfig.of).json(),
+            "sampling": request_options(table.table("sampling")),
+            "request_overrides": read_overrides(table.table("request_overrides")),
+            "gates": canonical([parse(Table.of(gate, "gate").json()) for gate in gates]),
+            "own_strategies": table.table("strategy").json(),
+            "catalogue": table.table("catalogue").json(),
+        }
+        given = _filled_in(table.table("eval"))
+        options = given.build(cls, tables)
+        voids = [name for name, one in CATEGORIES.items() if one.result == "void"]
+        for word in options.accept_void:
+            if word not in voids:
+                raise given.complaint(unknown_name("void category", word, voids), "accept_void")
+        if options.min_coverage > 1:
+            what = f"expected a number from 0 to 1, got {options.min_coverage:g}"
+            raise given.complaint(what, "min_coverage")
+        return options
 
     def price(self, model: str, endpoint: str = "") -> Price | None:
         """What a model costs at an endpoint, for a million tokens; ``None`` if nobody knows."""
@@ -274,11 +280,7 @@ class Options:
         named: dict[str, Json] = {name: each.tree() for name, each in self.endpoints.items()}
         given = {name: getattr(self, name) for name in _EVAL}
         return {
-            "eval": {
-                name: [*value] if isinstance(value, tuple) else value
-                for name, value in given.items()
-                if value is not None
-            },
+            "eval": {name: value for name, value in given.items() if value is not None},
             **({"endpoint": named[""]} if "" in named else {"endpoints": named}),
             "loop": parse(self.loop),
             "sampling": parse(self.sampling),
@@ -292,27 +294,24 @@ class Options:
 
 
 _EVAL: Final = keys_in("eval")
-_CAPS: Final = keys_in("budget")
 _TABLES: Final = (
     *("eval", "endpoint", "endpoints", "loop", "sampling", "request_overrides", "budget", "prices"),
     *("gate", "strategy", "catalogue"),
 )
 
 
-def _read_eval_table(table: Table) -> dict[str, Any]:
-    """The values of the table ``eval``, in which a preset fills in what is not given."""
-    size = table.only(*_EVAL).text("preset").strip().lower()
+def _filled_in(table: Table) -> Table:
+    """The table ``eval``, in which a preset fills in what is not given, and a text with commas is a list."""
+    size = table.text("preset").strip().lower()
     size = "full" if size == "all" else size
     if size and size not in SIZES:
         raise table.complaint(unknown_name("preset", size, SIZES), "preset")
-    given = read_values(_EVAL, Table(table.place, {**SIZES.get(size, {}), **table.values, "preset": size}))
-    voids = [name for name, one in CATEGORIES.items() if one.result == "void"]
-    for word in given.get("accept_void", ()):
-        if word not in voids:
-            raise table.complaint(unknown_name("void category", word, voids), "accept_void")
-    if (share := given.get("min_coverage", 1)) > 1:
-        raise table.complaint(f"expected a number from 0 to 1, got {share:g}", "min_coverage")
-    return given
+    words = {
+        name: comma_separated(text)
+        for name, text in table.values.items()
+        if isinstance(text, str) and name in _EVAL and _EVAL[name].kind in {"words", "tools"}
+    }
+    return Table(table.place, {**SIZES.get(size, {}), **table.values, **words, "preset": size})
 
 
 _OF_SERVER: Final = ("api_prefix", "api_key_env", "api_key_header", "provider", "headers", "headers_env")

@@ -71,8 +71,8 @@ _OF_TOOL: Final = ("name", "description", "arguments", "parameters", "answers", 
 
 
 def _read_tool(table: Table) -> ToolDefinition:
-    effect = table.only(*_OF_TOOL).switch("effect", False)
-    if not (table.values.get("answers") or effect or table.switch("real", False)):
+    effect = table.only(*_OF_TOOL).value("effect", bool, False)
+    if not (table.values.get("answers") or effect or table.value("real", bool)):
         raise table.complaint("it answers nothing: write answers, or effect = true if it does something")
     whole = "parameters" in table.values
     parameters = table.table("parameters").values if whole else parameters_of(table.table("arguments"))

@@ -202,7 +202,6 @@ def test_options_about_tools_are_not_sent_where_there_are_none() -> None:
     [
         ("x", "preset.mine: expected a table, got 'x'"),
         ({"confg": {}}, "preset.mine: there is no key 'confg'; did you mean 'config'?"),
-        ({"verified_on": "today"}, "preset.mine.verified_on: expected a day such as 2026-11-22, got 'today'"),
         (
             {"config": {"max_turn": 1}},
             "preset.mine.config: there is no setting 'max_turn'; did you mean 'max_turns'?",
