@@ -29,7 +29,7 @@ import vcr
 from vcr.cassette import Cassette
 from vcr.record_mode import RecordMode
 
-from toolreel.cassette import Mode, Recording, use_cassette
+from toolreel.cassette import Mode, Session, use_cassette
 
 QUESTIONS: Final = 3
 _TLS: Final = ssl.create_default_context()
@@ -135,7 +135,7 @@ async def _aanswers(client: httpx.AsyncClient, url: str, session: int) -> list[s
 
 def toolreel_kept(path: Path) -> list[str]:
     """The questions in a cassette of toolreel."""
-    return [json.loads(one.body)["question"] for one in Recording.load(path).exchanges]
+    return [json.loads(one.body)["question"] for one in Session(path).exchanges]
 
 
 def stock_kept(path: Path) -> list[str]:

@@ -19,7 +19,7 @@ from vcr.persisters.filesystem import FilesystemPersister
 from vcr.request import Request
 from vcr.serializers import yamlserializer
 
-from toolreel.cassette import CassetteTransport, Recording, use_cassette
+from toolreel.cassette import CassetteTransport, Session, use_cassette
 
 LENGTHS = (10, 100, 1_000)
 STOCK_LENGTHS = (10, 100)
@@ -68,7 +68,7 @@ class Cost:
 def ours(folder: Path, requests: list[bytes]) -> Cost:
     """What toolreel's costs."""
     path = folder / f"ours-{len(requests)}.yaml"
-    tape = Recording.blank(path)
+    tape = Session(path, "record")
     with httpx.Client(transport=CassetteTransport(tape, httpx.MockTransport(reply))) as client:
         send_all(client, requests)
     saving = process_time()

@@ -34,7 +34,7 @@ from benchmarks.servers.session import PLAN, Scripted, Stock
 from toolreel import Plan, Ports, run
 from toolreel._driver import Wanted
 from toolreel._replay import TapedEndpoint
-from toolreel.cassette import CassetteTransport, Recording, use_cassette
+from toolreel.cassette import CassetteTransport, Session, use_cassette
 from toolreel.http import HttpEndpoint
 from toolreel.journals import MemoryJournal, Recorded, Rehearsal, parse_journal
 from toolreel.ports import Endpoint, Performer
@@ -139,7 +139,7 @@ def recorded_run() -> Recorded:
 
 def acts(path: Path, recorded: Recorded) -> dict[str, Callable[[], object]]:
     """What is measured, ready to go."""
-    tape = partial(Recording.load, path)
+    tape = partial(Session, path)
     performers: dict[str, Performer] = {
         DRIVEN: Events(recorded.events),
         "the same through ports": ports(Replies(recorded.events)),
@@ -179,14 +179,14 @@ def through_httpx(path: Path, bodies: Sequence[Body]) -> tuple[float, float]:
     replayed: list[float] = []
     bare: list[float] = []
     for _ in range(ROUNDS // 4):
-        with httpx.Client(transport=CassetteTransport(Recording.load(path))) as client:
+        with httpx.Client(transport=CassetteTransport(Session(path))) as client:
             replayed.append(cpu(partial(ask, client)))
         with httpx.Client(transport=at_once) as client:
             bare.append(cpu(partial(ask, client)))
     return min(replayed) / len(asked), min(bare) / len(asked)
 
 
-def played(tape: Recording, bodies: Sequence[Body]) -> None:
+def played(tape: Session, bodies: Sequence[Body]) -> None:
     """Ask for all of them."""
     for body in bodies:
         tape.play("POST", PATHS["chat_completions"], *body)
@@ -195,7 +195,7 @@ def played(tape: Recording, bodies: Sequence[Body]) -> None:
 def looked_up(path: Path, bodies: Sequence[Body]) -> float:
     """Microseconds for one request: found, checked, and given."""
     rounds = max(5, ROUNDS // len(bodies))
-    taken = [cpu(partial(played, Recording.load(path), bodies)) for _ in range(rounds)]
+    taken = [cpu(partial(played, Session(path), bodies)) for _ in range(rounds)]
     return min(taken) / len(bodies)
 
 
@@ -203,8 +203,8 @@ def opened(path: Path, bodies: Sequence[Body]) -> float:
     """Microseconds for opening a cassette and closing it."""
     times = []
     for _ in range(ROUNDS):
-        opening = cpu(partial(Recording.load, path))
-        tape = Recording.load(path)
+        opening = cpu(partial(Session, path))
+        tape = Session(path)
         played(tape, bodies)
         times.append(opening + cpu(tape.finish))
     return min(times)

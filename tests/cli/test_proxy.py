@@ -20,7 +20,7 @@ from tests.cli.commands import assert_mistake, toolreel
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import Answer, replying, serving
 from toolreel._journal import read_journal
-from toolreel.cassette import Recording
+from toolreel.cassette import Session
 
 ASKED = {"model": "m", "messages": [{"role": "user", "content": "Hello."}]}
 FOUR = replying({"choices": [{"message": {"content": "Four."}, "finish_reason": "stop"}]})
@@ -89,7 +89,7 @@ def test_who_stops_it_twice_has_every_cassette_whole(tmp_path: Path) -> None:
         eventually(lambda: is_closed(url), "no more requests are taken")
         process.send_signal(signal.SIGINT)
         assert process.wait(HANG) == 0
-    assert [Recording.load(path).total for path in tmp_path.glob("*.yaml")] == [1] * 60
+    assert [len(Session(path).exchanges) for path in tmp_path.glob("*.yaml")] == [1] * 60
     assert all(read_journal(path).plan.model == "m" for path in tmp_path.glob("*.journal.jsonl"))
     assert not [*tmp_path.glob(".*")]
     assert "Traceback" not in "".join(lines)

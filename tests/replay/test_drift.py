@@ -89,7 +89,7 @@ def test_a_changed_request_is_a_drift_that_shows_the_place_and_both_sides(
         replaying(copy),
         f"{copy}: POST /chat/completions is not in the recording",
         f"interaction 1 of 3:\nfirst change: {place or 'tools['}",
-        "\n--- recorded\n+++ request\n",
+        "\n  recorded: ",
         "If the change is meant, record the session again.",
     )
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterator
 from contextlib import redirect_stdout
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,7 +18,7 @@ from toolreel._cli.errors import FAILED, command, json_option, say, shared_setti
 from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option, tools_option
 from toolreel._cli.run_options import cassette_path
 from toolreel._cli.whole_run import as_json, show_run
-from toolreel._internal import AdapterError, CassetteError, JournalError, counted
+from toolreel._internal import AdapterError, JournalError, counted
 from toolreel._journal import read_journal
 from toolreel._secrets import known_secrets
 from toolreel.testing import ReelFiles, check
@@ -115,11 +114,11 @@ def journal_command(
     toolreel replay answers.journal.jsonl
     """
     from toolreel._replay import recover_runs
-    from toolreel.cassette import Recording
+    from toolreel.cassette import Session
     from toolreel.tools import PythonTools
 
     chosen, target = parse_settings(settings), cassette_path(name)
-    tape = Recording.load(file)
+    tape = Session(file)
     beside = [read_journal(path) for path in ReelFiles(file).journals]
     with redirect_stdout(sys.stderr):
         tools = load_tools(tool_names)
@@ -162,31 +161,24 @@ def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrit
 
 @command("export")
 @click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@click.argument("target", metavar="[OUT]", required=False, type=click.Path(path_type=Path))
+@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
 @click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
-def export_command(source: Path, target: Path | None, overwrite: bool) -> int:
-    """Convert a cassette to YAML that stock vcrpy replays without toolreel.
+def export_command(source: Path, target: Path, overwrite: bool) -> int:
+    """Convert a cassette to YAML that stock vcrpy replays without toolreel: the file OUT.
 
-    OUT is a file or a folder; without it, FILE.yaml becomes FILE.vcr.yaml. Importing OUT gives the same
-    recording again.
-
-    Stock vcrpy cannot play an exchange that broke off, so it is left out. It plays a stream in one piece.
+    Importing OUT gives the same recording again. Stock vcrpy cannot play an exchange that broke off, so it is
+    left out. It plays a stream in one piece.
 
     \b
-    toolreel cassettes export cassettes/notes/local--qwen.yaml
+    toolreel cassettes export cassettes/notes/local--qwen.yaml notes.yaml
     """
     from toolreel.cassette import export_cassette
 
-    into = target or source.with_suffix(".vcr.yaml")
-    into = into / f"{source.stem}.yaml" if into.is_dir() else into
-    done = export_cassette(source, into, overwrite=overwrite)
-    labelled("exported", f"{done.source} → {done.target}: {counted(done.interactions, 'interaction')}")
+    done = export_cassette(source, target, overwrite=overwrite)
+    labelled("exported", f"{source} → {target}: {counted(done.interactions, 'interaction')}")
     if done.left_out:
         labelled("", f"left out, since it broke off: {', '.join(done.left_out)}", "yellow")
     return 0
-
-
-_SUFFIXES: Final = frozenset({".yaml", ".yml"})
 
 
 @command("import")
@@ -207,8 +199,12 @@ def import_command(source: Path, target: Path, overwrite: bool) -> int:
     """
     from toolreel.cassette import import_cassette
 
+    pairs = [(source, target)]
+    if source.is_dir():
+        files = sorted(path for path in source.rglob("*") if path.suffix in {".yaml", ".yml"})
+        pairs = [(path, (target / path.relative_to(source)).with_suffix(".yaml")) for path in files]
     code = 0
-    for old, new in _import_pairs(source, target):
+    for old, new in pairs:
         try:
             done = import_cassette(old, new, overwrite=overwrite)
         except AdapterError as error:
@@ -218,23 +214,5 @@ def import_command(source: Path, target: Path, overwrite: bool) -> int:
             code = FAILED
             continue
         labelled("imported", f"{old} → {new}: {counted(done.interactions, 'interaction')}")
-        if done.left_out:
-            labelled("", f"left out: {', '.join(done.left_out)}", "dim")
-        labelled("", f"next: toolreel cassettes check {shlex.quote(str(new))}", "dim")
+    labelled("", f"next: toolreel cassettes check {shlex.quote(str(target))}", "dim")
     return code
-
-
-def _import_pairs(source: Path, target: Path) -> Iterator[tuple[Path, Path]]:
-    from toolreel.cassette import looks_like_stock
-
-    if not source.is_dir():
-        yield source, target / f"{source.stem}.yaml" if target.is_dir() else target
-        return
-    if target.is_file():
-        raise CassetteError(f"{target}: is a file; name a folder, since {source} is one")
-    files = sorted(path for path in source.rglob("*") if path.suffix in _SUFFIXES and path.is_file())
-    stock = [path for path in files if looks_like_stock(path)]
-    if not stock:
-        raise CassetteError(f"{source}: no cassette of vcrpy in there")
-    for path in stock:
-        yield path, (target / path.relative_to(source)).with_suffix(".yaml")

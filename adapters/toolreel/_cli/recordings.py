@@ -89,10 +89,10 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
 
 def _requests_by_rule(cassette: Path) -> dict[str, int]:
     """The rules in a cassette, each with the number of requests that it fits."""
-    from toolreel.cassette import Recording
+    from toolreel.cassette import Session, requests_by_rule
 
-    tape = Recording.load(cassette)
-    fits = tape.rules.fits_in(exchange.body for exchange in tape.exchanges)
+    tape = Session(cassette)
+    fits = requests_by_rule(tape.rules, (exchange.body for exchange in tape.exchanges))
     return {rule.text: count for rule, count in fits.items()}
 
 

@@ -66,7 +66,7 @@ class AllowedDifferences:
         """The digest of a request after the rules."""
         known = self._known.get(request.digest)
         if known is None:
-            body = apply_rules_to_body(b"".join(request.pieces()), self._rules).body
+            body = apply_rules_to_body(b"".join(request.pieces()), self._rules)[0]
             known = self._known[request.digest] = sha256(body).digest()
         return known
 

@@ -62,7 +62,7 @@ from toolreel_core._settings import PATHS
 
 if TYPE_CHECKING:
     from toolreel._replay.allowed_differences import AllowedDifferences
-    from toolreel.cassette import Recording
+    from toolreel.cassette import Session
 
 
 def with_recorded_time(event: ReplyReceived | RequestFailed | ToolReturned, record: Record) -> Event:
@@ -107,7 +107,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         recorded: Recorded,
         *,
         endpoint: _Endpoint | None = None,
-        tape: Recording | None = None,
+        tape: Session | None = None,
         tools: _ToolHost | None = None,
         live: _Performer | None = None,
         allowed: AllowedDifferences | None = None,

@@ -96,7 +96,7 @@ class RecordedFiles(_Files[FileJournal]):
             else:
                 self.journal.discard()
             return ()
-        if not self.tape.total:
+        if not self.tape.exchanges:
             self._path.unlink(missing_ok=True)
             return (self.journal.path,)
         return (self._path, self.journal.path)
@@ -167,7 +167,7 @@ def _open_session(path: Path, mode: Mode) -> Session:
     # Imported late: a run without a recording needs none of it.
     from toolreel.cassette import Session
 
-    return Session.of(path, mode)
+    return Session(path, mode)
 
 
 def _continue_session(path: Path, trace: Trace) -> Session | None:
@@ -181,7 +181,8 @@ def _continue_session(path: Path, trace: Trace) -> Session | None:
             if isinstance(effect, SendRequest):
                 exchange = exchange_key(effect)
                 if has_whole_response(traced.record.event):
-                    session.play(*exchange)
+                    if session.play(*exchange) is None:
+                        return None
                 else:
                     session.pass_over(*exchange, whole=False)
         session.finish()

@@ -23,7 +23,7 @@ from toolreel.cassette import (
     CLOSED,
     CassetteTransport,
     Exchange,
-    Recording,
+    Session,
     StoredResponse,
     canonical_body,
     compared_endpoint,
@@ -70,7 +70,7 @@ class TapedEndpoint(HttpEndpoint):
 
     def __init__(
         self,
-        recording: Recording,
+        recording: Session,
         *,
         transport: httpx.BaseTransport | None = None,
         on_delta: Listener | None = None,
@@ -113,7 +113,7 @@ def save_journals(runs: Sequence[RecoveredRun], paths: Sequence[Path]) -> None:
 
 
 def recover_runs(
-    tape: Recording,
+    tape: Session,
     *,
     plans: Sequence[Plan] = (),
     tools: ToolHost | None = None,
@@ -164,7 +164,7 @@ def recover_runs(
 class _Tape:
     """A performer that answers from the exchanges of a cassette, in order."""
 
-    def __init__(self, recording: Recording, exact: bool, tools: ToolHost | None) -> None:
+    def __init__(self, recording: Session, exact: bool, tools: ToolHost | None) -> None:
         self.exchanges: Final = tuple(filter(_asks_a_model, recording.exchanges))
         self.at = 0
         """Index of the next exchange."""
@@ -284,7 +284,7 @@ class _StoredAnswer(CassetteTransport):
         stored = self.stored
         if stored.broke and stored.broke.kind == CLOSED:
             stored = replace(stored, broke=None)
-        return replay_response(stored, self._recording.path, request)
+        return replay_response(stored, self._session.path, request)
 
 
 def _asks_a_model(exchange: Exchange) -> bool:

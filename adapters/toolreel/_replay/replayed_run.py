@@ -22,7 +22,7 @@ from toolreel_core._tools import ToolSurface
 
 if TYPE_CHECKING:
     from toolreel._replay.recovered_runs import TapedEndpoint
-    from toolreel.cassette import Recording
+    from toolreel.cassette import Session
 
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
 DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
@@ -93,7 +93,7 @@ def check_recovered_journals(cassette: Path) -> None:
     :raises toolreel.ReplayMismatch: names the line and the difference
     """
     from toolreel._replay.recovered_runs import recover_runs
-    from toolreel.cassette import Recording
+    from toolreel.cassette import Session
 
     first = journal_path(cassette)
     name = first.name.removesuffix(".journal.jsonl")
@@ -101,7 +101,7 @@ def check_recovered_journals(cassette: Path) -> None:
     further = (first.with_name(f"{name}+{number}.journal.jsonl") for number in count(2))
     recorded = [read_journal(path) for path in (first, *takewhile(Path.exists, further))]
     plans = [each.plan for each in recorded]
-    runs = recover_runs(Recording.load(cassette), plans=plans, exact=False)
+    runs = recover_runs(Session(cassette), plans=plans, exact=False)
     if len(runs) < len(recorded):
         raise ReplayMismatch(
             f"{recorded[len(runs)].source}: its run is not in {cassette.name}; delete the journal"
@@ -128,7 +128,7 @@ def _run_async(driver: Literal["asyncio", "trio"], play: Callable[[], Coroutine[
 
 def _open_taped_endpoint(
     cassette: Path | None, stack: ExitStack
-) -> tuple[TapedEndpoint, Recording] | tuple[None, None]:
+) -> tuple[TapedEndpoint, Session] | tuple[None, None]:
     """An endpoint that answers from a cassette, which has to be played to its end."""
     if cassette is None:
         return None, None

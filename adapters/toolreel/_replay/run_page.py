@@ -231,9 +231,9 @@ def recording_name(source: Source) -> str:
 def _named_traces(source: Source) -> Iterator[tuple[str, Trace]]:
     if isinstance(source, Path | str) and (cassette := _foreign_cassette(Path(source))) is not None:
         from toolreel._replay.recovered_runs import recover_runs
-        from toolreel.cassette import Recording
+        from toolreel.cassette import Session
 
-        for run in recover_runs(Recording.load(cassette)):
+        for run in recover_runs(Session(cassette)):
             yield recording_name(source), retrace(run.recorded)
         return
     yield recording_name(source), retrace(open_recorded(source))

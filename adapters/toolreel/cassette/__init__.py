@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         drift_text,
         first_change,
     )
-    from toolreel.cassette._open_cassette import Recording
     from toolreel.cassette._serializer import (
         Header,
         header_of,
@@ -33,11 +32,11 @@ if TYPE_CHECKING:
         replace_file,
         serialize,
     )
+    from toolreel.cassette._session import MODES, Mode, Session, use_cassette
     from toolreel.cassette._stock_vcrpy import (
         Converted,
         export_cassette,
         import_cassette,
-        looks_like_stock,
     )
     from toolreel.cassette._stored_exchange import (
         CANCELLED,
@@ -49,20 +48,16 @@ if TYPE_CHECKING:
         is_stored,
     )
     from toolreel.cassette._transports import (
-        MODES,
         CassetteTransport,
-        Mode,
-        Session,
         areplay_response,
         replay_response,
-        use_cassette,
     )
     from toolreel.cassette._vary import (
-        PAIRS,
         Vary,
         apply_rules,
         apply_rules_to_body,
         distinct_rules,
+        requests_by_rule,
         rule_as_mapping,
         rule_of,
     )

@@ -41,11 +41,11 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import takewhile
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final
 
 from toolreel._internal import CassetteError
 from toolreel_core._conversation import Rope
@@ -166,17 +166,27 @@ class ConversationBodies:
         messages = tree.get("messages") if isinstance(tree, dict) else None
         if not isinstance(tree, dict) or not isinstance(messages, list) or canonical(tree) != text:
             return None
-        if not same and (not messages or isinstance(messages[0], list)):
-            return None
         if not same:
+            if not messages or isinstance(messages[0], list):
+                return None
             before = dict(takewhile(lambda item: item[0] != "messages", tree.items()))
-            self._ends = [len(canonical(before).encode()) - 1 + bool(before) + len('"messages":[')]
+            self._ends = [len(canonical({**before, "messages": []}).encode()) - len("]}")]
         del self._ends[same + 1 :]
         for message in messages:
             comma = len(self._ends) > 1
             self._ends.append(self._ends[-1] + comma + len(canonical(message).encode()))
         self._last = body[: self._ends[-1]]
         return tree, same
+
+
+class _Anchors(dict[int, str]):
+    """The anchor of each value that may be repeated, by its ``id``."""
+
+    def add(self, key: str, value: Json, content: str) -> None:
+        """Name a value by its key and so much of the digest of its content that it is the only one."""
+        stem = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "value"
+        tried = (f"{stem}-{content[:length]}" for length in range(6, 65))
+        self[id(value)] = next(name for name in tried if name not in self.values())
 
 
 @dataclass(slots=True, eq=False)
@@ -188,7 +198,6 @@ class _MessageNode:
     digest: str
     """Identifies the whole list, by chaining the digests of its messages."""
     length: int
-    """The number of messages in the list."""
     children: dict[str, _MessageNode] = field(default_factory=dict)
     ends: bool = False
     """Whether the list of a request ends here."""
@@ -196,7 +205,6 @@ class _MessageNode:
     """The list as it is written; ``None`` until then."""
 
     def prefix(self, count: int) -> _MessageNode:
-        """The list of its first ``count`` messages."""
         node = self
         while node.length > count and node.parent is not None:
             node = node.parent
@@ -213,11 +221,8 @@ class _MessageNode:
         node.ends = True
         return node
 
-    def written_list(self, shared: list[tuple[str, Json, str]]) -> list[Json]:
-        """The list as it is written, once all lists are in the tree: the same object for the same list.
-
-        :param shared: gets each folded list that may be repeated, with its key and digest
-        """
+    def written_list(self, anchors: _Anchors) -> list[Json]:
+        """The list as it is written, once all lists are in the tree: the same object for the same list."""
         trail: list[_MessageNode] = []
         node = self
         while node.folded is None and node.parent is not None:
@@ -229,50 +234,20 @@ class _MessageNode:
             current.append(node.message)
             if node.ends or len(node.children) > 1:
                 node.folded = folded = current
-                shared.append(("messages", folded, node.digest))
+                anchors.add("messages", folded, node.digest)
                 current = [folded]
         return folded
 
 
-def _message_rope(folded: Sequence[Json], known: dict[int, Rope]) -> Rope:
-    """The canonical text of each message in a folded list; lists share the blocks of shared messages.
-
-    >>> [*_message_rope([[{"role": "system"}], {"role": "user"}], {})]
-    ['{"role":"system"}', '{"role":"user"}']
-
-    :param known: a cache for one file, by ``id`` of a folded list, so that no message is encoded twice
-    """
-    trail: list[Sequence[Json]] = [folded]
-    while id(trail[-1]) not in known and trail[-1] and isinstance(trail[-1][0], list):
-        trail.append(trail[-1][0])
-    rope = Rope()
-    for own in reversed(trail):
-        if id(own) not in known:
-            for message in own[bool(own) and isinstance(own[0], list) :]:
-                rope = rope.append(canonical(message).encode())
-            known[id(own)] = rope
-        rope = known[id(own)]
-    return rope
-
-
-_T = TypeVar("_T")
 _WORTH_AN_ALIAS: Final = 60
 """Minimum characters of a repeated value that is written as an alias."""
 
 
-class WrittenBodies(NamedTuple):
-    """The bodies of the requests in one file, as they are written."""
+def written_bodies(bodies: Iterable[bytes]) -> tuple[list[dict[str, Any]], dict[str, bytes], dict[int, str]]:
+    """The bodies of all requests in one file, in order, for writing.
 
-    forms: list[dict[str, Any]]
-    """The value of ``body`` for each request."""
-    blobs: dict[str, bytes]
-    """The images, audio and files of all requests, by digest."""
-    anchors: dict[int, str]
-    """The anchor of each value that may be repeated, by its ``id``."""
-
-
-def written_bodies(bodies: Iterable[bytes]) -> WrittenBodies:
-    """The bodies of all requests in one file, in order, for writing."""
+    :returns: the value of ``body`` for each request, the blobs of all of them by digest, and the anchors
+    """
     blobs: dict[str, bytes] = {}
     conversations, last = ConversationBodies(), _MessageNode(None, None, "", 0)
     read_bodies: list[tuple[dict[str, Any], _MessageNode | None]] = []
@@ -285,39 +260,29 @@ def written_bodies(bodies: Iterable[bytes]) -> WrittenBodies:
         last = last.prefix(same).extend([_without_blobs(each, blobs) for each in items_of(tree, "messages")])
         # The tree of lists keeps each message once; this copy would be one of many.
         read_bodies.append(({"json": {**tree, "messages": None}}, last))
+    values: dict[str, Json] = {}
+    anchors = _Anchors()
+
+    def first_equal(key: str, value: Json) -> Json:
+        """The first value with the same key and content, so that the second becomes an alias."""
+        text = canonical(value) if isinstance(value, (list, dict)) else ""
+        if len(text) < _WORTH_AN_ALIAS:
+            return value
+        if (name := f"{key}:{text}") not in values:
+            values[name] = value
+            anchors.add(key, value, digest(name))
+        return values[name]
+
     # Once all lists are in the tree, it is known which of them are repeated.
     forms: list[dict[str, Any]] = []
-    shared: list[tuple[str, Json, str]] = []
-    values: dict[str, tuple[str, Json]] = {}
     for form, node in read_bodies:
         json_tree = form.get("json")
         if isinstance(json_tree, dict):
-            form = {"json": {key: _first_equal(key, value, values) for key, value in json_tree.items()}}  # noqa: PLW2901
+            form = {"json": {key: first_equal(key, value) for key, value in json_tree.items()}}  # noqa: PLW2901
         if node:
-            form["json"]["messages"] = node.written_list(shared)
+            form["json"]["messages"] = node.written_list(anchors)
         forms.append(form)
-    shared += ((key, value, digest(text)) for text, (key, value) in values.items())
-    return WrittenBodies(forms, blobs, _anchors(shared))
-
-
-def _first_equal(key: str, value: Json, values: dict[str, tuple[str, Json]]) -> Json:
-    """The first value with the same key and content, so that the second becomes an alias."""
-    if not isinstance(value, (list, dict)):
-        return value
-    text = canonical(value)
-    if len(text) < _WORTH_AN_ALIAS:
-        return value
-    return values.setdefault(f"{key}:{text}", (key, value))[1]
-
-
-def _anchors(shared: Iterable[tuple[str, Json, str]]) -> dict[int, str]:
-    """The anchor of each value: its key and so much of the digest of its content that it is the only one."""
-    names: dict[str, int] = {}
-    for key, value, content in shared:
-        stem = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "value"
-        tried = (f"{stem}-{content[:length]}" for length in range(6, 65))
-        names[next(name for name in tried if name not in names)] = id(value)
-    return {value: name for name, value in names.items()}
+    return forms, blobs, anchors
 
 
 class BodyReader:
@@ -325,50 +290,54 @@ class BodyReader:
 
     def __init__(self) -> None:
         self._known: dict[int, Rope] = {}
+        """The messages of folded lists, by ``id``, so that none is encoded twice."""
 
-    def request_body(self, stored: Mapping[str, Any], place: str) -> tuple[bytes, ...]:
-        """The request body in a ``body`` mapping of one key; that of a conversation in pieces.
+    def pieces(self, stored: Mapping[str, Any], place: str, *, folds: bool = False) -> tuple[bytes, ...]:
+        """The body in a ``body`` mapping of one key.
 
+        :param folds: whether lists of messages may be folded, as those of requests are
         :raises CassetteError: if it has another shape
         """
-        match [*stored.items()]:
-            case [("json", {"messages": [_, *_]} as tree)]:
-                return _read_json(lambda: self._join_body_pieces(tree), place)
-            case _:
-                return (self.response_body(stored, place),)
+        try:
+            match [*stored.items()]:
+                case [("json", {"messages": [_, *_]} as tree)] if folds:
+                    return self._conversation_pieces(tree)
+                case [("json", tree)]:
+                    return (canonical(tree).encode(),)
+                case [("text", str() as text)]:
+                    return (text.encode(),)
+                case [("binary", bytes() as data)]:
+                    return (data,)
+                case pairs:
+                    found = ", ".join(f"{key}: {type(value).__name__}" for key, value in pairs)
+        except (TypeError, ValueError) as error:
+            raise CassetteError(f"{place}.json: not JSON: {error}") from error
+        raise CassetteError(
+            f"{place}: expected one of 'json: <tree>', 'text: <quoted text>' or "
+            f"'binary: !!binary <base64>', found {found or 'nothing'}"
+        )
 
-    @staticmethod
-    def response_body(stored: Mapping[str, Any], place: str) -> bytes:
-        """The response body in a ``body`` mapping of one key.
+    def _conversation_pieces(self, tree: Mapping[str, Any]) -> tuple[bytes, ...]:
+        members = [
+            f"{quote(key)}:{'[' if key == 'messages' else canonical(value)}" for key, value in tree.items()
+        ]
+        at = [*tree].index("messages") + 1
+        head, foot = ",".join(members[:at]), ",".join(["]", *members[at:]])
+        return f"{{{head}".encode(), *self._messages_in(tree["messages"]).pieces(), f"{foot}}}".encode()
 
-        :raises CassetteError: if it has another shape
-        """
-        match [*stored.items()]:
-            case [("json", tree)]:
-                return _read_json(lambda: canonical(tree).encode(), place)
-            case [("text", str() as text)]:
-                return text.encode()
-            case [("binary", bytes() as data)]:
-                return data
-            case pairs:
-                found = ", ".join(f"{key}: {type(value).__name__}" for key, value in pairs)
-                raise CassetteError(
-                    f"{place}: expected one of 'json: <tree>', 'text: <quoted text>' or "
-                    f"'binary: !!binary <base64>', found {found or 'nothing'}"
-                )
-
-    def _join_body_pieces(self, tree: Mapping[str, Any]) -> tuple[bytes, ...]:
-        before: list[str] = []
-        after: list[str] = []
-        members = before
-        for key, value in tree.items():
-            if key == "messages":
-                members = after
-            else:
-                members.append(f"{quote(key)}:{canonical(value)}")
-        head = "{" + "".join(f"{member}," for member in before) + '"messages":['
-        foot = "]" + "".join(f",{member}" for member in after) + "}"
-        return head.encode(), *_message_rope(tree["messages"], self._known).pieces(), foot.encode()
+    def _messages_in(self, folded: Sequence[Json]) -> Rope:
+        """The canonical text of each message in a folded list; lists share the blocks of shared messages."""
+        trail: list[Sequence[Json]] = [folded]
+        while id(trail[-1]) not in self._known and trail[-1] and isinstance(trail[-1][0], list):
+            trail.append(trail[-1][0])
+        rope = Rope()
+        for own in reversed(trail):
+            if id(own) not in self._known:
+                for message in own[bool(own) and isinstance(own[0], list) :]:
+                    rope = rope.append(canonical(message).encode())
+                self._known[id(own)] = rope
+            rope = self._known[id(own)]
+        return rope
 
 
 def _single_body_form(body: bytes) -> dict[str, Any]:
@@ -392,10 +361,3 @@ def body_form(body: bytes) -> dict[str, Any]:
         .map(lambda value: {"json": value} if canonical(value) == text else as_text)
         .value_or(as_text)
     )
-
-
-def _read_json(read_: Callable[[], _T], place: str) -> _T:
-    try:
-        return read_()
-    except (TypeError, ValueError) as error:
-        raise CassetteError(f"{place}.json: not JSON: {error}") from error

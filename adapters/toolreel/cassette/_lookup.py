@@ -8,14 +8,11 @@ endpoint do not matter, so that a session replays under another base URL. Where 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import unified_diff
 from functools import lru_cache
 from hashlib import sha256
-from itertools import islice, zip_longest
 from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -23,21 +20,12 @@ from toolreel._secrets import scrubbed_url
 from toolreel_core._conversation import with_digests
 from toolreel_core._jsontext import Json, canonical, either, read
 
-# The differences between a request and the recorded one: changed places, and a short diff.
-
+# The differences between a request and the recorded one.
 
 ABSENT: Final = "(absent)"
 """Stands for a value that one side does not have."""
-
-_DIFF_LINES: Final = 40
-"""Maximum lines of a diff in a message."""
-
-_DIFF_WINDOW: Final = 400
-"""Lines that are compared, from the first difference on; difflib takes quadratic time or worse."""
-
-_LINE: Final = 160
-"""Maximum characters of a line in a diff."""
-
+_LISTED: Final = 12
+"""Maximum number of changed places in a message."""
 _BEFORE: Final = 30
 _AFTER: Final = 70
 
@@ -71,13 +59,13 @@ def changes(old: Json, new: Json, place: str = "") -> Iterator[Change]:
             yield Change(place, was, now)
         return
     alike = True  # the order of keys is reported only where nothing else differs
-    for key in [*after, *(key for key in before if key not in after)]:
-        inside = f"{place}.{key}" if place else f"{key}"
-        where = f"{place}[{key}]" if isinstance(key, int) else inside
+    for key in dict.fromkeys([*after, *before]):
+        where = f"{place}[{key}]" if isinstance(key, int) else f"{place}.{key}" if place else key
         if key in before and key in after:
             found = changes(before[key], after[key], where)
         else:
-            found = iter([Change(where, _text_at(before, key), _text_at(after, key))])
+            sides = (canonical(side[key]) if key in side else ABSENT for side in (before, after))
+            found = iter([Change(where, *sides)])
         for change in found:
             alike = False
             yield change
@@ -97,39 +85,32 @@ def first_change(old: Json, new: Json, place: str = "") -> Change | None:
 
 
 def drift_text(recorded: bytes, request: bytes) -> str:
-    """The first difference between two bodies and a short diff, as text.
+    """The differences between two bodies, as text.
 
-    >>> print(drift_text(b'{"temperature":0}', b'{"temperature":1}'))
-    first change: temperature
-      recorded: 0
-      request:  1
-    --- recorded
-    +++ request
-    @@
-     {
-    -  "temperature": 0
-    +  "temperature": 1
-     }
+    >>> print(drift_text(b'{"n":1,"temperature":0}', b'{"n":2,"temperature":1}'))
+    first change: n
+      recorded: 1
+      request:  2
+    also changed: temperature
     """
-    old, new = recorded.decode(errors="backslashreplace"), request.decode(errors="backslashreplace")
-    return either(
+    old, new = (body.decode(errors="backslashreplace") for body in (recorded, request))
+    found = either(
         read(old)
-        .bind(lambda before: read(new).map(lambda after: _json_changes(before, after)))
-        .alt(
-            lambda _: "\n".join(
-                [*_two_sides("the body", old, new), *_unified_diff(old.splitlines(), new.splitlines())]
-            )
-        )
+        .bind(lambda was: read(new).map(lambda now: [*changes(with_digests(was), with_digests(now))]))
+        .alt(lambda _: [Change("the body", old, new)])
     )
-
-
-def _json_changes(before: Json, after: Json) -> str:
-    before, after = with_digests(before), with_digests(after)
-    found = first_change(before, after)
-    if found is None:
+    if not found:
         return "the bodies are the same JSON"
-    lines = _two_sides(found.place or "the whole body", found.old, found.new)
-    return "\n".join([*lines, *_unified_diff(_pretty_lines(before), _pretty_lines(after))])
+    lines = changed_lines(found[0])
+    if others := [change.place for change in found[1:]]:
+        lines += [f"also changed: {', '.join(others[:_LISTED])}{', …' * (len(others) > _LISTED)}"]
+    return "\n".join(lines)
+
+
+def changed_lines(change: Change) -> list[str]:
+    """The first change, in lines of a message."""
+    was, now = clip_around_difference(change.old, change.new)
+    return [f"first change: {change.place or 'the whole body'}", f"  recorded: {was}", f"  request:  {now}"]
 
 
 def _shared_prefix(one: Sequence[object], other: Sequence[object]) -> int:
@@ -147,45 +128,19 @@ def differing_bytes(one: bytes, other: bytes) -> int:
     return max(len(one), len(other)) - min(common, len(one), len(other))
 
 
-def _text_at(value: Mapping[Any, Json], key: object) -> str:
-    return canonical(value[key]) if key in value else ABSENT
-
-
 def clip_around_difference(old: str, new: str) -> tuple[str, str]:
     """Two texts, each shortened to a line around their first difference."""
     start = max(0, _shared_prefix(old, new) - _BEFORE)
-    return _excerpt_around(old, start), _excerpt_around(new, start)
-
-
-def _two_sides(place: str, old: str, new: str) -> list[str]:
-    was, now = clip_around_difference(old, new)
-    return [f"first change: {place}", f"  recorded: {was}", f"  request:  {now}"]
-
-
-def _excerpt_around(text: str, start: int) -> str:
-    """The part of the text around a place, in one line."""
     end = start + _BEFORE + _AFTER
-    return ("…" if start else "") + text[start:end].replace("\n", "\\n") + ("…" if end < len(text) else "")
+
+    def excerpt(text: str) -> str:
+        inside = text[start:end].replace("\n", "\\n")
+        return f"{'…' * bool(start)}{inside}{'…' * (end < len(text))}"
+
+    return excerpt(old), excerpt(new)
 
 
-def _pretty_lines(value: Json) -> list[str]:
-    return json.dumps(value, ensure_ascii=False, indent=2).splitlines()
-
-
-def _unified_diff(old: list[str], new: list[str]) -> Iterator[str]:
-    """A unified diff from the first difference on, shortened to a screen."""
-    first = next((n for n, (a, b) in enumerate(zip_longest(old, new)) if a != b), 0)
-    start = max(0, first - 3)
-    window = slice(start, start + _DIFF_WINDOW)
-    lines = unified_diff(old[window], new[window], "recorded", "request", lineterm="")
-    for line in islice(lines, _DIFF_LINES):
-        if line.startswith("@@"):
-            yield "@@"  # without line numbers, which would count from the start of the window
-        else:
-            yield line if len(line) <= _LINE else line[:_LINE] + "…"
-    if next(lines, None) is not None:
-        yield "…"
-
+# What is compared of a request.
 
 RequestKey: TypeAlias = tuple[str, bytes]
 """Method and endpoint, and the digest of the body as it is compared."""

@@ -142,15 +142,15 @@ def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
 
     :raises CassetteError: if it would not
     """
-    bodies = written_bodies(exchange.body for exchange in exchanges)
+    bodies, blobs, anchors = written_bodies(exchange.body for exchange in exchanges)
     tree = {
         "toolreel": VERSION,
         "version": _VCR_VERSION,
         **header.as_mapping,
-        "interactions": [*map(_written_exchange, exchanges, bodies.forms)],
-        **({"blobs": bodies.blobs} if bodies.blobs else {}),
+        "interactions": [*map(_written_exchange, exchanges, bodies)],
+        **({"blobs": blobs} if blobs else {}),
     }
-    text = dump_yaml(tree, bodies.anchors)
+    text = dump_yaml(tree, anchors)
     header_read, read = parse_cassette(text)
     if header_read != header:
         raise CassetteError("the header does not come back from YAML as it was; nothing was written")
@@ -213,18 +213,18 @@ def _read_exchange(entry: Mapping[str, Any], reader: BodyReader, number: int) ->
         )
     answer = StoredResponse(broke=broke)
     if "response" in entry:
-        answer = _read_response(entry["response"], broke, f"{place}: response.body")
+        response, body = entry["response"], b""
+        if "body" in response:
+            body = b"".join(reader.pieces(response["body"], f"{place}: response.body"))
+        headers = tuple((name, value) for name, values in response["headers"].items() for value in values)
+        status = response["status"]
+        answer = StoredResponse(status["code"], status["message"], headers, body, broke)
     elif not broke:
         raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
-    pieces = reader.request_body(request["body"], f"{place}: request.body") if "body" in request else ()
+    pieces: tuple[bytes, ...] = ()
+    if "body" in request:
+        pieces = reader.pieces(request["body"], f"{place}: request.body", folds=True)
     return Exchange(number, request["method"], request["uri"], request["headers"], pieces, answer)
-
-
-def _read_response(response: Mapping[str, Any], broke: Break | None, place: str) -> StoredResponse:
-    headers = ((name, value) for name, values in response["headers"].items() for value in values)
-    body = BodyReader.response_body(response["body"], place) if "body" in response else b""
-    status = response["status"]
-    return StoredResponse(status["code"], status["message"], tuple(headers), body, broke)
 
 
 # A cassette file, replaced atomically: the old one stays until the new one is on disk.
@@ -252,29 +252,34 @@ def read_cassette(path: Path) -> tuple[Header, list[Exchange]]:
         raise VaryError(f"{path}: {error}") from error
 
 
-def cassette_text(
+def write_cassette(
+    path: Path,
     header: Header,
     exchanges: Sequence[Exchange],
     known: Mapping[str, str],
-    write: Callable[[Header, Sequence[Exchange]], str] = serialize,
-) -> str:
-    """The text of a cassette in which secrets were searched.
+    as_text: Callable[[Header, Sequence[Exchange]], str] = serialize,
+) -> None:
+    """Replace a cassette atomically, once secrets were searched.
 
     :param known: secret values by name
-    :raises SecretFound: if it would contain a secret
-    :raises CassetteError: if it would not be read back the same
+    :raises SecretFound: if it would contain a secret; the old file stays
+    :raises CassetteError: if it would not be read back the same, or cannot be written; the old file stays
     """
-    exchanges = _with_masked_headers(exchanges, known)
-    said = (("vary", text) for rule in header.vary for text in rule_as_mapping(rule).values())
-    for _, leak in leaks_at(said, known):
-        raise SecretFound(f"vary: a rule holds a secret ({leak.kind}); nothing was written")
+    exchanges = [_with_masked_headers(each, known) for each in exchanges]
+    in_rules = (("vary", text) for rule in header.vary for text in rule_as_mapping(rule).values())
+    for _, leak in leaks_at(in_rules, known):
+        raise SecretFound(f"{path}: vary: a rule holds a secret ({leak.kind}); nothing was written")
     for exchange, place, leak in leaks_in_exchanges(exchanges, known):
         raise SecretFound(
-            f"{exchange.name}: {place}, line {leak.line} holds a secret ({leak.kind}); nothing was written. "
-            "Keep it out of the session and record again, or, if it is none, allow it by a rule "
+            f"{path}: {exchange.name}: {place}, line {leak.line} holds a secret ({leak.kind}); nothing was "
+            "written. Keep it out of the session and record again, or, if it is none, allow it by a rule "
             "(TOOLREEL_SECRETS)"
         )
-    return write(header, exchanges)
+    try:
+        text = as_text(header, exchanges)
+    except CassetteError as error:
+        raise CassetteError(f"{path}: {error}") from error
+    replace_file(path, text.encode())
 
 
 def leaks_in_exchanges(
@@ -284,38 +289,31 @@ def leaks_in_exchanges(
     seen: set[str] = set()
     bodies = ConversationBodies()
     for exchange in exchanges:
-        texts = [*exchange.texts(), *_request_texts(exchange.body, bodies)]
+        texts = [*exchange.texts()]
+        if found := bodies.read(exchange.body):
+            tree, same = found
+            for index, message in enumerate(items_of(tree, "messages"), same):
+                texts += tree_texts(message, f"request.body.messages[{index}]")
+            tree.pop("messages")
+            texts += tree_texts(tree, "request.body")
+        else:
+            texts += body_texts("request.body", exchange.body)
         texts += body_texts("response.body", exchange.answer.body)
         for place, leak in leaks_at(texts, known, seen=seen):
             yield exchange, place, leak
 
 
-def _request_texts(body: bytes, bodies: ConversationBodies) -> Iterator[tuple[str, str]]:
-    """The texts of the body of a request, without the messages that it shares with the one before."""
-    found = bodies.read(body)
-    if found is None:
-        yield from body_texts("request.body", body)
-        return
-    tree, same = found
-    for index, message in enumerate(items_of(tree, "messages"), same):
-        yield from tree_texts(message, f"request.body.messages[{index}]")
-    yield from tree_texts({key: value for key, value in tree.items() if key != "messages"}, "request.body")
+def _with_masked_headers(exchange: Exchange, known: Mapping[str, str]) -> Exchange:
+    """Mask secrets in headers of the response, which no program needs to find its next step."""
 
+    def masked(name: str, value: str) -> tuple[str, str]:
+        line = f"{name}: {value}"
+        for _, secret in secrets_in(line, known):
+            line = line.replace(secret, "REDACTED")
+        return name, line.removeprefix(f"{name}: ")
 
-def _with_masked_headers(exchanges: Sequence[Exchange], known: Mapping[str, str]) -> list[Exchange]:
-    """Mask secrets in headers of responses, which no program needs to find its next step."""
-    masked = []
-    for one in exchanges:
-        headers = tuple((name, _without_secrets(name, value, known)) for name, value in one.answer.headers)
-        masked.append(replace(one, answer=replace(one.answer, headers=headers)))
-    return masked
-
-
-def _without_secrets(name: str, value: str, known: Mapping[str, str]) -> str:
-    line = f"{name}: {value}"
-    for _, secret in secrets_in(line, known):
-        line = line.replace(secret, "REDACTED")
-    return line.removeprefix(f"{name}: ")
+    headers = tuple(masked(name, value) for name, value in exchange.answer.headers)
+    return replace(exchange, answer=replace(exchange.answer, headers=headers))
 
 
 def replace_file(path: Path, data: bytes) -> None:

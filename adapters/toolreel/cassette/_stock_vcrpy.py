@@ -7,7 +7,7 @@ vcrpy's own reader takes them apart, over our safe YAML, since they are untruste
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,15 +19,9 @@ from vcr.serializers import yamlserializer
 
 from toolreel._internal import CassetteError
 from toolreel._secrets import known_secrets
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._serializer import Header, cassette_text, read_cassette, replace_file
-from toolreel.cassette._stored_exchange import (
-    REQUEST_HEADERS,
-    Exchange,
-    StoredResponse,
-    is_stored,
-    values_by_name,
-)
+from toolreel.cassette._serializer import Header, read_cassette, write_cassette
+from toolreel.cassette._session import Session
+from toolreel.cassette._stored_exchange import Exchange, StoredResponse, values_by_name
 from toolreel.cassette._transports import BODY_LIMIT
 from toolreel.cassette._yaml import load_yaml
 from toolreel.http import BodyError, BoundedDecoder
@@ -35,18 +29,71 @@ from toolreel.http import BodyError, BoundedDecoder
 _PYTHON_TAGS: Final = ("!!python/", "tag:yaml.org,2002:python/")
 
 
-def looks_like_stock(path: Path) -> bool:
-    """Whether a file could be a cassette of stock vcrpy, from its first kilobytes."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(4096)
-    except OSError:
-        return False
-    return b"interactions" in head and not head.lstrip().startswith(b"toolreel:")
+@dataclass(frozen=True, slots=True)
+class Converted:
+    """The result for one file."""
+
+    interactions: int
+    left_out: tuple[str, ...] = ()
+    """The exchanges that failed, which vcrpy cannot play, each with its exception."""
+
+
+def import_cassette(
+    source: Path | str,
+    target: Path | str,
+    *,
+    overwrite: bool = False,
+    known: Mapping[str, str] | None = None,
+) -> Converted:
+    """Convert a cassette of stock vcrpy to one of ours, with all requests and responses.
+
+    Bodies are decompressed, otherwise unchanged; headers that our cassettes do not store are dropped.
+
+    :param known: secret values by name; by default, those in the environment variables
+    :raises SecretFound: if a secret would be written; names the interaction and the place
+    :raises CassetteError: if the source cannot be read or is invalid, or the target exists
+    """
+    _check_free(target, overwrite=overwrite)
+    exchanges = _read_stock(Path(source))
+    new = Session(target, "record")
+    for one in exchanges:
+        headers = {name: values[-1] for name, values in one.headers.items()}
+        new.append(one.method, one.url, headers, one.body, one.answer)
+    new.save(known)
+    return Converted(len(exchanges))
+
+
+def export_cassette(
+    source: Path | str,
+    target: Path | str,
+    *,
+    overwrite: bool = False,
+    known: Mapping[str, str] | None = None,
+) -> Converted:
+    """Convert a cassette of ours to one of stock vcrpy; importing it gives the same again.
+
+    Exchanges that failed are left out, since vcrpy cannot play them; it plays each stream in one piece.
+
+    :param known: secret values by name; by default, those in the environment variables
+    :raises SecretFound: if a secret would be written; names the interaction and the place
+    :raises CassetteError: if the source cannot be read, or the target exists
+    """
+    _check_free(target, overwrite=overwrite)
+    header, exchanges = read_cassette(Path(source))
+    whole = [one for one in exchanges if not one.broke]
+    known = known_secrets(os.environ) if known is None else known
+    write_cassette(Path(target), header, whole, known, _stock_text)
+    broken = tuple(f"{one.name} ({one.broke.kind})" for one in exchanges if one.broke)
+    return Converted(len(whole), broken)
+
+
+def _check_free(target: Path | str, *, overwrite: bool) -> None:
+    if os.path.lexists(target) and not overwrite:
+        raise CassetteError(f"{target}: exists already: take another name, or overwrite it (--overwrite)")
 
 
 class _SafeSerializer:
-    """The reader of files that vcrpy's own ``deserialize`` takes, in place of its unsafe YAML."""
+    """What vcrpy's own ``deserialize`` reads with, in place of its unsafe YAML."""
 
     @staticmethod
     def deserialize(text: str) -> object:
@@ -71,12 +118,7 @@ def _read_stock(path: Path) -> list[Exchange]:
         raise CassetteError(f"{path}: {error}") from error
     except OSError as error:
         raise CassetteError(f"{path}: cannot be read: {error.strerror}") from None
-    except (
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as error:  # whatever its reader makes of others
+    except (AttributeError, LookupError, TypeError, ValueError) as error:  # what its reader makes of others
         raise CassetteError(f"{path}: no cassette of vcrpy 1.0 or newer: {error!r}") from None
 
 
@@ -107,49 +149,6 @@ def _header_pairs(headers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name.lower(), value.decode("latin-1") if isinstance(value, bytes) else value
 
 
-@dataclass(frozen=True, slots=True)
-class Converted:
-    """The result for one file."""
-
-    source: Path
-    target: Path
-    interactions: int
-    left_out: tuple[str, ...]
-    """What the target cannot hold. Of an import, the names of headers; of an export, the exchanges that
-    failed, which vcrpy cannot play, each with its exception."""
-
-
-def import_cassette(
-    source: Path | str,
-    target: Path | str,
-    *,
-    overwrite: bool = False,
-    known: Mapping[str, str] | None = None,
-) -> Converted:
-    """Convert a cassette of stock vcrpy to one of ours, with all requests and responses.
-
-    Bodies are decompressed, otherwise unchanged; headers that our cassettes do not store are dropped.
-
-    :param known: secret values by name; by default, those in the environment variables
-    :raises SecretFound: if a secret would be written; names the interaction and the place
-    :raises CassetteError: if the source cannot be read or is invalid, or the target exists
-    """
-    source, target = Path(source), Path(target)
-    _check_free(target, overwrite=overwrite)
-    exchanges = _read_stock(source)
-    new = Recording.blank(target)
-    for one in exchanges:
-        headers = {name: values[-1] for name, values in one.headers.items()}
-        new.append(one.method, one.url, headers, one.body, one.answer)
-    new.save(known)
-    return Converted(source, target, len(exchanges), _dropped_headers(exchanges))
-
-
-def _check_free(target: Path, *, overwrite: bool) -> None:
-    if os.path.lexists(target) and not overwrite:
-        raise CassetteError(f"{target}: exists already: take another name, or overwrite it (--overwrite)")
-
-
 def _decoded(response: StoredResponse) -> StoredResponse:
     """The response as a client sees it; vcrpy may leave the encoding header on a decoded body."""
     encodings = [value for name, value in response.headers if name == "content-encoding"]
@@ -163,43 +162,6 @@ def _decoded(response: StoredResponse) -> StoredResponse:
             response.body.decode()
             return replace(response, headers=headers)
         return response
-
-
-def _dropped_headers(exchanges: Iterable[Exchange]) -> tuple[str, ...]:
-    dropped: set[str] = set()
-    for one in exchanges:
-        dropped |= {f"request header {name}" for name in one.headers if name not in REQUEST_HEADERS}
-        dropped |= {f"response header {name}" for name, _ in one.answer.headers if not is_stored(name)}
-    return tuple(sorted(dropped))
-
-
-def export_cassette(
-    source: Path | str,
-    target: Path | str,
-    *,
-    overwrite: bool = False,
-    known: Mapping[str, str] | None = None,
-) -> Converted:
-    """Convert a cassette of ours to one of stock vcrpy; importing it gives the same again.
-
-    Exchanges that failed are left out, since vcrpy cannot play them; it plays each stream in one piece.
-
-    :param known: secret values by name; by default, those in the environment variables
-    :raises SecretFound: if a secret would be written; names the interaction and the place
-    :raises CassetteError: if the source cannot be read, or the target exists
-    """
-    source, target = Path(source), Path(target)
-    _check_free(target, overwrite=overwrite)
-    header, exchanges = read_cassette(source)
-    whole = [one for one in exchanges if not one.broke]
-    known = known_secrets(os.environ) if known is None else known
-    try:
-        text = cassette_text(header, whole, known, _stock_text)
-    except CassetteError as error:
-        raise type(error)(f"{target}: {error}") from error
-    replace_file(target, text.encode())
-    broken = tuple(f"{one.name} ({one.broke.kind})" for one in exchanges if one.broke)
-    return Converted(source, target, len(whole), broken)
 
 
 def _stock_text(_header: Header, exchanges: Sequence[Exchange]) -> str:

@@ -16,6 +16,7 @@ from itertools import chain
 from typing import Final, Self
 
 from toolreel._secrets import scrubbed_url, shown_url
+from toolreel.cassette._lookup import request_name
 
 KINDS: Final = (
     "CloseError",
@@ -152,6 +153,11 @@ class Exchange:
     def name(self) -> str:
         """Its name in messages."""
         return f"interaction {self.number}"
+
+    @property
+    def request_name(self) -> str:
+        """Method and endpoint of the request."""
+        return request_name(self.method, self.url)
 
     @property
     def broke(self) -> Break | None:

@@ -16,24 +16,21 @@ replay lets it wait again.
 
 from __future__ import annotations
 
-import os
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import anyio
 import httpx
 
 from toolreel._driver import immediately, resolved
 from toolreel._internal import log
-from toolreel.cassette._open_cassette import Recording
-from toolreel.cassette._serializer import read_cassette
+from toolreel.cassette._session import Session
 from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, Break, StoredResponse
-from toolreel.cassette._vary import Vary
 from toolreel.http import (
     CREDENTIALS,
     AsyncPlainTransport,
@@ -42,13 +39,9 @@ from toolreel.http import (
     PlainTransport,
     UndecodableBody,
 )
-from toolreel_core._config_checks import check_choice
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._replies import stream_in
 from toolreel_core._settings import form_of
-
-if TYPE_CHECKING:
-    from toolreel.cassette._httpx2 import Httpx2Transport
 
 # An event ends with an empty line; the SSE standard allows LF, CRLF and CR as line ends.
 _EVENT_END: Final = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
@@ -120,71 +113,54 @@ class _Replayed(httpx.SyncByteStream, httpx.AsyncByteStream):
         self._end = end
 
     def __iter__(self) -> Iterator[bytes]:
-        yield from body_pieces(self._stored)
+        yield from _body_pieces(self._stored)
         immediately(self._end())
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in body_pieces(self._stored):
+        for piece in _body_pieces(self._stored):
             yield piece
         await self._end()
 
 
-def is_stream(stored: StoredResponse) -> bool:
+def is_event_stream(stored: StoredResponse) -> bool:
     """Whether a response is an event stream, by its content type."""
     kinds = [value for name, value in stored.headers if name == "content-type"]
     return bool(kinds) and kinds[0].lower().startswith("text/event-stream")
 
 
-def body_pieces(stored: StoredResponse) -> Iterator[bytes]:
+def _body_pieces(stored: StoredResponse) -> Iterator[bytes]:
     """The body in pieces: an event stream event by event, any other body as one."""
-    if is_stream(stored):
+    if is_event_stream(stored):
         return (piece for piece in _EVENT_END.split(stored.body) if piece)
     return iter((stored.body,))
 
 
-class Taping:
-    """Collects one exchange, and records it when it ends."""
+class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
+    """Collects one exchange while its body passes to a sync or async client; records it when it ends."""
 
-    def __init__(self, recording: Recording, request: httpx.Request, limit: int) -> None:
-        self._recording = recording
+    def __init__(self, session: Session, request: httpx.Request, limit: int) -> None:
+        self._session = session
         self._request = request
         self._limit = limit
+        self._inner: Any = None
         self._raw = BoundedDecoder("identity", limit)
         self._response = StoredResponse()
-        self.streamed = False
+        self.is_events = False
         """Whether the body is an event stream."""
-        self.waits = True
+        self._waits = True
         """Whether the client waits for the head or for the next chunk."""
-        recording.under_way[self] = self.record_left
+        session.under_way[self] = self._record_left
 
     def take_head(self, response: httpx.Response) -> None:
         """Take the head of the response."""
         headers = tuple(response.headers.multi_items())
+        self._inner = response.stream
         self._response = StoredResponse(response.status_code, response.reason_phrase, headers, b"")
-        self.streamed = is_stream(self._response)
-        self.waits = self.waits and not self.streamed
-
-    def take_chunk(self, raw: bytes) -> None:
-        """Take the next chunk of the body.
-
-        :raises TooLarge: if the body exceeds the limit
-        """
-        self.waits = False
-        self._raw.feed(raw)
-
-    def record_whole(self) -> None:
-        """Record the response; call it at the end of the body.
-
-        :raises TooLarge: if the decoded body exceeds the limit
-        """
-        self._record_exchange(whole=True)
-
-    def record_left(self) -> None:
-        """Record that the client has left: it was cancelled while it waited, or read no further."""
-        self._record_exchange(Break(CANCELLED, "") if self.waits else Break(CLOSED, ""))
+        self.is_events = is_event_stream(self._response)
+        self._waits = self._waits and not self.is_events
 
     @contextmanager
-    def finish_recording(self) -> Generator[None]:
+    def record_failure(self) -> Generator[None]:
         """Record how the exchange ends where that raises, unless neither the server nor the client did it."""
         try:
             yield
@@ -192,25 +168,68 @@ class Taping:
             # The client has left; it closes the response, at the end of the session at the latest.
             raise
         except httpx.TransportError as error:
-            self._record_exchange(Break.of(error))
+            self._record(Break.of(error))
             raise
         except (Exception, KeyboardInterrupt, SystemExit):
-            self._recording.under_way.pop(self, None)
+            self._session.under_way.pop(self, None)
             raise
         except BaseException:  # cancelled, as asyncio and trio do it
-            self.record_left()
+            self._record_left()
             raise
 
-    def _record_exchange(self, broke: Break | None = None, *, whole: bool = False) -> None:
-        """Add the exchange to the recording, unless it is there or the session is over."""
-        if self._recording.under_way.pop(self, None) is None:
+    def __iter__(self) -> Iterator[bytes]:
+        self._waits = True
+        with self.record_failure():
+            for raw in self._inner:
+                self._waits = False
+                self._raw.feed(raw)
+                yield raw
+                self._waits = True
+            self._record(whole=True)
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        chunks = aiter(self._inner)
+        self._waits = True
+        try:
+            with self.record_failure():
+                async for raw in chunks:
+                    self._waits = False
+                    self._raw.feed(raw)
+                    yield raw
+                    self._waits = True
+                self._record(whole=True)
+        except BodyError:
+            await self.aclose()
+            with suppress(httpx.HTTPError):
+                # Exhausts the inner generators: trio warns about unfinished async generators.
+                [_ async for _ in chunks]
+            raise
+
+    def close(self) -> None:
+        self._record_left()
+        self._inner.close()
+
+    async def aclose(self) -> None:
+        self._record_left()
+        await self._inner.aclose()
+
+    def _record_left(self) -> None:
+        """Record that the client has left: it was cancelled while it waited, or read no further."""
+        self._record(Break(CANCELLED if self._waits else CLOSED, ""))
+
+    def _record(self, broke: Break | None = None, *, whole: bool = False) -> None:
+        """Add the exchange to the session, unless it is there or the session is over.
+
+        :raises TooLarge: if the decoded body exceeds the limit
+        """
+        if self._session.under_way.pop(self, None) is None:
             return
         request = self._request
         credentials: frozenset[str] = request.extensions.get(CREDENTIALS, frozenset())
         answer = StoredResponse(broke=broke)
-        if self.streamed or broke is None:
+        if self.is_events or broke is None:
             answer = self._stored_answer(broke, whole=whole)
-        self._recording.append(
+        self._session.append(
             request.method, str(request.url), request.headers, request.content, answer, credentials
         )
 
@@ -231,50 +250,6 @@ class Taping:
         return replace(response, body=body, broke=broke)
 
 
-class TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
-    """The body of a response that is being recorded, for sync and async clients."""
-
-    def __init__(self, inner: Any, taping: Taping) -> None:
-        self._inner = inner
-        self._taping = taping
-
-    def __iter__(self) -> Iterator[bytes]:
-        self._taping.waits = True
-        with self._taping.finish_recording():
-            for raw in self._inner:
-                self._taping.take_chunk(raw)
-                yield raw
-                self._taping.waits = True
-            self._taping.record_whole()
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        chunks = aiter(self._inner)
-        self._taping.waits = True
-        try:
-            with self._taping.finish_recording():
-                async for raw in chunks:
-                    self._taping.take_chunk(raw)
-                    yield raw
-                    self._taping.waits = True
-                self._taping.record_whole()
-        except BodyError:
-            await self.aclose()
-            with suppress(httpx.HTTPError):
-                # Exhausts the inner generators: trio warns about unfinished async generators.
-                [_ async for _ in chunks]
-            raise
-
-    def close(self) -> None:
-        """Close the stream of the connection."""
-        self._taping.record_left()
-        self._inner.close()
-
-    async def aclose(self) -> None:
-        """Close the stream of the connection."""
-        self._taping.record_left()
-        await self._inner.aclose()
-
-
 BODY_LIMIT: Final = 64 * 2**20
 """Default maximum size of a recorded response body, in bytes, decoded."""
 
@@ -289,12 +264,12 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
 
     def __init__(
         self,
-        recording: Recording,
+        session: Session,
         inner: httpx.BaseTransport | httpx.AsyncBaseTransport | None = None,
         *,
         limit: int = BODY_LIMIT,
     ) -> None:
-        self._recording = recording
+        self._session = session
         self._inner: Any = inner
         self._limit = limit
 
@@ -305,43 +280,37 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         :raises TooLarge: if the body of the response exceeds the limit
         """
         request.read()
-        return immediately(self._handle(request, self._send, self._recording.over.wait, _read_whole))
+        self._inner = self._inner or PlainTransport()
+        wait = self._session.over.wait
+        return immediately(self._handle(request, self._inner.handle_request, wait, _read_whole))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """The same as :meth:`handle_request`, for an async client."""
         await request.aread()
-        return await self._handle(request, self._asend, anyio.sleep, _aread_whole)
+        self._inner = self._inner or AsyncPlainTransport()
+        return await self._handle(request, self._inner.handle_async_request, anyio.sleep, _aread_whole)
 
     async def _handle(
         self,
         request: httpx.Request,
         send: Callable[[httpx.Request], Any],
         wait: Callable[[float], object],
-        read: Callable[[TapedStream], bytes | Awaitable[bytes]],
+        read: Callable[[_TapedStream], bytes | Awaitable[bytes]],
     ) -> httpx.Response:
-        tape = self._recording
-        stored = tape.play_on(request.method, str(request.url), request.content)
+        session = self._session
+        stored = session.play(request.method, str(request.url), request.content)
         if stored:
-            return await areplay_response(stored, tape.path, request, wait)
-        taping = Taping(tape, request, self._limit)
-        with taping.finish_recording():
+            return await areplay_response(stored, session.path, request, wait)
+        taped = _TapedStream(session, request, self._limit)
+        with taped.record_failure():
             response: httpx.Response = await resolved(send(request))
-            taping.take_head(response)
-        taped = TapedStream(response.stream, taping)
+            taped.take_head(response)
         return httpx.Response(
             response.status_code,
             headers=response.headers,
-            stream=taped if taping.streamed else httpx.ByteStream(await resolved(read(taped))),
+            stream=taped if taped.is_events else httpx.ByteStream(await resolved(read(taped))),
             extensions=response.extensions,
         )
-
-    def _send(self, request: httpx.Request) -> Any:
-        self._inner = self._inner or PlainTransport()
-        return self._inner.handle_request(request)
-
-    def _asend(self, request: httpx.Request) -> Any:
-        self._inner = self._inner or AsyncPlainTransport()
-        return self._inner.handle_async_request(request)
 
     def close(self) -> None:
         """Close the inner transport."""
@@ -354,112 +323,12 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             await self._inner.aclose()
 
 
-def _read_whole(stream: TapedStream) -> bytes:
+def _read_whole(stream: _TapedStream) -> bytes:
     """The body, whose end records the exchange."""
     with closing(stream):
         return b"".join(stream)
 
 
-async def _aread_whole(stream: TapedStream) -> bytes:
-    """The body, whose end records the exchange."""
+async def _aread_whole(stream: _TapedStream) -> bytes:
     async with aclosing(stream):
         return b"".join([raw async for raw in stream])
-
-
-# ``use_cassette``: record the session of an HTTP client once, and replay it without a network.
-
-
-Mode: TypeAlias = Literal["replay", "record", "auto", "extend"]
-"""How a cassette is used: ``replay``, ``record``, ``auto`` or ``extend``; see :func:`use_cassette`."""
-
-MODES: Final[tuple[Mode, ...]] = ("replay", "record", "auto", "extend")
-
-
-class Session(Recording):
-    """One cassette in use, from :func:`use_cassette`; makes transports for HTTP clients.
-
-    Give each client a transport of its own: ``httpx.Client(transport=session.transport())``.
-    """
-
-    @classmethod
-    def of(
-        cls,
-        path: str | os.PathLike[str],
-        mode: Mode = "replay",
-        *,
-        vary: Sequence[Vary] = (),
-        shared: Sequence[Vary] = (),
-    ) -> Session:
-        """Open a session on a file without a ``with`` block; nothing is written before :meth:`save`.
-
-        :param vary: what may differ in requests; :meth:`finish` fails if a rule fits none
-        :param shared: more such rules, which need not fit a request of this session
-        :raises CassetteError: if the file is to be replayed, and is missing, unreadable or invalid
-        :raises ConfigError: if there is no such mode
-        """
-        check_choice("mode", mode, MODES)
-        if mode == "auto":
-            mode = "replay" if os.path.lexists(path) else "record"
-        if mode == "replay":
-            return cls.load(path, vary, shared)
-        if mode == "record" or not os.path.lexists(path):
-            return cls.blank(path, vary, shared)
-        header, exchanges = read_cassette(Path(path))
-        return cls(exchanges, header, path, vary, shared)
-
-    def transport(self, inner: httpx.BaseTransport | None = None) -> httpx.BaseTransport:
-        """A new transport for an ``httpx.Client``.
-
-        :param inner: the transport to the network, unused in a replay. By default, requests go out as
-            those of a plain ``httpx.Client`` do, through the proxy that the environment names
-        """
-        return CassetteTransport(self, inner)
-
-    def async_transport(self, inner: httpx.AsyncBaseTransport | None = None) -> httpx.AsyncBaseTransport:
-        """The same as :meth:`transport`, for an ``httpx.AsyncClient``."""
-        return CassetteTransport(self, inner)
-
-    def httpx2_transport(self, inner: httpx.BaseTransport | None = None) -> Httpx2Transport:
-        """The same as :meth:`transport`, for an ``httpx2.Client``, which for example the openai SDK uses."""
-        from toolreel.cassette._httpx2 import Httpx2Transport
-
-        return Httpx2Transport(self.transport(inner))
-
-    def async_httpx2_transport(self, inner: httpx.AsyncBaseTransport | None = None) -> Httpx2Transport:
-        """The same as :meth:`transport`, for an ``httpx2.AsyncClient``."""
-        from toolreel.cassette._httpx2 import Httpx2Transport
-
-        return Httpx2Transport(self.async_transport(inner))
-
-
-@contextmanager
-def use_cassette(
-    path: str | os.PathLike[str],
-    mode: Mode = "replay",
-    *,
-    vary: Sequence[Vary] = (),
-    known_secrets: Mapping[str, str] | None = None,
-) -> Generator[Session]:
-    """Record or replay the HTTP traffic of a ``with`` block.
-
-    ``with use_cassette("question.yaml", "auto") as session:`` gives a :class:`Session`; pass
-    ``session.transport()`` to your HTTP client. If the block raises, nothing is written.
-
-    :param path: the cassette, a YAML file; its folder is made if it is missing
-    :param mode: ``replay`` (the default) answers from the file alone; ``record`` records over the network and
-        replaces the file; ``auto`` replays if the file exists, else records; ``extend`` replays the file,
-        then records what follows
-    :param vary: what may differ between recorded and new requests, besides the rules in the file
-    :param known_secrets: secret values by name, which must not be written; by default, those in the
-        environment variables of this process
-    :raises CassetteError: if the file is missing, unreadable, invalid or not writable
-    :raises toolreel.ConfigError: if there is no such mode
-    :raises VaryError: at the end of the block, if a rule fits no request
-    :raises SecretFound: at the end of the block, if the recording contains a secret; nothing is written
-    :raises toolreel.ReplayMismatch: in the block, for a request that is not in the recording; at its end, if
-        there was such a request or an interaction was not requested
-    """
-    session = Session.of(path, mode, vary=vary)
-    yield session
-    session.finish()
-    session.save(known_secrets)

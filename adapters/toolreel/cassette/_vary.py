@@ -7,8 +7,9 @@
 ``at``, ``pattern``     the same, in the texts at this place and below it
 ======================  ===================================================================================
 
-A rule must leave something to compare. Whether it does is tried, not guessed from its form: a rule under
-which two requests that ask for different things become the same is an error (``PAIRS``).
+Rules must leave something to compare. Whether they do is tried, not guessed from their form: rules under
+which a request in other words becomes the same are an error, for sample requests when a rule is made, and
+for the requests of a session at its end.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final, NamedTuple
+from string import ascii_lowercase
+from typing import Final
 
 from toolreel._internal import VaryError
 from toolreel_core._jsontext import Json, canonical, read
 
-PLACEHOLDER: Final = "<varies>"
-"""What a match of a pattern becomes, unless the rule says otherwise."""
-
 _ANY: Final = "*"
 _POINTER: Final = re.compile(r"(?:/(?:[^/~]|~[01])*)*")
 """A JSON pointer (RFC 6901, 3)."""
+_FIELDS: Final = ("at", "pattern", "becomes")
+_LISTED: Final = ", ".join(_FIELDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +60,15 @@ class Vary:
                 raise VaryError(f"{name}: expected a text, found {type(value).__name__}")
         if self.at is None and self.pattern is None:
             raise VaryError("a rule needs at (a JSON Pointer), pattern (a regular expression), or both")
-        if self.at is not None:
-            pointer_steps(self.at)
-        if self.pattern is not None:
-            _check_pattern(self.pattern)
+        pointer_steps(self.at or "")
+        try:
+            fits_nothing = re.search(self.pattern or "never", "")
+        except re.error as error:
+            raise VaryError(f"pattern: {self.pattern!r} is not a regular expression: {error}") from None
+        if fits_nothing:
+            raise VaryError(
+                f"pattern: {self.pattern!r} fits an empty text; write one that needs at least a character"
+            )
         check_requests_differ([self])
 
     def __repr__(self) -> str:
@@ -73,14 +79,6 @@ class Vary:
         """The rule in one line, for reports."""
         return ", ".join(f"{name}={value!r}" for name, value in rule_as_mapping(self).items())
 
-    @property
-    def placeholder(self) -> str:
-        """What a place becomes."""
-        return PLACEHOLDER if self.becomes is None else self.becomes
-
-
-_FIELDS: Final = ("at", "pattern", "becomes")
-
 
 def rule_of(entry: object, place: str = "") -> Vary:
     """The rule in a table of TOML or a mapping of YAML.
@@ -88,18 +86,12 @@ def rule_of(entry: object, place: str = "") -> Vary:
     :param place: of the entry, for messages
     :raises VaryError: if it is none
     """
-    if not isinstance(entry, Mapping):
-        raise VaryError(f"{place}: expected a table with {_LISTED}, found {type(entry).__name__}")
-    for key in entry:
-        if key not in _FIELDS:
-            raise VaryError(f"{place}: {key!r} is no part of a rule; there are {_LISTED}")
+    if not isinstance(entry, Mapping) or not entry.keys() <= {*_FIELDS}:
+        raise VaryError(f"{place}: expected a table with {_LISTED}, found {entry!r}")
     try:
         return Vary(**entry)
     except VaryError as error:
         raise VaryError(f"{place}: {error}") from None
-
-
-_LISTED: Final = ", ".join(_FIELDS)
 
 
 def rule_as_mapping(rule: Vary) -> dict[str, str]:
@@ -113,33 +105,30 @@ def distinct_rules(*rules: Iterable[Vary]) -> tuple[Vary, ...]:
     return tuple(dict.fromkeys(rule for some in rules for rule in some))
 
 
-class Compared(NamedTuple):
-    """A body as it is compared."""
+def apply_rules_to_body(body: bytes, rules: Sequence[Vary]) -> tuple[bytes, tuple[Vary, ...]]:
+    r"""A body after the rules, canonical if it is JSON, and the rules that fit it.
 
-    body: bytes
-    """Canonical text if it is JSON."""
-    used: tuple[Vary, ...]
-    """The rules that fit it."""
-
-
-def apply_rules_to_body(body: bytes, rules: Sequence[Vary]) -> Compared:
-    r"""A body after the rules.
-
-    >>> apply_rules_to_body(b'{"user": "u-17", "n": 1}', [Vary(at="/user")]).body
+    >>> apply_rules_to_body(b'{"user": "u-17", "n": 1}', [Vary(at="/user")])[0]
     b'{"n":1}'
     >>> apply_rules_to_body(b'{"q": "id 17"}', [Vary(pattern=r"\d+")])
-    Compared(body=b'{"q":"id <varies>"}', used=(Vary(pattern='\\d+'),))
+    (b'{"q":"id <varies>"}', (Vary(pattern='\\d+'),))
     """
     try:
         text = body.decode()
     except UnicodeDecodeError:
-        return Compared(body, ())
+        return body, ()
     tree = read(text).value_or(_NO_JSON)
     if tree is _NO_JSON:  # a form or plain text: one text, which has no places
         changed, used = apply_rules(text, [rule for rule in rules if rule.at is None])
-        return Compared(str(changed).encode(), used)
+        return str(changed).encode(), used
     changed, used = apply_rules(tree, rules)
-    return Compared(canonical(changed).encode(), used)
+    return canonical(changed).encode(), used
+
+
+def requests_by_rule(rules: Sequence[Vary], bodies: Iterable[bytes]) -> dict[Vary, int]:
+    """For each rule, the number of these bodies that it fits."""
+    fits = Counter(rule for body in bodies for rule in apply_rules_to_body(body, rules)[1])
+    return {rule: fits[rule] for rule in rules}
 
 
 def apply_rules(tree: Json, rules: Sequence[Vary]) -> tuple[Json, tuple[Vary, ...]]:
@@ -158,7 +147,8 @@ def _apply_rule(rule: Vary, value: Json, path: Sequence[str], found: list[Json])
         found.append(value)
         return _LEFT_OUT if rule.becomes is None else rule.becomes
     if not path and isinstance(value, str):
-        changed, count = re.subn(rule.pattern or "", lambda _: rule.placeholder, value)
+        placeholder = "<varies>" if rule.becomes is None else rule.becomes
+        changed, count = re.subn(rule.pattern or "", lambda _: placeholder, value)
         found += [value] * bool(count)
         return changed
     step, rest = (path[0], path[1:]) if path else (_ANY, ())  # a pattern fits texts at any depth
@@ -200,94 +190,55 @@ def pointer_steps(pointer: str) -> tuple[str, ...]:
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
-def _check_pattern(pattern: str) -> None:
-    try:
-        compiled = re.compile(pattern)
-    except re.error as error:
-        raise VaryError(f"pattern: {pattern!r} is no regular expression: {error}") from None
-    if compiled.search(""):
-        raise VaryError(f"pattern: {pattern!r} fits an empty text; write one that needs at least a character")
+_TEXTS: Final = frozenset({"messages", "input", "prompt", "content", "text"})
+"""Keys under which requests have what is said."""
+# Rotated small letters keep the shape of a text: words as long, capitals, and marks.
+_ROTATED: Final = str.maketrans(ascii_lowercase, ascii_lowercase[13:] + ascii_lowercase[:13])
 
 
-def check_requests_differ(rules: Sequence[Vary]) -> None:
-    """Check that different requests stay different under some rules.
+def in_other_words(value: Json) -> Json:
+    """A request that says something else in the same form.
+
+    >>> in_other_words({"model": "m", "messages": [{"role": "user", "content": "Hi 1"}]})["messages"]
+    [{'role': 'user', 'content': 'Hv 1'}]
+    """
+    if isinstance(value, str):
+        rotated = value.translate(_ROTATED)
+        return f"{value}?" if rotated == value else rotated
+    if isinstance(value, list):
+        return [in_other_words(each) for each in value]
+    if isinstance(value, Mapping):
+        return {key: in_other_words(each) if key in _TEXTS else each for key, each in value.items()}
+    return value
+
+
+def _sample_bodies() -> tuple[Json, ...]:
+    """Chat completions, Responses and completions."""
+    texts = ("Be brief.", "How many pins are left?", "Let me see.", '{"part":"pin"}', "And nails?")
+    chat: list[Json] = [{"role": "user", "content": text} for text in texts]
+    in_parts: list[Json] = [{"role": "user", "content": [{"type": "text", "text": text}]} for text in texts]
+    return (
+        {"model": "m", "messages": chat},
+        {"model": "m", "messages": in_parts},
+        {"model": "m", "input": texts[1]},
+        {"model": "m", "input": chat},
+        {"model": "m", "prompt": texts[1]},
+    )
+
+
+SAMPLES: Final = _sample_bodies()
+
+
+def check_requests_differ(rules: Sequence[Vary], bodies: Iterable[Json] = SAMPLES) -> None:
+    """Check that requests stay different from such as say something else.
 
     :raises VaryError: names the rules
     """
-    for one, other in PAIRS:
-        if apply_rules(one, rules)[0] == apply_rules(other, rules)[0]:
+    for body in bodies:
+        other = in_other_words(body)
+        if other != body and apply_rules(body, rules)[0] == apply_rules(other, rules)[0]:
             which = "; ".join(rule.text for rule in rules)
             raise VaryError(
                 f"{which}: would make every request the same, so that nothing is compared; name the part "
                 "that varies, as in pattern='Now: [0-9: -]+'"
             )
-
-
-def _sample_bodies(*texts: str) -> tuple[Json, ...]:
-    """Bodies with these texts: chat completions, Responses, completions and embeddings."""
-    chat: list[Json] = [{"role": "user", "content": text} for text in texts]
-    in_parts: list[Json] = [{"role": "user", "content": [{"type": "text", "text": text}]} for text in texts]
-    forms: tuple[tuple[str, Json], ...] = (
-        ("messages", chat),
-        ("messages", in_parts),
-        ("input", texts[1]),
-        ("input", chat),
-        ("prompt", texts[1]),
-    )
-    return tuple({"model": "m", key: content} for key, content in forms)
-
-
-# Two conversations that have nothing in common but the shape: words as long, capitals, and marks.
-PAIRS: Final = tuple(
-    zip(
-        _sample_bodies("Be brief.", "How many pins are left?", "Let me see.", '{"part":"pin"}', "And nails?"),
-        _sample_bodies("Be quick.", "Has your barn any door?", "Let us try.", '{"name":"bob"}', "All ropes?"),
-        strict=True,
-    )
-)
-"""Pairs of requests that ask for different things."""
-
-
-class RulesInUse:
-    """Rules that apply together.
-
-    :param own: those of the session and its recording, which have to fit a request of it
-    :param shared: those that other recordings use too
-    :raises VaryError: if they would make every request the same together
-    """
-
-    def __init__(self, own: Sequence[Vary] = (), shared: Sequence[Vary] = ()) -> None:
-        self.all: Final = distinct_rules(own, shared)
-        self._own: Final = frozenset(own)
-        self._fits: Final = Counter[Vary]()
-        check_requests_differ(self.all)
-
-    def compared_body(self, body: bytes) -> Compared:
-        """A body in the form in which it is compared."""
-        return apply_rules_to_body(body, self.all)
-
-    def count(self, compared: Compared) -> None:
-        """Count a request of the session."""
-        self._fits.update(compared.used)
-
-    @property
-    def fits(self) -> Mapping[Vary, int]:
-        """For each rule, the number of requests of the session that it fits."""
-        return {rule: self._fits[rule] for rule in self.all}
-
-    def fits_in(self, bodies: Iterable[bytes]) -> Mapping[Vary, int]:
-        """For each rule, the number of these bodies that it fits."""
-        found = Counter(rule for body in bodies for rule in self.compared_body(body).used)
-        return {rule: found[rule] for rule in self.all}
-
-    def check(self, place: object) -> None:
-        """Check that the session's own rules were used.
-
-        :param place: the recording, for messages
-        :raises VaryError: names the rule
-        """
-        for rule, count in self.fits.items():
-            if not count and rule in self._own:
-                raise VaryError(
-                    f"{place}: the rule ({rule.text}) fits no request of this session: correct or remove it"
-                )

@@ -26,7 +26,7 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 import httpx
 
 from toolreel._internal import CassetteError, ResultsError
-from toolreel.cassette import Recording, replay_response
+from toolreel.cassette import Session, replay_response
 from toolreel.evals._results import Journal, Results, copy_recordings, recording_of
 from toolreel.evals._runner.evaluation import retries_of
 from toolreel.evals._runner.plan_loader import plan_of_header
@@ -57,7 +57,7 @@ class RecordedAnswers(httpx.BaseTransport):
     :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
     """
 
-    def __init__(self, recording: Recording, *, held: bool = False) -> None:
+    def __init__(self, recording: Session, *, held: bool = False) -> None:
         self._path = recording.path
         self._held = held
         self._left = [(self._request_content(one.body), one) for one in recording.exchanges]

@@ -291,7 +291,7 @@ def recording_of(folder: Path, name: str) -> Session:
     """
     from toolreel.cassette import Session  # imports httpx
 
-    return Session.load(_recording_path(folder, name))
+    return Session(_recording_path(folder, name))
 
 
 def _recording_path(folder: Path, name: str) -> Path:

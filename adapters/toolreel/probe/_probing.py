@@ -19,7 +19,7 @@ import httpx
 from toolreel._internal import CassetteError, toml_text
 from toolreel._secrets import Secret
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.cassette import CassetteTransport, Exchange, Recording, replay_response
+from toolreel.cassette import CassetteTransport, Exchange, Session, replay_response
 from toolreel.http import (
     AUTHORIZATION,
     CONNECTIONS,
@@ -202,7 +202,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
     path = Path(record) if record is not None else None
     if path and path.exists():
         raise CassetteError(f"{path}: exists already; write to another name, or replace it with --overwrite")
-    tape, url = Recording.blank(path or Path("probe.yaml")), checked_chat_url(base_url, api_prefix)
+    tape, url = Session(path or Path("probe.yaml"), "record"), checked_chat_url(base_url, api_prefix)
     inner = transport or sync_transport(url, proxy=None, http2=False, connections=CONNECTIONS)
     probing = Probing(model, questions, repeat)
     with HttpEndpoint(
@@ -238,7 +238,7 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
     :raises toolreel.ReplayMismatch: if it has requests that this version of toolreel does not make
     """
     path = Path(cassette)
-    exchanges = Recording.load(path).exchanges
+    exchanges = Session(path).exchanges
     model = next(filter(None, map(_model_of, exchanges)), "")
     if not model:
         raise CassetteError(f"{path}: is no recording of a probe: none of its requests names a model")

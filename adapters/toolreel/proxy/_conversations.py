@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from toolreel.cassette import Recording
+from toolreel.cassette import Session
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._proxy import (
@@ -44,7 +44,7 @@ class Conversation:
     """One session of a client, as far as its requests tell."""
 
     name: str
-    recording: Recording
+    recording: Session
     profile: Profile
     key: Key
     """What was said in it so far, under which it waits for the next request."""
@@ -132,7 +132,7 @@ class Conversations:
             name = first if number == 1 else f"{first}-{number}"
             path = self._folder / f"{name}.yaml"
             if not path.exists():
-                return Conversation(name, Recording.blank(path), profile, key)
+                return Conversation(name, Session(path, "record"), profile, key)
 
 
 # What models thought in the conversations that are under way, for clients that do not send it back.

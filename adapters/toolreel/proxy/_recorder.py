@@ -19,7 +19,7 @@ from toolreel.cassette import (
     RERECORD,
     CassetteTransport,
     Exchange,
-    Recording,
+    Session,
     StoredResponse,
     areplay_response,
     canonical_body,
@@ -47,7 +47,7 @@ def make_journals(cassette: Path, profile: Profile, settings: Mapping[str, Any])
     config, provider = exact_config(profile.config), canonical(profile.provider.changes())
     preset = Preset((BEHIND_PROXY,), config=config, provider=provider)
     try:
-        runs = recover_runs(Recording.load(cassette), preset=preset, settings=settings)
+        runs = recover_runs(Session(cassette), preset=preset, settings=settings)
         ends = ("", *(f"+{number}" for number in range(2, len(runs) + 1)))
         save_journals(runs, [cassette.with_name(f"{cassette.stem}{end}.journal.jsonl") for end in ends])
     except (ToolreelError, AdapterError, OSError) as error:
@@ -81,7 +81,7 @@ class Shelf:
         self._turn: Final[dict[tuple[str, bytes], int]] = {}
         self._asked: Final[list[tuple[Path, Exchange]]] = []
         for path in sorted(folder.glob("*.yaml")):
-            recording = Recording.load(path)
+            recording = Session(path)
             for exchange in recording.exchanges:
                 self.add(path, exchange)
 
@@ -303,7 +303,7 @@ class Writer:
         if self._hurried:
             self._left += 1
             return
-        if conversation.withheld or not conversation.recording.total:
+        if conversation.withheld or not conversation.recording.exchanges:
             return
         if why := make_journals(conversation.path, conversation.profile, self._settings):
             self._tell({"conversation": conversation.name, "is": "without a journal", "why": why})

@@ -15,7 +15,7 @@ from toolreel._internal import PYPROJECT, CassetteError, ProjectSettings, VaryEr
 from toolreel._journal import Recorded, read_journal
 from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, check_recovered_journals
 from toolreel._secrets import leaks, leaks_at, line_texts
-from toolreel.cassette import Exchange, Recording, Vary, leaks_in_exchanges, rule_of
+from toolreel.cassette import Exchange, Session, Vary, leaks_in_exchanges, requests_by_rule, rule_of
 from toolreel.cassette import _serializer as cassette_format
 from toolreel.testing._reel_journal import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
@@ -205,10 +205,10 @@ class _Checker:
         is_other = version and int(version[1]) != expected
         self.add(path, "version" if is_other else "unreadable", str(error))
 
-    def _check_cassette(self, path: Path) -> Recording | None:
+    def _check_cassette(self, path: Path) -> Session | None:
         """The recording in a cassette; ``None`` if it cannot be read."""
         try:
-            tape = Recording.load(path, shared=self.rules)
+            tape = Session(path, shared=self.rules)
         except ToolreelError as error:
             self.add_leaks(path)
             text = _raw_text(path)
@@ -225,7 +225,7 @@ class _Checker:
             self.add(path, "leak", f"{exchange.name}: {place}: {leak.kind}")
         if not found:  # comments are scanned as text
             self.add_leaks(path)
-        for rule, count in tape.rules.fits_in(one.body for one in tape.exchanges).items():
+        for rule, count in requests_by_rule(tape.rules, (one.body for one in tape.exchanges)).items():
             if count:
                 self.unused.discard(rule)
             elif rule not in self.rules:
@@ -242,7 +242,7 @@ class _Checker:
             self._add_unreadable(path, error, VERSION)
         return None
 
-    def _check_replay(self, journals: Sequence[tuple[Path, Recorded]], tape: Recording | None) -> None:
+    def _check_replay(self, journals: Sequence[tuple[Path, Recorded]], tape: Session | None) -> None:
         """Run each plan again, and compare its requests with the cassette and its events with the journal."""
         of_proxy = any(BEHIND_PROXY in recorded.plan.presets for _, recorded in journals)
         for path, recorded in journals:

@@ -41,7 +41,7 @@ from toolreel._internal import CassetteError, EndpointConfigError, VaryError
 from toolreel._journal import Recorded, read_journal
 from toolreel._replay import AllowedDifferences, AsyncRehearsal, Rehearsal, TapedEndpoint
 from toolreel._secrets import key_as_secret, key_notice, known_secrets
-from toolreel.cassette import Recording, Session, Vary, distinct_rules
+from toolreel.cassette import Session, Vary, distinct_rules
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reel_journal import ReelJournal
@@ -163,7 +163,7 @@ class Reel:
     @property
     def requests_by_rule(self) -> Mapping[Vary, int]:
         """For each rule, the number of requests of this test that it fits."""
-        return self._session.rules.fits if self._session else dict.fromkeys(self._shared, 0)
+        return self._session.fits if self._session else dict.fromkeys(self._shared, 0)
 
     @property
     def transport(self) -> httpx.BaseTransport:
@@ -214,7 +214,7 @@ class Reel:
         for journal in self._journals:
             journal.check(whole=False)
         if self._session:
-            self._session.check_misses()
+            self._session.check()
 
     def finish(self) -> None:
         """End the test: fail if the replay differs from the recording, or did not use all of it.
@@ -273,7 +273,7 @@ class Reel:
     def _open_session(self) -> Session:
         if self._session is None:
             self._check_exists()
-            self._session = Session.of(
+            self._session = Session(
                 self.files.cassette,
                 "record" if self.recording else "replay",
                 vary=self._vary,
@@ -286,10 +286,10 @@ class Reel:
         if recorded is None:
             return None
         tape = self.replayed_tape()
-        rules = tape.rules.all if tape else distinct_rules(self._vary, self._shared)
+        rules = tape.rules if tape else distinct_rules(self._vary, self._shared)
         return AllowedDifferences(recorded, rules) if rules else None
 
-    def replayed_tape(self) -> Recording | None:
+    def replayed_tape(self) -> Session | None:
         """The cassette of a replay; ``None`` if there is none, since no request was answered."""
         return self._open_session() if self.files.cassette.exists() else None
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from toolreel._internal import CassetteError
-from toolreel.cassette import Recording, StoredResponse, read_cassette
+from toolreel.cassette import Session, StoredResponse, read_cassette
 
 
 def save(path: Path, body: bytes = b"{}", answer: bytes = b"{}") -> None:
-    tape = Recording.blank(path)
+    tape = Session(path, "record")
     got = (("retry-after", "1"), ("retry-after", "2"))
     tape.append("POST", "https://a/v1/x", {"accept": "x"}, body, StoredResponse(200, "OK", got, answer))
     tape.save({})

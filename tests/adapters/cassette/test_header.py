@@ -8,15 +8,15 @@ import pytest
 
 from tests.samples import complaint
 from toolreel._internal import CassetteError, SecretFound, VaryError
-from toolreel.cassette import Header, Recording, StoredResponse, Vary, header_of
+from toolreel.cassette import Header, Session, StoredResponse, Vary, header_of
 
 NOW = datetime(2026, 11, 22, 14, 3, tzinfo=UTC)
 URL = "https://a.test/v1/chat/completions"
 REPLY = StoredResponse(200, "OK", (), b"{}")
 
 
-def saved(path: Path) -> Recording:
-    tape = Recording.blank(path)
+def saved(path: Path) -> Session:
+    tape = Session(path, "record")
     tape.append("POST", URL, {}, b'{"a":1}', REPLY)
     return tape
 
@@ -41,7 +41,7 @@ def test_a_header_is_stored_and_only_what_it_has(header: Header) -> None:
     ("stored", "said"),
     [
         ("vary: [{at: user}]", "vary[0]: at: 'user' is no JSON Pointer"),
-        ("vary: [{at: /a}, {pattern: '('}]", "vary[1]: pattern: '(' is no regular expression"),
+        ("vary: [{at: /a}, {pattern: '('}]", "vary[1]: pattern: '(' is not a regular expression"),
         ("now: '2026-11-22 14:03'", "now: '2026-11-22 14:03' is no time with a time zone"),
         ("now: 7", "now: expected a text (in quotes), found int"),
     ],
@@ -51,9 +51,9 @@ def test_a_header_that_is_wrong_is_refused_with_its_place(stored: str, said: str
     saved(path).save({})
     path.write_text(path.read_text().replace("version: 1\n", f"version: 1\n{stored}\n"))
     kind = VaryError if stored.startswith("vary") else CassetteError
-    assert complaint(kind, lambda: Recording.load(path)).startswith(f"{path}: {said}")
+    assert complaint(kind, lambda: Session(path)).startswith(f"{path}: {said}")
     if kind is VaryError:
-        assert complaint(kind, lambda: Recording.blank(path)).startswith(f"{path}: {said}")
+        assert complaint(kind, lambda: Session(path, "record")).startswith(f"{path}: {said}")
 
 
 def test_values_are_drawn_once_and_stored(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_values_are_drawn_once_and_stored(tmp_path: Path) -> None:
     assert abs(datetime.now(UTC) - now) < timedelta(hours=1)
     assert now.microsecond == 0
     tape.save({})
-    again = Recording.load(path)
+    again = Session(path)
     # In another order: each name has ids of its own.
     assert [again.new_id(name) for name in ("order", "", "")] == [ids[2], ids[0], ids[1]]
     assert again.now == now
@@ -72,7 +72,7 @@ def test_values_are_drawn_once_and_stored(tmp_path: Path) -> None:
 
 def test_a_replay_draws_nothing_that_was_not_recorded(tmp_path: Path) -> None:
     saved(path := tmp_path / "a.yaml").save({})
-    frozen = Recording.load(path)
+    frozen = Session(path)
     for wanted, act in (
         ("now", lambda: frozen.now),
         ("new_id()", lambda: frozen.new_id("")),
@@ -86,11 +86,11 @@ def test_rules_in_a_file_stay_when_it_is_recorded_again(tmp_path: Path) -> None:
     saved(path := tmp_path / "a.yaml").save({})
     path.write_text(path.read_text().replace("version: 1\n", "version: 1\nvary: [{at: /a}]\nseed: 5\n"))
     tape = saved(path)
-    assert tape.rules.fits == {Vary(at="/a"): 1}
+    assert tape.fits == {Vary(at="/a"): 1}
     tape.save({})
     assert "vary:\n- at: /a\ninteractions" in path.read_text().replace("  - at", "- at")
     path.write_text("damaged")
-    assert saved(path).rules.all == ()
+    assert saved(path).rules == ()
 
 
 def test_a_rule_with_a_secret_is_not_written(tmp_path: Path) -> None:

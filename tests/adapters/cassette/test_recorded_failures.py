@@ -178,4 +178,4 @@ def test_what_is_not_an_error_of_httpx_is_not_raised(was: str, now: str, said: s
     with serving(Answer(delay=NEVER)) as server, use_cassette(path, "record") as session:
         ask(session, server.url, 1)
     path.write_text(path.read_text().replace(was, now))
-    assert f"interaction 1: {said}" in complaint(CassetteError, lambda: Session.of(path))
+    assert f"interaction 1: {said}" in complaint(CassetteError, lambda: Session(path))

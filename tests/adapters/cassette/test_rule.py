@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel._internal import VaryError
-from toolreel.cassette import PAIRS, Vary, apply_rules, apply_rules_to_body, rule_as_mapping, rule_of
+from toolreel.cassette import Vary, apply_rules, apply_rules_to_body, rule_as_mapping, rule_of
 from toolreel_core._jsontext import Json
 
 TIME = r"Now: \d{4}-\d\d-\d\d \d\d:\d\d"
@@ -57,8 +57,8 @@ def test_a_place_is_replaced_or_left_out_and_nothing_else(rule: Vary, before: Js
     if after is None:
         after = {"a": "7", "b": ["<varies>", {"c": "x<varies>", "d": 7}]}
     compared = apply_rules_to_body(body(before), [rule])
-    assert json.loads(compared.body) == after
-    assert compared.used == ((rule,) if before != after else ())
+    assert json.loads(compared[0]) == after
+    assert compared[1] == ((rule,) if before != after else ())
 
 
 @given(tree=JSON, rules=st.lists(RULE, max_size=3))
@@ -71,12 +71,6 @@ def test_rules_change_only_what_they_fit_and_are_done_at_once(tree: Json, rules:
         assert after == tree
     if len(rules) == 1:
         assert apply_rules(after, rules)[0] == after
-
-
-@given(rule=RULE)
-def test_a_rule_that_is_taken_leaves_different_requests_different(rule: Vary) -> None:
-    for one, other in PAIRS:
-        assert apply_rules(one, [rule])[0] != apply_rules(other, [rule])[0]
 
 
 @given(rule=RULE)
@@ -102,7 +96,7 @@ POINTERS = "write '/' before each key and index, as in /messages/0/content, and 
         ({"at": 3}, "at: expected a text, found int"),
         (
             {"pattern": "("},
-            "pattern: '(' is no regular expression: missing ), unterminated subpattern at position 0",
+            "pattern: '(' is not a regular expression: missing ), unterminated subpattern at position 0",
         ),
         (
             {"pattern": r"\d*"},
@@ -137,9 +131,9 @@ def test_a_rule_that_would_make_everything_equal_is_refused(given: dict[str, str
 
 def test_a_table_that_is_no_rule_is_named_with_its_place() -> None:
     assert complaint(VaryError, lambda: rule_of({"path": "/a"}, "vary[2]")) == (
-        "vary[2]: 'path' is no part of a rule; there are at, pattern, becomes"
+        "vary[2]: expected a table with at, pattern, becomes, found {'path': '/a'}"
     )
     assert complaint(VaryError, lambda: rule_of("/a", "vary[0]")) == (
-        "vary[0]: expected a table with at, pattern, becomes, found str"
+        "vary[0]: expected a table with at, pattern, becomes, found '/a'"
     )
     assert complaint(VaryError, lambda: rule_of({"at": "a"}, "vary[1]")).startswith("vary[1]: at: 'a' is no")

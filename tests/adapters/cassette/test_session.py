@@ -66,7 +66,7 @@ def test_a_replay_asks_nobody_and_wants_all_that_was_recorded(path: Path) -> Non
     assert "interaction 2 of 2: POST /chat/completions" in complaint(ReplayMismatch, less)
     assert 'recorded: "a"\n  request:  "z"' in complaint(ReplayMismatch, other)
     path.unlink()
-    assert complaint(CassetteError, lambda: Session.of(path)).endswith("no such cassette: record it first")
+    assert complaint(CassetteError, lambda: Session(path)).endswith("no such cassette: record it first")
 
 
 @pytest.mark.parametrize("mode", ["record", "extend"])

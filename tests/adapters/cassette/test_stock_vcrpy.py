@@ -29,7 +29,7 @@ from tests.servers.chat_server import Answer, ChatServer, Seen, serving
 from toolreel._internal import CassetteError, SecretFound
 from toolreel.cassette import (
     Converted,
-    Recording,
+    Session,
     StoredResponse,
     export_cassette,
     import_cassette,
@@ -100,7 +100,6 @@ def test_a_session_of_stock_vcrpy_replays_for_the_same_client(
     done = import_cassette(old, new, known={"OWN": KEY})
     assert replayed(new, server, *SAID) == live
     assert done.interactions == 7
-    assert {"request header authorization", "response header server"} <= {*done.left_out}
     text = new.read_text("utf-8")
     assert KEY not in text
     assert "1234567" not in text
@@ -147,7 +146,7 @@ metadata: {made: by me}
 def test_forms_of_older_releases_are_read(text: str, tmp_path: Path) -> None:
     old, new = tmp_path / "old.yaml", tmp_path / "new.yaml"
     old.write_text(text)
-    assert import_cassette(old, new).left_out == ()
+    import_cassette(old, new)
     with use_cassette(new) as session, httpx.Client(transport=session.transport()) as client:
         assert client.get("http://b/v1/x").text == "hello"
 
@@ -221,7 +220,7 @@ def exported(source: Path, target: Path, **rest: Any) -> Converted:  # noqa: ANN
 
 
 def recorded(path: Path, *bodies: bytes, answer: bytes = b"{}", kind: str = "application/json") -> Path:
-    tape = Recording.blank(path)
+    tape = Session(path, "record")
     for body in bodies:
         tape.append("POST", URL, JSON, body, StoredResponse(200, "OK", (("content-type", kind),), answer))
     tape.save({})
@@ -236,7 +235,7 @@ def test_stock_vcrpy_plays_what_was_exported(folder: str, by: str, tmp_path: Pat
     exported(source, tmp_path / "a.yaml")
     match_on = ["method", "uri", "body"]
     with STOCK(record_mode="none", match_on=match_on).use_cassette(tmp_path / "a.yaml") as tape:
-        for one in Recording.load(source).exchanges:
+        for one in Session(source).exchanges:
             answer: httpx.Response | requests.Response
             if by == "httpx":
                 answer = httpx.post(one.url, content=one.body, headers=JSON, verify=CONTEXT)

@@ -6,14 +6,18 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import complaint
-from toolreel.cassette import Recording, StoredResponse, Vary, apply_rules_to_body
+from toolreel._internal import VaryError
+from toolreel.cassette import Session, StoredResponse, Vary, apply_rules_to_body
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import canonical
 
+URL: Final = "http://nowhere.invalid/v1/chat/completions"
+REPLY: Final = StoredResponse(200, "OK", (), b"{}")
 WORDS: Final = st.lists(st.sampled_from(["Now: 1", "Now: 22", "Hi", "id-7"]), min_size=1, max_size=3)
 RULES: Final = st.lists(
     st.sampled_from(
@@ -37,19 +41,34 @@ def test_a_request_is_played_if_both_are_the_same_after_the_rules_and_only_then(
         messages = [{"role": "user", "content": word} for word in [*words, "end"]]
         return canonical({"messages": messages}).encode()
 
-    url = "http://nowhere.invalid/v1/chat/completions"
     with TemporaryDirectory() as folder:
-        tape = Recording.blank(path := Path(folder) / "a.yaml")
-        tape.append("POST", url, {}, body(was), StoredResponse(200, "OK", (), b"{}"))
+        tape = Session(path := Path(folder) / "a.yaml", "record")
+        tape.append("POST", URL, {}, body(was), REPLY)
         tape.save({})
-        tape = Recording.load(path, shared=rules)
-        if apply_rules_to_body(body(was), rules).body == apply_rules_to_body(body(now), rules).body:
-            tape.play("POST", url, body(now))
+        tape = Session(path, shared=rules)
+        if apply_rules_to_body(body(was), rules)[0] == apply_rules_to_body(body(now), rules)[0]:
+            tape.play("POST", URL, body(now))
             tape.finish()
-            assert {rule for rule, count in tape.rules.fits.items() if count} == {
-                *apply_rules_to_body(body(now), rules).used
+            assert {rule for rule, count in tape.fits.items() if count} == {
+                *apply_rules_to_body(body(now), rules)[1]
             }
         else:
             assert "is not in the recording" in complaint(
-                ReplayMismatch, lambda: tape.play("POST", url, body(now))
+                ReplayMismatch, lambda: tape.play("POST", URL, body(now))
             )
+
+
+@pytest.mark.parametrize("rule", [Vary(at="/messages/0/content"), Vary(at="/messages/0", pattern=".+")])
+def test_a_rule_that_leaves_nothing_of_a_request_is_refused_at_the_end(rule: Vary, path: Path) -> None:
+    def request(*words: str) -> bytes:
+        return canonical({"messages": [{"role": "user", "content": word} for word in words]}).encode()
+
+    tape = Session(path, "record", vary=[rule])
+    tape.append("POST", URL, {}, request("Be brief.", "Hi"), REPLY)
+    tape.finish()
+    tape.save({})
+    tape.append("POST", URL, {}, request("Hi"), REPLY)
+    assert "would make every request the same" in complaint(VaryError, tape.finish)
+    replayed = Session(path, vary=[rule])
+    replayed.play("POST", URL, request("Be long.", "Hi"))
+    replayed.finish()

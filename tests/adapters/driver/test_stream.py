@@ -43,7 +43,7 @@ from toolreel import (
 )
 from toolreel._driver import STOPPED, ImmediateEndpoint
 from toolreel._replay import TapedEndpoint
-from toolreel.cassette import Recording, use_cassette
+from toolreel.cassette import Session, use_cassette
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.journals import MemoryJournal, parse_journal
 from toolreel.ports import AsyncEndpoint, Endpoint, InstantClock
@@ -141,7 +141,7 @@ def recorded(path: Path) -> Generator[Endpoint]:
 def taped(path: Path) -> Generator[Endpoint]:
     with recorded(path) as endpoint:
         run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
-    yield TapedEndpoint(Recording.load(path))
+    yield TapedEndpoint(Session(path))
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ from tests.adapters.proxy.test_chat import ASKED, saying
 from tests.servers.chat_server import serving
 from tests.servers.proxy_server import proxying
 from toolreel._journal import read_journal
-from toolreel.cassette import Recording
+from toolreel.cassette import Session
 from toolreel.proxy import Conversation, ProxySettings, Route, Writer
 from toolreel_core._jsontext import Json
 from toolreel_core._proxy import Key, Profile
@@ -35,7 +35,7 @@ def over(tmp_path: Path) -> list[Conversation]:
     for number in range(MANY):
         path = tmp_path / f"c{number}.yaml"
         path.write_bytes(cassette.read_bytes())
-        made.append(Conversation(path.stem, Recording.load(path), Profile.of(), Key("", "")))
+        made.append(Conversation(path.stem, Session(path), Profile.of(), Key("", "")))
     return made
 
 

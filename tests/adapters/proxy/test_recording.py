@@ -23,7 +23,7 @@ from tests.servers.proxy_server import proxying, served
 from tests.servers.session_server import TOOL, session_app
 from toolreel._journal import journal_path
 from toolreel._replay import replay
-from toolreel.cassette import Recording
+from toolreel.cassette import Session
 from toolreel.proxy import ProxySettings, Route
 from toolreel.testing import check
 from toolreel_core import Completed
@@ -75,7 +75,7 @@ def check_apart(folder: Path, count: int, turns: int) -> None:
     assert len(cassettes) == count
     words = set[str]()
     for path in cassettes:
-        exchanges = Recording.load(path).exchanges
+        exchanges = Session(path).exchanges
         first = [json.loads(one.body)["messages"][0]["content"] for one in exchanges]
         assert len(exchanges) == turns + 1
         assert len(set(first)) == 1
@@ -164,7 +164,7 @@ asyncio.run(main())
         )
     assert done.stdout == "200\n"
     (path,) = tmp_path.glob("*.yaml")
-    assert Recording.load(path).total == 1
+    assert len(Session(path).exchanges) == 1
 
 
 def test_sessions_with_the_same_words_get_a_cassette_each(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_sessions_with_the_same_words_get_a_cassette_each(tmp_path: Path) -> Non
         first = [ask(proxy.url).choices[0].message.to_dict() for _ in range(3)]
         for message in first:
             ask(proxy.url, [*ASKED, message, {"role": "tool", "tool_call_id": "c1", "content": "4"}])
-    assert [Recording.load(path).total for path in sorted(tmp_path.glob("*.yaml"))] == [2, 2, 2]
+    assert [len(Session(path).exchanges) for path in sorted(tmp_path.glob("*.yaml"))] == [2, 2, 2]
     assert {path.name for path in tmp_path.glob("*.yaml")} > {
         f"m--{sorted(tmp_path.glob('*.yaml'))[0].name[3:13]}-2.yaml"
     }
@@ -190,7 +190,7 @@ def test_a_client_that_asks_again_after_a_failure_stays_in_its_conversation(tmp_
             ask(proxy.url)
         ask(proxy.url)
     (path,) = tmp_path.glob("*.yaml")
-    assert Recording.load(path).total == 2
+    assert len(Session(path).exchanges) == 2
 
 
 def test_callers_with_other_keys_are_other_conversations(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import yaml
 from tests.adapters.secrets.planted import KINDS
 from tests.cli.commands import assert_mistake, said_by_each
 from tests.replay.sessions import FOLDER
-from toolreel.cassette import Break, Recording, StoredResponse
+from toolreel.cassette import Break, Session, StoredResponse
 
 KEY = KINDS["an OpenAI key"].secret
 NAME = "local--qwen2.5-coder-1.5b"
@@ -70,14 +70,12 @@ def test_import_takes_a_file_or_a_folder(tmp_path: Path) -> None:
     stock(tmp_path / "tree" / "a" / "one.yml")
     stock(tmp_path / "tree" / "two.yaml", f"a key: {KEY}")
     (tmp_path / "tree" / "compose.yaml").write_text("services: {}")
-    (tmp_path / "empty").mkdir()
     base = ("cassettes", "import")
-    one, again, folder, nothing, replay = said_by_each(
+    one, again, folder, replay = said_by_each(
         [
             (*base, "old.yaml", "new.yaml"),
             (*base, "old.yaml", "new.yaml"),
             (*base, "tree", "new"),
-            (*base, "empty", "new"),
             ("cassettes", "check", "new", "new.yaml"),
         ],
         tmp_path,
@@ -85,24 +83,22 @@ def test_import_takes_a_file_or_a_folder(tmp_path: Path) -> None:
     assert one.code == 0
     assert one.stdout.splitlines() == [
         "imported    old.yaml → new.yaml: 1 interaction",
-        "            left out: request header x-a",
         "            next: toolreel cassettes check new.yaml",
     ]
     assert_mistake(again, "new.yaml: exists already", "--overwrite")
     assert folder.code == 1
     assert "imported    tree/a/one.yml → new/a/one.yaml: 1 interaction" in folder.stdout.splitlines()
+    assert "error: tree/compose.yaml: no cassette of vcrpy" in folder.stderr
     assert (
         "error: new/two.yaml: interaction 1: response.body, line 1 holds a secret (API key)" in folder.stderr
     )
-    assert_mistake(nothing, "empty: no cassette of vcrpy in there")
     assert replay.code == 0
     assert all(KEY.encode() not in file.read_bytes() for file in (tmp_path / "new").rglob("*.yaml"))
 
 
 def test_export_makes_a_cassette_of_stock_vcrpy(tmp_path: Path) -> None:
     shutil.copy(FOLDER / "workspace" / f"{NAME}.yaml", tmp_path / "a.yaml")
-    (tmp_path / "folder").mkdir()
-    tape = Recording.blank(tmp_path / "broken.yaml")
+    tape = Session(tmp_path / "broken.yaml", "record")
     tape.append(
         "POST",
         "http://a/v1/chat/completions",
@@ -112,13 +108,12 @@ def test_export_makes_a_cassette_of_stock_vcrpy(tmp_path: Path) -> None:
     )
     tape.save({})
     base = ("cassettes", "export")
-    one, again, folder, broken, missing, usage, help_, back = said_by_each(
+    one, again, broken, missing, usage, help_, back = said_by_each(
         [
-            (*base, "a.yaml"),
-            (*base, "a.yaml"),
-            (*base, "a.yaml", "folder"),
+            (*base, "a.yaml", "a.vcr.yaml"),
+            (*base, "a.yaml", "a.vcr.yaml"),
             (*base, "broken.yaml", "b.yaml"),
-            (*base, "none.yaml"),
+            (*base, "none.yaml", "c.yaml"),
             base,
             (*base, "--help"),
             ("cassettes", "import", "a.vcr.yaml", "back.yaml"),
@@ -127,8 +122,7 @@ def test_export_makes_a_cassette_of_stock_vcrpy(tmp_path: Path) -> None:
     )
     assert (one.code, one.stdout) == (0, "exported    a.yaml → a.vcr.yaml: 3 interactions\n")
     assert_mistake(again, "a.vcr.yaml: exists already", "--overwrite")
-    assert folder.code == 0
-    assert yaml.safe_load((tmp_path / "folder" / "a.yaml").read_text())["version"] == 1
+    assert yaml.safe_load((tmp_path / "a.vcr.yaml").read_text())["version"] == 1
     assert broken.stdout.splitlines() == [
         "exported    broken.yaml → b.yaml: 0 interactions",
         "            left out, since it broke off: interaction 1 (ReadTimeout)",
@@ -136,7 +130,7 @@ def test_export_makes_a_cassette_of_stock_vcrpy(tmp_path: Path) -> None:
     assert_mistake(missing, "none.yaml: there is no such cassette")
     assert usage.code == 2
     assert "Convert a cassette to YAML that stock vcrpy replays without toolreel" in help_.stdout
-    assert "Usage: toolreel cassettes export [OPTIONS] FILE [OUT]" in help_.stdout
+    assert "Usage: toolreel cassettes export [OPTIONS] FILE OUT" in help_.stdout
     assert back.code == 0
-    plays = Recording.load(tmp_path / "back.yaml").exchanges, Recording.load(tmp_path / "a.yaml").exchanges
+    plays = Session(tmp_path / "back.yaml").exchanges, Session(tmp_path / "a.yaml").exchanges
     assert [(one.url, one.body) for one in plays[0]] == [(one.url, one.body) for one in plays[1]]

@@ -318,7 +318,7 @@ def evaluate(
             if script := job.script:
                 return run_job(job, RunContext(script, tools, opened.clock))[0]
             name = cassette_name(job.sample)
-            session = Session.of(out / name, "record")
+            session = Session(out / name, "record")
             with opened.endpoints[cell.endpoint](session) as endpoint:
                 guarded = SendingBy(partial(spending.send, endpoint, cell))
                 record, _ = run_job(job, RunContext(guarded, tools, opened.clock, opened.pause))

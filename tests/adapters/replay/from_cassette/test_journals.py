@@ -20,7 +20,7 @@ from toolreel._cli import LiveSession, LiveTarget
 from toolreel._internal import JournalError
 from toolreel._journal import Recorded, journal_path, read_journal
 from toolreel._replay import RecoveredRun, recover_runs, replay
-from toolreel.cassette import Recording, use_cassette
+from toolreel.cassette import Session, use_cassette
 from toolreel.demo import workspace
 from toolreel.testing import calling, saying
 from toolreel.tools import PythonTools, Tool, ToolError
@@ -47,7 +47,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def told(path: Path, **choices: Any) -> tuple[RecoveredRun, ...]:  # noqa: ANN401 - whatever recover_runs takes
-    return recover_runs(Recording.load(path), **choices)
+    return recover_runs(Session(path), **choices)
 
 
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.parent.name)

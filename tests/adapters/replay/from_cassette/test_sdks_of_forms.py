@@ -18,7 +18,7 @@ from tests.servers.chat_server import Answer, serving
 from tests.wire_forms import OTHER_FORMS, events_of, said_in
 from toolreel._internal import JournalError
 from toolreel._replay import DRIVERS, RecoveredRun, recover_runs, replay
-from toolreel.cassette import Recording, use_cassette
+from toolreel.cassette import Session, use_cassette
 from toolreel.testing import calling, saying
 from toolreel_core import Completed
 from toolreel_core._jsontext import canonical
@@ -108,7 +108,7 @@ def recorded(path: Path, form: WireForm, *, streamed: bool) -> None:
 
 
 def journals(path: Path) -> tuple[RecoveredRun, ...]:
-    return recover_runs(Recording.load(path))
+    return recover_runs(Session(path))
 
 
 @pytest.mark.parametrize("form", OTHER_FORMS)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from toolreel._internal import CassetteError
-from toolreel.cassette import Recording, StoredResponse
+from toolreel.cassette import Session, StoredResponse
 from toolreel_core._errors import ReplayMismatch
 
 CHAT = "https://api.test/v1/chat/completions"
@@ -16,16 +16,16 @@ def numbered(number: int) -> StoredResponse:
     return StoredResponse(200, "OK", (), b"%d" % number)
 
 
-def recorded(path: Path, *asked: tuple[str, str, bytes]) -> Recording:
-    tape = Recording.blank(path)
+def recorded(path: Path, *asked: tuple[str, str, bytes]) -> Session:
+    tape = Session(path, "record")
     for number, (method, url, body) in enumerate(asked):
         tape.append(method, url, {}, body, numbered(number))
     tape.save({})
-    return Recording.load(path)
+    return Session(path)
 
 
 def test_only_what_is_on_the_lists_is_kept_and_returned_as_a_replay_will(tmp_path: Path) -> None:
-    tape = Recording.blank(tmp_path / "a")
+    tape = Session(tmp_path / "a", "record")
     sent = {"Authorization": "Bearer x", "Cookie": "a=b", "Accept": "x/y", "X-Other": "1"}
     got = (("Set-Cookie", "a=b; Path=/"), ("Retry-After", "1"), ("retry-after", "2"), ("Server", "s"))
     now = tape.append(
@@ -39,7 +39,7 @@ def test_only_what_is_on_the_lists_is_kept_and_returned_as_a_replay_will(tmp_pat
     text = (tmp_path / "a").read_text()
     assert not [word for word in ("earer", "a=b", "pw", "token=1", "Other", "server") if word in text]
     assert "x/y" in text
-    assert Recording.load(tmp_path / "a").play("POST", "https://b/v1/x?token=2", b"") == now
+    assert Session(tmp_path / "a").play("POST", "https://b/v1/x?token=2", b"") == now
 
 
 def test_a_miss_shows_how_the_next_unplayed_request_differs(tmp_path: Path) -> None:
@@ -54,16 +54,6 @@ def test_a_miss_shows_how_the_next_unplayed_request_differs(tmp_path: Path) -> N
         "first change: messages[1]",
         '  recorded: "b"',
         '  request:  "c"',
-        "--- recorded",
-        "+++ request",
-        "@@",
-        " {",
-        '   "messages": [',
-        '     "a",',
-        '-    "b"',
-        '+    "c"',
-        "   ]",
-        " }",
         "If the change is meant, record the session again.",
     ]
 
@@ -106,7 +96,7 @@ def test_finishing_brings_up_a_miss_that_somebody_swallowed(tmp_path: Path) -> N
 
 
 def test_a_recording_is_either_filled_or_played(tmp_path: Path) -> None:
-    blank, tape = Recording.blank(tmp_path / "b"), recorded(tmp_path / "a", ("POST", CHAT, b"1"))
+    blank, tape = Session(tmp_path / "b", "record"), recorded(tmp_path / "a", ("POST", CHAT, b"1"))
     assert (blank.replays, tape.replays) == (False, True)
     with pytest.raises(CassetteError, match="is being replayed, so nothing can be recorded in it"):
         tape.append("POST", CHAT, {}, b"1", OK)
