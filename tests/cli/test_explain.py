@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from pathlib import Path
 from typing import Final
 
-import pytest
 from click.testing import CliRunner, Result
 
 from tests.cli.commands import assert_mistake, on_terminal, said_by_each, toolreel
 from tests.replay.sessions import cassette
 from toolreel._cli import explain_command
 from toolreel._journal import journal_path, open_recorded
-from toolreel._replay import deciding_rule, retrace, run_warnings, sent_history
+from toolreel._replay import NumberedItems, retrace, run_warnings
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, Transcript, UserMessage
 from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Request, RequestOptions
-from toolreel_core._protocol import outcome as outcomes
-from toolreel_core._settings import LoopConfig
 
 
 def asked(path: Path, *arguments: str) -> Result:
@@ -52,29 +48,6 @@ def test_warnings_are_those_of_the_page() -> None:
         assert f"warning     {words}{where}" in lines
 
 
-TOLERANT = LoopConfig(tool_failure_policy="tolerated")
-OF_TOOLS = ("tool_use_mode", "tool_failure_policy")
-
-
-@pytest.mark.parametrize(
-    ("outcome", "config", "hint"),
-    [
-        (outcomes.EmptyFinal(), LoopConfig(), "again"),
-        (outcomes.NoToolCalls(""), LoopConfig(), "again"),
-        (
-            outcomes.NoToolCalls(""),
-            LoopConfig(text_dialects=()),
-            'read calls in text with --set text_dialects=["marked"]; again',
-        ),
-        (outcomes.ToolFailed(("a",)), LoopConfig(), "again"),
-    ],
-)
-def test_a_hint_begins_with_the_setting_that_the_rule_reads(
-    outcome: outcomes.Outcome, config: LoopConfig, hint: str
-) -> None:
-    assert deciding_rule(outcome, config).advice("again") == hint
-
-
 def test_a_turn_is_shown_with_what_was_sent_and_what_was_decided() -> None:
     result = asked(cassette("recovered"), "--turn", "2")
     assert result.exit_code == 0, result.output
@@ -98,29 +71,13 @@ def request(*messages: Message, reminder: str = "") -> Request:
 
 def test_messages_that_were_changed_left_out_and_added_are_told_apart() -> None:
     changed = request(SystemMessage("be long"), AssistantMessage("two"), reminder="hurry")
-    found = sent_history(Transcript.of(HISTORY), changed)
-    ((number, (change,)),) = found.changed
-    assert (number, change.place, change.old, change.new) == (1, "content", '"be brief"', '"be long"')
-    assert found.left_out == (2,)
-    assert [json.loads(message)["content"] for message in found.added] == ["hurry"]
-
-
-@pytest.mark.parametrize(
-    ("outcome", "config", "settings"),
-    [
-        (outcomes.Completed("x"), LoopConfig(tool_use_mode="enforced"), OF_TOOLS),
-        (outcomes.ToolFailed(("x",)), TOLERANT, OF_TOOLS),
-        (outcomes.BudgetSpent("time", 2, 1), LoopConfig(), ("max_wall_ms",)),
-        (outcomes.ConversationSpent("cost", 2, 1), LoopConfig(), ("max_conversation_cost",)),
-        (outcomes.InvalidReply("NO_CHOICES", ""), LoopConfig(), ("accept_suspected_calls", "text_dialects")),
-    ],
-)
-def test_a_rule_names_settings_that_there_are(
-    outcome: outcomes.Outcome, config: LoopConfig, settings: tuple[str, ...]
-) -> None:
-    found = deciding_rule(outcome, config)
-    assert found.settings == settings
-    assert all(hasattr(config, name) for name in found.settings)
+    ranges = NumberedItems().sent_ranges(changed, Transcript.of(HISTORY))
+    assert [(each.sending, each.length) for each in ranges] == [
+        ("changed", 1),
+        ("left_out", 1),
+        ("same", 1),
+        ("added", 1),
+    ]
 
 
 # ``toolreel explain``: two recorded runs, in a pipe and on a terminal.
@@ -136,7 +93,7 @@ def test_two_runs_are_shown_side_by_side(tmp_path: Path) -> None:
     said = toolreel("explain", "one", "other.journal.jsonl", cwd=tmp_path)
     assert (said.code, said.stderr) == (1, "")
     lines = said.stdout.splitlines()
-    assert lines[:9] == [
+    assert lines[:8] == [
         "a           one.journal.jsonl: 6 events, completed",
         "b           other.journal.jsonl: 5 events, empty_final",
         "plan        config.fix_empty_final",
@@ -145,12 +102,10 @@ def test_two_runs_are_shown_side_by_side(tmp_path: Path) -> None:
         "differs at  event 6, turn 4: one run continues, the other ends",
         '            a reply: The result is that the status of the release has been updated to "ready".',
         "            b no event: the run has ended as empty_final",
-        "            ignored differences in events 1, 3, 5: ids, times, token counts",
     ]
-    assert lines[9].split() == ["turn", "a", "b"]
-    assert lines[10].startswith('turn 1  → state_get({"path":"/release/status"})')
-    assert lines[10].endswith("  the same")
-    assert lines[-2].startswith("tally       turns 4 | 3, prompt_tokens ")
+    assert lines[8].split() == ["turn", "a", "b"]
+    assert lines[9].startswith('turn 1  → state_get({"path":"/release/status"})')
+    assert lines[9].endswith("  the same")
     assert lines[-1] == "outcome     completed | empty_final"
 
 

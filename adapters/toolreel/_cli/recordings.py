@@ -15,7 +15,6 @@ from toolreel._cli.console import err, labelled, out, printable, show_columns
 from toolreel._cli.errors import FAILED, command, json_option, shared_settings
 from toolreel._cli.options import Command, port_option, tools_option
 from toolreel._cli.whole_run import show_run
-from toolreel._driver import describe_outcome
 from toolreel._internal import AdapterError, counted, show
 from toolreel._journal import open_recorded
 from toolreel._replay import (
@@ -25,23 +24,26 @@ from toolreel._replay import (
     Difference,
     Driver,
     Format,
+    NumberedItems,
     Traced,
     deciding_event,
-    deciding_rule,
     diff,
+    explain_outcome,
     export_text,
     note_line,
     replay,
     retrace,
     run_warnings,
-    sent_history,
     shorten_line,
 )
-from toolreel.cassette import Change, clip_around_difference
+from toolreel.cassette import Change, changes, clip_around_difference
+from toolreel_core._jsontext import JsonText, parse
 from toolreel_core._protocol import SendRequest
 
 if TYPE_CHECKING:
     from toolreel.tools import ToolLike
+    from toolreel_core._conversation import Transcript
+    from toolreel_core._plan import Request
 
 
 @command("replay")
@@ -173,62 +175,68 @@ def explain_command(file: str, other: str | None, turn: int | None) -> int:
     if turn is not None and turn > (last := max(1, trace.run.state.tally.turns)):
         raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
     if turn is not None:
-        _show_turn(each for each in trace.events if _turn_number(each) == turn)
+        _show_turn(each for each in trace.events if each.turn == turn)
         return 0
-    outcome, config = trace.run.outcome, trace.run.state.plan.config
-    words, hint = describe_outcome(outcome)
-    rule, decided = deciding_rule(outcome, config), deciding_event(trace)
-    labelled("outcome", f"{outcome.name}: {words}", "bold green" if trace.run.completed else "bold red")
-    labelled("rule", rule.words)
-    for name, value in rule.values(config).items():
+    run, decided = trace.run, deciding_event(trace)
+    words, settings = explain_outcome(run)
+    labelled(
+        "outcome", f"{run.outcome.name}: {words.sentence}", "bold green" if run.completed else "bold red"
+    )
+    labelled("rule", words.rule)
+    for name, value in settings.items():
         labelled("", f"{name} = {value}", "dim")
     if decided:
-        where = f"upon event {decided.record.n}, turn {_turn_number(decided)}"
-        labelled("decided", f"{where}: {decided.summary}")
+        labelled("decided", f"upon event {decided.record.n}, turn {decided.turn}: {decided.summary}")
         for note in decided.notes:
             labelled("", note_line(note), "dim")
-    if advice := rule.advice(hint):
-        labelled("hint", advice)
-    for level, text, turns in run_warnings(trace.run):
+    if words.hint:
+        labelled("hint", words.hint)
+    for level, text, turns in run_warnings(run):
         where = f" (turn {', '.join(map(str, turns))})" if turns else ""
         labelled("warning", f"{text}{where}", "red" if level == "bad" else "yellow")
     for traced in trace.events:  # each in a line, so that --turn can be pointed at it
-        labelled(f"turn {_turn_number(traced)}", traced.summary)
+        labelled(f"turn {traced.turn}", traced.summary)
     return 0
 
 
-def _turn_number(traced: Traced) -> int:
-    return max(1, traced.before.tally.turns)
-
-
 def _show_turn(events: Iterable[Traced]) -> None:
+    items = NumberedItems()
     for traced in events:
         if isinstance(traced.effect, SendRequest):
-            history = sent_history(traced.before.messages, traced.effect.request)
-            stored = counted(history.stored, "stored message")
-            labelled("sent", f"{counted(history.sent, 'message')}, of {stored}")
-            if history.left_out:
-                labelled("", f"left out: {', '.join(map(str, history.left_out))}", "yellow")
-            for number, changed in history.changed:
-                labelled("", f"message {number} is sent otherwise than it is stored:", "yellow")
-                show_changes("", changed)
-            for message in history.added:
-                labelled("", f"sent and not stored: {message}", "yellow")
+            _show_sent(items, traced.effect.request, traced.before.messages)
         labelled(f"event {traced.record.n}", traced.summary, "bold")
         for note in traced.notes:
             labelled("", note_line(note), "dim")
 
 
-def show_changes(label: str, changes: tuple[Change, ...]) -> None:
+def _show_sent(items: NumberedItems, request: Request, stored: Transcript) -> None:
+    """Print how what was sent differs from what is stored."""
+    ranges, at = items.sent_ranges(request, stored), 1
+    texts = [*map(JsonText, items.texts)]
+    of = sum(each.length for each in ranges if each.sending != "added")
+    labelled("sent", f"{counted(len(request.sent.texts), 'message')}, of {counted(of, 'stored message')}")
+    for sending, was, now, count, _ in ranges:
+        for number in range(count) if sending != "same" else ():
+            if sending == "added":
+                labelled("", f"sent and not stored: {texts[now + number]}", "yellow")
+            elif sending == "left_out":
+                labelled("", f"message {at + number} is left out", "yellow")
+            else:
+                labelled("", f"message {at + number} is sent otherwise than it is stored:", "yellow")
+                show_changes("", tuple(changes(parse(texts[was + number]), parse(texts[now + number]))))
+        at += 0 if sending == "added" else count
+
+
+def show_changes(label: str, found: tuple[Change, ...]) -> None:
     """Print each changed place with its old and new value."""
-    for change in changes[:_MAX_CHANGES]:
+    for change in found[:_MAX_CHANGES]:
         old, new = clip_around_difference(change.old, change.new)
         labelled(label, change.place or "everything")
         labelled("", old, "red", mark="- ")
         labelled("", new, "green", mark="+ ")
         label = ""
-    if len(changes) > _MAX_CHANGES:
-        labelled("", f"and {len(changes) - _MAX_CHANGES} more places", "dim")
+    if len(found) > _MAX_CHANGES:
+        labelled("", f"and {len(found) - _MAX_CHANGES} more places", "dim")
 
 
 def _explain_two(difference: Difference) -> int:
@@ -243,9 +251,6 @@ def _explain_two(difference: Difference) -> int:
         show_changes("", first.changes)
     if difference.same:
         labelled("same", "no difference that the loop acts on", "bold green")
-    if difference.other_bytes:
-        numbers = ", ".join(map(str, difference.other_bytes))
-        labelled("", f"ignored differences in events {numbers}: ids, times, token counts", "dim")
     if difference.same:
         return 0
     width = max(_NARROWEST, (out.width - _MARGIN) // 2) if out.is_terminal else _WIDE
@@ -256,10 +261,6 @@ def _explain_two(difference: Difference) -> int:
             left, right = (shorten_line(printable(text), width) for text in pair)
             rows.append(("" if index else f"turn {turn.number}", left, right))
     show_columns(("turn", "a", "b"), rows)
-    if changed := [
-        f"{key} {a.tally[key]} | {b.tally[key]}" for key in a.tally if a.tally[key] != b.tally[key]
-    ]:
-        labelled("tally", ", ".join(changed), "dim")
     labelled("outcome", f"{a.outcome} | {b.outcome}", "bold" if a.outcome == b.outcome else "bold red")
     return FAILED
 

@@ -15,10 +15,10 @@ from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, USAGE, say
 from toolreel._driver import (
     Run,
     ServerAddress,
-    cost_in_words,
     describe_outcome,
     duration,
     outcome_of,
+    run_figures,
 )
 from toolreel._internal import AdapterError, counted
 from toolreel._replay import story
@@ -96,49 +96,26 @@ def show_turns(run: Run) -> None:
         if known := [call.ms for call in turn.calls if call.ms is not None]:
             request += f", tools {duration(sum(known))}"
         labelled(f"turn {turn.number}", request, "dim")
-        for code in turn.repairs:
-            labelled("", f"repaired: {code}", "yellow")
-        for code in turn.notices:
-            labelled("", f"noticed: {code}", "yellow")
-        if turn.quirks:
-            labelled("", f"quirks applied: {', '.join(turn.quirks)}", "yellow")
-        for name in turn.approvals:
-            labelled("", f"{name} needs approval", "yellow")
         for call in turn.calls:
             origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
             labelled("", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
             labelled("", call.result, "green" if call.ok else "red", mark="← ")
         for remark in turn.remarks:
             labelled("", remark, "yellow")
-        if turn.stripped:
-            labelled("", f"text with the call, kept out of the history: {turn.stripped!r}", "dim")
         if turn.answer:
             labelled("answer", turn.answer, "bold")
 
 
 def show_outcome(run: Run) -> None:
     """Print the outcome, and the counts of turns, calls and tokens."""
-    outcome, tally = run.outcome, run.state.tally
+    outcome = run.outcome
     if isinstance(outcome, Completed):
         labelled("answer", outcome.content, "bold")
         if outcome.value is not None:
             labelled("value", outcome.value, "bold")
     words, _ = describe_outcome(outcome)
-    tokens = f"{tally.prompt_tokens} + {tally.completion_tokens} tokens"
-    if spent := tally.by_tools:
-        tokens += f", {spent.prompt_tokens} + {spent.completion_tokens} of them by tools"
     labelled("outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
-    cost = cost_in_words(run)
-    counts = (
-        counted(tally.turns, "turn"),
-        counted(tally.tool_calls, "tool call"),
-        f"{tally.failed_calls} failed",
-        tally.ignored_calls and f"{tally.ignored_calls} ignored",
-        tokens,
-        cost and f"cost {cost}",
-        str(run.timing),
-    )
-    labelled("", ", ".join(str(count) for count in counts if count), "dim")
+    labelled("", ", ".join(f"{name} {text}" for name, text in run_figures(run).items()), "dim")
 
 
 def show_saved(saved: Sequence[Path], console: Console = out) -> None:

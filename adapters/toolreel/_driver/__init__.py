@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from toolreel._driver.immediate import entered, immediately, iterated, resolved, scoped_items
     from toolreel._driver.inbox import Inbox, Incoming, attach, message_of
     from toolreel._driver.log_watch import CONTENT, LEVELS, logged_field_name, name_of, note_fields
-    from toolreel._driver.outcome_words import BUDGET_SETTINGS, Resting, ServerAddress, describe_outcome
+    from toolreel._driver.outcome_words import (
+        OutcomeWords,
+        Resting,
+        ServerAddress,
+        describe_outcome,
+        outcome_in_words,
+    )
     from toolreel._driver.ports import (
         Always,
         Approver,
@@ -71,6 +77,7 @@ if TYPE_CHECKING:
         cost_in_words,
         outcome_of,
         retold,
+        run_figures,
     )
     from toolreel._driver.stream_events import (
         STOPPED,

@@ -12,7 +12,7 @@ from toolreel_core._protocol import AskApproval, Effect
 from toolreel_core._protocol import outcome as outcomes
 
 _NO_CHAT: Final = ("INVALID_BODY", "NO_CHOICES", "NO_MESSAGE")
-BUDGET_SETTINGS: Final[Mapping[outcomes.BudgetKind, str]] = {
+_BUDGETS: Final[Mapping[outcomes.BudgetKind, str]] = {
     "tokens": "max_total_tokens",
     "cost": "max_cost",
     "time": "max_wall_ms",
@@ -45,77 +45,141 @@ class ServerAddress(NamedTuple):
     """What its key was given by: the name of a variable, or ``api_key=``; empty without one."""
 
 
+class OutcomeWords(NamedTuple):
+    """An outcome for people."""
+
+    sentence: str
+    hint: str
+    """What to do about it; may be empty."""
+    rule: str
+    """The rule that ended the run."""
+    settings: tuple[str, ...] = ()
+    """The settings of the loop that the rule reads."""
+
+
 NO_SERVER: Final = ServerAddress()
-
-
-_WORDS: Final[Mapping[type[outcomes.Outcome], tuple[str, str]]] = {
-    outcomes.Completed: ("the model gave a final answer", ""),
+_NO_ANSWER: Final = "a reply that the provider marks as refused or filtered is no answer"
+_TABLE: Final[Mapping[type[outcomes.Outcome], tuple[str, str, str, *tuple[str, ...]]]] = {
+    outcomes.Completed: (
+        "the model gave a final answer",
+        "",
+        "a text without calls is the answer; of an enforced run, once tools were called and did not fail",
+        "tool_use_mode",
+        "tool_failure_policy",
+    ),
     outcomes.InvalidOutput: (
         "the answer does not fit the output: {error}",
         "allow more: set output_retries=4",
+        "an answer that does not fit the output is asked for again so often",
+        "output_retries",
     ),
     outcomes.EmptyFinal: (
         "the model ended with neither text nor a call",
         "ask again, or try another model",
+        "a reply with neither text nor a call is not an answer",
+        "fix_empty_final",
     ),
     outcomes.MaxTurns: (
         "the model still called tools after {limit} turns",
         "raise the limit: set max_turns={doubled}",
+        "a run has no more turns than that, and the last reply still had calls",
+        "max_turns",
     ),
-    outcomes.NoToolCalls: ("the model called no tool", "ask it again: set nudge_no_tool_calls=1"),
+    outcomes.NoToolCalls: (
+        "the model called no tool",
+        "ask it again: set nudge_no_tool_calls=1",
+        "an enforced run has to call a tool, and no reply had a call that could be read",
+        "tool_use_mode",
+        "nudge_no_tool_calls",
+        "text_dialects",
+    ),
     outcomes.ToolFailed: (
         "tools failed: {tools}",
         "let one success be enough: set tool_failure_policy=tolerated",
+        "an enforced run needs every tool that it called to have worked the last time; "
+        "where failures are tolerated, one call",
+        "tool_use_mode",
+        "tool_failure_policy",
     ),
     outcomes.RepeatedCall: (
         "the model called {tool} {times} times in a row, with the same result",
         "allow more repetitions: set repetition_stop={doubled}",
+        "the same call with the same result ends the run after this many times",
+        "repetition_stop",
     ),
     outcomes.BudgetSpent: (
         "the budget of {kind} is used up: {used:,.10g} of {limit:,.10g}",
-        "raise the limit: set {setting}={doubled}",
+        "raise the limit: set {budget}={doubled}",
+        "a budget that is used up allows nothing more",
+        "{budget}",
     ),
     outcomes.ConversationSpent: (
         "the conversation has used up its {kind}: {used:,.10g} of {limit:,.10g}",
         "raise the limit: set max_conversation_{kind}={doubled}; or begin a new conversation",
+        "a budget of the whole conversation that is used up allows nothing more",
+        "max_conversation_{kind}",
     ),
     outcomes.CostUnknown: (
         "the cost is limited to {limit:,.10g}, and the provider reports none",
         "give the model a price (price=, or a catalogue), or set unknown_cost=allow",
+        "where a cost is limited, a reply of unknown cost allows no further request",
+        "max_cost",
+        "max_conversation_cost",
+        "unknown_cost",
     ),
     outcomes.ContextOverflow: (
         "the conversation no longer fits: about {estimate} tokens for a window of {limit}",
         "the largest: {largest}",
+        "a request that does not fit the window, and cannot be shortened, is not sent",
+        "context_window_tokens",
+        "reserved_response_tokens",
+        "history_policies",
     ),
     outcomes.CapabilityRefused: (
         "the server takes no tools{because}",
         "try without them: set fallback_without_tools=true",
+        "a server that takes no tools is not asked again with them",
+        "fallback_without_tools",
     ),
-    outcomes.Truncated: ("the answer was cut at the output token limit", "raise it: set max_tokens=…"),
-    outcomes.Refused: ("the model refused{because}", ""),
-    outcomes.ContentFiltered: ("the provider's filter suppressed the reply{because}", ""),
-    outcomes.InvalidReply: ("the reply could not be used ({problem}){because}", "{advice}"),
-    outcomes.TransportFailed: ("{message}", "{advice}"),
-    outcomes.TransformFailed: ("{message}", "correct it; `toolreel resume` continues a recorded run"),
-    outcomes.Cancelled: ("{reason}", ""),
+    outcomes.Truncated: (
+        "the answer was cut at the output token limit",
+        "raise it: set max_tokens=…",
+        "a reply that was cut at the limit of its tokens is no answer, and its calls are not run",
+    ),
+    outcomes.Refused: ("the model refused{because}", "", _NO_ANSWER),
+    outcomes.ContentFiltered: ("the provider's filter suppressed the reply{because}", "", _NO_ANSWER),
+    outcomes.InvalidReply: (
+        "the reply could not be used ({problem}){because}",
+        "{advice}",
+        "a reply that cannot be used, or looks like a call that nobody could read, is no answer",
+        "accept_suspected_calls",
+        "text_dialects",
+    ),
+    outcomes.TransportFailed: (
+        "{message}",
+        "{advice}",
+        "a request that failed is sent again only so often, and only if that can help",
+        "max_tries",
+    ),
+    outcomes.TransformFailed: (
+        "{message}",
+        "correct it; `toolreel resume` continues a recorded run",
+        "a transform that raises ends the run, since what it changes is not known",
+    ),
+    outcomes.Cancelled: (
+        "{reason}",
+        "",
+        "a run that is cancelled ends at once, and its open calls get a result that says so",
+    ),
 }
-"""What is said of each outcome, and what to do; names in braces are its fields, in words."""
+"""For each outcome: what is said of it, what to do, the rule, and the settings that the rule reads; names in
+braces are fields of the outcome, in words."""
 
 
-def describe_outcome(
-    outcome: outcomes.Outcome | Resting, server: ServerAddress = NO_SERVER
-) -> tuple[str, str]:
-    """The outcome in words, and a hint what to do, which may be empty.
-
-    >>> describe_outcome(outcomes.MaxTurns(3))
-    ('the model still called tools after 3 turns', 'raise the limit: set max_turns=6')
-    """
+def outcome_in_words(outcome: outcomes.Outcome | Resting, server: ServerAddress = NO_SERVER) -> OutcomeWords:
+    """The outcome in words, with the rule that decided it."""
     if isinstance(outcome, Resting):
-        asked = [effect for effect in outcome.waits_for if isinstance(effect, AskApproval)]
-        if not asked:
-            return "the run has not ended: it waits for what it asked for", "go on with `toolreel resume`"
-        calls = ", ".join(f"{effect.name}({effect.arguments})" for effect in asked)
-        return f"{calls} needs approval", "go on with `toolreel resume`, run.approve() or run.deny(reason)"
+        return _resting_words(outcome)
     words: dict[str, Any] = {key: getattr(outcome, key) for key in outcome.__dataclass_fields__}
     said = next((words[key] for key in ("message", "reason", "detail") if key in words), "")
     words["because"] = f": {said}" if said.strip() else ""
@@ -125,7 +189,7 @@ def describe_outcome(
         case outcomes.ToolFailed():
             words["tools"] = ", ".join(outcome.tools) or "every tool"
         case outcomes.BudgetSpent():
-            words["setting"] = BUDGET_SETTINGS[outcome.kind]
+            words["budget"] = _BUDGETS[outcome.kind]
         case outcomes.ContextOverflow():
             words["largest"] = "; ".join(outcome.largest)
         case outcomes.InvalidReply():
@@ -138,8 +202,31 @@ def describe_outcome(
             words["reason"] = outcome.reason or "the run was cancelled"
         case _:
             pass
-    sentence, hint = _WORDS[type(outcome)]
-    return sentence.format(**words), hint.format(**words)
+    sentence, hint, rule, *settings = (text.format(**words) for text in _TABLE[type(outcome)])
+    return OutcomeWords(sentence, hint, rule, tuple(settings))
+
+
+def _resting_words(outcome: Resting) -> OutcomeWords:
+    asked = [effect for effect in outcome.waits_for if isinstance(effect, AskApproval)]
+    calls = ", ".join(f"{effect.name}({effect.arguments})" for effect in asked)
+    on_approval = ", run.approve() or run.deny(reason)" if calls else ""
+    return OutcomeWords(
+        f"{calls} needs approval" if calls else "the run has not ended: it waits for what it asked for",
+        f"go on with `toolreel resume`{on_approval}",
+        "a run rests until the decision that it asked for is given",
+    )
+
+
+def describe_outcome(
+    outcome: outcomes.Outcome | Resting, server: ServerAddress = NO_SERVER
+) -> tuple[str, str]:
+    """The outcome in words, and a hint what to do, which may be empty.
+
+    >>> describe_outcome(outcomes.MaxTurns(3))
+    ('the model still called tools after 3 turns', 'raise the limit: set max_turns=6')
+    """
+    sentence, hint, *_ = outcome_in_words(outcome, server)
+    return sentence, hint
 
 
 def failure_in_words(
@@ -188,11 +275,9 @@ def _transport_advice(outcome: outcomes.TransportFailed, server: ServerAddress) 
 
 
 def _http_status_advice(status: int, message: str, server: ServerAddress) -> str:
-    """What to do about an HTTP status."""
     the_server = f"the server at {server.url}" if server.url else "the server"
     if status == 403:
-        with_key = f" with the key in {server.key}" if server.key else ""
-        return f"{the_server} refused access{with_key}: see what it says"
+        return f"{the_server} refused access: see what it says"
     if status == 401 and server.key:
         return f"the key in {server.key} was not accepted: is it the right one for {server.url}?"
     if status == 401:  # a recording does not tell whether there was a key
@@ -203,10 +288,8 @@ def _http_status_advice(status: int, message: str, server: ServerAddress) -> str
         return f"{the_server} does not know the model: {ask}, then correct the model's name"
     if status == 404:
         return f"nothing is at {server.url or 'this URL'}: correct the base URL"
-    if status == 429 and "quota" in message:
-        return "the quota is used up: wait, or raise it with the provider"
     if status == 429:
-        return "too many requests: wait, then try again"
+        return "too many requests, or a quota that is used up: wait, or raise it with the provider"
     if 300 <= status < 400:
         return f"{the_server} sends requests elsewhere: correct the base URL"
     if status < 500:

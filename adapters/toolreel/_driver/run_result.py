@@ -170,37 +170,45 @@ class Run:
     def __repr__(self) -> str:
         """One line, however long the conversation is."""
         line = " ".join((self.text or describe_outcome(self.outcome, self.server)[0]).split())
-        turns = counted(self.state.tally.turns, "turn")
-        said = repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")
-        return f"<Run {self.outcome.name}: {self._shown(said)}; {turns}, {self._calls_in_words()}>"
-
-    def _calls_in_words(self, failed: str = "") -> str:
         tally = self.state.tally
+        said = repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")
+        calls = counted(tally.tool_calls, "tool call")
         ignored = f", {tally.ignored_calls} ignored" if tally.ignored_calls else ""
-        return f"{counted(tally.tool_calls, 'tool call')}{failed}{ignored}"
+        turns = counted(tally.turns, "turn")
+        return f"<Run {self.outcome.name}: {self._shown(said)}; {turns}, {calls}{ignored}>"
 
     def _repr_html_(self) -> str:
         """A small table and the page of this run, for notebooks."""
         from html import escape
 
-        outcome, tally = self.outcome, self.state.tally
-        words = describe_outcome(outcome, self.server)
-        rows = {
-            outcome.name: self.text or "; ".join(filter(None, words)),
-            "model": self.state.present.model,
-            "turns": f"{tally.turns}, {self._calls_in_words(f', {tally.failed_calls} failed')}",
-            "tokens": f"{tally.prompt_tokens} + {tally.completion_tokens}",
-            "cost": cost_in_words(self),
-            "time": str(self.timing),
-        }
+        words = "; ".join(filter(None, describe_outcome(self.outcome, self.server)))
+        rows = {self.outcome.name: self.text or words, "model": self.state.present.model, **run_figures(self)}
         cells = (
             f'<tr><th style="text-align:left">{escape(name)}</th>'
             f'<td style="text-align:left;white-space:pre-wrap">{escape(self._shown(text))}</td></tr>'
             for name, text in rows.items()
-            if text or name == outcome.name
         )
         page = run_pages().in_notebook(self, self._recording(), self._shown)
         return f"<div><table>{''.join(cells)}</table>{page}</div>"
+
+
+def run_figures(run: Run) -> dict[str, str]:
+    """What a run did, took and cost, for people; of most, 0 and what is not known is left out."""
+    tally, spent = run.state.tally, run.state.tally.by_tools
+    some = {
+        "failed calls": tally.failed_calls,
+        "ignored calls": tally.ignored_calls,
+        "from the cache": tally.cached_tokens,
+        "for reasoning": tally.reasoning_tokens,
+        "tokens of inner agents": spent.prompt_tokens + spent.completion_tokens if spent else 0,
+    }
+    return {
+        "turns": f"{tally.turns:,}",
+        "tool calls": f"{tally.tool_calls:,}",
+        "tokens": f"{tally.prompt_tokens:,} + {tally.completion_tokens:,}",
+        **{name: f"{count:,}" for name, count in some.items() if count},
+        **{name: text for name, text in (("cost", cost_in_words(run)), ("time", str(run.timing))) if text},
+    }
 
 
 def outcome_of(run: Run) -> Outcome | None:

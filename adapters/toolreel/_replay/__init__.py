@@ -48,13 +48,13 @@ if TYPE_CHECKING:
         CallSummary,
         TurnSummary,
         deciding_event,
-        deciding_rule,
+        explain_outcome,
         note_line,
         run_warnings,
         story,
     )
     from toolreel._replay.run_tree import RunTree, recorded_run_tree
-    from toolreel._replay.sent_items import sent_history
+    from toolreel._replay.sent_items import NumberedItems
     from toolreel._replay.trace import Answered, Trace, Traced, Underway, retrace, shorten_line
 else:
     from toolreel_core._lazy_names import face

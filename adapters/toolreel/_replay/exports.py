@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal, TypeAlias, assert_never
 
-from toolreel._driver import Run, describe_outcome
+from toolreel._driver import Run, describe_outcome, run_figures
 from toolreel._internal import printable
 from toolreel._replay.trace import Trace
 from toolreel_core._conversation import (
@@ -173,12 +173,10 @@ def transcript(run: Run) -> str:
     What models and tools said is in fences longer than any in it, so no text of theirs is markup.
     """
     words, hint = describe_outcome(run.outcome)
-    tally = run.state.tally
+    figures = ", ".join(f"{name} {text}" for name, text in run_figures(run).items())
     head = (
         f"# {run.outcome.name}: {_one_line(words)}",
-        f"Model {_inline_code(run.state.present.model)}, "
-        f"{tally.turns:,} turns, {tally.tool_calls:,} tool calls, "
-        f"{tally.prompt_tokens:,} + {tally.completion_tokens:,} tokens.",
+        f"Model {_inline_code(run.state.present.model)}, {figures}.",
         *([f"Try: {_one_line(hint)}."] if hint else []),
     )
     said = (block for message in run.messages for block in _markdown_blocks(message))

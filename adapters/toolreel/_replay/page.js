@@ -294,7 +294,6 @@ const comparison = (() => {
           el("thead", {}, el("tr", {}, ["setting", "A", "B"].map((name) => el("th", { scope: "col" }, name)))),
           el("tbody", {}, compared.plan.slice(0, 60).map(({ place, old, new: now }) => el("tr", {},
             el("th", { scope: "row" }, el("code", {}, values.whole(place))), [old, now].map((value) => el("td", {}, values.code(value, place))))))))) : null,
-      compared.other_bytes.length ? el("p", { class: "quiet" }, `Ids, times or token counts differ in ${values.counted(compared.other_bytes.length, "earlier event")}, which changes nothing.`) : null,
     ];
   };
   const of = (page, [a, b], addressOf) => {

@@ -7,8 +7,8 @@ and call ids by their position; ``replay`` is what proves that bytes are identic
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields, is_dataclass
 from itertools import zip_longest
 from typing import Any, Final, Literal, TypeAlias, cast
 
@@ -17,12 +17,21 @@ from toolreel._journal import Source, open_recorded
 from toolreel._replay.run_stories import story
 from toolreel._replay.trace import Trace, Traced, retrace
 from toolreel.cassette import Change, changes
-from toolreel_core._conversation import Transcript, readable_parts, wire_tree, with_digests
+from toolreel_core._conversation import (
+    AssistantMessage,
+    SystemMessage,
+    ToolMessage,
+    Transcript,
+    UserMessage,
+    readable_parts,
+    wire_tree,
+    with_digests,
+)
 from toolreel_core._jsontext import Json, JsonText, Tree, parse, read
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._loop import parse_reply_body
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import AskApproval, Completed, RunTool, SendRequest, Wait, events, type_name
+from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Wait, events, type_name
 from toolreel_core._replies import ArgumentError, ToolCall
 from toolreel_core._text_calls import short_dialects
 
@@ -38,31 +47,26 @@ def plan_changes(old: Plan, new: Plan) -> tuple[Change, ...]:
 
 
 def _plan_as_tree(plan: Plan) -> Tree:
+    keys = [each.name for each in fields(plan) if each.compare and each.name not in {"presets", "tools"}]
     return {
-        "model": plan.model,
-        "messages": [with_digests(wire_tree(message)) for message in plan.messages],
-        "options": parse(plan.options),
-        "overrides": parse(plan.overrides),
-        "config": _settings_as_tree(plan.config),
-        "provider": _settings_as_tree(plan.provider),
-        "tools": {tool.name: _settings_as_tree(tool) for tool in plan.tools.definitions},
+        **{key: _as_tree(getattr(plan, key)) for key in keys},
+        "tools": {tool.name: _as_tree(tool) for tool in plan.tools.definitions},
         "masked": [*plan.tools.masked],
-        "seed": plan.seed,
-        **({} if plan.output is None else {"output": _settings_as_tree(plan.output)}),
     }
 
 
-def _settings_as_tree(value: Any) -> Json:  # noqa: ANN401 - any of the dataclasses of a plan
-    tree: dict[str, Json] = {}
-    for setting in fields(value):
-        given = getattr(value, setting.name)
-        if not setting.compare:
-            continue
-        if isinstance(given, JsonText):
-            tree[setting.name] = parse(given)
-        else:
-            tree[setting.name] = [*short_dialects(given)] if isinstance(given, tuple) else given
-    return tree
+def _as_tree(value: Any) -> Json:  # noqa: ANN401 - anything in a plan
+    match value:
+        case JsonText():
+            return parse(value)
+        case SystemMessage() | UserMessage() | AssistantMessage() | ToolMessage():
+            return with_digests(wire_tree(value))
+        case tuple():
+            return [*map(_as_tree, short_dialects(value))]
+        case _ if is_dataclass(value):
+            return {each.name: _as_tree(getattr(value, each.name)) for each in fields(value) if each.compare}
+        case _:
+            return cast("Json", value)
 
 
 def _effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
@@ -179,10 +183,6 @@ class TurnPair:
         return self.a == self.b
 
 
-_BEHIND_COST: Final = ("priced", "unpriced", "by_tools")
-"""Counts that only say whether the cost is known, which its absence says already, and parts of others."""
-
-
 @dataclass(frozen=True, slots=True)
 class Side:
     """One of the two runs as a whole."""
@@ -191,7 +191,6 @@ class Side:
     events: int
     outcome: str
     """The name of the outcome; ``unfinished`` if the run has not ended."""
-    tally: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +204,6 @@ class Difference:
     first: Divergence | None
     """The first difference beyond the plans; ``None`` if there is none."""
     turns: tuple[TurnPair, ...]
-    other_bytes: tuple[int, ...]
-    """Earlier events that differ only in ids, times, token counts and the like."""
 
     @property
     def same(self) -> bool:
@@ -234,21 +231,13 @@ def diff(a: Source, b: Source) -> Difference:
     :raises toolreel.ReplayMismatch: if one of them no longer replays
     """
     one, other = retrace(open_recorded(a)), retrace(open_recorded(b))
-    first = _first_divergence(one, other)
-    alike = (first.n if first else min(len(one.events), len(other.events)) + 1) - 1
-    pairs = zip(one.events[:alike], other.events[:alike], strict=True)
+    turns = zip_longest(_actions_by_turn(one.run), _actions_by_turn(other.run), fillvalue=())
     return Difference(
         _run_side(one),
         _run_side(other),
         plan_changes(one.recorded.plan, other.recorded.plan),
-        first,
-        tuple(
-            TurnPair(number, was, now)
-            for number, (was, now) in enumerate(
-                zip_longest(_actions_by_turn(one.run), _actions_by_turn(other.run), fillvalue=()), 1
-            )
-        ),
-        tuple(x.record.n for x, y in pairs if x.record.event != y.record.event),
+        _first_divergence(one, other),
+        tuple(TurnPair(number, *pair) for number, pair in enumerate(turns, 1)),
     )
 
 
@@ -276,10 +265,8 @@ def _end_of_run(run: Run) -> str:
 
 
 def _run_side(trace: Trace) -> Side:
-    outcome, tally = outcome_of(trace.run), trace.run.state.tally
-    name = outcome.name if outcome else "unfinished"
-    counts = {key: count for key, count in asdict(tally).items() if key not in _BEHIND_COST}
-    return Side(trace.recorded.source, len(trace.events), name, {**counts, "cost": tally.known_cost})
+    outcome = outcome_of(trace.run)
+    return Side(trace.recorded.source, len(trace.events), outcome.name if outcome else "unfinished")
 
 
 def _actions_by_turn(run: Run) -> list[tuple[str, ...]]:
@@ -287,13 +274,10 @@ def _actions_by_turn(run: Run) -> list[tuple[str, ...]]:
     turns: list[tuple[str, ...]] = []
     for turn in story(run):
         lines = [f"user: {text}" for text in turn.said]
-        lines += (f"{name} needs approval" for name in turn.approvals)
         for call in turn.calls:
             lines += (f"→ {call.name}({call.arguments})", f"{'←' if call.ok else '✗'} {call.result}")
-        lines += (*turn.remarks, *([turn.answer] if turn.answer else ()))
-        turns.append(tuple(lines))
+        turns.append((*lines, *turn.remarks, *([turn.answer] if turn.answer else ())))
     if turns:
-        outcome = outcome_of(run)
-        words = "rests" if outcome is None else f"{outcome.name}: {describe_outcome(outcome)[0]}"
-        turns[-1] += (outcome.content if isinstance(outcome, Completed) else words,)
+        outcome = run.outcome
+        turns[-1] += (run.text if run.completed else f"{outcome.name}: {describe_outcome(outcome)[0]}",)
     return turns

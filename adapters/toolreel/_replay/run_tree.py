@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Final, TypeAlias, assert_never
+from itertools import chain
+from typing import Final, assert_never
 
-from toolreel._driver import Resting, Run, cost_in_words, describe_outcome, duration
+from toolreel._driver import Resting, Run, Wanted, run_figures
 from toolreel._replay.run_stories import (
     deciding_event,
-    deciding_rule,
+    explain_outcome,
     notes_for_page,
     run_warnings,
     setting_text,
@@ -19,14 +20,24 @@ from toolreel._replay.trace import Trace, Traced, shorten_line
 from toolreel_core._conversation import UserMessage, wire_part
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core._loop import parse_reply_body
-from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Settled, Wait, events, notes
-from toolreel_core._replies import ArgumentError, ToolCall, as_chat
+from toolreel_core._protocol import (
+    AskApproval,
+    RunTool,
+    SendRequest,
+    Settled,
+    Wait,
+    events,
+    note_sentence,
+    notes,
+)
+from toolreel_core._replies import ArgumentError, Reply, ToolCall, as_chat
 from toolreel_core._settings import LoopConfig
 
-_Steps: TypeAlias = list[Tree]
 _LABEL: Final = 90
 _TITLE: Final = 140
 _LEVELS: Final = ("bad", "warn", "info")
+_LABELLING: Final = (events.ReplyReceived, events.RequestFailed, events.CancelRequested)
+"""Of these, the last one is the label of a turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,44 +66,40 @@ def recorded_run_tree(trace: Trace, name: str) -> RunTree:
 
     :param name: what the page calls it
     """
-    items, options, steps = NumberedItems(), dict[str, int](), dict[int, _Steps]()
+    items, options, turns = NumberedItems(), dict[str, int](), dict[int, list[Traced]]()
     last = max(1, trace.run.state.tally.turns)
     for traced in trace.events:
-        turn, phase = max(1, traced.before.tally.turns), traced.before.phase
-        if isinstance(traced.record.event, events.UserSpoke) and isinstance(phase, Settled):
-            turn = min(last, turn + 1)  # what begins an exchange belongs to its first turn
-        steps.setdefault(turn, []).extend(_event_steps(traced, items, options))
+        # What begins an exchange belongs to its first turn.
+        begins = isinstance(traced.record.event, events.UserSpoke) and isinstance(
+            traced.before.phase, Settled
+        )
+        turns.setdefault(min(last, traced.turn + 1) if begins else traced.turn, []).append(traced)
     head, decided = _page_head(trace.run, name, items), deciding_event(trace)
-    head |= {"recorded": True, "options": [*options]}
     if decided:
-        head["decided"] = {
-            "event": decided.record.n,
-            "turn": max(1, decided.before.tally.turns),
-            "words": decided.summary,
-        }
-    return _run_tree(head, trace.run, steps, items)
+        head["decided"] = {"event": decided.record.n, "turn": decided.turn, "words": decided.summary}
+    began = {note.turn for note in trace.run.notes if isinstance(note, notes.ExchangeBegan)}
+    ordered = sorted(turns.items())
+    head["turns"] = [_turn_line(number, each, number in began) for number, each in ordered]
+    steps = tuple(
+        (number, [*chain.from_iterable(_event_steps(one, items, options) for one in each)])
+        for number, each in ordered
+    )
+    return RunTree(head | {"recorded": True, "options": [*options]}, steps, _parsed_items(items))
 
 
 def conversation_tree(run: Run, name: str) -> RunTree:
     """A run that was not recorded as data: all of its messages, without turns."""
     items = NumberedItems()
-    head = _page_head(run, name, items) | {"opening": [items.add_message(each) for each in run.messages]}
-    return _run_tree(head, run, {}, items)
+    head = _page_head(run, name, items)
+    opening: list[Json] = [items.add_message(each) for each in run.messages]
+    return RunTree(head | {"opening": opening, "turns": []}, (), _parsed_items(items))
 
 
-def _run_tree(head: dict[str, Json], run: Run, steps: Mapping[int, _Steps], items: NumberedItems) -> RunTree:
-    """A run with a line for each turn in its head."""
-    began = {note.turn for note in run.notes if isinstance(note, notes.ExchangeBegan)}
-    ordered = sorted(steps.items())
-    head["turns"] = [_turn_line(number, each, number in began) for number, each in ordered]
-    return RunTree(
-        head,
-        tuple((number, [*each]) for number, each in ordered),
-        tuple([parse(JsonText(text)) for text in items.texts]),
-    )
+def _parsed_items(items: NumberedItems) -> tuple[Json, ...]:
+    return tuple([parse(JsonText(text)) for text in items.texts])
 
 
-def _event_steps(traced: Traced, items: NumberedItems, options: dict[str, int]) -> Iterator[Tree]:
+def _event_steps(traced: Traced, items: NumberedItems, options: dict[str, int]) -> Iterator[Json]:
     """An event, and the request that it answers.
 
     :param options: what requests have besides messages, each once, with its number
@@ -121,7 +128,7 @@ def _event_tree(traced: Traced, items: NumberedItems) -> Tree:
     event, effect = traced.record.event, traced.effect
     match event:
         case events.ReplyReceived():
-            return _reply_tree(event, traced)
+            return _reply_tree(event, parse_reply_body(event.body, traced.before).reply)
         case events.RequestFailed():
             return {"kind": "failed", "message": event.message, "raw": event.body}
         case events.ToolReturned():
@@ -149,8 +156,7 @@ def _event_tree(traced: Traced, items: NumberedItems) -> Tree:
             assert_never(event)
 
 
-def _reply_tree(event: events.ReplyReceived, traced: Traced) -> Tree:
-    reply = parse_reply_body(event.body, traced.before).reply
+def _reply_tree(event: events.ReplyReceived, reply: Reply) -> Tree:
     # A body that was streamed is the frames; whole, it is what the page shows first.
     whole = as_chat(event.body).body
     return {
@@ -182,8 +188,7 @@ def _call_tree(call: ToolCall) -> Tree:
 def _page_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
     """What a page shows of a run before its turns."""
     plan, outcome, usual = run.state.plan, run.outcome, LoopConfig()
-    words, hint = describe_outcome(outcome)
-    rule = deciding_rule(outcome, plan.config)
+    words, settings = explain_outcome(run)
     first = next((each.content for each in plan.messages if isinstance(each, UserMessage)), "")
     return {
         "name": name,
@@ -192,12 +197,12 @@ def _page_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
         "provider": plan.provider.name,
         "outcome": outcome.name,
         "state": "resting" if isinstance(outcome, Resting) else "good" if run.completed else "bad",
-        "words": words,
-        "hint": rule.advice(hint),
-        "rule": rule.words,
-        "settings": [*map(list, rule.values(plan.config).items())],
+        "words": words.sentence,
+        "hint": words.hint,
+        "rule": words.rule,
+        "settings": [*map(list, settings.items())],
         "answer": run.text,
-        "figures": [*map(list, _run_figures(run))],
+        "figures": [*map(list, run_figures(run).items())],
         "warnings": [*map(list, run_warnings(run))],
         "exchanges": 1 + sum(isinstance(note, notes.ExchangeBegan) for note in run.notes),
         "opening": [items.add_message(message) for message in plan.messages],
@@ -218,53 +223,20 @@ def _page_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
     }
 
 
-def _run_figures(run: Run) -> Iterator[tuple[str, str]]:
-    tally = run.state.tally
-    yield "turns", f"{tally.turns:,}"
-    failed = f", {tally.failed_calls:,} failed" if tally.failed_calls else ""
-    ignored = f", {tally.ignored_calls:,} ignored" if tally.ignored_calls else ""
-    yield "tool calls", f"{tally.tool_calls:,}{failed}{ignored}"
-    yield "tokens in", f"{tally.prompt_tokens:,}"
-    yield "tokens out", f"{tally.completion_tokens:,}"
-    if tally.cached_tokens:
-        yield "from the cache", f"{tally.cached_tokens:,}"
-    if tally.reasoning_tokens:
-        yield "for reasoning", f"{tally.reasoning_tokens:,}"
-    if tally.by_tools:
-        spent = tally.by_tools.prompt_tokens + tally.by_tools.completion_tokens
-        yield "tokens of inner agents", f"{spent:,}"
-    yield "cost", cost_in_words(run) or "none"
-    yield "time", "not measured" if run.timing.total_ms is None else duration(run.timing.total_ms)
+def _turn_line(number: int, turn: Sequence[Traced], begins: bool) -> Json:
+    """A turn as a line of the list: number, label, level, times, whether an exchange begins."""
 
-
-def _turn_line(number: int, steps: _Steps, begins: bool) -> Json:
-    """A turn as a line of the list: number, label, level, times, whether an exchange begins.
-
-    The label is the calls of the turn, or else the beginning of its text.
-    """
-
-    def ms(*kinds: str) -> int | None:
-        known = [took for step in steps if step["kind"] in kinds and isinstance(took := step.get("ms"), int)]
+    def ms(*kinds: type[Wanted]) -> int | None:
+        laps = (each.record.lap for each in turn if isinstance(each.effect, kinds))
+        known = [lap.ms for lap in laps if lap and lap.ms is not None]
         return sum(known) if known else None
 
-    calls, text = list[str](), ""
-    for step in steps:
-        match step:
-            case {"kind": "reply", "calls": [*found], "text": str(said)}:
-                calls += [str(call["name"]) for call in found if isinstance(call, Mapping)]
-                text = said or text
-            case {"kind": "failed", "message": str(message)}:
-                text = text or message
-            case {"kind": "cancelled"}:
-                text = text or "cancelled"
-            case _:
-                pass
-    noted = (told for step in steps if isinstance(told := step.get("notes"), list))
-    levels = {str(note[0]) for told in noted for note in told if isinstance(note, list)}
+    ends = [each.summary for each in turn if isinstance(each.record.event, _LABELLING)]
+    levels = {note_sentence(note)[0] for each in turn for note in each.notes}
     return [
         number,
-        shorten_line(", ".join(calls) or text.strip() or "an empty reply", _LABEL),
+        shorten_line(ends[-1].removeprefix("reply: ") if ends else "", _LABEL),
         next((each for each in _LEVELS if each in levels), ""),
-        [ms("reply", "failed"), ms("tool"), ms("wait", "approval")],
+        [ms(SendRequest), ms(RunTool), ms(Wait, AskApproval)],
         begins,
     ]

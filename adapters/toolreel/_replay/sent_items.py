@@ -7,12 +7,10 @@ that only what is special about this request is a difference.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import chain, islice, zip_longest
 from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel.cassette import Change, changes
 from toolreel_core._conversation import Form, Message, Transcript, wire_tree
 from toolreel_core._jsontext import JsonText, canonical, parse
 from toolreel_core._plan import Request
@@ -36,45 +34,6 @@ class ItemRange(NamedTuple):
     length: int
     fresh: bool
     """Whether this is the first request with this difference; later ones only repeat it."""
-
-
-@dataclass(frozen=True, slots=True)
-class SentHistory:
-    """The history of one request, next to what is stored."""
-
-    stored: int
-    """Messages that are stored."""
-    sent: int
-    changed: tuple[tuple[int, tuple[Change, ...]], ...]
-    """Stored messages, counted from 1, that were sent otherwise, each with what differs."""
-    left_out: tuple[int, ...]
-    """Stored messages that were not sent."""
-    added: tuple[str, ...]
-    """Messages that were sent and are not stored, such as a reminder."""
-
-
-def sent_history(stored: Transcript, request: Request) -> SentHistory:
-    """Compare what a request sends with the history that it was made from.
-
-    :param stored: of the state before the reply
-    """
-    numbered = NumberedItems()
-    ranges, at = numbered.sent_ranges(request, stored), 0
-    texts = [*map(JsonText, numbered.texts)]
-    changed: list[tuple[int, tuple[Change, ...]]] = []
-    left_out: list[int] = []
-    added: list[str] = []
-    for sending, was, now, count, _ in ranges:
-        if sending == "added":
-            added += texts[now : now + count]
-            continue
-        if sending == "left_out":
-            left_out += range(at + 1, at + 1 + count)
-        elif sending == "changed":
-            pairs = [(parse(texts[was + n]), parse(texts[now + n])) for n in range(count)]
-            changed += [(at + n, tuple(changes(*pair))) for n, pair in enumerate(pairs, 1)]
-        at += count
-    return SentHistory(at, len(request.sent.texts), tuple(changed), tuple(left_out), tuple(added))
 
 
 class NumberedItems:

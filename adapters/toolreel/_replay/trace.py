@@ -22,7 +22,7 @@ from toolreel_core._protocol import (
     events,
     fingerprint,
 )
-from toolreel_core._replies import ArgumentError
+from toolreel_core._replies import ArgumentError, Reply
 
 
 class Answered(NamedTuple):
@@ -89,9 +89,14 @@ class Traced:
     """What the run decided upon it."""
 
     @property
+    def turn(self) -> int:
+        """The turn that the run is in; 1 before the first."""
+        return max(1, self.before.tally.turns)
+
+    @property
     def summary(self) -> str:
         """The event in one line: the call and its result, or the calls or text of a reply."""
-        return shorten_line(_event_summary(self.record.event, self.effect, self.before))
+        return shorten_line(_event_summary(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,22 +154,14 @@ def shorten_line(text: str, length: int = _LINE) -> str:
     return line if len(line) <= length else line[: length - 1] + "…"
 
 
-def _event_summary(event: events.Event, effect: Wanted | None, before: State) -> str:
+def _event_summary(traced: Traced) -> str:
+    event, effect = traced.record.event, traced.effect
     called = "something that nobody asked for"
     if isinstance(effect, RunTool | AskApproval):
         called = f"{effect.name}({effect.arguments})"
     match event:
         case events.ReplyReceived():
-            reply = parse_reply_body(event.body, before).reply
-            calls: list[str] = []
-            for call in reply.calls:
-                unreadable = isinstance(call.arguments, ArgumentError)
-                calls.append(f"{call.name}({call.original if unreadable else call.arguments})")
-            said = ", ".join(calls) or reply.content
-            if not said:
-                said = reply.problem.code if reply.problem else "nothing"
-                said += f", only reasoning: {reply.reasoning}" if reply.reasoning else ""
-            return f"reply: {said}"
+            return f"reply: {_reply_in_words(parse_reply_body(event.body, traced.before).reply)}"
         case events.RequestFailed():
             return f"no reply: {event.message}"
         case events.ToolReturned():
@@ -181,3 +178,16 @@ def _event_summary(event: events.Event, effect: Wanted | None, before: State) ->
             return "started"
         case _:
             assert_never(event)
+
+
+def _reply_in_words(reply: Reply) -> str:
+    """The calls of a reply, else its text, else what is wrong with it."""
+    calls = (
+        f"{call.name}({call.original if isinstance(call.arguments, ArgumentError) else call.arguments})"
+        for call in reply.calls
+    )
+    if said := ", ".join(calls) or reply.content:
+        return said
+    return (reply.problem.code if reply.problem else "nothing") + (
+        f", only reasoning: {reply.reasoning}" if reply.reasoning else ""
+    )

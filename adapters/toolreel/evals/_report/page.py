@@ -92,13 +92,7 @@ def _turn_data(turn: TurnSummary, seen: ObservedTurn | None) -> Json:
         "text": seen.text if seen else "",
         "finish": seen.finish if seen else "",
         "tokens": f"{turn.prompt_tokens:,} tokens in, {turn.completion_tokens:,} out" if seen else "",
-        "remarks": [
-            *(f"changed: {name}" for name in turn.quirks),
-            *(f"mended: {code}" for code in turn.repairs),
-            *(f"noticed: {code}" for code in turn.notices),
-            *(f"{name} needs approval" for name in turn.approvals),
-            *turn.remarks,
-        ],
+        "remarks": [*turn.remarks],
         "said": [*turn.said],
         "calls": calls,
     }

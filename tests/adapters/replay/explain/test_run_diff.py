@@ -53,13 +53,10 @@ def told_differently(source: Recorded, **keys: Json) -> Recorded:
 # The same run.
 
 
-def test_ids_times_and_counts_make_no_other_run_but_are_mentioned() -> None:
+def test_ids_times_and_counts_make_no_other_run() -> None:
     other = told_differently(RUN, created=5, usage={"completion_tokens": 9}, id="chatcmpl-2")
     assert other.digest != RUN.digest
-    difference = diff(RUN, other)
-    assert difference.same
-    assert difference.other_bytes == (1, 3, 5)
-    assert difference.b.tally["completion_tokens"] == 27
+    assert diff(RUN, other).same
 
 
 def test_ids_that_change_the_order_of_results_are_no_other_run_either() -> None:
@@ -155,9 +152,7 @@ def test_a_question_for_approval_is_something_else_than_a_run_of_the_tool() -> N
 def test_the_time_at_which_something_came_makes_no_other_run() -> None:
     timed = recorded(SUM, adding(max_wall_ms=60_000))
     later = re.sub('"at_ms":[0-9]+', '"at_ms":5000', timed.text)
-    difference = diff(timed, parse_journal(later))
-    assert difference.same
-    assert difference.other_bytes == (1, 2, 3, 4, 5)
+    assert diff(timed, parse_journal(later)).same
 
 
 def test_one_of_the_runs_may_end_earlier() -> None:
@@ -194,7 +189,7 @@ def test_a_run_with_fewer_turns_has_empty_places() -> None:
     assert turns[0].b == ("empty_final: the model ended with neither text nor a call",)
     assert [turn.b for turn in turns[1:]] == [(), ()]
     rests = recorded(SUM, NEEDS_APPROVAL, tools=asking_first())
-    assert diff(rests, rests).turns[0].a == ("add needs approval", "rests")
+    assert diff(rests, rests).turns[0].a[0] == "add needs approval"
 
 
 numbers = st.integers(0, 9)

@@ -6,7 +6,17 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from tests.adapters.driver.test_sync import PLAN, SUM, Stopping, add
-from toolreel._driver import InstantClock, Ports, Resting, Run, ServerAddress, describe_outcome, retold, run
+from toolreel._driver import (
+    InstantClock,
+    Ports,
+    Resting,
+    Run,
+    ServerAddress,
+    describe_outcome,
+    outcome_in_words,
+    retold,
+    run,
+)
 from toolreel._replay import CallSummary, TurnSummary, story
 from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying
 from toolreel.tools import PythonTools, ToolError
@@ -74,8 +84,9 @@ def test_a_call_that_never_ran_has_no_provenance() -> None:
 def test_what_was_mended_and_stripped_is_told() -> None:
     body = canonical(calling(("add", {"a": 2, "b": 40}), text="Let me add them."))
     turn, _ = told(body.replace('"finish_reason":"tool_calls"', '"finish_reason":"stop"'), saying("42"))
-    assert turn.stripped == "Let me add them."
-    assert turn.repairs == ("FINISH_MISMATCH",)
+    mended, stripped = turn.remarks
+    assert mended.startswith("FINISH_MISMATCH: ")
+    assert stripped == "the text with the calls is not stored (16 characters)"
     assert [call.name for call in turn.calls] == ["add"]
 
 
@@ -103,7 +114,7 @@ def test_an_empty_answer_that_was_asked_for_again_is_a_turn_of_its_own() -> None
 def test_a_run_that_rests_is_told_as_far_as_it_has_come() -> None:
     guarded = replace(PLAN.tools.definitions[0], needs_approval=True)
     (turn,) = told(SUM[0], plan=Plan.of(model="m", messages="Go.", tools=[guarded]))
-    assert (turn.calls, turn.approvals) == ((), ("add",))
+    assert (turn.calls, turn.remarks) == ((), ("add needs approval",))
 
 
 def test_calls_that_were_cancelled_are_told_as_such() -> None:
@@ -193,9 +204,8 @@ REFUSED = f"the server at {URL} refused the request: see what it says, then corr
         (
             429,
             "You exceeded your current quota.",
-            "the quota is used up: wait, or raise it with the provider",
+            "too many requests, or a quota that is used up: wait, or raise it with the provider",
         ),
-        (429, "Slow down.", "too many requests: wait, then try again"),
         (308, "no text", f"the server at {URL} sends requests elsewhere: correct the base URL"),
         (503, "The model is loading", f"the server at {URL} failed: try again"),
     ],
@@ -209,7 +219,7 @@ def test_an_http_status_has_a_remedy(status: int, message: str, hint: str) -> No
     ("status", "hint"),
     [
         (401, f"the key in API_KEY was not accepted: is it the right one for {URL}?"),
-        (403, f"the server at {URL} refused access with the key in API_KEY: see what it says"),
+        (403, f"the server at {URL} refused access: see what it says"),
     ],
 )
 def test_a_key_that_was_not_accepted_is_named_by_its_variable(status: int, hint: str) -> None:
@@ -222,9 +232,10 @@ def test_every_outcome_has_its_words(kind: Any) -> None:  # noqa: ANN401 - a cla
     plain = {int: 2, float: 2.0, str: "x", tuple[str, ...]: ("x",)}
     hints = get_type_hints(kind)
     given = {each.name: plain.get(hints[each.name]) or get_args(hints[each.name])[0] for each in fields(kind)}
-    words, hint = describe_outcome(kind(**given), THERE)
-    assert words
-    assert "{" not in words + hint
+    words = outcome_in_words(kind(**given), THERE)
+    assert words.sentence
+    assert "{" not in str(words)
+    assert all(hasattr(LoopConfig(), name) for name in words.settings)
 
 
 def test_every_kind_of_failure_has_a_remedy() -> None:
