@@ -159,6 +159,11 @@ class SearchedText:
         self._matches[pattern] = (start, found)
         return found
 
+    def end_of_next(self, pattern: re.Pattern[str], start: int) -> int:
+        """The end of the next match, else of the text."""
+        found = self.search(pattern, start)
+        return found.end() if found else len(self.text)
+
     def find(self, needle: str, start: int) -> int:
         """The next place of a needle, or -1."""
         found = self.search(_literal(needle), start)

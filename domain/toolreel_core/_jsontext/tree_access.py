@@ -25,6 +25,26 @@ def as_list(value: Json) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 
 
+_TYPES: Final[Mapping[type, str]] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    type(None): "null",
+    list: "array",
+}
+
+
+def json_type(value: Json) -> str:
+    """The type of a value, as JSON Schema names it."""
+    return _TYPES.get(type(value), "object")
+
+
+def named_types(schema: Tree) -> list[str]:
+    """What a schema has under ``type``: one name, or several."""
+    return [kind for kind in as_list(schema.get("type")) if isinstance(kind, str)]
+
+
 def text_at(tree: Tree, key: str) -> str:
     """The text under a key; empty if there is none."""
     value = tree.get(key)

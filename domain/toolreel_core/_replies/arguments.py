@@ -24,6 +24,7 @@ from toolreel_core._jsontext import (
     canonical,
     damaged,
     either,
+    json_type,
     read,
     read_tolerant,
     skip,
@@ -252,8 +253,6 @@ ERROR_WORDS: Final[Mapping[ArgumentErrorCode, str]] = {
 }
 """What each code means, as a sentence for users."""
 
-_NotObject: TypeAlias = "bool | int | float | str | Sequence[Json] | None"
-
 _EMPTY: Final = canonical({})
 _LEVELS: Final = 2
 """How many layers of JSON inside a JSON string are decoded: servers encode once too often, or twice."""
@@ -360,20 +359,10 @@ def _arguments_of_text(text: str, max_depth: int, repairs: ArgumentRepairs, leve
     return ArgumentError("ARGUMENTS_NOT_OBJECT", _json_kind(tree)), codes
 
 
-def _json_kind(tree: _NotObject) -> str:
-    match tree:
-        case None:
-            return "null"
-        case bool():
-            return "a boolean"
-        case str():
-            return "a string"
-        case int() | float():
-            return "a number"
-        case Sequence():
-            return "a list"
-        case _:
-            assert_never(tree)
+def _json_kind(tree: Json) -> str:
+    """What a value is that is not an object, in words."""
+    kind = {"array": "list", "integer": "number"}.get(name := json_type(tree), name)
+    return kind if kind == "null" else f"a {kind}"
 
 
 _CODE_BLOCK: Final = lazy_pattern(

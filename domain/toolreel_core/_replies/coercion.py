@@ -16,6 +16,8 @@ from toolreel_core._jsontext import (
     JsonText,
     canonical,
     items_of,
+    json_type,
+    named_types,
     nesting,
     parse,
     pointed,
@@ -201,7 +203,7 @@ def _count_above(place: _Place, broken: Sequence[_Place]) -> int:
 
 
 def _may_accept_text(schema: _Schema) -> bool:
-    return "string" in _allowed_types(schema) or "enum" in schema or "const" in schema
+    return "string" in named_types(schema) or "enum" in schema or "const" in schema
 
 
 def _applied_schemas(root: _Schema, schemas: Sequence[Json]) -> Iterator[_Schema]:
@@ -212,27 +214,17 @@ def _applied_schemas(root: _Schema, schemas: Sequence[Json]) -> Iterator[_Schema
         if not isinstance(schema, Mapping):
             continue
         yield schema
-        if "$ref" in schema:
-            reference = schema["$ref"]
-            # A JSON pointer into the schema; anchors and other documents are not followed.
-            local = isinstance(reference, str) and reference.startswith("#/")
-            pending.append(pointed(root, str(reference)) if local else None)
+        if str(reference := schema.get("$ref")).startswith("#/"):  # others are not followed
+            pending.append(pointed(root, str(reference)))
         for key in _BRANCHES:
             pending += items_of(schema, key)
 
 
 def _decoded_text(text: str, applied: Sequence[_Schema]) -> Json:
     """The decoded value of a text, if it is an array or object that the schemas name; else ``None``."""
-    named = {kind for schema in applied for kind in _allowed_types(schema)}
-    tree = read(text, unique_keys=True).value_or("") if named & {"array", "object"} else ""
-    kind = "object" if isinstance(tree, dict) else "array" if isinstance(tree, list) else ""
-    return tree if kind in named else None
-
-
-def _allowed_types(schema: _Schema) -> list[str]:
-    named = schema.get("type")
-    kinds = [named] if isinstance(named, str) else items_of(schema, "type")
-    return [kind for kind in kinds if isinstance(kind, str)]
+    named = {kind for schema in applied for kind in named_types(schema)} & {"array", "object"}
+    tree = read(text, unique_keys=True).value_or("") if named else ""
+    return tree if json_type(tree) in named else None
 
 
 def _member_schema(key: str | int, schema: _Schema) -> Json:

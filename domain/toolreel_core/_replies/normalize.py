@@ -32,7 +32,7 @@ from toolreel_core._text_calls import MARKED, has_think_tags, is_plain
 from toolreel_core._tools import ToolSurface
 
 if TYPE_CHECKING:
-    from toolreel_core._text_calls import Made, Rejection, TextCall, Unread
+    from toolreel_core._text_calls import Made, Rejection, TextCall
 
 BLANK: Final = "\ufeff \t\r\n"
 """Ignored before a body: a byte-order mark, and white space that keeps a connection alive."""
@@ -237,7 +237,7 @@ def _separate_calls(content: str, reasoning: str, finish: Finish, reading: _Read
 def _calls_in_text(
     content: str, reasoning: str, finish: Finish, dialects: Sequence[str], reading: _Reading
 ) -> _Said:
-    from toolreel_core._text_calls import Unread, text_calls  # noqa: PLC0415 - see above
+    from toolreel_core._text_calls import text_calls  # noqa: PLC0415 - see above
 
     known, schemas, made = reading.tools.known, reading.tools.schemas, reading.made
     found = text_calls(
@@ -260,12 +260,12 @@ def _calls_in_text(
 
     if text and _looks_like_a_call(text, reading, reported):
         codes.append("TEXT_CALL_SUSPECTED")
-        unread = (*unread, Unread("malformed", text))
+        unread = (*unread, text)
     return _Said(text, thought, _with_call_ids(found.calls, unread, reading), (*codes, "TEXT_CALL_READ"))
 
 
 def _with_call_ids(
-    calls: Sequence[TextCall], unread: Sequence[Unread], reading: _Reading
+    calls: Sequence[TextCall], unread: Sequence[str], reading: _Reading
 ) -> tuple[ToolCall, ...]:
     """The calls with the model's own ids, or with ids made of turn and position.
 
@@ -278,8 +278,8 @@ def _with_call_ids(
         ToolCall(call.id, call.name, call.arguments, call.original, f"text:{call.dialect}") for call in calls
     ]
     numbered += [
-        ToolCall("", name_in(call.text, reading.tools.known), error, call.text, "text:unread")
-        for call in unread[:_MOST_TOLD]
+        ToolCall("", name_in(text, reading.tools.known), error, text, "text:unread")
+        for text in unread[:_MOST_TOLD]
     ]
     return tuple(
         call if call.id else replace(call, id=f"call_{reading.turn}_{place}")

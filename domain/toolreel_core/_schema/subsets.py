@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeGuard
 
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, tree_at
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, json_type, named_types, tree_at
 from toolreel_core._schema.walk import inline_references
 
 # The subset of OpenAPI 3.0 that Gemini accepts. One unknown keyword makes Gemini reject the whole request
@@ -68,7 +68,6 @@ _FORMATS: Final[Mapping[str, Sequence[str]]] = {
     "integer": ("int32", "int64"),
     "number": ("double", "float"),
 }
-_KIND_OF: Final[Mapping[type, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
 _COUNTS: Final[Mapping[str, Sequence[str]]] = {
     "string": ("minLength", "maxLength"),
     "array": ("minItems", "maxItems"),
@@ -183,14 +182,10 @@ def _all_branches(tree: Tree) -> list[Tree]:
 
 def _types_of(tree: Tree) -> list[str]:
     """The types of a schema: declared, else of its choices, else inferred from its keywords."""
-    named = dict.fromkeys(kind for kind in _type_names(tree) if isinstance(kind, str) and kind in _TYPES)
-    chosen = dict.fromkeys(map(_type_of_value, _listed_values(tree)))
+    named = dict.fromkeys(kind for kind in named_types(tree) if kind in _TYPES)
+    chosen = dict.fromkeys(map(json_type, _listed_values(tree)))
     shaped: list[str] = [kind for kind, keys in _SHAPES.items() if any(key in tree for key in keys)][:1]
     return [*named] or [*chosen] or shaped
-
-
-def _type_names(tree: Tree) -> Sequence[Json]:
-    return items_of(tree, "type") or [tree.get("type")]
 
 
 def _listed_values(tree: Tree) -> list[Json]:
@@ -199,14 +194,10 @@ def _listed_values(tree: Tree) -> list[Json]:
     return [choice for choice in listed if choice is not None]
 
 
-def _type_of_value(value: Json) -> str:
-    return _KIND_OF.get(type(value), "object" if isinstance(value, Mapping) else "array")
-
-
 def _is_nullable(tree: Tree) -> bool:
     return (
         tree.get("nullable") is True
-        or "null" in _type_names(tree)
+        or "null" in named_types(tree)
         or ("const" in tree and tree["const"] is None)
         or None in items_of(tree, "enum")
         or any(map(_is_null, _all_branches(tree)))
@@ -215,6 +206,5 @@ def _is_nullable(tree: Tree) -> bool:
 
 def _is_null(tree: Tree) -> bool:
     """Whether null is the one value that a schema takes."""
-    names = [*_type_names(tree)]
     listed = [tree["const"]] if "const" in tree else items_of(tree, "enum")
-    return names == ["null"] or (names == [None] and len(listed) == 1 and listed[0] is None)
+    return named_types(tree) == ["null"] or ("type" not in tree and [*listed] == [None])

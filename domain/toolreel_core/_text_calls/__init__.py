@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         Rejection,
         TextCall,
         TextCalls,
-        Unread,
         text_call,
     )
     from toolreel_core._text_calls.dialects import (

@@ -22,9 +22,8 @@ from toolreel_core._schema import inline_references
 
 # The input of a decoder and its result.
 #
-# A decoder reads the text after an opener, given a :class:`Source`. :class:`Calls` and :class:`Broken` are
-# calls and failed calls, :class:`Frame` is a message header, and ``None`` is ordinary text: a marker without
-# a well-formed call after it is prose.
+# A decoder makes a :class:`Reading` of a :class:`Source` from an opener on, or ``None`` of ordinary text: a
+# marker without a well-formed call after it is prose.
 
 
 _NAMESPACES: Final = ("functions.", "default_api.", "default_api:")
@@ -52,12 +51,9 @@ class Offered:
         ... )
         ('ping', 'functions.pong', 'Ping')
         """
-        name = raw.strip().strip("\"'`").strip()
-        if name in self.names:
-            return name
+        name = raw.strip(" \t\r\n\"'`")
         for namespace in _NAMESPACES:
-            rest = name.removeprefix(namespace)
-            if rest != name and rest in self.names:
+            if (rest := name.removeprefix(namespace)) in self.names:
                 return rest
         return name
 
@@ -81,11 +77,8 @@ class Offered:
 
     def only_tool_taking(self, given: Mapping[str, Json]) -> str:
         """The only tool that accepts these arguments; empty if there is none or more than one."""
-        fitting = [
-            name
-            for name in sorted(self.names & self.schemas.keys())
-            if given.keys() <= self.parameters(name).keys() and self.has_required(name, given)
-        ]
+        tools = self.names & self.schemas.keys()
+        fitting = [name for name in tools if given.keys() <= self.parameters(name).keys()]
         return fitting[0] if len(fitting) == 1 else ""
 
 
@@ -120,15 +113,6 @@ MAX_DEPTH = 64
 Rejection: TypeAlias = Literal[
     "malformed", "truncated", "builtin_recipient", "fabricated_result", "quotation", "mentioned", "too_large"
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """A call that was seen and could not be read, or is of a built-in tool."""
-
-    why: Rejection
-    text: str
-    """Its text, or that of the block that it is in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,63 +175,51 @@ class TextCalls:
     reasoning: str = ""
     rejected: tuple[Rejection, ...] = ()
     """Why text that looked like a call was not read as one."""
-    unread: tuple[Unread, ...] = field(default=(), compare=False)
-    """The calls among what was rejected."""
+    unread: tuple[str, ...] = field(default=(), compare=False)
+    """The texts of calls that were seen and could not be read, or of the blocks that they are in."""
     spans: tuple[Span, ...] = field(default=(), compare=False)
     """What was found at which character offsets, for debugging."""
 
 
 @dataclass(frozen=True, slots=True)
-class Calls:
-    """One or more calls."""
-
-    calls: tuple[TextCall, ...]
-    end: int
-    broken: tuple[Rejection, ...] = ()
-    """Why other calls of the same block were rejected."""
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A call that could not be read."""
-
-    why: Rejection
-    end: int
-    """The end of its debris."""
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """Part of a message header or trailer, which is not visible text."""
+class Reading:
+    """What a decoder makes of an opener and the text after it: calls, one that cannot be read, or framing."""
 
     end: int
-    reasoning: str = ""
+    calls: tuple[TextCall, ...] = ()
     rejected: tuple[Rejection, ...] = ()
+    """Why it, or other calls of the same block, are rejected."""
+    reasoning: str = ""
+    is_framing: bool = False
+    """Whether it is part of a message header or trailer, which is not visible text."""
 
 
-Reading: TypeAlias = Calls | Broken | Frame | None
+def broken(why: Rejection, end: int) -> Reading:
+    """A call that cannot be read.
 
-Decoder: TypeAlias = Callable[[Source, int, int], Reading]
+    :param end: of its debris
+    """
+    return Reading(end, rejected=(why,))
+
+
+Decoder: TypeAlias = Callable[[Source, int, int], "Reading | None"]
 """Decodes the text after the opener at ``start:end``."""
 
 
 def text_call(
-    name: str, arguments: Mapping[str, Json], dialect: str, call_id: Json = None
+    name: str, arguments: Mapping[str, Json] | None, dialect: str, call_id: Json = None
 ) -> TextCall | None:
     """A call, or ``None`` if its name or arguments are invalid.
 
     The arguments are parsed again from canonical text, so that the rules for structured calls apply to them:
     no infinite numbers, no lone surrogates, limited nesting.
     """
+    if not name or arguments is None:
+        return None
     try:
         sound = read(canonical(arguments), max_depth=MAX_DEPTH).map(canonical).value_or(None)
     except (ValueError, RecursionError):
         return None
-    if sound is None or not name:
+    if sound is None:
         return None
-    return TextCall(name, sound, "", dialect, id_as_text(call_id))
-
-
-def id_as_text(call_id: Json) -> str:
-    """The id of a call as text; empty if the value cannot be an id."""
-    return str(call_id).strip() if isinstance(call_id, (str, int)) and not isinstance(call_id, bool) else ""
+    return TextCall(name, sound, "", dialect, str(call_id).strip() if isinstance(call_id, str | int) else "")

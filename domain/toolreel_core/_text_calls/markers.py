@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Calls, Decoder, Reading, Source, TextCall
+from toolreel_core._text_calls.decoder_interface import Decoder, Reading, Source, TextCall
 from toolreel_core._text_calls.formats.elements import (
     BAR,
     CLOSING,
@@ -73,7 +73,7 @@ def _block(
     opener: str,
     closer: str,
     *dialects: str,
-    decode: Callable[[Block, Source, int, int], Reading] = enveloped_calls,
+    decode: Callable[[Block, Source, int, int], Reading | None] = enveloped_calls,
     envelopes: Envelopes = marked_calls,
 ) -> Opener:
     """An opener whose block ends with a closing tag, which may be missing."""
@@ -192,7 +192,7 @@ _CLOSED: Final = lazy_pattern(rf"[}}`]\s*{_CLOSER.pattern}\Z", re.IGNORECASE)
 """The end of such a call."""
 
 
-def calls_without_opener(source: Source, key: str) -> Calls | None:
+def calls_without_opener(source: Source, key: str) -> Reading | None:
     """The calls of offered tools at the head of a message, each closed; none if one cannot be read."""
     if source.search(_CLOSER, 0) is None:
         return None
@@ -202,8 +202,9 @@ def calls_without_opener(source: Source, key: str) -> Calls | None:
         word = head["word"] if head.lastgroup else None
         reading = OPENERS[key].decoder(source, at, head.end())
         if (
-            not isinstance(reading, Calls)
-            or reading.broken
+            reading is None
+            or not reading.calls
+            or reading.rejected
             or not all(call.name in source.offered.names for call in reading.calls)
             or not _CLOSED.search(source.text[: reading.end][-80:])
             or (word and lead_in(word) != "announced")
@@ -211,7 +212,7 @@ def calls_without_opener(source: Source, key: str) -> Calls | None:
             return None
         calls.extend(reading.calls)
         at = reading.end
-    return Calls(tuple(calls), at) if calls else None
+    return Reading(at, tuple(calls)) if calls else None
 
 
 _NAMESPACE: Final = rf"(?:\w{{1,40}}[:_|]|{DSML})?"

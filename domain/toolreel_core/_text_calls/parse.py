@@ -14,14 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, assert_never
+from typing import Final
 
 from toolreel_core._jsontext import Json, as_tree, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
-    Broken,
-    Calls,
-    Frame,
     Kind,
     Made,
     Offered,
@@ -31,7 +28,7 @@ from toolreel_core._text_calls.decoder_interface import (
     Span,
     TextCall,
     TextCalls,
-    Unread,
+    broken,
 )
 from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._text_calls.formats.harmony import start_of_header_words, start_of_title
@@ -98,8 +95,8 @@ class Scan:
         self.spans: list[Span] = []
         self.reasoning: list[str] = []
         self.rejected: list[Rejection] = []
-        self.unread: list[Unread] = []
-        """The calls among what was rejected."""
+        self.unread: list[str] = []
+        """The texts of the calls among what was rejected."""
         self._head = 0
         """Where the calls and tags begin of which the last span is one."""
         self._edge = 0
@@ -125,7 +122,7 @@ class Scan:
             if not self.source.enabled.isdisjoint(opener.dialects):
                 reading = opener.decoder(self.source, mark.start(), mark.end())
                 if reading is None and self.source.cut and _BEGUN.match(self.source.text, mark.end()):
-                    reading = Broken("truncated", len(self.source.text))
+                    reading = broken("truncated", len(self.source.text))
             begin = mark.start()
             if kind == "addressed":  # some openers are preceded by part of a header
                 begin = start_of_header_words(self.source.text, begin)
@@ -153,41 +150,36 @@ class Scan:
                 self.rejected.append("quotation")
         return region.end
 
-    def _take_reading(self, mark: re.Match[str], reading: Reading, start: int) -> int:
-        match reading:
-            case Calls(end=end):
-                if fence := self.quotations.code.open_fence(start, end):
-                    # A tag that prose only named seemed to open a call, which then ended inside a fence.
-                    self.rejected.append("quotation")
-                    self._add_span(start, fence.end, "quotation", "quotation")
-                    return fence.end
-                self._take_calls(start, reading)
-                return end
-            case Broken(why, end):
-                if is_escaped(self.source.text, start):
-                    return self._skip_marker(mark)
-                fence = self.quotations.code.open_fence(start, end)
-                end = fence.end if fence else end
-                self.rejected.append(why)
-                self.unread.append(Unread(why, self.source.text[start:end]))
-                self._add_span(start, end, "debris", why)
-                return end
-            case Frame(end, reasoning, rejected):
-                # Only tokens may be between this place and the message before.
-                text = self.source.search(_TEXT, self._edge)
-                if text is None or text.start() >= start:
-                    self.reasoning.extend([reasoning] if reasoning else [])
-                    self.rejected.extend(rejected)
-                    self.unread.extend(Unread(why, self.source.text[start:end]) for why in rejected)
-                    self._add_span(start, end, "frame", *rejected)
-                    return end
-                return self._take_reading(mark, Broken(rejected[0], end) if rejected else None, start)
-            case None:
-                return self._skip_marker(mark)
-            case _:
-                assert_never(reading)
+    def _take_reading(self, mark: re.Match[str], reading: Reading | None, start: int) -> int:
+        text = self.source.text
+        if reading and reading.calls:
+            if fence := self.quotations.code.open_fence(start, reading.end):
+                # A tag that prose only named seemed to open a call, which then ended inside a fence.
+                self.rejected.append("quotation")
+                self._add_span(start, fence.end, "quotation", "quotation")
+                return fence.end
+            self._take_calls(start, reading)
+            return reading.end
+        first = self.source.search(_TEXT, self._edge)
+        # Only tokens may be between framing and the message before.
+        if reading and reading.is_framing and first and first.start() >= start:
+            self.reasoning.append(reading.reasoning)
+            self._take_problems(reading, text[start : reading.end])
+            self._add_span(start, reading.end, "frame", *reading.rejected)
+            return reading.end
+        if reading is None or not reading.rejected or is_escaped(text, start):
+            return self._skip_marker(mark)
+        fence = self.quotations.code.open_fence(start, reading.end)
+        end = fence.end if fence else reading.end
+        self._take_problems(reading, text[start:end])
+        self._add_span(start, end, "debris", reading.rejected[-1])
+        return end
 
-    def _take_calls(self, start: int, reading: Calls) -> None:
+    def _take_problems(self, reading: Reading, text: str) -> None:
+        self.rejected.extend(reading.rejected)
+        self.unread.extend(text for _ in reading.rejected)
+
+    def _take_calls(self, start: int, reading: Reading) -> None:
         text = self.source.text[start : reading.end]
         head = self._start_of_neighbours(start)
         shown = self._is_example(start, head)
@@ -203,11 +195,10 @@ class Scan:
             return
         if self._is_in_a_sentence(start, reading.end, head):
             self.rejected.append("mentioned")
-            self.unread.append(Unread("mentioned", text))
+            self.unread.append(text)
             self._add_span(start, reading.end, "quotation", "mentioned")
             return
-        self.rejected.extend(reading.broken)
-        self.unread.extend(Unread(why, text) for why in reading.broken)
+        self._take_problems(reading, text)
         several = len(reading.calls) > 1
         self.calls.extend(
             replace(call, original=call.arguments if several else text.strip()) for call in reading.calls
@@ -274,7 +265,7 @@ _UNFINISHED: Final = lazy_pattern(r"\s*(?:<[/|｜‖a-z][^<>\s]{0,40}|\[(?:/|END
 
 def text_beside_calls(scan: Scan) -> tuple[str, str]:
     """The text outside the calls, which is unchanged without calls and frames, and the reasoning in it."""
-    said = "\n".join(scan.reasoning)
+    said = "\n".join(filter(None, scan.reasoning))
     if not scan.calls:
         frames = [span for span in scan.spans if span.kind in {"frame", "special"}]
         framed = any(span.kind == "frame" for span in frames)

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import (
@@ -24,21 +25,22 @@ from toolreel_core._jsontext import (
     Style,
     Value,
     as_list,
+    as_tree,
     end_of,
     items_of,
+    json_type,
+    named_types,
     skip,
     value_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
-    Broken,
-    Calls,
     Offered,
     Reading,
     Rejection,
     Source,
     TextCall,
-    id_as_text,
+    broken,
     text_call,
 )
 
@@ -57,47 +59,47 @@ def arguments_of(raw: Json) -> Mapping[str, Json] | None:
     return raw if isinstance(raw, Mapping) else None
 
 
-def marked_calls(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCall | None]:
-    """The calls of a value after an opener; ``None`` for each item that is not a call."""
-    match tree:
-        case Mapping():
-            wrapped = wrapped_calls(tree)
-            if wrapped is None:
-                yield _call_of_object(tree, offered, dialect)
-            for item in wrapped or ():
-                yield _call_of_object(item, offered, dialect, outer=tree)
-        case Sequence() if not isinstance(tree, str):
-            for item in tree:
-                yield from marked_calls(item, offered, dialect)
-        case _:
-            yield None
+def marked_calls(
+    tree: Json,
+    offered: Offered,
+    dialect: str,
+    outer: Mapping[str, Json] = MappingProxyType({}),
+    *,
+    strict: bool = False,
+) -> Iterator[TextCall | None]:
+    """The calls of a value after an opener; ``None`` for each item that is not a call.
 
-
-def bare_calls(tree: Json, offered: Offered, dialect: str) -> tuple[TextCall, ...] | None:
-    """The calls of a whole message: ``None`` unless all are strict envelopes of known tools."""
-    calls: list[TextCall] = []
+    :param outer: the wrapper around it, which may have the id
+    :param strict: whether an object with keys of its own is no call
+    """
     for item in as_list(tree):
-        if not isinstance(item, Mapping):
-            return None
-        if (inner := wrapped_calls(item)) is not None:
-            if not item.keys() <= {*_WRAPPERS, *_IDS, "type", "index"}:
-                return None
-            nested = bare_calls(inner, offered, dialect)
-            if nested is None:
-                return None
-            if len(nested) == 1 and not nested[0].id:  # the id of the wrapper is that of its only call
-                nested = (replace(nested[0], id=id_as_text(_first_value(item, _IDS))),)
-            calls.extend(nested)
-            continue
-        if item.get("type", "function") != "function":
-            return None
-        names = [key for key in _NAMES if key in item]
-        places = [key for key in _ARGUMENTS if key in item]
-        if len(names) != 1 or len(places) != 1 or not item.keys() <= {*names, *places, *_IDS, "type"}:
-            return None
-        call = _call_of_object(item, offered, dialect)
+        inner = wrapped_calls(item) if isinstance(item, Mapping) else None
+        if not isinstance(item, Mapping) or (strict and not _is_strict(item, wraps=inner is not None)):
+            yield None
+        elif inner is not None:
+            around = {} if strict and len(inner) > 1 else item
+            yield from marked_calls(inner, offered, dialect, around, strict=strict)
+        else:
+            yield _call_of_object(item, offered, dialect, outer)
+
+
+def _is_strict(tree: Mapping[str, Json], *, wraps: bool) -> bool:
+    """Whether a wrapper or envelope has all of its keys, and no others."""
+    if wraps:
+        return tree.keys() <= {*_WRAPPERS, *_IDS, "type", "index"}
+    places = [key for key in _ARGUMENTS if key in tree]
+    names = [key for key in _NAMES if key in tree]
+    own = tree.keys() - {*_IDS, "type"}
+    return tree.get("type", "function") == "function" and len(places) == 1 and own == {*names[:1], *places}
+
+
+def bare_calls(trees: Sequence[Json], offered: Offered, dialect: str) -> tuple[TextCall, ...]:
+    """The calls of a whole message: none unless all are strict envelopes of known tools."""
+    items = [item for tree in trees for item in as_list(tree)]
+    calls: list[TextCall] = []
+    for call in marked_calls(items, offered, dialect, strict=True):
         if call is None or call.name not in offered.names:
-            return None
+            return ()
         calls.append(call)
     return tuple(calls)
 
@@ -111,31 +113,20 @@ def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:
 
 
 def _call_of_object(
-    tree: Json, offered: Offered, dialect: str, outer: Mapping[str, Json] | None = None
+    tree: Mapping[str, Json], offered: Offered, dialect: str, outer: Mapping[str, Json]
 ) -> TextCall | None:
-    if not isinstance(tree, Mapping):
-        return None
-    if (inner := wrapped_calls(tree)) is not None and len(inner) == 1:
-        return _call_of_object(inner[0], offered, dialect, tree)
+    """The call of an envelope with its arguments under one of the usual keys, or next to the name."""
     raw_name = _first_value(tree, _NAMES)
     if not isinstance(raw_name, str):
         return None
     name = offered.resolve_name(raw_name)
-    arguments = arguments_of(_arguments_of_object(tree, offered, name))
-    if arguments is None:
-        return None
-    call_id = _first_value(tree, _IDS)
-    return text_call(
-        name, arguments, dialect, call_id if call_id is not None else _first_value(outer or {}, _IDS)
-    )
-
-
-def _arguments_of_object(tree: Mapping[str, Json], offered: Offered, name: str) -> Json:
-    """The arguments under one of the usual keys, or else the other keys next to the name."""
     if any(key in tree for key in _ARGUMENTS):
-        return _first_value(tree, _ARGUMENTS)
-    flat = {key: value for key, value in tree.items() if key not in {*_NAMES, *_IDS, "type"}}
-    return flat if flat.keys() <= offered.parameters(name).keys() else False
+        arguments = arguments_of(_first_value(tree, _ARGUMENTS))
+    else:
+        arguments = {key: value for key, value in tree.items() if key not in {*_NAMES, *_IDS, "type"}}
+        if not arguments.keys() <= offered.parameters(name).keys():
+            return None
+    return text_call(name, arguments, dialect, _first_value({**outer, **tree}, _IDS))
 
 
 def _first_value(tree: Mapping[str, Json], keys: Sequence[str]) -> Json:
@@ -148,10 +139,12 @@ def object_at(source: SearchedText, at: int) -> tuple[Mapping[str, Json], int] |
     return (value.tree, value.end) if isinstance(value, Value) and isinstance(value.tree, Mapping) else None
 
 
-def one_call(name: str, given: Mapping[str, Json], dialect: str, end: int, call_id: Json = None) -> Reading:
+def one_call(
+    name: str, given: Mapping[str, Json] | None, dialect: str, end: int, call_id: Json = None
+) -> Reading:
     """A reading of one call."""
     call = text_call(name, given, dialect, call_id)
-    return Calls((call,), end) if call else Broken("malformed", end)
+    return Reading(end, (call,)) if call else broken("malformed", end)
 
 
 def decode_json(raw: str) -> Json:
@@ -193,57 +186,50 @@ def closing_tags(*tags: str) -> re.Pattern[str]:
     return lazy_pattern(f"(?:```[{BLANK}]*)?(?:{'|'.join(tags)})", re.IGNORECASE)
 
 
-def enveloped_calls(block: Block, source: Source, _start: int, end: int) -> Reading:
+def enveloped_calls(block: Block, source: Source, _start: int, end: int) -> Reading | None:
     """The calls of the envelopes after an opener, in a row or in a list."""
     at = end_of(_FENCE, source.text, end)
     at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
     if not source.text.startswith(("{", "["), at):
         return None
     calls: list[TextCall] = []
-    broken: list[Rejection] = []
+    problems: list[Rejection] = []
     begin = at
     while True:
         value = value_at(source, at, Style(closing=block.closing))
         if isinstance(value, Flaw):
             last = failed_call(source, begin, value, block)
-            return Calls(tuple(calls), last.end, (*broken, last.why)) if calls else last
+            return replace(last, calls=tuple(calls), rejected=(*problems, *last.rejected))
         read = list(block.envelopes(value.tree, source.offered, source.enabled_dialect(*block.dialects)))
         if calls and not any(read):
             break  # what follows a call and is none itself is text again
         calls.extend(call for call in read if call)
-        broken.extend("malformed" for call in read if not call)
-        at = begin = value.end
-        following = _AND.match(source.text, at)
+        problems.extend("malformed" for call in read if not call)
+        begin = value.end
+        following = _AND.match(source.text, begin)
         if not following:
             break
         at = following.end()
     if calls:
-        return Calls(tuple(calls), end_of_block(source, begin, block), tuple(broken))
+        return Reading(end_of_block(source, begin, block), tuple(calls), tuple(problems))
     # A list of plain values was not intended as a call.
     tried = any(isinstance(item, Mapping) for item in as_list(value.tree))
-    return Broken("malformed", end_of_debris(source, begin, begin, block)) if tried else None
+    return broken("malformed", end_of_debris(source, begin, begin, block)) if tried else None
 
 
 def named_call(source: Source, at: int, name: str, block: Block, call_id: Json = None) -> Reading:
     """The call of a named tool, whose arguments begin here."""
-    at = end_of(_FENCE, source.text, at)
-    dialect = source.enabled_dialect(*block.dialects)
-    if block.closing.match(source.text, at):
-        return one_call(name, {}, dialect, end_of_block(source, at, block), call_id)
-    value = value_at(source, at, Style(closing=block.closing))
-    if isinstance(value, Flaw):
-        return failed_call(source, at, value, block)
-    given = arguments_of(value.tree)
-    reading = (
-        one_call(name, given, dialect, end_of_block(source, value.end, block), call_id)
-        if given is not None
-        else None
-    )
-    return (
-        reading
-        if isinstance(reading, Calls)
-        else Broken("malformed", end_of_debris(source, at, value.end, block))
-    )
+    at = end = end_of(_FENCE, source.text, at)
+    given: Mapping[str, Json] | None = {}
+    if not block.closing.match(source.text, at):
+        value = value_at(source, at, Style(closing=block.closing))
+        if isinstance(value, Flaw):
+            return failed_call(source, at, value, block)
+        given, end = arguments_of(value.tree), value.end
+    call = text_call(name, given, source.enabled_dialect(*block.dialects), call_id)
+    if call is None:
+        return broken("malformed", end_of_debris(source, at, end, block))
+    return Reading(end_of_block(source, end, block), (call,))
 
 
 def end_of_block(source: Source, at: int, block: Block) -> int:
@@ -270,12 +256,13 @@ def skip_blanks(text: str, at: int) -> int:
     return end_of(_BLANKS, text, at)
 
 
-def failed_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Broken:
+def failed_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Reading:
     """The failed call: an unfinished one is truncated, unless the block is closed."""
     if not flaw.unfinished:
-        return Broken("malformed", end_of_debris(source, begin, flaw.at, block))
-    close = None if source.cut else source.search(block.closing, begin)
-    return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
+        return broken("malformed", end_of_debris(source, begin, flaw.at, block))
+    if source.cut or not source.search(block.closing, begin):
+        return broken("truncated", len(source.text))
+    return broken("malformed", source.end_of_next(block.closing, begin))
 
 
 _INTEGER: Final = lazy_pattern(r"[-+]?\d{1,4300}")
@@ -284,13 +271,6 @@ _NUMBER: Final = lazy_pattern(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\
 """A number, with bounded lengths: a longer one stays a text."""
 # In any letter case, since no quotes tell text from words here. JavaScript's `undefined` stays text.
 _WORDS: Final = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
-_TYPE_NAMES: Final[Mapping[type, str]] = {
-    bool: "boolean",
-    int: "integer",
-    float: "number",
-    str: "string",
-    type(None): "null",
-}
 _TREES: Final = frozenset({"null", "object", "array"})
 
 
@@ -317,7 +297,7 @@ def typed_value(raw: str, schema: Json) -> Json:
         value = raw if math.isinf(value) else value
     elif text.startswith(("{", "[")):
         value = decode_json(text)
-    kind = "array" if isinstance(value, list) else _type_name(value)
+    kind = json_type(value)
     fits = not types or kind in types or (kind == "integer" and "number" in types)
     return value if fits and kind != "string" else raw
 
@@ -349,22 +329,15 @@ def unwrapped_arguments(given: Mapping[str, Json], parameters: Mapping[str, Json
     return given
 
 
-def _type_name(value: Json) -> str:
-    return _TYPE_NAMES.get(type(value), "object")
-
-
 def _allowed_types(schema: Mapping[str, Json]) -> frozenset[str]:
     """The types that a schema allows, as far as it names them."""
-    said = schema.get("type")
-    if isinstance(said, str):
-        return frozenset({said})
-    names = [name for name in said if isinstance(name, str)] if isinstance(said, Sequence) else []
+    names = {*named_types(schema)}
+    if names:
+        return frozenset(names)
     for key in ("anyOf", "oneOf", "allOf"):
-        for option in items_of(schema, key):
-            names += sorted(_allowed_types(option)) if isinstance(option, Mapping) else ()
+        names = names.union(*(_allowed_types(as_tree(option)) for option in items_of(schema, key)))
     fixed = [schema["const"]] if "const" in schema else []
-    names += [_type_name(value) for value in (*items_of(schema, "enum"), *fixed)]
-    return frozenset(names)
+    return frozenset(names.union(map(json_type, (*items_of(schema, "enum"), *fixed))))
 
 
 def one_line_break_less(text: str) -> str:
@@ -462,9 +435,11 @@ def end_call(
     """
     if closed < 0:
         if (source.cut and last) or not given or not source.offered.has_required(name, given):
-            return Broken("truncated", at)
-        if left := broken_by_rest(source, at, tags.opening):
-            return left
+            return broken("truncated", at)
+        # Text that goes on behind the last value is the rest of it: it held its own closing tag.
+        if not _ENDS.match(source.text, at):
+            following = source.search(tags.opening, at)
+            return broken("malformed", following.start() if following else len(source.text))
     end = max(at, closed)
     complete = unwrapped_arguments(given, source.offered.parameters(name))
     return unless_tags_left(source, one_call(name, complete, dialect, end), tags.left)
@@ -509,28 +484,13 @@ def end_of_left_tags(source: Source, at: int, tags: re.Pattern[str]) -> int:
     return last
 
 
-def broken_by_rest(source: Source, at: int, opening: re.Pattern[str]) -> Broken | None:
-    """The call without a closing tag of its own behind whose last value text goes on.
-
-    Then the value held its own closing tag, and the text is the rest of it.
-
-    :param opening: of the next call
-    """
-    if _ENDS.match(source.text, at):
-        return None
-    following = source.search(opening, at)
-    return Broken("malformed", following.start() if following else len(source.text))
-
-
 def unless_tags_left(source: Source, reading: Reading, tags: re.Pattern[str]) -> Reading:
     """A reading, unless tags of the call are left behind its end: then it was cut, and is malformed."""
-    if not isinstance(reading, Calls):
-        return reading
-    end = end_of_left_tags(source, reading.end, tags)
-    return reading if end < 0 else Broken("malformed", end)
+    end = end_of_left_tags(source, reading.end, tags) if reading.calls else -1
+    return reading if end < 0 else broken("malformed", end)
 
 
-def broken_up_to_balance(source: Source, at: int, tags: Tags) -> Broken:
+def broken_up_to_balance(source: Source, at: int, tags: Tags) -> Reading:
     """A call whose values hold markup, up to the closing tag that balances its opening tag.
 
     What stands inside may look like another call, so nothing in it is read; without a balance, nothing up to
@@ -542,10 +502,10 @@ def broken_up_to_balance(source: Source, at: int, tags: Tags) -> Broken:
     while depth:
         close = source.search(tags.closing, at)
         if close is None:
-            return Broken("malformed", len(source.text))
+            return broken("malformed", len(source.text))
         opened = source.search(tags.opening, at)
         if opened and opened.start() < close.start():
             depth, at = depth + 1, opened.end()
         else:
             depth, at = depth - 1, max(close.end(), at + 1)
-    return Broken("malformed", at)
+    return broken("malformed", at)

@@ -7,7 +7,7 @@ only for tools that exist.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import BLANK, Flaw, Json, as_tree, end_of, parse, value_at
@@ -78,7 +78,7 @@ def json_message_calls(source: Source) -> TextCalls | None:
     if trees and isinstance(trees[0], Mapping):
         wrapped = any(isinstance(tree, Mapping) and wrapped_calls(tree) is not None for tree in trees)
         dialect = "json_envelope" if wrapped else "llama_json"
-    calls = _json_calls(source, trees, dialect) if dialect in source.enabled else None
+    calls = bare_calls(trees, source.offered, dialect) if dialect in source.enabled else ()
     return TextCalls(calls) if calls else None
 
 
@@ -92,7 +92,7 @@ def fenced_json_calls(source: Source) -> TextCalls | None:
     if info.lower() not in _INFOS or dialect not in source.enabled or not is_plain_lead(lead):
         return None
     inner = source.of(body)
-    calls = _json_calls(inner, _json_values(inner), dialect)
+    calls = bare_calls(_json_values(inner), inner.offered, dialect)
     return TextCalls(calls, lead) if calls else None
 
 
@@ -119,16 +119,6 @@ def _json_values(source: Source) -> list[Json]:
         trees.append(value.tree)
         at = end_of(_BETWEEN, text, value.end)
     return trees
-
-
-def _json_calls(source: Source, trees: Sequence[Json], dialect: str) -> tuple[TextCall, ...] | None:
-    calls: list[TextCall] = []
-    for tree in trees:
-        read = bare_calls(tree, source.offered, dialect)
-        if read is None:
-            return None
-        calls.extend(read)
-    return tuple(calls)
 
 
 # Gemini 2.5 leaks control tokens instead of the fence: `<ctrl42>call`, then the code.

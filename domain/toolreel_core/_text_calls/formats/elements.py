@@ -18,12 +18,9 @@ from toolreel_core._jsontext import BLANK, Json, as_tree, end_of, parse, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     MAX_DEPTH,
-    Broken,
-    Calls,
-    Frame,
     Reading,
     Source,
-    TextCall,
+    broken,
     text_call,
 )
 from toolreel_core._text_calls.payloads import (
@@ -89,7 +86,7 @@ _REST: Final = lazy_pattern(r"(?:<(?:\|open\|>)?[^<>]*)?\Z")
 
 def _read_element(
     source: Source, opening: re.Match[str], spelled: Block, body: Block, tags: Tags | None = None
-) -> Reading:
+) -> Reading | None:
     """The call after an opening tag.
 
     :param spelled: its form with an element for each parameter
@@ -97,7 +94,7 @@ def _read_element(
     """
     name, at = source.offered.resolve_name(name_in_tag(opening)), opening.end()
     dialect = source.enabled_dialect(*spelled.dialects)
-    if opening["rest"].rstrip().endswith("/"):  # the tag closes itself
+    if opening["rest"].endswith("/"):  # the tag closes itself
         return one_call(name, {}, dialect, at)
     at = end_of(_BEFORE_JSON, source.text, at)
     at = skip_blanks(source.text, at)
@@ -105,7 +102,7 @@ def _read_element(
         return named_call(source, at, name, body)
     tags = tags or Tags(_CALL, spelled.closing, _PARAMETER, _VALUE_END, _PARAMETER, _PARAMETER, _TAGS)
     read = _read_parameters(source, at, name, tags)
-    if isinstance(read, Broken):
+    if isinstance(read, Reading):
         return read
     given, at = read
     closed, end = -1, at
@@ -117,7 +114,7 @@ def _read_element(
     last = _REST.match(source.text, at) is not None
     if closed < 0 and not (source.cut and last):
         if (cut := end_of_left_tags(source, at, tags.left)) >= 0:
-            return Broken("malformed", cut)
+            return broken("malformed", cut)
         if not given:
             return None
     return end_call(source, at, name, given, dialect, closed=closed, last=last, tags=tags)
@@ -125,12 +122,12 @@ def _read_element(
 
 def _read_parameters(
     source: Source, begin: int, name: str, tags: Tags
-) -> tuple[dict[str, Json], int] | Broken:
+) -> tuple[dict[str, Json], int] | Reading:
     """The parameters that begin here, and their end."""
     given: dict[str, Json] = {}
     at, repeated, lax = begin, False, False
     while (pair := _read_parameter(source, at, name, given, tags)) is not None:
-        if isinstance(pair, Broken):
+        if isinstance(pair, Reading):
             return pair
         key, value, at, closed = pair
         repeated, lax = repeated or key in given, lax or not closed
@@ -142,7 +139,7 @@ def _read_parameters(
 
 def _read_parameter(
     source: Source, at: int, name: str, given: Mapping[str, Json], tags: Tags
-) -> Pair | Broken | None:
+) -> Pair | Reading | None:
     """The parameter that begins here, if one does."""
     opening = tags.parameter.match(source.text, at)
     if opening is None:
@@ -151,7 +148,7 @@ def _read_parameter(
     key, begin, said = name_in_tag(opening).strip(), opening.end(), f"{groups.get('lead')} {groups['rest']}"
     if groups.get("again") and key not in source.offered.parameters(name):
         return None
-    if said.rstrip().endswith("/"):
+    if said.endswith("/"):
         return key, "", skip_blanks(source.text, begin), True
     schema = source.offered.parameter(name, key)
     data = _CDATA_BEGIN.match(source.text, begin)
@@ -162,14 +159,14 @@ def _read_parameter(
         else end_of_value(source, max(begin, behind), name, given, key, tags)
     )
     if end is None:
-        return Broken("truncated", len(source.text))
+        return broken("truncated", len(source.text))
     text, closed = source.text[begin : end[0]], end[0] < end[1] and groups.get("value") != ""
     if not closed:  # then a leaked line break belongs to the tag that is missing
         text = text.removeprefix("\\n").removesuffix("\\n")
     value: Json = text
     if kind := _KIND.search(said):
         value = text if "true" in kind[0].lower() or kind["type"] == "string" else decode_json(text)
-    elif data and (whole := _CDATA.fullmatch(text)):
+    elif whole := _CDATA.fullmatch(text):
         value = typed_value(whole[1], schema)
     else:
         if source.search(_LEAK, 0):
@@ -221,7 +218,7 @@ DSML_INVOKE: Final = replace(INVOKE, dialects=("dsml",))
 STEPTML_INVOKE: Final = replace(INVOKE, dialects=("steptml",))
 
 
-def function_call(source: Source, start: int, _end: int) -> Reading:
+def function_call(source: Source, start: int, _end: int) -> Reading | None:
     """``<function=f>`` as Qwen3-Coder, Seed and MiniCPM write it, or with JSON in it, as Llama does."""
     opening = FUNCTION.match(source.text, start)
     if opening is None:
@@ -230,7 +227,7 @@ def function_call(source: Source, start: int, _end: int) -> Reading:
     return _read_element(source, opening, spelled, _AS_JSON)
 
 
-def element_call(block: Block, source: Source, start: int, _end: int) -> Reading:
+def element_call(block: Block, source: Source, start: int, _end: int) -> Reading | None:
     """A call such as ``<invoke name="f">``, with an element for each parameter or with JSON in it."""
     opening = block.opening.match(source.text, start)
     return _read_element(source, opening, block, block) if opening else None
@@ -288,7 +285,7 @@ _WORD_REST: Final = lazy_pattern(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
 """The rest of a text that was cut in a word or a tag."""
 
 
-def arg_key_call(source: Source, at: int, dialect: str) -> Reading:
+def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
     """The call whose name begins here, with pairs such as ``<arg_key>k</arg_key><arg_value>v</arg_value>``.
 
     Servers lose single tags (vllm-project/vllm#47190, #49248, #54971, ollama/ollama#14656), so any
@@ -301,18 +298,17 @@ def arg_key_call(source: Source, at: int, dialect: str) -> Reading:
     if not head["sep"] and _KEY_END.match(source.text, at):  # the opener of the first key is lost
         raw = source.offered.name_at_start(raw)
         if not raw:
-            close = source.search(_CALL_CLOSE, at)
-            return Broken("malformed", close.end() if close else len(source.text))
+            return broken("malformed", source.end_of_next(_CALL_CLOSE, at))
         at = head.start("name") + len(raw)
     name = source.offered.resolve_name(raw)
     read = _read_parameters(source, at, name, _PAIRS)
-    if isinstance(read, Broken):
+    if isinstance(read, Reading):
         return read
     given, at = read
     at = end_of(_BLANKS, source.text, at)
     if _ARG_KEY.match(source.text, at):
-        close = source.search(_CALL_CLOSE, at)
-        return Broken("malformed", close.end()) if close else Broken("truncated", len(source.text))
+        lost = source.search(_CALL_CLOSE, at)
+        return broken("malformed" if lost else "truncated", source.end_of_next(_CALL_CLOSE, at))
     close = _CALL_CLOSE.match(source.text, at)
     if not given and not head["sep"] and not (name in source.offered.names and close):
         return None
@@ -346,7 +342,7 @@ _BLOCK_CLOSED: Final = lazy_pattern(rf"{CLOSING}\Z", re.IGNORECASE)
 """The closer at the end of a block."""
 
 
-def tool_call_block(source: Source, start: int, end: int) -> Reading:
+def tool_call_block(source: Source, start: int, end: int) -> Reading | None:
     """The calls of one block, or the first of its elements."""
     mark = source.text[start:end].lower().removeprefix("<")
     owner = next((owner for prefix, owner in _OWNERS.items() if mark.startswith(prefix)), "")
@@ -366,41 +362,33 @@ def tool_call_block(source: Source, start: int, end: int) -> Reading:
     )
 
 
-def _with_interpreter_code(source: Source, reading: Reading, block: Block) -> Reading:
+def _with_interpreter_code(source: Source, reading: Reading | None, block: Block) -> Reading | None:
     """Add the code that Qwen's code interpreter writes after the JSON of its call.
 
     The JSON announces it by an empty ``code``, so the call is incomplete without it.
     """
-    if not isinstance(reading, Calls):
+    if reading is None or not reading.calls:
         return reading
     *others, call = reading.calls
-    tree = parse(call.arguments)
-    given = tree if isinstance(tree, Mapping) else {}
+    given = as_tree(parse(call.arguments))
     if given.get("code") != "":
         return reading
+    incomplete = Reading(len(source.text), tuple(others), ("truncated",))
     opening = _CODE.match(source.text, reading.end)
     if opening is None:
         closed = _BLOCK_CLOSED.search(source.text[: reading.end][-80:])
         waiting = source.cut and not closed and _BEGUN.match(source.text, reading.end)
-        return (
-            _without_incomplete_call(source, others)
-            if waiting
-            else unless_tags_left(source, reading, _CODE_TAGS)
-        )
+        return incomplete if waiting else unless_tags_left(source, reading, _CODE_TAGS)
     end = source.find("</code>", opening.end())
     code = one_line_break_less(source.text[opening.end() : end])
     complete = text_call(call.name, {**given, "code": code}, call.dialect, call.id)
     if end < 0 or complete is None:
-        return _without_incomplete_call(source, others)
+        return incomplete
     if (again := code.find("<code>")) >= 0 and not only_mentions(code[:again]):
         return broken_up_to_balance(source, opening.end(), _PAIRS)
-    ended = Calls((*others, complete), end_of_block(source, end + len("</code>"), block), reading.broken)
+    end = end_of_block(source, end + len("</code>"), block)
+    ended = replace(reading, end=end, calls=(*others, complete))
     return unless_tags_left(source, ended, _CODE_TAGS)
-
-
-def _without_incomplete_call(source: Source, calls: list[TextCall]) -> Reading:
-    end = len(source.text)
-    return Calls(tuple(calls), end, ("truncated",)) if calls else Broken("truncated", end)
 
 
 _XTML_CALL: Final = lazy_pattern(rf"<\|open\|>call{ATTRIBUTE}<\|sep\|>")
@@ -422,7 +410,7 @@ _XTML_TAGS: Final = Tags(
 )
 
 
-def xtml_call(source: Source, start: int, _end: int) -> Reading:
+def xtml_call(source: Source, start: int, _end: int) -> Reading | None:
     """One call, with its arguments one by one or as one object; only attributes are escaped."""
     opening = _XTML_CALL.match(source.text, start)
     if opening is None:
@@ -432,16 +420,19 @@ def xtml_call(source: Source, start: int, _end: int) -> Reading:
     return _read_element(source, opening, _XTML_BODY, _XTML_BODY, _XTML_TAGS)
 
 
-def xtml_channel(source: Source, start: int, end: int) -> Reading:
+def xtml_channel(source: Source, start: int, end: int) -> Reading | None:
     """A part of a message: ``response`` is text, ``think`` is reasoning."""
     name = source.text[start:end].removeprefix("<|open|>").removesuffix("<|sep|>")
     if not name.startswith("think"):
-        return Frame(end)
+        return Reading(end, is_framing=True)
     closing = f"<|close|>{name}<|sep|>"
     close = source.find(closing, end)
     if close < 0:
-        return Frame(len(source.text), source.text[end:].strip()) if source.cut else None
-    return Frame(close + len(closing), source.text[end:close].strip())
+        if not source.cut:
+            return None
+        close = len(source.text)
+    behind = min(close + len(closing), len(source.text))
+    return Reading(behind, reasoning=source.text[end:close].strip(), is_framing=True)
 
 
 TAG_TOKEN: Final = r"\]<\]minimax\[>\["  # noqa: S105 - a token of text
@@ -455,7 +446,7 @@ _M3_INVOKE: Final = lazy_pattern(
 """The opener of its calls."""
 
 
-def minimax_m3_call(source: Source, start: int, _end: int) -> Reading:
+def minimax_m3_call(source: Source, start: int, _end: int) -> Reading | None:
     """One ``<invoke name="f">`` and its elements."""
     opening = _M3_INVOKE.match(source.text, start)
     if opening is None:
@@ -465,11 +456,11 @@ def minimax_m3_call(source: Source, start: int, _end: int) -> Reading:
     schema: Json = {"properties": parameters, "additionalProperties": False}
     inside = _element_content(source, opening.end(), "invoke", schema, MAX_DEPTH)
     if inside is None:
-        return Broken("truncated", len(source.text))
+        return broken("truncated", len(source.text))
     value, end = inside
     given = value if isinstance(value, Mapping) else {}
     blank = isinstance(value, str) and not value.strip()
-    return one_call(name, given, "minimax_m3_xml", end) if given or blank else Broken("malformed", end)
+    return one_call(name, given, "minimax_m3_xml", end) if given or blank else broken("malformed", end)
 
 
 def _element_content(source: Source, at: int, name: str, schema: Json, depth: int) -> tuple[Json, int] | None:

@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from toolreel_core._jsontext import BLANK, Bare, Flaw, Json, Style, as_tree, members_at, skip
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Calls, Reading, Source, TextCall, text_call
+from toolreel_core._text_calls.decoder_interface import Reading, Source, TextCall, text_call
 from toolreel_core._text_calls.payloads import (
     Block,
     decode_json,
@@ -73,7 +73,7 @@ def call_expressions(
     return tuple(calls), at + listed, None
 
 
-def code_block(callee: re.Pattern[str], block: Block, source: Source, start: int, end: int) -> Reading:
+def code_block(callee: re.Pattern[str], block: Block, source: Source, start: int, end: int) -> Reading | None:
     """The calls between tokens; some models write JSON envelopes instead, and other code is no call."""
     at = skip_blanks(source.text, end)
     first = skip_blanks(source.text, at + source.text.startswith("[", at))
@@ -81,9 +81,8 @@ def code_block(callee: re.Pattern[str], block: Block, source: Source, start: int
         return enveloped_calls(block, source, start, at)
     calls, end, flaw = call_expressions(source, at, source.enabled_dialect(*block.dialects), callee)
     if flaw is None:
-        return Calls(calls, end_of_block(source, end, block))
-    last = failed_call(source, end, flaw, block)
-    return Calls(calls, last.end, (last.why,)) if calls else last
+        return Reading(end_of_block(source, end, block), calls)
+    return replace(failed_call(source, end, flaw, block), calls=calls)
 
 
 # `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
@@ -92,7 +91,7 @@ _HEAD: Final = lazy_pattern(
 )
 
 
-def gemma_call(quote: str, block: Block, source: Source, _start: int, at: int) -> Reading:
+def gemma_call(quote: str, block: Block, source: Source, _start: int, at: int) -> Reading | None:
     """Gemma's call, with tokens as quotes: ``<escape>`` of FunctionGemma, ``<|"|>`` of Gemma 4."""
     head = _HEAD.match(source.text, at)
     if head is None:

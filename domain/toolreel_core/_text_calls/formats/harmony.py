@@ -10,8 +10,9 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from toolreel_core._jsontext import end_of
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Broken, Calls, Frame, Reading, Source
+from toolreel_core._text_calls.decoder_interface import Reading, Source, broken
 from toolreel_core._text_calls.payloads import Block, closing_tags, named_call, skip_blanks
 
 _TRAILER: Final = r"<\|(?:end|call|return|eom|eot|end_message|content_model_end_sampling)\|>"
@@ -33,6 +34,8 @@ _LEAKED: Final = lazy_pattern(r"to=functions\.(?P<name>[\w.-]{1,200})[^{}<>`]{0,
 """A header whose tokens the server has removed, up to the arguments."""
 _NO_TOKEN: Final = Block(("harmony",), lazy_pattern(r"to=functions\."), closing_tags(r"(?!)"))
 
+_DEBRIS: Final = lazy_pattern(r"[^\s<]*")
+"""What else is left behind the arguments."""
 _GLUED: Final = lazy_pattern(r"(?:assistant)?(?:commentary|analysis)?[ ]?\Z")
 """The role and channel that are left before such a header."""
 _MUSE: Final = lazy_pattern(r"to=(?P<to>[^\s<>]{1,200})[ \t]*<\|message\|>")
@@ -40,14 +43,14 @@ _MUSE: Final = lazy_pattern(r"to=(?P<to>[^\s<>]{1,200})[ \t]*<\|message\|>")
 _THINKING: Final = {"thinking", "thought", "reasoning"}
 
 
-def headed_message(source: Source, start: int, _end: int) -> Reading:
+def headed_message(source: Source, start: int, _end: int) -> Reading | None:
     """One message, by its recipient and channel (gpt-oss) or by its recipient alone (Muse)."""
     header = _HEADER.match(source.text, start)
     channel = _CHANNEL.search(header[0]) if header else None
     if header is None or (channel and "harmony" not in source.enabled):
         return None
     if header["opener"] == "start" and header["role"] not in {"", "assistant"}:
-        return Broken("fabricated_result", len(source.text))
+        return broken("fabricated_result", len(source.text))
     recipient = _RECIPIENT.search(header[0])
     if channel is None:
         return _muse_message(source, header, recipient["to"] if recipient else "user")
@@ -58,15 +61,14 @@ def headed_message(source: Source, start: int, _end: int) -> Reading:
             return _reasoning_message(source, header.end())
         case "commentary" if source.text.startswith("{", skip_blanks(source.text, header.end())):
             # Arguments in the channel of calls, for no tool.
-            close = source.search(_BODY_END, header.end())
-            return Broken("malformed", close.end() if close else len(source.text))
+            return broken("malformed", source.end_of_next(_BODY_END, header.end()))
         case "commentary" | "final":
-            return Frame(header.end())
+            return Reading(header.end(), is_framing=True)
         case _:
             return None
 
 
-def message_to(source: Source, start: int, _end: int) -> Reading:
+def message_to(source: Source, start: int, _end: int) -> Reading | None:
     """A header that begins with ``to=``: Muse's without its opener, or Harmony's without its tokens.
 
     Of the latter only ``to=functions.NAME`` and JSON remain, with other debris around them (as in
@@ -78,12 +80,9 @@ def message_to(source: Source, start: int, _end: int) -> Reading:
     if leaked is None or "harmony" not in source.enabled or leaked["name"] not in source.offered.names:
         return None
     reading = named_call(source, leaked.end(), leaked["name"], _NO_TOKEN)
-    if isinstance(reading, Broken) and reading.why == "malformed":
-        return None
-    if isinstance(reading, Calls):
-        debris = re.compile(r"[^\s<]*").match(source.text, reading.end)
-        return replace(reading, end=debris.end() if debris else reading.end)
-    return reading
+    if reading.calls:
+        return replace(reading, end=end_of(_DEBRIS, source.text, reading.end))
+    return reading if reading.rejected == ("truncated",) else None
 
 
 def start_of_header_words(text: str, start: int) -> int:
@@ -92,37 +91,38 @@ def start_of_header_words(text: str, start: int) -> int:
     return words.start() if words else start
 
 
-def start_of_title(text: str, start: int, reading: Reading) -> int:
+def start_of_title(text: str, start: int, reading: Reading | None) -> int:
     """The start of the tool's name, which precedes the opener of Inkling's JSON."""
-    name = reading.calls[0].name if isinstance(reading, Calls) else ""
+    name = reading.calls[0].name if reading and reading.calls else ""
     return start - len(name) if text.endswith(name, 0, start) else start
 
 
-def inkling_block(source: Source, start: int, end: int) -> Reading:
+def inkling_block(source: Source, start: int, end: int) -> Reading | None:
     """A typed block of Inkling: text, or thinking."""
     kind = source.text[start:end].removeprefix("<|content_").removesuffix("|>")
-    return _reasoning_message(source, end) if kind in _THINKING else Frame(end)
+    return _reasoning_message(source, end) if kind in _THINKING else Reading(end, is_framing=True)
 
 
-def _muse_message(source: Source, header: re.Match[str], recipient: str) -> Reading:
+def _muse_message(source: Source, header: re.Match[str], recipient: str) -> Reading | None:
     """Muse: messages to ``self`` are reasoning; calls follow as markup."""
     if recipient.startswith("functions."):
         return _call_to_recipient(source, header, recipient) if "harmony" in source.enabled else None
-    return _reasoning_message(source, header.end()) if recipient == "self" else Frame(header.end())
+    if recipient == "self":
+        return _reasoning_message(source, header.end())
+    return Reading(header.end(), is_framing=True)
 
 
-def _call_to_recipient(source: Source, header: re.Match[str], recipient: str) -> Reading:
+def _call_to_recipient(source: Source, header: re.Match[str], recipient: str) -> Reading | None:
     name = recipient.removeprefix("functions.")
     if name == recipient:
-        close = source.search(_BODY_END, header.end())
-        return Frame(close.end() if close else len(source.text), rejected=("builtin_recipient",))
-    whole = recipient if recipient in source.offered.names else source.offered.resolve_name(name)
+        end = source.end_of_next(_BODY_END, header.end())
+        return Reading(end, rejected=("builtin_recipient",), is_framing=True)
     if not skip_blanks(source.text, header.end()) < len(source.text):
-        return Broken("truncated", len(source.text))
-    return named_call(source, header.end(), whole, _CALL)
+        return broken("truncated", len(source.text))
+    return named_call(source, header.end(), source.offered.resolve_name(name), _CALL)
 
 
-def _reasoning_message(source: Source, begin: int) -> Frame:
+def _reasoning_message(source: Source, begin: int) -> Reading:
     close = source.search(_BODY_END, begin)
-    end = close.start() if close else len(source.text)
-    return Frame(close.end() if close else end, source.text[begin:end].strip())
+    reasoning = source.text[begin : close.start() if close else None].strip()
+    return Reading(source.end_of_next(_BODY_END, begin), reasoning=reasoning, is_framing=True)

@@ -13,15 +13,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext import BLANK, Flaw, Json, as_list, parse
+from toolreel_core._jsontext import BLANK, Flaw, Json, as_list, as_tree, end_of, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
-    Broken,
-    Calls,
     Offered,
     Reading,
     Source,
     TextCall,
+    broken,
     text_call,
 )
 from toolreel_core._text_calls.formats.elements import BAR
@@ -51,7 +50,7 @@ _MAP_END: Final = lazy_pattern(r"\s*\}\s*\}\s*\[/TOOL_CALL\]", re.IGNORECASE)
 """The end of the map, and of the block."""
 
 
-def bracket_call(block: Block, source: Source, _start: int, end: int) -> Reading:
+def bracket_call(block: Block, source: Source, _start: int, end: int) -> Reading | None:
     """The call between the brackets: an envelope, or a map of arrows."""
     begin = skip_blanks(source.text, end)
     if not _MAP.match(source.text, begin):
@@ -98,7 +97,7 @@ _CLOSED: Final = lazy_pattern(r"</tool(?:_call)?\s*>\Z", re.IGNORECASE)
 """The closing tag at the end of a call."""
 
 
-def named_tag(source: Source, start: int, end: int) -> Reading:
+def named_tag(source: Source, start: int, end: int) -> Reading | None:
     """The call of an offered tool that an attribute names; one of another tool is no call."""
     opening = source.text[start:end]
     given = [(found["key"].lower(), found["value"][1:-1]) for found in _ATTRIBUTE.finditer(opening)]
@@ -109,8 +108,8 @@ def named_tag(source: Source, start: int, end: int) -> Reading:
     tag = _TAG.findall(opening)[0].lower()
     begin = skip_blanks(source.text, end)
     reading = named_call(source, begin, name, _NAMED[tag], attributes.get("id", ""))
-    if isinstance(reading, Calls) and not _CLOSED.search(source.text[begin : reading.end][-80:]):
-        return Broken("truncated" if source.cut else "malformed", reading.end)
+    if reading.calls and not _CLOSED.search(source.text[begin : reading.end][-80:]):
+        return broken("truncated" if source.cut else "malformed", reading.end)
     return unless_tags_left(source, reading, _LEFT[tag])
 
 
@@ -118,8 +117,7 @@ def calls_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterat
     """Apertus: calls with the tool's name as key: ``[{"ping": {}}]``."""
     for item in as_list(tree):
         for name, raw in item.items() if isinstance(item, Mapping) else ():
-            given = arguments_of(raw)
-            yield None if given is None else text_call(offered.resolve_name(name), given, dialect)
+            yield text_call(offered.resolve_name(name), arguments_of(raw), dialect)
 
 
 CALL_BEGIN: Final = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
@@ -132,8 +130,8 @@ _KIMI_HEAD: Final = lazy_pattern(
     rf"[{BLANK}]*+(?P<id>[^<>\n]{{1,200}}?)(?<![{BLANK}])[{BLANK}]*+<\|tool_call_argument_begin\|>"
 )
 """The id of a call of Kimi K2, up to its arguments."""
-_KIMI_ID: Final = lazy_pattern(r"(?:functions\.)?(?P<name>.+?)(?P<index>:\d+)?", re.DOTALL)
-"""The name in such an id, and the counter after it."""
+_KIMI_COUNT: Final = lazy_pattern(r":\d+\Z")
+"""The counter behind the name in such an id."""
 _KIMI_COUNTER: Final = lazy_pattern(r"(?:call_?|functions\.)?:?\d+")
 """An id that is only a counter: then nothing names the tool."""
 _KIMI: Final = Block(
@@ -171,7 +169,7 @@ _FLOWER: Final = lazy_pattern(r"[ ]*+(?:[:：][ ]*+)?(?P<name>[^\s✿:：]{1,200
 _REMARK: Final = lazy_pattern(r"[ \t]*(?://|#)[^\n]*")
 
 
-def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading:
+def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading | None:
     """One call after the opener that both families share; Kimi marks the arguments."""
     kimi = _KIMI_HEAD.match(source.text, end)
     if kimi:
@@ -184,7 +182,9 @@ def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading:
     return named_call(source, head.end(), source.offered.resolve_name(head["first"]), _DEEPSEEK)
 
 
-def call_after_head(head: re.Pattern[str], block: Block, source: Source, _start: int, end: int) -> Reading:
+def call_after_head(
+    head: re.Pattern[str], block: Block, source: Source, _start: int, end: int
+) -> Reading | None:
     """The call whose name, and perhaps id, stand in a head before its arguments."""
     found_head = head.match(source.text, end)
     if found_head is None:
@@ -195,40 +195,35 @@ def call_after_head(head: re.Pattern[str], block: Block, source: Source, _start:
     )
 
 
-def mistral_calls(block: Block, source: Source, start: int, end: int) -> Reading:
+def mistral_calls(block: Block, source: Source, start: int, end: int) -> Reading | None:
     """``[TOOL_CALLS]`` before a list of envelopes, or before a name and its arguments."""
     if source.text.startswith(("[{", "{", "[ ", "[\n"), skip_blanks(source.text, end)):
         return enveloped_calls(block, source, start, end)
     return call_after_head(_MISTRAL, block, source, start, end)
 
 
-def flower_call(block: Block, source: Source, start: int, end: int) -> Reading:
+def flower_call(block: Block, source: Source, start: int, end: int) -> Reading | None:
     """Qwen-Agent's call; a comment behind its JSON is part of it."""
     reading = call_after_head(_FLOWER, block, source, start, end)
-    remark = _REMARK.match(source.text, reading.end) if isinstance(reading, Calls) else None
-    return replace(reading, end=remark.end()) if isinstance(reading, Calls) and remark else reading
+    if reading is None or not reading.calls:
+        return reading
+    return replace(reading, end=end_of(_REMARK, source.text, reading.end))
 
 
-def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading:
+def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading | None:
     """A call whose id contains the tool's name, as in ``functions.ping:0``, or is only a counter.
 
     With a counter, the arguments select the tool, if they fit only one.
     """
-    call_id = head["id"].strip()
+    call_id = head["id"]
     if _KIMI_COUNTER.fullmatch(call_id):
         reading = named_call(source, head.end(), "?", _KIMI, call_id)
-        return _with_inferred_name(source, reading) if isinstance(reading, Calls) else reading
-    parts = _KIMI_ID.fullmatch(call_id)
-    bare = parts["name"] if parts else call_id
-    whole = f"functions.{bare}"
-    name = whole if whole in source.offered.names else source.offered.resolve_name(bare)
-    return named_call(source, head.end(), name, _KIMI, call_id if parts and parts["index"] else "")
-
-
-def _with_inferred_name(source: Source, reading: Calls) -> Reading:
-    (call,) = reading.calls
-    given = parse(call.arguments)
-    name = source.offered.only_tool_taking(given if isinstance(given, Mapping) else {})
-    if not name:
-        return Broken("malformed", reading.end)
-    return replace(reading, calls=(replace(call, name=name),))
+        if not reading.calls:
+            return reading
+        (call,) = reading.calls
+        inferred = source.offered.only_tool_taking(as_tree(parse(call.arguments)))
+        if not inferred:
+            return broken("malformed", reading.end)
+        return replace(reading, calls=(replace(call, name=inferred),))
+    name = source.offered.resolve_name(_KIMI_COUNT.sub("", call_id).removeprefix("functions."))
+    return named_call(source, head.end(), name, _KIMI, call_id if _KIMI_COUNT.search(call_id) else "")
