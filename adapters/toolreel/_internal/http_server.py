@@ -69,6 +69,13 @@ class Connection(H11Protocol):
         else:
             self._stop_timer()
 
+    def on_response_complete(self) -> None:
+        """Go on; if the client has sent a part of its next head already, allow it time for the rest."""
+        super().on_response_complete()
+        if self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]:
+            self._waits_since = self.loop.time()
+            self._allow(HEAD_SECONDS)
+
     def connection_lost(self, exc: Exception | None) -> None:
         """End."""
         self._stop_timer()

@@ -1,17 +1,14 @@
-"""The endpoints of the proxy: who may come in, and what is logged and counted of every request."""
+"""Who may come in, and what is logged and counted of every request."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Final, TypeAlias
 
 from starlette.datastructures import Headers
 
 from toolreel._internal import Durations, log, log_error, metric
-from toolreel.proxy._chat import Done
 from toolreel.proxy._client import (
     NEVER_AGAIN,
     OURS,
@@ -23,21 +20,16 @@ from toolreel.proxy._client import (
     client_error,
 )
 from toolreel.proxy._headers import is_foreign, shows_token
-from toolreel.proxy._recorder import Tell
-from toolreel.proxy._settings import ProxySettings
+from toolreel.proxy._settings import ProxySettings, Tell
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree
 from toolreel_core._settings import WireForm
 
-# Counts of what has passed, as Prometheus reads them.
-
-
 _BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
-_ASKED: Final = frozenset({"plain", "streamed"})
 
 
 class Metrics:
-    """Counters of one proxy; none of them has what clients or models have said."""
+    """Counters of one proxy, as Prometheus reads them; none of them has what clients or models have said."""
 
     def __init__(self) -> None:
         self.under_way = 0
@@ -48,19 +40,15 @@ class Metrics:
         self._added: Final[Counter[str]] = Counter()
         self._took: Final = Durations(_BUCKETS)
 
-    def count_answer(self, kind: str, status: int, seconds: float, done: Done) -> None:
-        """Count an answer, with its repairs, its tokens and the requests that the proxy added.
-
-        :param kind: ``plain``, ``streamed``, ``models``, or ``refused`` for what reached no upstream
-        """
-        self._requests[kind, status] += 1
-        if kind in _ASKED:  # the others take no time, and would make these look fast
-            self._took.add(seconds)
-        self._repairs.update([*done.repairs])
-        self._added.update(done.added)
-        if done.reply:
-            self._tokens["prompt"] += done.reply.usage.prompt_tokens
-            self._tokens["completion"] += done.reply.usage.completion_tokens
+    def count_answer(self, answer: ClientAnswer) -> None:
+        """Count an answer, with its repairs, its tokens and the requests that the proxy added."""
+        self._requests[answer.kind, answer.status] += 1
+        if answer.kind in {"plain", "streamed"}:  # the others take no time, and would make these look fast
+            self._took.add(answer.seconds)
+        self._repairs.update([*answer.repairs])
+        self._added.update(answer.added)
+        self._tokens["prompt"] += answer.usage.prompt_tokens
+        self._tokens["completion"] += answer.usage.completion_tokens
 
     def prometheus_text(self) -> str:
         """The counters in the text format of Prometheus."""
@@ -88,35 +76,8 @@ _FAILED: Final = Trouble(
     500, "The proxy has failed at this request; its log has the traceback.", "proxy_failed"
 )
 
-
-@dataclass(slots=True)
-class AccessRecord:
-    """What became of a request, as far as it came."""
-
-    path: str
-    kind: Literal["refused", "models", "plain", "streamed", ""] = "refused"
-    """Empty: neither logged nor counted, unless it fails."""
-    model: str = ""
-    conversation: str = ""
-    done: Done = field(default_factory=Done)
-    began: float = field(default_factory=time.monotonic)
-
-    def log_entry(self, status: int, problem: str, seconds: float) -> dict[str, Json]:
-        """Its entry in the log."""
-        asked = self.kind in {"plain", "streamed"}
-        return {
-            **({} if asked else {"path": self.path}),
-            "model": self.model,
-            "status": status,
-            "ms": round(seconds * 1000, 1),
-            **self.done.notes,
-            **({"problem": problem} if problem else {}),
-            **({"conversation": self.conversation} if self.conversation else {}),
-        }
-
-
-Endpoint: TypeAlias = "Callable[[Scope, Receive, ClientAnswer, AccessRecord], Awaitable[Tree | None]]"
-"""Answers one request, itself or by the tree that is returned, and says what became of it."""
+Endpoint: TypeAlias = "Callable[[Scope, Receive, ClientAnswer], Awaitable[Tree | None]]"
+"""Answers one request, itself or by the tree that is returned."""
 
 
 def log_and_tell(tell: Tell) -> Tell:
@@ -134,31 +95,40 @@ def log_and_tell(tell: Tell) -> Tell:
     return logged
 
 
-@dataclass(frozen=True, slots=True)
 class Guarded:
     """An endpoint for clients that show the token, and for none that a page in a browser has sent here.
 
-    It logs and counts each of its requests.
+    It logs and counts each of its requests. It is no function, which Starlette would take for one of its own.
+
+    :param method: the only one that it takes; empty for any
     """
 
-    settings: ProxySettings
-    metrics: Metrics
-    tell: Tell
-    answer: Endpoint
-    method: str = ""
-    """The only one that it takes; empty for any."""
-    form: WireForm = "chat_completions"
+    def __init__(
+        self,
+        settings: ProxySettings,
+        metrics: Metrics,
+        tell: Tell,
+        endpoint: Endpoint,
+        method: str = "",
+        form: WireForm = "chat_completions",
+    ) -> None:
+        self._settings: Final = settings
+        self._metrics: Final = metrics
+        self._tell: Final = tell
+        self._endpoint: Final = endpoint
+        self._method: Final = method
+        self._form: Final = form
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if scope["type"] != "http":  # the proxy speaks no WebSocket, and a server may
             await send({"type": "websocket.close", "code": 1000})
             return
-        form: WireForm = "messages" if "/messages" in scope["path"] else self.form
-        answer, access = ClientAnswer(send, form), AccessRecord(scope["path"])
+        form: WireForm = "messages" if "/messages" in scope["path"] else self._form
+        answer = ClientAnswer(send, scope["path"], form)
         try:
             self._refuse_strangers(scope)
-            tree = await self.answer(scope, receive, answer, access)
+            tree = await self._endpoint(scope, receive, answer)
             if tree is not None:
                 await answer.send_json(tree)
         except Trouble as trouble:
@@ -166,28 +136,23 @@ class Guarded:
         except ToolreelError as error:  # a preset that cannot be used, a key that is not set
             await answer.send_error(Trouble(502, str(error), "proxy_misconfigured", OURS, None, NEVER_AGAIN))
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an error that it can read
-            access.kind = access.kind or "refused"
-            log_error("proxy", "a request failed", {"path": access.path, "model": access.model}, error)
+            answer.kind = answer.kind or "refused"
+            log_error("proxy", "a request failed", {"path": scope["path"], "model": answer.model}, error)
             await answer.send_error(_FAILED)
         finally:
-            if access.kind:
-                self._count(access, answer)
+            if answer.kind:
+                answer.status = answer.status or _LEFT
+                self._metrics.count_answer(answer)
+                self._tell(answer.log_entry())
 
     def _refuse_strangers(self, scope: Scope) -> None:
-        headers = Headers(scope=scope)
-        if is_foreign(headers, self.settings.hosts):
-            raise client_error(
-                403, "This proxy is addressed by the name of this machine only.", "foreign_host"
-            )
-        if self.settings.token and not shows_token(headers, self.settings.token):
+        headers, token = Headers(scope=scope), self._settings.token
+        if is_foreign(headers, self._settings.hosts):
+            words = "This proxy is addressed by the name of this machine only."
+            raise client_error(403, words, "foreign_host")
+        if token and not shows_token(headers, token):
             words = "Show the proxy's token: as your API key, or in the header x-toolreel-token."
             raise client_error(401, words, "no_token")
-        if self.method and scope["method"] != self.method:
-            words = f"{scope['path']} takes {self.method}, not {scope['method']}."
-            raise client_error(405, words, "method_not_allowed", allow=self.method)
-
-    def _count(self, access: AccessRecord, answer: ClientAnswer) -> None:
-        """Count a request that is over, and log it."""
-        status, seconds = answer.status or _LEFT, time.monotonic() - access.began
-        self.metrics.count_answer(access.kind, status, seconds, access.done)
-        self.tell(access.log_entry(status, answer.problem, seconds))
+        if self._method and scope["method"] != self._method:
+            words = f"{scope['path']} takes {self._method}, not {scope['method']}."
+            raise client_error(405, words, "method_not_allowed", allow=self._method)

@@ -6,9 +6,9 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import ExitStack, aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from types import FrameType
 from typing import Final
 
@@ -22,10 +22,9 @@ from starlette.routing import Route as Path
 
 from toolreel._internal import ProxyConfigError, listening, server_config
 from toolreel.http import async_transport
-from toolreel.proxy._access import AccessRecord, Guarded, Metrics, log_and_tell
-from toolreel.proxy._chat import ChatExchange
+from toolreel.proxy._access import Guarded, Metrics, log_and_tell
+from toolreel.proxy._chat import ChatExchange, KeptThoughts
 from toolreel.proxy._client import (
-    CONVERSATION,
     ClientAnswer,
     Receive,
     Scope,
@@ -34,18 +33,19 @@ from toolreel.proxy._client import (
     read_request,
     upstream_error,
 )
-from toolreel.proxy._conversations import Conversation, KeptThoughts
 from toolreel.proxy._headers import headers_for_upstream, key_in
-from toolreel.proxy._recorder import Recorder, Tell
-from toolreel.proxy._settings import ProxySettings, Route, Routes
+from toolreel.proxy._recorder import Recorder
+from toolreel.proxy._settings import ProxySettings, Route, Tell
 from toolreel.proxy._upstream import Pieces, Sent
 from toolreel_core._client_requests import ClientRequest, Loss
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-from toolreel_core._proxy import outbound
+from toolreel_core._proxy import Profile, outbound
 from toolreel_core._settings import PATHS, WireForm
 
+_PROFILES: Final = 256
+"""Profiles that are kept: names of models come from clients."""
 _MODELS: Final = "/models"
 _PATTERN: Final = frozenset("*?[")
 _POSTED: Final = ", ".join(f"/v1{path}" for path in PATHS.values())
@@ -91,7 +91,7 @@ class Proxy:
         self.settings: Final = settings
         self.metrics: Final = Metrics()
         self.recorder: Final = Recorder(settings, self.logged)
-        self._routes: Final = Routes(settings.routes)
+        self._profiles: Final = lru_cache(_PROFILES)(self._new_profile)
         self._transports: Final[dict[str, httpx.AsyncBaseTransport]] = {}
         self._thoughts: Final = KeptThoughts()
         self._drains = False
@@ -105,17 +105,14 @@ class Proxy:
             await transport.aclose()
         await anyio.to_thread.run_sync(self.recorder.close)
 
-    async def serve_reply(
-        self, form: WireForm, scope: Scope, receive: Receive, answer: ClientAnswer, access: AccessRecord
-    ) -> None:
+    async def serve_reply(self, form: WireForm, scope: Scope, receive: Receive, answer: ClientAnswer) -> None:
         """A reply of the model, to a request in this form."""
         request = await read_request(receive, form, self.settings.limits.request_bytes)
         if request is None:
             return
-        access.model = request.model
+        answer.model = request.model
         exchange = self._new_exchange(request, scope, answer)
-        access.kind = "streamed" if request.streamed else "plain"
-        access.done = exchange.done
+        answer.kind = "streamed" if request.streamed else "plain"
         self.metrics.under_way += 1
         try:
             async with anyio.create_task_group() as group:
@@ -126,7 +123,7 @@ class Proxy:
                     group.cancel_scope.cancel()  # its client has left, which ends the request to the upstream
 
                 group.start_soon(watch)
-                await self._perform_exchange(exchange, access)
+                await exchange.perform()
                 group.cancel_scope.cancel()
         finally:
             self.metrics.under_way -= 1
@@ -135,11 +132,11 @@ class Proxy:
         if request.streamed and request.choices > 1:
             words = "n: a stream has one reply; ask without stream, or once for each."
             raise client_error(400, words, "several_choices", "n")
-        route = self._routes.of(request.model)
+        route = next((route for route in self.settings.routes if route.takes(request.model)), None)
         if route is None:
             words = f"No route takes the model {request.model!r}."
             raise client_error(404, words, "model_not_found", "model")
-        profile = self._routes.profile(route, request.model)
+        profile = self._profile(route, request.model)
         form, caller = profile.provider.wire_form, self.recorder.caller_name(key_in(Headers(scope=scope)))
         request, more = self._thoughts.restore(request, profile, caller)
         out = outbound(request, profile, model=route.upstream_model)
@@ -147,29 +144,29 @@ class Proxy:
             raise client_error(400, out.message(form, request.form), out.code, out.param)
         transport, sent = self._request_to(route, scope, form)
         out, sent = replace(out, repairs=(*more, *out.repairs)), replace(sent, body=out.body.encode())
-        return ChatExchange(request, profile, out, transport, sent, answer, self.settings, caller)
+        return ChatExchange(
+            request,
+            profile,
+            out,
+            transport,
+            sent,
+            answer,
+            caller,
+            self.settings,
+            self.recorder,
+            self._thoughts,
+        )
 
-    async def _perform_exchange(self, exchange: ChatExchange, access: AccessRecord) -> None:
-        conversation = self.recorder.take_conversation(exchange.request, exchange.profile, exchange.caller)
-        if conversation:
-            exchange.answer.headers[CONVERSATION] = access.conversation = conversation.name
-        exchange.transport = self.recorder.transport_for(exchange.transport, conversation)
-        try:
-            with ExitStack() as ending:  # closed before the client has the end of the answer
-                ending.callback(self._end_exchange, exchange, conversation)
-                exchange.ending = ending.close
-                await exchange.perform()
-        finally:
-            if conversation:
-                self.recorder.save_soon(conversation)
+    def _profile(self, route: Route, model: str) -> Profile:
+        """What is repaired for a model.
 
-    def _end_exchange(self, exchange: ChatExchange, conversation: Conversation | None) -> None:
-        """Let the conversation wait for its next request."""
-        said = exchange.done.message
-        for each in said:
-            self._thoughts.keep(exchange.request, each, exchange.profile, exchange.caller)
-        if conversation:
-            self.recorder.put_back(conversation, said, len(exchange.outbound.body))
+        :raises ConfigError: if its preset cannot be used
+        """
+        return self._profiles(self.settings.routes.index(route), model)
+
+    def _new_profile(self, number: int, model: str) -> Profile:
+        route = self.settings.routes[number]
+        return Profile.of(route.preset(route.upstream_model or model), route.settings)
 
     async def serve_health(self, _request: object) -> JSONResponse:
         """The process answers."""
@@ -181,21 +178,17 @@ class Proxy:
             JSONResponse({"status": "draining"}, 503) if self._drains else JSONResponse({"status": "ready"})
         )
 
-    async def serve_metrics(
-        self, _scope: Scope, _receive: Receive, answer: ClientAnswer, access: AccessRecord
-    ) -> None:
+    async def serve_metrics(self, _scope: Scope, _receive: Receive, answer: ClientAnswer) -> None:
         """The counters."""
-        access.kind = ""
+        answer.kind = ""
         await answer.send_text(self.metrics.prometheus_text(), kind="text/plain; version=0.0.4")
 
-    async def serve_models(
-        self, scope: Scope, _receive: Receive, answer: ClientAnswer, access: AccessRecord
-    ) -> Tree:
+    async def serve_models(self, scope: Scope, _receive: Receive, answer: ClientAnswer) -> Tree:
         """The models that can be asked for.
 
         A route for one model lists it without asking; recordings list those that were recorded.
         """
-        access.kind = "models"
+        answer.kind = "models"
         found: dict[str, Json] = {}
         problem: Trouble | ToolreelError | None = None
         for route in self.settings.routes:
@@ -213,11 +206,12 @@ class Proxy:
 
     async def _models_of(self, route: Route, scope: Scope, answer: ClientAnswer) -> Tree:
         """The models of a route, by name."""
-        known = self.recorder.models if self.settings.replays else ()
+        shelf = self.recorder.shelf
+        known = shelf.models if shelf and self.settings.replays else ()
         if not _PATTERN.intersection(route.model):
             known = (route.model,)
         elif not self.settings.replays:
-            form = self._routes.profile(route, route.upstream_model).provider.wire_form
+            form = self._profile(route, route.upstream_model).provider.wire_form
             transport, sent = self._request_to(route, scope, form)
             base, question, query = sent.url.partition("?")
             url = f"{base.removesuffix(PATHS[form])}{_MODELS}{question}{query}"
@@ -232,9 +226,7 @@ class Proxy:
                         return {name: each for each in entries if isinstance(name := each.get("id"), str)}
         return {name: {"id": name, "object": "model", "created": 0, "owned_by": "toolreel"} for name in known}
 
-    async def refuse_path(
-        self, scope: Scope, _receive: Receive, _answer: ClientAnswer, _access: AccessRecord
-    ) -> None:
+    async def refuse_path(self, scope: Scope, _receive: Receive, _answer: ClientAnswer) -> None:
         """Which paths there are, for a client that has another."""
         words = f"There is nothing at {scope['path']}. Here are: {_EXISTING}."
         raise client_error(404, words, "unknown_path")
@@ -301,7 +293,7 @@ def serve(
     with socket_:
         # The second Ctrl-C calls `hurry` in a handler of signals, so that takes no lock.
         config = server_config(app, connections=CONNECTIONS, drain=drain, lifespan=True)
-        server = _Server(config, app.state.proxy.recorder.skip_journals)
+        server = _Server(config, app.state.proxy.recorder.writer.skip_journals)
         ready(url)  # whoever connects now waits until requests are taken
         server.run(sockets=[socket_])
 

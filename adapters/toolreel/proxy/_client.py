@@ -6,14 +6,14 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from toolreel.proxy._headers import headers_for_client
 from toolreel_core._client_requests import ClientRequest, Refusal, client_request
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, finite, read
 from toolreel_core._protocol import RequestFailed
-from toolreel_core._proxy import error_in, problem_text, stream_error_event
-from toolreel_core._replies import Problem, ProblemCode
+from toolreel_core._proxy import Repaired, error_in, problem_text, stream_error_event
+from toolreel_core._replies import Problem, ProblemCode, Usage
 from toolreel_core._settings import WireForm
 
 # Errors as OpenAI has them, which are sent in the form of the client.
@@ -101,29 +101,61 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Scope: TypeAlias = MutableMapping[str, Any]
 
-CONVERSATION: Final = "x-toolreel-conversation"
-
 _KEEP_ALIVE: Final = 5.0
 """Seconds without an event after which a comment says that the upstream is at work."""
 
 
 class ClientAnswer:
-    """The answer to one request."""
+    """The answer to one request, and what became of it for the log and the counters."""
 
-    def __init__(self, send: Send, form: WireForm = "chat_completions") -> None:
+    def __init__(self, send: Send, path: str, form: WireForm) -> None:
         self._send: Final = send
+        self._path: Final = path
         self._form: Final = form
-        self._events = 0
-        self.headers: Final[dict[str, str]] = {}
-        """Further headers, for as long as none have been sent."""
+        self.kind: Literal["refused", "models", "plain", "streamed", ""] = "refused"
+        """Empty: neither logged nor counted, unless it fails."""
+        self.model = ""
+        self.conversation = ""
+        self.repairs: Final[dict[str, None]] = {}
+        self.noticed: Final[dict[str, None]] = {}
+        self.added: Final[list[str]] = []
+        """Why requests were added."""
+        self.usage = Usage()
         self.passed: Sequence[tuple[str, str]] = ()
         """Headers of the upstream, which come after those of the proxy and never replace one."""
         self.status = 0
         """What the client was told; 0 before it was told anything."""
-        self.problem = ""
+        self._problem = ""
         """The code of the error that the client was sent, if it was."""
-        self._sent_at = time.monotonic()
+        self._events = 0
+        self._began = self._sent_at = time.monotonic()
         self._over = False
+
+    @property
+    def seconds(self) -> float:
+        """How long the request has taken so far."""
+        return time.monotonic() - self._began
+
+    def log_entry(self) -> dict[str, Json]:
+        """The entry of the request in the log."""
+        return {
+            **({} if self.kind in {"plain", "streamed"} else {"path": self._path}),
+            "model": self.model,
+            "status": self.status,
+            "ms": round(self.seconds * 1000, 1),
+            **self._notes(),
+            **({"problem": self._problem} if self._problem else {}),
+            **({"conversation": self.conversation} if self.conversation else {}),
+        }
+
+    def add_reply(self, reply: Repaired) -> None:
+        """Note what was repaired and noticed in a reply."""
+        self.repairs.update(dict.fromkeys(reply.repairs))
+        self.noticed.update(dict.fromkeys(reply.noticed))
+        self.usage = reply.usage
+
+    def _notes(self) -> dict[str, list[str]]:
+        return {"repairs": [*self.repairs], "noticed": [*self.noticed], "added": self.added}
 
     async def send_json(
         self, tree: Tree, status: int = 200, headers: Mapping[str, str] | None = None
@@ -161,13 +193,13 @@ class ClientAnswer:
         if time.monotonic() - self._sent_at > _KEEP_ALIVE:
             await self._piece(": held back until it is known whether it is a call\n\n")
 
-    async def end_stream(self, notes: Mapping[str, Sequence[str]], events: Sequence[Tree]) -> None:
+    async def end_stream(self, events: Sequence[Tree]) -> None:
         """End a stream with its last events, and with what was repaired in a comment, which clients skip."""
         chat = self._form == "chat_completions"
         for event in events if chat else events[:-1]:
             await self.send_event(event)
         # Before the very last: clients stop reading there.
-        await self._piece(f": toolreel {json.dumps(notes)}\n\n")
+        await self._piece(f": toolreel {json.dumps(self._notes())}\n\n")
         if chat:
             await self._piece("data: [DONE]\n\n")
         else:
@@ -179,7 +211,7 @@ class ClientAnswer:
 
         After the end of an answer, nothing can be sent any more.
         """
-        self.problem = trouble.code
+        self._problem = trouble.code
         if self._over:
             return
         if not self.status:
@@ -192,7 +224,9 @@ class ClientAnswer:
 
     async def _start(self, status: int, headers: Mapping[str, str]) -> None:
         self.status = status
-        own = {**self.headers, **headers}
+        own = {f"x-toolreel-{key}": ",".join(names) for key, names in self._notes().items() if names}
+        own |= {"x-toolreel-conversation": self.conversation} if self.conversation else {}
+        own |= headers
         passed = (pair for pair in headers_for_client(self.passed) if pair[0] not in own)
         lines = [
             (name.encode("latin-1"), value.encode("latin-1", "replace"))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from pathlib import Path
 from threading import Event
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import httpx
 
@@ -27,13 +29,12 @@ from toolreel.cassette import (
     differing_bytes,
     drift_text,
 )
-from toolreel.proxy._conversations import Conversation, Conversations
-from toolreel.proxy._settings import ProxySettings
+from toolreel.proxy._settings import ProxySettings, Tell
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 from toolreel_core._jsontext import Json, as_tree, canonical, read
 from toolreel_core._plan import Preset, exact_config
-from toolreel_core._proxy import Extras, Profile
+from toolreel_core._proxy import Key, Profile, continuation_keys, key_after
 
 # Makes the journals of a conversation from its cassette, as ``toolreel cassettes journal`` does.
 
@@ -60,9 +61,6 @@ def make_journals(cassette: Path, profile: Profile, settings: Mapping[str, Any])
 # Many sessions are replayed from one folder, in any order and as often as they are repeated: of equal
 # requests, the recorded answers are given in turn, and after the last the first again.
 
-
-Tell: TypeAlias = Callable[[Mapping[str, Json]], None]
-"""Takes one entry of the log."""
 
 _COMPARED: Final = 2_000
 """Recorded requests among which the nearest is searched."""
@@ -130,8 +128,43 @@ def _key(url: str, body: bytes) -> tuple[str, bytes]:
     return compared_endpoint(url), sha256(canonical_body(body)).digest()
 
 
+_KEPT: Final = 2_000
+"""Conversations that are remembered; the one that has rested longest is forgotten first."""
+_KEPT_BYTES: Final = 256 * 2**20
+"""Bytes of their requests at most."""
+_KEPT_NAMES: Final = 20_000
+"""First words that are remembered, so that the next conversation with the same ones gets a number at once."""
+_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9.-]+")
+"""Characters that are replaced in names of recordings."""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """One session of a client, as far as its requests tell."""
+
+    name: str
+    recording: Session
+    profile: Profile
+    key: Key
+    """What was said in it so far, under which it waits for the next request."""
+    size: int = 0
+    """Bytes of its requests, which it holds for as long as it waits."""
+    shelved: int = 0
+    """How many of its exchanges can be replayed."""
+    withheld: str = ""
+    """Why it is not written to disk, if it is not."""
+
+    @property
+    def path(self) -> Path:
+        """Its cassette."""
+        return self.recording.path
+
+
 class Recorder:
-    """The recordings of a proxy.
+    """The recordings of a proxy, and the conversations under way, recognised by what was said in them.
+
+    A conversation is taken by the request that goes on with it and put back with the reply, so that no two
+    requests ever share one, however many sessions say the same words at once.
 
     :raises CassetteError: if the folder has a cassette that cannot be read
     """
@@ -139,28 +172,38 @@ class Recorder:
     def __init__(self, settings: ProxySettings, tell: Tell) -> None:
         self._settings: Final = settings
         self._salt: Final = os.urandom(16)
-        self._writer: Final = Writer(_settings_of(settings.extras), tell)
-        self._closes_at_exit = False
+        extras = {} if settings.extras.none else settings.extras.settings
+        self.writer: Final = Writer({key: extras[key] for key in extras if key != "max_turns"}, tell)
         folder = None if settings.folder is None else Path(settings.folder)
-        self._conversations: Final = None if folder is None or settings.replays else Conversations(folder)
-        self._shelf: Final = Shelf(folder) if folder is not None and settings.mode != "record" else None
-        if folder is not None and not settings.replays:
-            folder.mkdir(parents=True, exist_ok=True)
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The models that were recorded."""
-        return () if self._shelf is None else self._shelf.models
+        self.shelf: Final = Shelf(folder) if folder is not None and settings.mode != "record" else None
+        self._folder: Final = None if settings.replays else folder
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        self._waiting: Final[OrderedDict[str, Conversation]] = OrderedDict()
+        self._by_key: Final[dict[str, dict[str, Conversation]]] = {}
+        """By both forms of their key, then by name."""
+        self._size = 0
+        self._numbers: Final[OrderedDict[str, int]] = OrderedDict()
+        """How many conversations had the same first words, by their name."""
 
     def caller_name(self, key: str) -> str:
         """A name for the owner of this key, which means nothing elsewhere; the key itself is not kept."""
         return blake2b(key.encode("utf-8", "replace"), key=self._salt).hexdigest()
 
     def take_conversation(self, request: ClientRequest, profile: Profile, caller: str) -> Conversation | None:
-        """The conversation of a request, if conversations are recorded."""
-        if self._conversations is None:
+        """The conversation that a request goes on with, or a new one; ``None`` where nothing is recorded."""
+        if self._folder is None:
             return None
-        return self._conversations.take(request, profile, caller)
+        keys = continuation_keys(request.entries, caller=caller)
+        forms = (*(key.exact for key in keys), *(key.alike for key in keys))
+        found = next((waiting for form in forms if (waiting := self._by_key.get(form))), None)
+        conversation = (
+            self._new_conversation(self._folder, request, profile, keys[0])
+            if found is None
+            else self._removed(next(iter(found.values())))
+        )
+        conversation.key = keys[0]
+        return conversation
 
     def transport_for(
         self, inner: httpx.AsyncBaseTransport, conversation: Conversation | None
@@ -170,52 +213,61 @@ class Recorder:
             inner = CassetteTransport(
                 conversation.recording, inner, limit=self._settings.limits.response_bytes
             )
-        return (
-            inner
-            if self._shelf is None
-            else _FromShelf(self._shelf, None if self._settings.replays else inner)
-        )
+        if self.shelf is None:
+            return inner
+        return _FromShelf(self.shelf, None if self._settings.replays else inner)
 
-    def put_back(self, conversation: Conversation, said: Sequence[Json], size: int) -> None:
-        """Let a conversation wait for its next request.
+    def put_back(self, conversation: Conversation, messages: Sequence[Json], size: int) -> None:
+        """Write a conversation soon, and let it wait for its next request.
 
-        Before the client has the end of the reply, since its next request may follow at once.
-
-        :param said: the reply, if there was one
+        :param messages: the reply, if there was one
         :param size: bytes of the request
         """
-        if self._conversations is None:
-            return
-        if self._shelf is not None:
+        if self.shelf is not None:
             exchanges = conversation.recording.exchanges
             for exchange in exchanges[conversation.shelved :]:
-                self._shelf.add(conversation.path, exchange)
+                self.shelf.add(conversation.path, exchange)
             conversation.shelved = len(exchanges)
-        for each in self._conversations.put_back(conversation, said, size):
-            self._writer.make_journals_soon(each)
-
-    def save_soon(self, conversation: Conversation) -> None:
-        """Write a conversation to disk soon."""
-        if not self._closes_at_exit:  # not every server tells applications of its end
-            self._closes_at_exit = True
-            atexit.register(self.close)
+        conversation.key = key_after(conversation.key, messages)
+        conversation.size += size
+        for form in conversation.key:
+            self._by_key.setdefault(form, {})[conversation.name] = conversation
+        self._waiting[conversation.name] = conversation
+        self._size += conversation.size
         if conversation.recording.has_changes:
-            self._writer.save_soon(conversation)
+            self.writer.save_soon(conversation)
+        while len(self._waiting) > 1 and (len(self._waiting) > _KEPT or self._size > _KEPT_BYTES):
+            self.writer.make_journals_soon(self._removed(next(iter(self._waiting.values()))))
 
     def close(self) -> None:
         """Write what is left, and the journals of all conversations; call it when no request is under way."""
-        atexit.unregister(self.close)
-        self._writer.close(() if self._conversations is None else self._conversations.take_all())
+        self.writer.close([self._removed(each) for each in [*self._waiting.values()]])
 
-    def skip_journals(self) -> None:
-        """Leave out the journals that are not made yet; all cassettes are written."""
-        self._writer.skip_journals()
+    def _removed(self, conversation: Conversation) -> Conversation:
+        del self._waiting[conversation.name]
+        self._size -= conversation.size
+        for form in {*conversation.key}:  # they are the same before anything was said
+            del self._by_key[form][conversation.name]
+            if not self._by_key[form]:
+                del self._by_key[form]
+        return conversation
 
-
-def _settings_of(extras: Extras) -> dict[str, Any]:
-    if extras.none:
-        return {}
-    return {key: value for key, value in extras.settings.items() if key != "max_turns"}
+    def _new_conversation(
+        self, folder: Path, request: ClientRequest, profile: Profile, key: Key
+    ) -> Conversation:
+        """A conversation whose name says the model and nothing of what was said."""
+        model = _NOT_IN_NAMES.sub("-", request.model.rpartition("/")[2]).strip("-.")[:40] or "model"
+        first = f"{model}--{key.alike[:10]}"
+        while True:
+            number = self._numbers.get(first, 0) + 1
+            self._numbers[first] = number
+            self._numbers.move_to_end(first)
+            if len(self._numbers) > _KEPT_NAMES:
+                self._numbers.popitem(last=False)
+            name = first if number == 1 else f"{first}-{number}"
+            path = folder / f"{name}.yaml"
+            if not path.exists():
+                return Conversation(name, Session(path, "record"), profile, key)
 
 
 class _FromShelf(httpx.AsyncBaseTransport):

@@ -6,24 +6,25 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from toolreel._internal import ProxyConfigError, read_file, read_toml
 from toolreel.http import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url, url_for_form
 from toolreel_core._config_checks import Table
+from toolreel_core._jsontext import Json
 from toolreel_core._plan import Preset
-from toolreel_core._proxy import Extras, Profile
+from toolreel_core._proxy import Extras
 from toolreel_core._settings import WireForm
 
 RecordMode: TypeAlias = Literal["record", "replay", "auto"]
 """``record``: everything goes to the upstream, and is recorded; ``replay``: nothing does; ``auto``: what is
 recorded is replayed, and what is not is recorded."""
 
+Tell: TypeAlias = Callable[[Mapping[str, Json]], None]
+"""Takes one entry of the log."""
+
 _NO_PRESET: Final = Preset()
-_PROFILES: Final = 256
-"""Profiles that are kept: names of models come from clients."""
 
 
 def _no_preset(_model: str) -> Preset:
@@ -107,29 +108,6 @@ class ProxySettings:
     def replays(self) -> bool:
         """Whether no request may reach an upstream."""
         return self.mode == "replay"
-
-
-class Routes:
-    """Finds the route of a request, and what its preset says of the model."""
-
-    def __init__(self, routes: tuple[Route, ...]) -> None:
-        self._routes: Final = routes
-        self._profile: Final = lru_cache(_PROFILES)(self._new_profile)
-
-    def of(self, model: str) -> Route | None:
-        """The route of a model."""
-        return next((route for route in self._routes if route.takes(model)), None)
-
-    def profile(self, route: Route, model: str) -> Profile:
-        """What is repaired for a model.
-
-        :raises ConfigError: if its preset cannot be used
-        """
-        return self._profile(self._routes.index(route), model)
-
-    def _new_profile(self, number: int, model: str) -> Profile:
-        route = self._routes[number]
-        return Profile.of(route.preset(route.upstream_model or model), route.settings)
 
 
 PresetOf = Callable[[str, tuple[str, ...], str], Preset]

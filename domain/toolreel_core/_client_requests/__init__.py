@@ -3,4 +3,12 @@
 # mypy: implicit-reexport
 
 from toolreel_core._client_requests.client_request import ClientRequest, Refusal, client_request
-from toolreel_core._client_requests.losses import NAMES, WHAT_TO_DO, Loss, Said, options_in_form
+from toolreel_core._client_requests.losses import (
+    NAMES,
+    SHAPES,
+    WHAT_TO_DO,
+    Loss,
+    Said,
+    options_in_form,
+    wrong_shapes,
+)

@@ -2,7 +2,7 @@
 
 # mypy: implicit-reexport
 
-from toolreel_core._proxy.client_form import SHAPES, error_in, stream_error_event, wrong_shapes
+from toolreel_core._proxy.client_form import error_in, stream_error_event
 from toolreel_core._proxy.conversation_keys import (
     RESTORED,
     Find,
@@ -16,6 +16,7 @@ from toolreel_core._proxy.conversation_keys import (
     with_thoughts,
 )
 from toolreel_core._proxy.corrections import Again, Corrections, Extras
+from toolreel_core._proxy.held_text import HeldText
 from toolreel_core._proxy.reply import Head, Repaired, problem_text, repaired, reply_in_error
-from toolreel_core._proxy.reply_stream import HeldText, ReplyStream
+from toolreel_core._proxy.reply_stream import ReplyStream
 from toolreel_core._proxy.upstream_request import Outbound, Profile, outbound

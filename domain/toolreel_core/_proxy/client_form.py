@@ -1,12 +1,13 @@
-"""Errors in the form of a client, and what its form says of the shape of a request."""
+"""Replies and errors in the form of a client: whole bodies, and the events of streams."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, Literal, NamedTuple, TypeAlias
 
-from toolreel_core._client_requests import Loss
-from toolreel_core._jsontext import Json, Tree
+from toolreel_core._conversation import MESSAGES_ITEMS, Items, SentCall
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, text_at, tree_at
+from toolreel_core._replies import Usage, type_of, whole_blocks, whole_items
 from toolreel_core._settings import WireForm
 
 _TYPES: Final[Mapping[int, str]] = {
@@ -43,72 +44,284 @@ def stream_error_event(form: WireForm, status: int, error: Tree, number: int) ->
     """
     if form != "responses":
         return error_in(form, status, error)
-    told: Tree = {"code": error.get("code"), "message": error.get("message"), "param": error.get("param")}
-    return {"type": "error", **told, "sequence_number": number}
+    fields = {key: error.get(key) for key in ("code", "message", "param")}
+    return {"type": "error", **fields, "sequence_number": number}
 
 
-# Which fields of a request are texts, lists or objects, form by form.
-#
-# A server tells a client of its own form what is wrong there. What is read to be written in another form
-# would leave such a field out, and the client would not know; so it is a loss.
-
-_OBJECT: Final = (dict,)
-_TEXT: Final = (str,)
-_LIST: Final = (list,)
-_TEXT_OR_LIST: Final = (str, list)
-_TEXT_OR_OBJECT: Final = (str, dict)
-SHAPES: Final[Mapping[WireForm, Mapping[tuple[type, ...], Sequence[str]]]] = {
-    "chat_completions": {
-        _TEXT_OR_LIST: ("messages.[].content", "stop"),
-        _TEXT_OR_OBJECT: ("tool_choice",),
-        _LIST: ("messages.[].tool_calls", "tools"),
-        _OBJECT: (
-            "messages.[].content.[]", "messages.[].tool_calls.[]", "metadata", "response_format",
-            "response_format.json_schema", "stream_options", "tools.[]", "tools.[].function",
-        ),
-    },
-    "responses": {
-        _TEXT: ("include.[]", "instructions", "text.format.type"),
-        _TEXT_OR_LIST: ("input.[].content", "input.[].output"),
-        _TEXT_OR_OBJECT: ("tool_choice",),
-        _LIST: ("include", "input.[].summary", "tools"),
-        _OBJECT: (
-            "input.[].content.[]", "input.[].output.[]", "input.[].summary.[]", "metadata", "reasoning",
-            "text", "text.format", "tools.[]",
-        ),
-    },
-    "messages": {
-        _TEXT_OR_LIST: ("messages.[].content", "messages.[].content.[].content", "system"),
-        _LIST: ("stop_sequences", "tools"),
-        _OBJECT: (
-            "messages.[].content.[]", "messages.[].content.[].content.[]", "messages.[].content.[].source",
-            "metadata", "output_config", "output_config.format", "output_format", "system.[]", "thinking",
-            "tool_choice", "tools.[]",
-        ),
-    },
-}  # fmt: skip
-"""What stands at which paths of a parsed body, where anything does; ``[]`` is each element of a list."""
+OtherForm: TypeAlias = Literal["messages", "responses"]
+Kind: TypeAlias = Literal["text", "thinking", "refusal"]
 
 
-def wrong_shapes(tree: Tree, form: WireForm) -> Iterator[Loss]:
-    """The fields of a request that have another shape than its form defines.
+class ReplyForm(NamedTuple):
+    """How replies are written in one of the forms that are made of blocks or items."""
 
-    >>> [loss.param for loss in wrong_shapes({"tools": [{"name": "f"}, 5]}, "messages")]
-    ['tools[1]']
+    key: str
+    """Of the blocks in a body."""
+    items: Items
+    own_blocks: Callable[[Tree], Sequence[Tree]]
+    """The blocks in the body of an upstream that speaks this form."""
+    block: Callable[[Kind, str], Tree]
+    """A text, a thought or a refusal as a block."""
+    with_id: Callable[[Tree, str, int], Tree]
+    """A block with an id made of that of its reply and its place, if it needs one."""
+    head: Callable[[Tree, Usage, Tree, Tree], Tree]
+    """What a body has besides blocks; see :func:`body_in_form`."""
+    opening_events: Callable[[Tree], Iterator[Tree]]
+    block_events: Callable[[int, Tree], Iterator[Tree]]
+    """It begins, its text, if it has any, what belongs to it, and its end."""
+    before_text: int
+    """How many events of a text come before that with its text."""
+    closing_events: Callable[[Tree], Iterator[Tree]]
+
+
+def body_in_form(form: OtherForm, chat: Tree, usage: Usage, own: Tree, request: Tree) -> Tree:
+    """A reply in one of these forms.
+
+    :param chat: the repaired reply; without choices before anything is known
+    :param own: the upstream's body, if it has spoken this form: what was not repaired stays as it is there
+    :param request: the client's body
     """
-    for kinds, paths in SHAPES[form].items():
-        for path in paths:
-            for place, value in _values_at(tree, path.split("."), ""):
-                if not isinstance(value, kinds):
-                    yield Loss("wrong_shape", place)
+    writer, message = REPLY_FORMS[form], tree_at(_choice(chat), "message")
+    refusal, thought = text_at(message, "refusal"), text_at(message, "reasoning_content")
+    kinds: Mapping[Kind, str] = {"thinking": thought, "refusal": refusal}
+    kept = (
+        writer.own_blocks(own) if own else [writer.block(kind, text) for kind, text in kinds.items() if text]
+    )
+    blocks = writer.items.arranged(kept, refusal or text_at(message, "content"), [*_calls(message)])
+    id_ = text_at(chat, "id")
+    return {
+        **writer.head(chat, usage, own, request),
+        writer.key: [writer.with_id(as_tree(block), id_, place) for place, block in enumerate(blocks)],
+    }
 
 
-def _values_at(value: Json, path: Sequence[str], place: str) -> Iterator[tuple[str, Json]]:
-    """The values at a path that are not null, and where each stands."""
-    if not path:
-        yield place, value
-    elif path[0] == "[]":
-        for number, element in enumerate(value if isinstance(value, list) else ()):
-            yield from _values_at(element, path[1:], f"{place}[{number}]")
-    elif isinstance(value, dict) and value.get(path[0]) is not None:
-        yield from _values_at(value[path[0]], path[1:], f"{place}.{path[0]}".removeprefix("."))
+def _choice(chat: Tree) -> Tree:
+    return as_tree(next(iter(items_of(chat, "choices")), None))
+
+
+def _calls(message: Tree) -> Iterator[SentCall]:
+    for entry in map(as_tree, items_of(message, "tool_calls")):
+        match entry.get("function"):
+            case {"name": str() as name, "arguments": str() as arguments}:
+                yield SentCall(text_at(entry, "id"), name, arguments)
+            case _:  # a tool without a schema, which stays among the items
+                continue
+
+
+# Anthropic's Messages: https://docs.anthropic.com/en/docs/build-with-claude/streaming
+
+_STOPS: Final[Mapping[str, str]] = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "tool_calls": "tool_use",
+    "content_filter": "refusal",
+}
+_OTHER_STOPS: Final = ("end_turn", "model_context_window_exceeded", "pause_turn", "refusal", "stop_sequence")
+"""Reasons of an upstream of the same form that are as good as those that were read."""
+_OF_BLOCKS: Final[Mapping[str, Tree]] = {"text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}}
+"""What a block has when it begins, which comes in deltas."""
+
+
+def _message_block(kind: Kind, text: str) -> Tree:
+    if kind == "thinking":
+        return {"type": kind, "thinking": text, "signature": ""}
+    return {"type": "text", "text": text}
+
+
+def _message_head(chat: Tree, usage: Usage, own: Tree, _request: Tree) -> Tree:
+    choice, stop = _choice(chat), own.get("stop_reason")
+    if stop not in _OTHER_STOPS or choice.get("finish_reason") != "stop":
+        refused = tree_at(choice, "message").get("refusal")
+        stop = "refusal" if refused else _STOPS.get(text_at(choice, "finish_reason"), "end_turn")
+    counts = tree_at(own, "usage")
+    if not counts:  # here, what the cache holds is no part of the input
+        cached = usage.cached_tokens
+        read: Tree = {"cache_read_input_tokens": cached} if cached else {}
+        prompt = max(usage.prompt_tokens - cached, 0)
+        counts = {"input_tokens": prompt, "output_tokens": usage.completion_tokens, **read}
+    return {
+        "id": chat.get("id"),
+        "type": "message",
+        "role": "assistant",
+        "model": chat.get("model"),
+        "content": [],
+        "stop_sequence": None,
+        **{key: value for key, value in own.items() if key != "role" and value is not None},
+        "stop_reason": stop,
+        "usage": {"input_tokens": 0, "output_tokens": 0, **counts},
+    }
+
+
+def _message_opening(body: Tree) -> Iterator[Tree]:
+    yield {"type": "message_start", "message": {**body, "content": [], "stop_reason": None}}
+
+
+def _message_block_events(place: int, block: Tree) -> Iterator[Tree]:
+    empty: Tree = _OF_BLOCKS.get(type_of(block), {"input": {}} if "input" in block else {})
+    deltas = [{"type": f"{key}_delta", key: block[key]} for key in empty if key != "input" and block.get(key)]
+    if "input" in empty:
+        deltas.append({"type": "input_json_delta", "partial_json": canonical(block["input"])})
+    deltas += [{"type": "citations_delta", "citation": each} for each in items_of(block, "citations")]
+    begun = {key: value for key, value in {**block, **empty}.items() if key != "citations"}
+    yield {"type": "content_block_start", "index": place, "content_block": begun}
+    for delta in deltas:
+        yield {"type": "content_block_delta", "index": place, "delta": delta}
+    yield {"type": "content_block_stop", "index": place}
+
+
+def _message_closing(body: Tree) -> Iterator[Tree]:
+    delta: Tree = {"stop_reason": body["stop_reason"], "stop_sequence": body["stop_sequence"]}
+    yield {"type": "message_delta", "delta": delta, "usage": body["usage"]}
+    yield {"type": "message_stop"}
+
+
+# OpenAI's Responses: https://platform.openai.com/docs/api-reference/responses-streaming
+
+_INCOMPLETE: Final[Mapping[str, str]] = {"length": "max_output_tokens", "content_filter": "content_filter"}
+_ECHOED: Final[Mapping[str, Json]] = {
+    "instructions": None,
+    "max_output_tokens": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "previous_response_id": None,
+    "reasoning": {"effort": None, "summary": None},
+    "temperature": None,
+    "text": {"format": {"type": "text"}},
+    "tool_choice": "auto",
+    "tools": [],
+    "top_p": None,
+    "truncation": "disabled",
+}
+"""What a response repeats of its request, and what it says where the request has nothing."""
+_PREFIXES: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
+_OF_ITEMS: Final[Mapping[str, Tree]] = {
+    "message": {"content": []},
+    "reasoning": {"summary": [], "content": []},
+    "function_call": {"arguments": ""},
+}
+"""What an item has when it begins, which comes in deltas."""
+_PARTS: Final = {"content": "response.content_part", "summary": "response.reasoning_summary_part"}
+"""Where items have their texts, and the name of the events of one."""
+_TEXTS: Final = {
+    "refusal": "response.refusal",
+    "reasoning_text": "response.reasoning_text",
+    "summary_text": "response.reasoning_summary_text",
+}
+
+
+def _item_text(item: Json) -> str | None:
+    if type_of(as_tree(item)) != "message":
+        return None
+    parts = map(as_tree, items_of(as_tree(item), "content"))
+    return "".join(text_at(part, "refusal") or text_at(part, "text") for part in parts)
+
+
+def _call_item(call: SentCall, kept: Json) -> Tree:
+    own: Tree = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
+    return {"status": "completed", **as_tree(kept), "type": "function_call", **own}
+
+
+def _item(kind: Kind, text: str) -> Tree:
+    if kind == "thinking":
+        return {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": text}]}
+    part: Tree = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
+    part = {"type": kind, kind: text} if kind == "refusal" else part
+    return {"type": "message", "role": "assistant", "status": "completed", "content": [part]}
+
+
+def _with_item_id(item: Tree, response: str, place: int) -> Tree:
+    kind = _PREFIXES.get(type_of(item), "item")
+    return item if item.get("id") else {**item, "id": f"{kind}_{response}_{place}"}
+
+
+def _response_head(chat: Tree, usage: Usage, own: Tree, request: Tree) -> Tree:
+    reason = _INCOMPLETE.get(text_at(_choice(chat), "finish_reason"))
+    return {
+        "id": chat.get("id"),
+        "object": "response",
+        "created_at": chat.get("created"),
+        "error": None,
+        "model": chat.get("model"),
+        "store": False,
+        **{key: value if request.get(key) is None else request[key] for key, value in _ECHOED.items()},
+        "incomplete_details": {"reason": reason} if reason else None,
+        **{key: value for key, value in own.items() if value is not None},
+        "status": "incomplete" if reason else "completed",
+        "usage": {
+            "input_tokens": usage.prompt_tokens,
+            "input_tokens_details": {"cached_tokens": usage.cached_tokens},
+            "output_tokens": usage.completion_tokens,
+            "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+            **tree_at(own, "usage"),
+        },
+    }
+
+
+def _response_opening(body: Tree) -> Iterator[Tree]:
+    response: Tree = {**body, "status": "in_progress", "output": [], "usage": None}
+    for kind in ("response.created", "response.in_progress"):
+        yield {"type": kind, "response": response}
+
+
+def _item_events(place: int, item: Tree) -> Iterator[Tree]:
+    kind, at = type_of(item), {"output_index": place}
+    named: Tree = {"item_id": item["id"], **at}
+    empty = _OF_ITEMS.get(kind, {})
+    begun = {**item, "status": "in_progress", **empty} if empty else item
+    yield {"type": "response.output_item.added", **at, "item": begun}
+    for key in _PARTS if empty else ():
+        for number, part in enumerate(map(as_tree, items_of(item, key))):
+            yield from _part_events(_PARTS[key], {**named, f"{key}_index": number}, part)
+    if kind == "function_call":
+        done: Tree = {"arguments": item["arguments"], "name": item["name"]}
+        yield {"type": "response.function_call_arguments.delta", **named, "delta": item["arguments"]}
+        yield {"type": "response.function_call_arguments.done", **named, **done}
+    yield {"type": "response.output_item.done", **at, "item": item}
+
+
+def _part_events(of_part: str, where: Tree, part: Tree) -> Iterator[Tree]:
+    name = _TEXTS.get(type_of(part), "response.output_text")
+    key = "refusal" if type_of(part) == "refusal" else "text"
+    text, logprobs = part.get(key, ""), as_tree({} if type_of(part) in _TEXTS else {"logprobs": []})
+    yield {"type": f"{of_part}.added", **where, "part": {**part, key: ""}}
+    yield {"type": f"{name}.delta", **where, "delta": text, **logprobs}
+    yield {"type": f"{name}.done", **where, key: text, **logprobs}
+    yield {"type": f"{of_part}.done", **where, "part": part}
+
+
+def _response_closing(body: Tree) -> Iterator[Tree]:
+    yield {"type": f"response.{body['status']}", "response": body}
+
+
+REPLY_FORMS: Final[Mapping[OtherForm, ReplyForm]] = {
+    "messages": ReplyForm(
+        key="content",
+        items=MESSAGES_ITEMS,
+        own_blocks=whole_blocks,
+        block=_message_block,
+        with_id=lambda block, _reply, _place: block,
+        head=_message_head,
+        opening_events=_message_opening,
+        block_events=_message_block_events,
+        before_text=1,
+        closing_events=_message_closing,
+    ),
+    "responses": ReplyForm(
+        key="output",
+        items=Items(
+            is_call=lambda item: type_of(as_tree(item)) == "function_call",
+            text_in=_item_text,
+            text=lambda text: _item("text", text),
+            call=_call_item,
+        ),
+        own_blocks=whole_items,
+        block=_item,
+        with_id=_with_item_id,
+        head=_response_head,
+        opening_events=_response_opening,
+        block_events=_item_events,
+        before_text=2,
+        closing_events=_response_closing,
+    ),
+}

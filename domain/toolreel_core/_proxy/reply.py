@@ -23,8 +23,7 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._loop import coerced_arguments, transform_reply_body
-from toolreel_core._proxy.completion import Completion
-from toolreel_core._proxy.event_row import body_of
+from toolreel_core._proxy.client_form import body_in_form
 from toolreel_core._proxy.upstream_request import Profile
 from toolreel_core._replies import (
     PROBLEM_WORDS,
@@ -76,15 +75,15 @@ class Repaired:
     own: Tree = field(default_factory=dict, repr=False)
     """What the upstream has sent, if it is in the client's form, and that is another one than the body's."""
 
-    def answer(self, request: ClientRequest) -> Tree:
-        """The body that the client gets."""
+    def answer(self, request: ClientRequest, id_: str = "") -> Tree:
+        """The body that the client gets.
+
+        :param id_: the id that it has been told
+        """
         if request.form == "chat_completions":
             return self.body
-        return body_of(request.form, self.said(request))
-
-    def said(self, request: ClientRequest) -> Completion:
-        """What is written in other forms."""
-        return Completion.of(self.body, self.usage, self.own, request.own)
+        chat = {**self.body, "id": id_} if id_ else self.body
+        return body_in_form(request.form, chat, self.usage, self.own, request.own)
 
 
 def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) -> Repaired:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import Any, Final
 
-from toolreel_core._client_requests import ClientRequest, Loss, Said, options_in_form
+from toolreel_core._client_requests import ClientRequest, Loss, Said, options_in_form, wrong_shapes
 from toolreel_core._conversation import (
     REASONING,
     AssistantMessage,
@@ -43,7 +43,6 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._plan import Preset, accepted_options, options_for_form, reserved_keys, translate_options
-from toolreel_core._proxy.client_form import wrong_shapes
 from toolreel_core._settings import LoopConfig, Provider, WireForm
 from toolreel_core._transforms import apply_all
 

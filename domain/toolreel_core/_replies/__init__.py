@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     )
     from toolreel_core._replies.coercion import Intended, coerced, decoded
     from toolreel_core._replies.deltas import joined, joined_calls
-    from toolreel_core._replies.event_assembly import Assembly, Delta, ReadAsChat, number_in, type_of
-    from toolreel_core._replies.messages import chat_of_message, whole_blocks
+    from toolreel_core._replies.event_assembly import Delta, ReadAsChat, number_in, type_of
+    from toolreel_core._replies.messages import MessageEvents, chat_of_message, whole_blocks
     from toolreel_core._replies.normalize import FIELDS, is_stream, normalize_reply
     from toolreel_core._replies.reply import (
         Reply,

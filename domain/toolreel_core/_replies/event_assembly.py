@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import ClassVar, Final, Literal, NamedTuple, Self, TypeAlias
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
@@ -40,143 +40,6 @@ class Delta:
     """Of a tool call: its name, if this chunk is that; empty for a chunk of the arguments."""
 
 
-_Texts: TypeAlias = Mapping[tuple[str, int], PVector[str]]
-"""The pieces of each text of a value, by its key and its number, where a value has several of a kind."""
-_NO_VALUES: PMap[int, Tree] = pmap()
-_NO_TEXTS: PMap[int, _Texts] = pmap()
-_NO_PIECES: Final[_Texts] = {}
-_NO_PLACES: PMap[int | str | None, int] = pmap()
-
-
-@dataclass(frozen=True, slots=True)
-class Assembly:
-    """The blocks or items of a reply while they arrive.
-
-    >>> at = Assembly().open_value({"type": "text"}, 0)
-    >>> [*at.add_text(0, "text", "Hel").add_text(0, "text", "lo").values()]
-    [{'type': 'text', 'text': 'Hello'}]
-    """
-
-    begun: PMap[int, Tree] = field(default=_NO_VALUES)
-    """What a value begins with, by its place."""
-    texts: PMap[int, _Texts] = field(default=_NO_TEXTS)
-    """The texts of each value so far, by its place."""
-    places: PMap[int | str | None, int] = field(default=_NO_PLACES)
-    """The place that an index or an id means at present."""
-    closed: frozenset[int | None] = frozenset()
-    """Indexes whose value has ended, so that another one may begin there."""
-    latest: int = 0
-    """The place of the newest event, for servers that leave out which they mean."""
-
-    def open_value(self, value: Tree, index: int | None, names: Sequence[str] = ()) -> Assembly:
-        """With the value that begins at an index; begun again, it loses its pieces.
-
-        :param names: ids of the value
-        """
-        place = self.find_place(None, names)
-        if place is None:
-            known = self.places.get(index)
-            if index is None or (known is None and index in self.begun):
-                place = self.next_place()
-            elif known is None:
-                place = index
-            else:
-                # The same value begins again, as far as its type and its id say, or another one.
-                was = self.begun[known]
-                same = all(
-                    not _has_text(was.get(key)) or was.get(key) == value.get(key, was.get(key))
-                    for key in _SAME
-                )
-                place = known if index not in self.closed and same else self.next_place()
-        keys = [*names, *([] if index is None else [index])]
-        return replace(
-            self,
-            begun=self.begun.set(place, value),
-            texts=self.texts.discard(place),
-            places=self.places.update(dict.fromkeys(keys, place)),
-            closed=self.closed - {index},
-            latest=place,
-        )
-
-    def close_index(self, index: int | None) -> Assembly:
-        """With a value that has ended."""
-        return replace(self, closed=self.closed | {index})
-
-    def find_place(self, index: int | None, names: Sequence[str] = ()) -> int | None:
-        """The place that an id or else an index means; ``None`` if nothing was begun there."""
-        found = (self.places.get(key) for key in (*names, index))
-        return next((place for place in found if place is not None), None)
-
-    def merge_value(self, place: int, value: Tree, homes: Mapping[str, str]) -> Assembly:
-        """With the whole value at a place: what it leaves empty stays, and pieces of what it has are dropped.
-
-        :param homes: the key of a whole value in which each kind of piece stands
-        """
-        begun = self.begun[place]
-        said = {key: one for key, one in value.items() if _has_text(one)}
-        texts = {
-            key: pieces
-            for key, pieces in self.texts.get(place, _NO_PIECES).items()
-            if not _has_text_under(value, homes[key[0]])
-        }
-        whole = self.begun.set(place, {**begun, **said})
-        return replace(self, begun=whole, texts=self.texts.set(place, texts), latest=place)
-
-    def add_text(
-        self, place: int, key: str, text: str, *, of: str = "", part: int = 0, whole: bool = False
-    ) -> Assembly:
-        """With more text of a value.
-
-        :param of: the type of the value, if it was not begun
-        :param whole: whether the text takes the place of its pieces
-        """
-        begun = self.begun if place in self.begun else self.begun.set(place, {"type": of})
-        texts = self.texts.get(place, _NO_PIECES)
-        pieces = pvector([text]) if whole else texts.get((key, part), pvector()).append(text)
-        texts = {**texts, (key, part): pieces}
-        return replace(self, begun=begun, texts=self.texts.set(place, texts), latest=place)
-
-    def has_text(self, place: int, key: str, part: int = 0) -> bool:
-        """Whether there are pieces of a text."""
-        return (key, part) in self.texts.get(place, _NO_PIECES)
-
-    def next_place(self) -> int:
-        """A place behind all others."""
-        return max(self.begun, default=-1) + 1
-
-    def values(self) -> Iterable[Tree]:
-        """The values in the order of their places."""
-        for place in sorted(self.begun):
-            value = dict(self.begun[place])
-            texts = self.texts.get(place, _NO_PIECES)
-            for (key, _), pieces in sorted(texts.items(), key=lambda text: text[0][1]):
-                value[key] = "".join([text_at(value, key), *pieces])
-            yield value
-
-
-def _has_text_under(value: Tree, key: str) -> bool:
-    """Whether a whole value has a text under a key, by itself or in its parts: gateways send empty parts."""
-    parts = as_list(value.get(key) or [])
-    return any(not isinstance(part, Mapping) or part.get("text") or part.get("refusal") for part in parts)
-
-
-def _has_text(value: Json) -> bool:
-    return value not in (None, "")
-
-
-def number_in(event: Mapping[str, Json], key: str) -> int | None:
-    """A number that an event says; servers leave it out, or send it as text."""
-    given = event.get(key)
-    if isinstance(given, str):
-        return int(given) if given.isascii() and given.isdecimal() and len(given) < _LONGEST else None
-    if isinstance(given, bool) or not isinstance(given, int | float):
-        return None
-    return int(given) if given == given // 1 else None
-
-
-_Events = TypeVar("_Events", bound="Events")
-
-
 @dataclass(frozen=True, slots=True)
 class Events:
     """Events of a stream, joined."""
@@ -192,22 +55,119 @@ class Events:
     silent: int = 0
     """Number of events that count as progress, though nothing of them is displayed."""
 
-    def with_failure(self: _Events, event: Tree) -> _Events:
-        """After an event that reports an error."""
-        return replace(self, failure=event.get("error") or event, over=True)
+
+_Texts: TypeAlias = Mapping[tuple[str, int], PVector[str]]
+"""The pieces of each text of a value, by its key and its number, where a value has several of a kind."""
+_NO_VALUES: PMap[int, Tree] = pmap()
+_NO_TEXTS: PMap[int, _Texts] = pmap()
+_NO_PIECES: Final[_Texts] = {}
+_NO_PLACES: PMap[int | str | None, int] = pmap()
 
 
 @dataclass(frozen=True, slots=True)
 class BlockEvents(Events):
-    """Events of the forms whose replies consist of blocks or items."""
+    """Events of the forms whose replies consist of blocks or items, which are the values here."""
 
-    call_type: ClassVar[str]
-    assembly: Assembly = field(default_factory=Assembly)
-    """The blocks or items."""
+    call_type: ClassVar[str] = ""
+    begun: PMap[int, Tree] = field(default=_NO_VALUES)
+    """What a value begins with, by its place."""
+    texts: PMap[int, _Texts] = field(default=_NO_TEXTS)
+    """The texts of each value so far, by its place."""
+    places: PMap[int | str | None, int] = field(default=_NO_PLACES)
+    """The place that an index or an id means at present."""
+    closed: frozenset[int | None] = frozenset()
+    """Indexes whose value has ended, so that another one may begin there."""
+    latest: int = 0
+    """The place of the newest event, for servers that leave out which they mean."""
+
+    def with_failure(self, event: Tree) -> Self:
+        """After an event that reports an error."""
+        return replace(self, failure=event.get("error") or event, over=True)
+
+    def open_value(self, value: Tree, index: int | None, names: Sequence[str] = ()) -> Self:
+        """With the value that begins at an index; begun again, it loses its pieces.
+
+        :param names: ids of the value
+        """
+        place = self.find_place(None, names)
+        if place is None:
+            known = self.places.get(index)
+            if index is None or (known is None and index in self.begun):
+                place = self.next_place()
+            elif known is None:
+                place = index
+            else:
+                # The same value begins again, as far as its type and its id say, or another one.
+                was = self.begun[known]
+                same = all(was.get(key) in (None, "", value.get(key, was.get(key))) for key in _SAME)
+                place = known if index not in self.closed and same else self.next_place()
+        keys = [*names, *([] if index is None else [index])]
+        return replace(
+            self,
+            begun=self.begun.set(place, value),
+            texts=self.texts.discard(place),
+            places=self.places.update(dict.fromkeys(keys, place)),
+            closed=self.closed - {index},
+            latest=place,
+        )
+
+    def find_place(self, index: int | None, names: Sequence[str] = ()) -> int | None:
+        """The place that an id or else an index means; ``None`` if nothing was begun there."""
+        found = (self.places.get(key) for key in (*names, index))
+        return next((place for place in found if place is not None), None)
+
+    def next_place(self) -> int:
+        """A place behind all others."""
+        return max(self.begun, default=-1) + 1
+
+    def merge_value(self, place: int, value: Tree, homes: Mapping[str, str]) -> Self:
+        """With the whole value at a place: what it leaves empty stays, and pieces of what it has are dropped.
+
+        :param homes: the key of a whole value in which each kind of piece stands
+        """
+        given = {key: one for key, one in value.items() if one not in (None, "")}
+        texts = {
+            key: pieces
+            for key, pieces in self.texts.get(place, _NO_PIECES).items()
+            # Gateways send empty parts.
+            if not any(
+                not isinstance(part, Mapping) or part.get("text") or part.get("refusal")
+                for part in as_list(value.get(homes[key[0]]) or [])
+            )
+        }
+        begun = self.begun.set(place, {**self.begun[place], **given})
+        return replace(self, begun=begun, texts=self.texts.set(place, texts), latest=place)
+
+    def add_text(
+        self, place: int, key: str, text: str, *, of: str = "", part: int = 0, whole: bool = False
+    ) -> Self:
+        """With more text of a value.
+
+        :param of: the type of the value, if it was not begun
+        :param whole: whether the text takes the place of its pieces
+        """
+        begun = self.begun if place in self.begun else self.begun.set(place, {"type": of})
+        texts = self.texts.get(place, _NO_PIECES)
+        pieces = pvector([text]) if whole else texts.get((key, part), pvector()).append(text)
+        texts = {**texts, (key, part): pieces}
+        return replace(self, begun=begun, texts=self.texts.set(place, texts), latest=place)
+
+    def has_text(self, place: int, key: str, part: int = 0) -> bool:
+        """Whether there are pieces of a text."""
+        return (key, part) in self.texts.get(place, _NO_PIECES)
+
+    def values(self) -> Iterable[Tree]:
+        """The values in the order of their places."""
+        for place in sorted(self.begun):
+            value = dict(self.begun[place])
+            texts = self.texts.get(place, _NO_PIECES)
+            for (key, _), pieces in sorted(texts.items(), key=lambda text: text[0][1]):
+                value[key] = "".join([text_at(value, key), *pieces])
+            yield value
 
     def has_calls(self) -> bool:
         """Whether there is a call in it."""
-        return any(value.get("type") == self.call_type for value in self.assembly.begun.values())
+        return any(value.get("type") == self.call_type for value in self.begun.values())
 
     def deltas_to_show(
         self, kind: DeltaKind | None, text: Json, id_: Json = "", *, named: bool = False
@@ -222,9 +182,19 @@ class BlockEvents(Events):
         text = sound(text)
         if kind != "tool_call":
             return (Delta(kind, text),)
-        at, begun = self.assembly.latest, self.assembly.begun.items()
-        number = sum(value.get("type") == self.call_type for place, value in begun if place < at)
+        begun = self.begun.items()
+        number = sum(value.get("type") == self.call_type for place, value in begun if place < self.latest)
         return (Delta(kind, text, number, id_ if isinstance(id_, str) else "", text if named else ""),)
+
+
+def number_in(event: Mapping[str, Json], key: str) -> int | None:
+    """A number that an event says; servers leave it out, or send it as text."""
+    given = event.get(key)
+    if isinstance(given, str):
+        return int(given) if given.isascii() and given.isdecimal() and len(given) < _LONGEST else None
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return int(given) if given == given // 1 else None
 
 
 def type_of(value: Tree) -> str:

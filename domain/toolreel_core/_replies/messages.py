@@ -25,7 +25,6 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._replies.event_assembly import (
-    Assembly,
     BlockEvents,
     Delta,
     DeltaKind,
@@ -169,20 +168,31 @@ class MessageEvents(BlockEvents):
 
     def add_event(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
         """After one more event, and what to display of it."""
+        index = number_in(event, "index")
         match type_of(event):
             case "message_start":
-                message, blocks = tree_at(event, "message"), self.assembly
+                message = tree_at(event, "message")
+                at = replace(self, head={**self.head, **message})
                 for place, block in enumerate(items_of(message, "content")):
-                    blocks = blocks.open_value(as_tree(block), place)
-                return replace(self, head={**self.head, **message}, assembly=blocks), ()
+                    at = at.open_value(as_tree(block), place)
+                return at, ()
             case "content_block_start":
-                return self._begin_block(event)
+                block = tree_at(event, "content_block")
+                at, kind = self.open_value(block, index), type_of(block)
+                text = block.get("name" if kind == "tool_use" else kind)
+                return at, at.deltas_to_show(_SHOWN.get(kind), text, block.get("id"), named=True)
             case "content_block_delta":
-                return self._add_delta(event)
+                return self._add_delta(tree_at(event, "delta"), index)
             case "content_block_stop":
-                return replace(self, assembly=self.assembly.close_index(number_in(event, "index"))), ()
+                return replace(self, closed=self.closed | {index}), ()
             case "message_delta":
-                return self._end_message(event), ()
+                delta = {key: value for key, value in tree_at(event, "delta").items() if value is not None}
+                # A count of the first event stays where the last one has none (envoyproxy/ai-gateway#1631).
+                last = tree_at(event, "usage")
+                counts = {key: value for key, value in last.items() if value}
+                head = {**self.head, **delta, "usage": {**last, **tree_at(self.head, "usage"), **counts}}
+                complete = self.complete or bool(delta.get("stop_reason"))
+                return replace(self, head=head, complete=complete), ()
             case "message_stop":
                 return replace(self, over=True, complete=True), ()
             case kind if kind == "error" or event.get("error"):
@@ -192,58 +202,41 @@ class MessageEvents(BlockEvents):
 
     def blocks(self) -> tuple[tuple[int, Tree], ...]:
         """The blocks so far, each with its place."""
-        whole = whole_blocks({"content": [*self.assembly.values()]})
-        return tuple(zip(sorted(self.assembly.begun), whole, strict=True))
+        return tuple(zip(sorted(self.begun), whole_blocks({"content": [*self.values()]}), strict=True))
 
     def body(self) -> Tree:
         """The body as if it had not been streamed, without an error."""
-        return {"role": "assistant", **self.head, "content": [*self.assembly.values()]}
+        return {"role": "assistant", **self.head, "content": [*self.values()]}
 
-    def _begin_block(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
-        block = tree_at(event, "content_block")
-        at = replace(self, assembly=self.assembly.open_value(block, number_in(event, "index")))
-        kind = type_of(block)
-        text = block.get("name" if kind == "tool_use" else kind)
-        return at, at.deltas_to_show(_SHOWN.get(kind), text, block.get("id"), named=True)
-
-    def _add_delta(self, event: Tree) -> tuple[MessageEvents, tuple[Delta, ...]]:
-        delta = tree_at(event, "delta")
+    def _add_delta(self, delta: Tree, index: int | None) -> tuple[MessageEvents, tuple[Delta, ...]]:
         kind, key = _DELTAS.get(type_of(delta), ("", ""))
         given = delta.get(key)
         # Some gateways send the input as the object that it is.
         text = canonical(given) if isinstance(given, Mapping) and key == "partial_json" else given
         if not text:
             return self, ()
-        blocks = _with_open_block(self.assembly, number_in(event, "index"), kind)
+        at = self._at_block(index, kind)
+        block = at.begun[at.latest]
         if key == "citation":
-            block = blocks.begun[blocks.latest]
             cited = {**block, "citations": [*items_of(block, "citations"), text]}
-            return replace(self, assembly=replace(blocks, begun=blocks.begun.set(blocks.latest, cited))), ()
+            return replace(at, begun=at.begun.set(at.latest, cited)), ()
         if not isinstance(text, str):
             return self, ()
-        at = replace(self, assembly=blocks.add_text(blocks.latest, key, text))
+        at = at.add_text(at.latest, key, text)
         # Neither signatures are displayed nor the input of tools that the server runs.
-        shown = key != "signature" and type_of(blocks.begun[blocks.latest]) in {kind, ""}
+        shown = key != "signature" and type_of(block) in {kind, ""}
         return at, at.deltas_to_show(_SHOWN[kind] if shown else None, text)
 
-    def _end_message(self, event: Tree) -> MessageEvents:
-        delta = {key: value for key, value in tree_at(event, "delta").items() if value is not None}
-        # A count of the first event stays where the last one has none (envoyproxy/ai-gateway#1631).
-        counts = {key: value for key, value in tree_at(event, "usage").items() if value}
-        usage = {**tree_at(event, "usage"), **tree_at(self.head, "usage"), **counts}
-        head = {**self.head, **delta, "usage": usage}
-        return replace(self, head=head, complete=self.complete or bool(delta.get("stop_reason")))
+    def _at_block(self, index: int | None, kind: str) -> MessageEvents:
+        """With the block as the newest one that a piece of this kind belongs to.
 
-
-def _with_open_block(blocks: Assembly, index: int | None, kind: str) -> Assembly:
-    """The blocks, the newest of them the one that a piece of this kind belongs to.
-
-    Some gateways count the index wrong (Oaklight/llm-rosetta#246), so a block of another type is passed over.
-    """
-    meant = blocks.latest if index is None else blocks.find_place(index)
-    for place in () if meant is None else (meant, blocks.latest):
-        given = type_of(blocks.begun[place]) if place in blocks.begun else None
-        # Tools of the server have a type of their own, and an input as well.
-        if given in {kind, ""} or (kind == "tool_use" and given is not None and given.endswith(kind)):
-            return replace(blocks, latest=place)
-    return blocks.open_value({"type": kind}, index)
+        Some gateways count the index wrong (Oaklight/llm-rosetta#246), so a block of another type is passed
+        over.
+        """
+        meant = self.latest if index is None else self.find_place(index)
+        for place in () if meant is None else (meant, self.latest):
+            given = type_of(self.begun[place]) if place in self.begun else None
+            # Tools of the server have a type of their own, and an input as well.
+            if given in {kind, ""} or (kind == "tool_use" and given is not None and given.endswith(kind)):
+                return replace(self, latest=place)
+        return self.open_value({"type": kind}, index)

@@ -6,7 +6,7 @@ them: without a type, with a content that is a text, with arguments that are an 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -37,6 +37,8 @@ from toolreel_core._settings import RESPONSES_ITEMS
 _HEAD: Final = ("id", "model", "provider", "error", "usage")
 _OF_OURS: Final = frozenset({"id", "status"})
 _OF_CALL: Final = _OF_OURS | {"call_id", "name", "arguments"}
+_CALLS: Final = {"function_call": ("function", "arguments"), "custom_tool_call": ("custom", "input")}
+"""The type of a call in chat completions, and the key of what is given to it."""
 _INCOMPLETE: Final[Mapping[Json, str]] = {
     "max_output_tokens": "length",
     "max_tokens": "length",
@@ -51,24 +53,34 @@ def chat_of_response(body: Json) -> ReadAsChat:
         return ReadAsChat(body)
     items = [*_output_items(body["output"])] or [*_output_items(body.get("output_text"))]
     run = _calls_run_by_server(items)
-    calls = [called for item in items if item.get("call_id") not in run and (called := _chat_call(item))]
-    parts = [part for item in items if _item_type(item) == "message" for part in _content_parts(item)]
-    texts = (part.get("text") for part in parts if part.get("type") != "refusal")
-    refusals = (part.get("refusal") for part in parts)
-    # The text of a reasoning item is its own, or its summary.
-    thoughts = (
-        _joined_texts(as_tree(part).get("text") for part in items_of(item, "content"))
-        or _joined_texts(as_tree(part).get("text") for part in items_of(item, "summary"))
-        for item in items
-        if _item_type(item) == "reasoning"
-    )
+    calls, text, refusal, thoughts = list[Json](), "", "", ""
+    for item in items:
+        match _item_type(item):
+            case "message":
+                for part in as_list(item.get("content")):
+                    tree = {"text": part} if isinstance(part, str) else as_tree(part)
+                    text += text_at(tree, "text") if tree.get("type") != "refusal" else ""
+                    refusal += text_at(tree, "refusal")
+            case "reasoning":  # its text is its own, or its summary
+                said, summed = (
+                    "".join(text_at(as_tree(part), "text") for part in items_of(item, key))
+                    for key in ("content", "summary")
+                )
+                thoughts += said or summed
+            case kind if kind in _CALLS and item.get("call_id") not in run:
+                type_, argument = _CALLS[kind]
+                called: Tree = {key: item.get(key) for key in ("name", argument)}
+                # The result goes back under `call_id`; `id` is that of the item.
+                calls.append({"id": item.get("call_id") or item.get("id"), "type": type_, type_: called})
+            case _:
+                continue
     chat = completion(
         {key: body[key] for key in _HEAD if body.get(key)},
-        _joined_texts(texts),
+        text,
         _finish_reason(body, called=bool(calls)),
-        thinking="".join(thoughts),
+        thinking=thoughts,
         tool_calls=calls,
-        refusal=_joined_texts(refusals),
+        refusal=refusal,
     )
     return ReadAsChat(chat, carry=carried_in_responses(items))
 
@@ -101,30 +113,6 @@ def _calls_run_by_server(items: Sequence[Tree]) -> list[Json]:
     return [
         id_ for item in items if _item_type(item) == "function_call_output" and (id_ := item.get("call_id"))
     ]
-
-
-def _chat_call(item: Tree) -> Json:
-    """An item as a call of chat completions; null if it is none."""
-    # The result goes back under `call_id`; `id` is that of the item.
-    id_ = item.get("call_id") or item.get("id")
-    match _item_type(item):
-        case "function_call":
-            function: Tree = {"name": item.get("name"), "arguments": item.get("arguments")}
-            return {"id": id_, "type": "function", "function": function}
-        case "custom_tool_call":
-            custom: Tree = {"name": item.get("name"), "input": item.get("input")}
-            return {"id": id_, "type": "custom", "custom": custom}
-        case _:
-            return None
-
-
-def _content_parts(item: Tree) -> Iterator[Tree]:
-    for part in as_list(item.get("content")):
-        yield {"type": "output_text", "text": part} if isinstance(part, str) else as_tree(part)
-
-
-def _joined_texts(values: Iterable[Json]) -> str:
-    return "".join(value for value in values if isinstance(value, str))
 
 
 def _finish_reason(body: Tree, *, called: bool) -> Json:
@@ -188,62 +176,52 @@ class ResponseEvents(BlockEvents):
         if kind in _BEGINS:
             return replace(self, head={**self.head, **tree_at(event, "response")}), ()
         if kind in _ENDS:
-            status: Tree = {"status": _ENDS[kind]}
-            head = {**self.head, **status, **tree_at(event, "response")}
+            head = {**self.head, "status": _ENDS[kind], **tree_at(event, "response")}
             return replace(self, head=head, complete=True, over=True), ()
-        item, index = tree_at(event, "item"), _output_index(event)
+        item, index = tree_at(event, "item"), number_in(event, "output_index")
         if kind == "response.output_item.added":
-            at = replace(self, assembly=self.assembly.open_value(item, index, _item_ids(item)))
+            at = self.open_value(item, index, _item_ids(item))
             called: DeltaKind | None = "tool_call" if type_of(item) == "function_call" else None
             return at, at.deltas_to_show(called, item.get("name"), item.get("call_id"), named=True)
         if kind == "response.output_item.done":
-            place = self.assembly.find_place(index, _item_ids(item))
-            if place is None or type_of(self.assembly.begun[place]) not in {type_of(item), ""}:
-                return replace(self, assembly=self.assembly.open_value(item, index, _item_ids(item))), ()
-            return replace(self, assembly=self.assembly.merge_value(place, item, _HOMES)), ()
+            place = self.find_place(index, _item_ids(item))
+            if place is None or type_of(self.begun[place]) not in {type_of(item), ""}:
+                return self.open_value(item, index, _item_ids(item)), ()
+            return self.merge_value(place, item, _HOMES), ()
         if kind == "error" or event.get("error"):
             return self.with_failure(event), ()
-        return self._add_delta(event)
+        return self._add_delta(event, index)
 
     def blocks(self) -> tuple[tuple[int, Tree], ...]:
         """The items so far, each with its place."""
-        whole = whole_items({"output": [*map(_joined_item, self.assembly.values())]})
-        return tuple(zip(sorted(self.assembly.begun), whole, strict=True))
+        whole = whole_items({"output": [*map(_joined_item, self.values())]})
+        return tuple(zip(sorted(self.begun), whole, strict=True))
 
     def body(self) -> Tree:
         """The body as if it had not been streamed, without an error."""
-        streamed = [*map(_joined_item, self.assembly.values())]
-        said = items_of(self.head, "output")
+        streamed, last = [*map(_joined_item, self.values())], items_of(self.head, "output")
         # The last event has all of it, but gateways leave out what they have streamed (sglang#12652).
-        output = said if _count_calls_and_text(said) >= _count_calls_and_text(streamed) else streamed
+        output = last if _count_calls_and_text(last) >= _count_calls_and_text(streamed) else streamed
         return {**self.head, "output": output or streamed}
 
-    def _add_delta(self, event: Tree) -> tuple[ResponseEvents, tuple[Delta, ...]]:
+    def _add_delta(self, event: Tree, index: int | None) -> tuple[ResponseEvents, tuple[Delta, ...]]:
         name, _, ending = type_of(event).rpartition(".")
         kind, key, display = _PIECES.get(name, ("", "", None))
         text = text_at(event, "delta" if ending == "delta" else key.removeprefix("summary_"))
         if not key or not text:
             return self, ()
         part = next((number for name in _PARTS if (number := number_in(event, name)) is not None), 0)
-        place = self._place_of_delta(_output_index(event), text_at(event, "item_id"), kind)
-        known = self.assembly.has_text(place, key, part)
-        added = self.assembly.add_text(place, key, text, of=kind, part=part, whole=ending == "done")
-        at = replace(self, assembly=added)
+        # It belongs to the item that it names, else to the newest one of its kind.
+        place = self.find_place(index, (text_at(event, "item_id"),))
+        if place is None:
+            newest = self.begun.get(self.latest)
+            if newest is not None and index is None and type_of(newest) in {kind, ""}:
+                place = self.latest
+            else:
+                place = self.next_place() if index is None or index in self.begun else index
+        known = self.has_text(place, key, part)
+        at = self.add_text(place, key, text, of=kind, part=part, whole=ending == "done")
         return at, () if known and ending == "done" else at.deltas_to_show(display, text)
-
-    def _place_of_delta(self, index: int | None, item_id: str, kind: str) -> int:
-        """Where a piece belongs: to the item that it names, else to the newest one of its kind."""
-        place = self.assembly.find_place(index, (item_id,))
-        if place is not None:
-            return place
-        newest = self.assembly.begun.get(self.assembly.latest)
-        if newest is not None and index is None and type_of(newest) in {kind, ""}:
-            return self.assembly.latest
-        return self.assembly.next_place() if index is None or index in self.assembly.begun else index
-
-
-def _output_index(event: Tree) -> int | None:
-    return number_in(event, "output_index")
 
 
 def _item_ids(item: Tree) -> tuple[str, ...]:

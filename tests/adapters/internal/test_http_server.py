@@ -121,9 +121,10 @@ def test_a_client_that_is_slow_is_left(
     limit: str, sent: bytes, answered: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(f"toolreel._internal.http_server.{limit}", 0.05)
-    monkeypatch.setattr("toolreel._internal.http_server._IDLE_SECONDS", 1)  # for the half of a second head
     with served(page_app(hello), lifespan=False) as url:
-        assert answer(connected(urlsplit(url).port or 0, sent)).startswith(answered)
+        client = connected(urlsplit(url).port or 0, sent)
+        client.settimeout(30)  # an idle connection is kept for 75 s
+        assert answer(client).startswith(answered)
 
 
 def test_those_that_wait_longest_make_room_for_a_client() -> None:

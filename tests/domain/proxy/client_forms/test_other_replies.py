@@ -55,10 +55,9 @@ def streamed(
     **further: Any,  # noqa: ANN401
 ) -> tuple[list[Any], list[Any], Repaired]:
     """The events that pass at once, those at the end, and the reply."""
-    stream, early = ReplyStream.of(asked(form, **further), by(upstream), HEAD), list[Tree]()
+    stream, early = ReplyStream(asked(form, **further), by(upstream), HEAD), list[Tree]()
     for piece in text:
-        stream, events = stream.feed(piece)
-        early += events
+        early += stream.feed(piece)
     late, reply = stream.close()
     return json.loads(canonical(early)), json.loads(canonical([*late])), reply
 
@@ -299,9 +298,10 @@ def test_a_gateway_that_streams_chat_completions_is_read() -> None:
 
 def test_a_reply_that_begins_again_goes_on_after_what_has_passed() -> None:
     for form in FORMS:
-        stream = ReplyStream.of(asked(form), by("chat_completions"), HEAD)
-        stream, early = stream.feed("".join(frames({"content": " "}, {"reasoning": "Hm."})))
-        stream, more = stream.restarted().feed("".join(frames({"content": "Four."})))
+        stream = ReplyStream(asked(form), by("chat_completions"), HEAD)
+        early = stream.feed("".join(frames({"content": " "}, {"reasoning": "Hm."})))
+        stream.restart()
+        more = stream.feed("".join(frames({"content": "Four."})))
         late, _ = stream.close()
         kinds = [event["type"] for event in (*early, *more, *late)]
         assert kinds.count("message_start") + kinds.count("response.created") == 1

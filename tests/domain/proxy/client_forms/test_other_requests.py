@@ -9,10 +9,17 @@ from typing import Any, Final
 import pytest
 
 from tests.samples import worked
-from toolreel_core._client_requests import WHAT_TO_DO, ClientRequest, Loss, client_request
+from toolreel_core._client_requests import (
+    SHAPES,
+    WHAT_TO_DO,
+    ClientRequest,
+    Loss,
+    client_request,
+    wrong_shapes,
+)
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._plan import Preset
-from toolreel_core._proxy import SHAPES, Outbound, Profile, outbound, wrong_shapes
+from toolreel_core._proxy import Outbound, Profile, outbound
 from toolreel_core._settings import WireForm
 
 Loose = Mapping[str, Any]

@@ -1,0 +1,156 @@
+"""The text of a streamed reply: what passes at once, and what is held back because a call may be in it.
+
+Everything before the first sign of a call is an answer, and passes. At a sign, such as the opening of a tag,
+the text waits until it is known: most signs turn out to be something else within a few characters (an HTML
+tag, a link), and the text goes on. If it is the markup of a call, of a thought or of a result, the rest waits
+for the end of the reply, where the same reader as always decides what it was.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Final, Literal, TypeAlias
+
+from toolreel_core._text_calls import BARE, has_think_tags
+from toolreel_core._text_calls import QUOTATION_OPENERS as QUOTATIONS
+
+_LOOKAHEAD: Final = 120
+"""Characters after which a sign that is no marker yet won't become one; the longest marker is shorter."""
+_WORDS: Final = ("functools[", "function call<", "to=", "observation:")
+"""Markers that begin with a letter."""
+_SIGNS: Final = rf"<[\w|｜‖!/]?|\[[tbe/cq]?|\][<~]?|✿|(?<![^\W_])(?:{'|'.join(map(re.escape, _WORDS))})"
+_SIGN: Final = re.compile(_SIGNS, re.IGNORECASE)
+"""A sign that may begin a call in text; what follows it is held back until that is certain."""
+_BARE_SIGN: Final = re.compile(rf"[{{\[`~<>]|^(?:Action|Thought)|{_SIGNS}", re.IGNORECASE | re.MULTILINE)
+"""Where a message may begin to be one call as a whole, in dialects without markers."""
+_BRACKETED: Final = ("[tool", "[/tool", "[think", "[/think", "[begin final", "[end final", "[e~")
+"""The beginnings of markers in brackets: a link is none of them."""
+_TAG: Final = re.compile(r"</?\w[^<>|]*>")
+"""A tag that is closed: if it is no marker now, it never is."""
+_NEVER: Final = re.compile(r"<[^\w|｜‖!/]|\[[^tbe/cq]|\][^<~]", re.IGNORECASE)
+"""Characters that no marker begins with."""
+_BARE_WORDS: Final = (*_WORDS, "action", "thought")
+_CALL_KEYS: Final = ('{"name', '{"function', '{"tool', '{"type', '{"arguments', '{"parameters')
+"""How a call begins whose opening tag a server has removed."""
+_BLANKS: Final = " \t\r\n\ufeff\u200b\u2060"
+_LONGEST_TAIL: Final = 4_096
+"""Characters, nearly all of them blanks, after which the rest waits for the end: reading them again with each
+piece would take quadratic time."""
+
+Opening: TypeAlias = Literal["call", "undecided", "other"]
+"""What the beginning of a message says of it."""
+
+
+class HeldText:
+    """A text that arrives in pieces.
+
+    >>> HeldText(("hermes_json",)).feed("Looking. <tool_c")
+    'Looking.'
+
+    :param dialects: the dialects that will be read; without any, everything passes
+    :param known: names of tools: a message may begin with one
+    """
+
+    def __init__(self, dialects: tuple[str, ...], known: Collection[str] = ()) -> None:
+        self._dialects = dialects
+        self._known = known
+        self._begun = False
+        """Whether any text has passed."""
+        self._tail = ""
+        """The end of the text so far, which may be the beginning of a marker."""
+        self._waits = False
+        """Whether all further text waits for the end."""
+
+    def feed(self, text: str) -> str:
+        """The text that may be shown after the next piece."""
+        if not self._dialects or self._waits:
+            return "" if self._waits else text
+        whole = self._tail + text
+        end, self._waits = self._safe_length(whole)
+        # Blanks before a call, and at both ends of a message, are not part of what the model says.
+        safe = whole[:end].rstrip(_BLANKS)
+        shown = safe if self._begun else safe.lstrip(_BLANKS)
+        self._tail = whole[len(safe) :] if shown else whole
+        self._waits = self._waits or len(self._tail) > _LONGEST_TAIL
+        self._begun = self._begun or bool(shown)
+        return shown
+
+    def restart(self) -> None:
+        """Begin another text, which goes on after what has passed."""
+        self._tail, self._waits = "", False
+
+    def _safe_length(self, text: str) -> tuple[int, bool]:
+        """How much of a text is surely no part of a call, and whether a marker follows it."""
+        if not self._begun and (opening := self._json_opening(text)) != "other":
+            return 0, opening == "call"
+        bare = not _BARE.isdisjoint(self._dialects)
+        sign = _BARE_SIGN if bare else _SIGN
+        at = 0
+        while found := sign.search(text, at):
+            place = found.start()
+            if (bare and text[place] in _WHOLE) or _is_marker(text, place):
+                return place, True
+            if not _is_dismissed(text, place):
+                return place, False
+            at = place + 1
+        return len(text) - _end_overlap(text, _BARE_WORDS if bare else _WORDS), False
+
+    def _json_opening(self, text: str) -> Opening:
+        """Whether a message begins like JSON that is a call, or with the name of a tool."""
+        dense = "".join(text[:_LOOKAHEAD].split()).strip(_BLANKS)
+        if dense.startswith(_CALL_KEYS):
+            return "call"
+        if any(key.startswith(dense) for key in _CALL_KEYS):
+            return "undecided"
+        if "glm4_name_json" not in self._dialects:
+            return "other"
+        first, newline, _ = text.lstrip(_BLANKS).partition("\n")
+        if newline:
+            return "call" if first.rstrip(_BLANKS) in self._known else "other"
+        return "undecided" if any(name.startswith(first.rstrip(_BLANKS)) for name in self._known) else "other"
+
+
+_BARE: Final = frozenset(BARE)
+_WHOLE: Final = frozenset("{[`~<>AaTt")
+"""First characters after which a bare dialect reads the rest of a message as a whole."""
+
+
+def _is_marker(text: str, place: int) -> bool:
+    from toolreel_core._text_calls import mark_at  # noqa: PLC0415 - decoders load slowly
+
+    if has_think_tags(text[place : place + _LOOKAHEAD]):
+        return True
+    mark = mark_at(text, place)
+    # The marker of a quotation opens nothing in which a call is read.
+    return mark is not None and mark.lastgroup is not None and not any(map(mark.groupdict().get, QUOTATIONS))
+
+
+def _is_dismissed(text: str, place: int) -> bool:
+    """Whether a sign is none of a marker, whatever follows."""
+    if text[place] == "[":
+        begun = text[place : place + _LOOKAHEAD].lower()
+        if not any(each.startswith(begun) or begun.startswith(each) for each in _BRACKETED):
+            return True
+    return (
+        len(text) - place > _LOOKAHEAD
+        or _NEVER.match(text, place) is not None
+        or _TAG.match(text, place) is not None
+    )
+
+
+def _end_overlap(text: str, words: tuple[str, ...]) -> int:
+    """The length of the longest end of a text with which one of the words begins."""
+    end = text[-_LONGEST:].lower()
+    return next(
+        (
+            size
+            for size in range(len(end), 0, -1)
+            if any(word.startswith(end[len(end) - size :]) for word in words)
+            and not text[: len(text) - size][-1:].isalnum()
+        ),
+        0,
+    )
+
+
+_LONGEST: Final = max(map(len, _BARE_WORDS))
