@@ -55,7 +55,7 @@ from toolreel._driver import (
     stream,
 )
 from toolreel._secrets import Secret, shown_url
-from toolreel.tools import Adapter, Output, Tool, ToolError, begin_spending, current_call, output_of
+from toolreel.tools import Output, Tool, ToolError, begin_spending, current_call, output_of
 from toolreel_core._conversation import Messages, SystemMessage, messages_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, as_tree, parse
@@ -147,7 +147,7 @@ class Agent(Generic[Value_co]):
         ) -> None: ...
         @overload
         def __init__(
-            self, model: str, *, output: type[Value_co] | Adapter[Value_co], **settings: Unpack[AgentSettings]
+            self, model: str, *, output: type[Value_co], **settings: Unpack[AgentSettings]
         ) -> None: ...
         @overload
         def __init__(

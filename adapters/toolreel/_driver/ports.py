@@ -32,7 +32,7 @@ from toolreel_core._protocol import (
     WaitElapsed,
 )
 from toolreel_core._replies import Delta
-from toolreel_core._tools import failed_envelope, tool_not_implemented
+from toolreel_core._tools import Fault, failed_envelope, tool_not_implemented
 
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 """An effect that needs performing: any but ``Finish``."""
@@ -338,15 +338,21 @@ class AsyncLater:
         return None
 
 
+def fault_event(effect: RunTool, fault: Callable[[str], Fault]) -> ToolReturned:
+    """The event for a call that was not run, or of which nothing is known.
+
+    :param fault: of the tool's name
+    """
+    return ToolReturned(effect.ref, failed_envelope(effect.name, fault(effect.name)).text())
+
+
 @dataclass(frozen=True, slots=True)
 class NoTools:
     """The tool host of ports that were given none."""
 
     def run(self, effect: RunTool) -> ToolReturned:
         """Fail as not implemented."""
-        return ToolReturned(
-            effect.ref, failed_envelope(effect.name, tool_not_implemented(effect.name)).text()
-        )
+        return fault_event(effect, tool_not_implemented)
 
 
 class _AnyPorts:

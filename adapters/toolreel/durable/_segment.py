@@ -24,6 +24,7 @@ from toolreel._driver import (
     Performer,
     Wanted,
     check_endpoints,
+    fault_event,
     joined_trace,
     time_left,
     watched,
@@ -46,14 +47,13 @@ from toolreel_core._protocol import (
     RunTool,
     Settled,
     Step,
-    ToolReturned,
     UserSpoke,
     Wait,
     WaitElapsed,
     fingerprint,
     type_name,
 )
-from toolreel_core._tools import ToolSurface, failed_envelope, result_unknown
+from toolreel_core._tools import ToolSurface, result_unknown
 
 MAX_INTERRUPTIONS: Final = 20
 """Number of workers that may die on one stretch of a run before it is ended: it may be what kills them."""
@@ -270,8 +270,7 @@ class _Segment:
             return None
         if decision is None:
             return None, None
-        unknown = failed_envelope(effect.name, result_unknown(effect.name)).text()
-        return None if decision.approved else (ToolReturned(effect.ref, unknown), None)
+        return None if decision.approved else (fault_event(effect, result_unknown), None)
 
     def _perform_effect(self, effect: Wanted) -> tuple[Event | None, Lap]:
         self._scopes.renew_limit(self._book.state)

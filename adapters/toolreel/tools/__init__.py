@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from toolreel.tools._docstrings import parse_docstring
     from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools, await_future
-    from toolreel.tools._isolation import Crash, IsolatedCall, Isolation
+    from toolreel.tools._isolation import Crash, Isolation
     from toolreel.tools._json_types import InvalidValue, JsonType, Types
     from toolreel.tools._python_tools import (
         DEADLINE,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
         tool,
     )
     from toolreel.tools._results import (
-        Adapter,
         OkKey,
         Output,
         call_arguments,

@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
@@ -59,48 +60,43 @@ def describe_exit(status: int) -> str:
     return f"was ended by {names.get(-status, f'signal {-status}')}"
 
 
+@dataclass(slots=True)
 class BoundedProcess:
     """A process that runs once, and that any thread can kill at any time.
 
-    It runs in a new process group. The whole group is killed when the process exits, reaches its deadline or
-    is killed. A descendant that leaves the group stays alive.
-
-    :param environment: all its environment variables
-    :param limit: bytes of each output stream that are kept; the rest is read and counted, so that
-        the process never blocks on a full pipe
+    It runs in a new process group. The whole group is killed when the process exits, reaches its deadline
+    or is killed. A descendant that leaves the group stays alive.
     """
 
-    def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], limit: int, *, cwd: Path | None = None
-    ) -> None:
-        self._command = command
-        self._environment = environment
-        self._limit = limit
-        self._cwd = cwd
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._killed = threading.Event()
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    """All its environment variables."""
+    limit: int
+    """Bytes of each output stream that are kept; the rest is read and counted, so that the process never
+    blocks on a full pipe."""
+    cwd: Path | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    _process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+    _killed: threading.Event = field(default_factory=threading.Event, init=False)
 
     def run(
-        self, stdin: bytes | None = None, *, deadline: float | None = None, inherit_stderr: bool = False
+        self, stdin: bytes = b"", *, deadline: float = threading.TIMEOUT_MAX, inherit_stderr: bool = False
     ) -> ProcessResult:
         """Run the process to its end.
 
-        :param stdin: its input; empty by default
         :param deadline: seconds after which it is killed
         :param inherit_stderr: whether it writes to the stderr of this process
         :raises OSError: if it cannot be started
         :raises ValueError: if an argument holds NUL or a lone surrogate
         """
-        pipe_or_null = subprocess.DEVNULL if stdin is None else subprocess.PIPE
         with self._lock:
             if self._killed.is_set():
                 return ProcessResult(None)
             process = self._process = subprocess.Popen(  # noqa: S603 - callers decide what may run
-                self._command,
-                cwd=self._cwd,
-                env=self._environment,
-                stdin=pipe_or_null,
+                self.command,
+                cwd=self.cwd,
+                env=self.environment,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=None if inherit_stderr else subprocess.PIPE,
                 start_new_session=True,
@@ -108,14 +104,14 @@ class BoundedProcess:
         # The waiting thread may be a daemon thread, which is abandoned when the interpreter exits:
         # without this, the child process would survive.
         atexit.register(self.kill)
-        timer = threading.Timer(threading.TIMEOUT_MAX if deadline is None else deadline, self.kill)
+        timer = threading.Timer(deadline, self.kill)
         timer.daemon = True
         timer.start()
-        readers = [_Reader(pipe, self._limit) for pipe in (process.stdout, process.stderr) if pipe]
+        readers = [_Reader(pipe, self.limit) for pipe in (process.stdout, process.stderr) if pipe]
         try:
             if process.stdin is not None:
                 with suppress(BrokenPipeError), process.stdin as pipe:
-                    pipe.write(stdin or b"")
+                    pipe.write(stdin)
             _wait_without_reaping(process)
         finally:
             with self._lock:

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from toolreel._driver import AsyncToolHost, ToolHost, secrets_of
+from toolreel._driver import AsyncToolHost, NoTools, ToolHost, resolved, secrets_of
 from toolreel._internal import MissingExtra, in_thread
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import RunTool, ToolReturned
-from toolreel_core._tools import failed_envelope, tool_not_implemented
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -97,9 +96,9 @@ class _Routes(Generic[_Host]):
         """The credentials that the hosts send, by name."""
         return secrets_of(*self.hosts.values(), self.default)
 
-    def _host_of(self, name: str) -> _Host | None:
+    def _host_of(self, name: str) -> _Host | NoTools:
         matching = [prefix for prefix in self.hosts if name.startswith(prefix)]
-        return self.hosts[max(matching, key=len)] if matching else self.default
+        return (self.hosts[max(matching, key=len)] if matching else self.default) or NoTools()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +113,7 @@ class Router(_Routes[ToolHost]):
 
     def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its host."""
-        host = self._host_of(effect.name)
-        return _not_implemented_event(effect) if host is None else host.run(effect)
+        return self._host_of(effect.name).run(effect)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,9 +122,4 @@ class AsyncRouter(_Routes[AsyncToolHost]):
 
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its host."""
-        host = self._host_of(effect.name)
-        return _not_implemented_event(effect) if host is None else await host.run(effect)
-
-
-def _not_implemented_event(effect: RunTool) -> ToolReturned:
-    return ToolReturned(effect.ref, failed_envelope(effect.name, tool_not_implemented(effect.name)).text())
+        return await resolved(self._host_of(effect.name).run(effect))

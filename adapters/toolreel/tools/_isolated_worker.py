@@ -19,10 +19,8 @@ from typing import Any, cast
 from toolreel._driver import immediately
 from toolreel.tools._call_context import RunContext
 from toolreel.tools._python_tools import Call, Tool
-from toolreel.tools._signature import signature_of
 from toolreel_core._jsontext import Json
 from toolreel_core._protocol import RunTool, dump, load_effect
-from toolreel_core._tools import ToolDefinition
 
 
 def serve_request() -> None:
@@ -32,7 +30,11 @@ def serve_request() -> None:
     channel = os.dup(1)
     os.dup2(2, 1)
     request = json.loads(sys.stdin.buffer.read())
-    _limit_memory(request["memory_bytes"])
+    if (limit := request["memory_bytes"]) is not None:
+        with suppress(ImportError, ValueError, OSError):
+            import resource
+
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     response = json.dumps(run_request(request)).encode()
     sys.stdout.flush()
     sys.stderr.flush()
@@ -46,22 +48,17 @@ def run_request(request: Mapping[str, Any]) -> Mapping[str, Json]:
     effect = cast("RunTool", load_effect(request["effect"]))
     module, _, name = request["target"].partition(":")
     function = attrgetter(name)(importlib.import_module(module))
-    definition = ToolDefinition.of(effect.name)
-    if request["typed"]:
-        definition = signature_of(function, effect.name).definition
-    tool, unexpected = Tool(definition, function, ok_key=request["ok_key"]), list[Exception]()
+    tool = Tool.of(
+        function,
+        name=effect.name,
+        parameters=request["parameters"],
+        ok_key=request["ok_key"],
+        isolated=False,
+    )
+    unexpected = list[Exception]()
     call = Call(
         tool, effect, RunContext.of_call(effect, None), None, lambda _, error: unexpected.append(error)
     )
-    event = (asyncio.run if call.is_async else immediately)(call.perform())
+    event = (asyncio.run if tool.is_async else immediately)(call.perform())
     trace = "".join(line for error in unexpected for line in traceback.format_exception(error))
     return {"event": dump(event), "trace": trace}
-
-
-def _limit_memory(memory_bytes: int | None) -> None:
-    if memory_bytes is None:
-        return
-    with suppress(ImportError, ValueError, OSError):
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))

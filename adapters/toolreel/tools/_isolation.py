@@ -15,12 +15,14 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, Final
 
+from toolreel.tools._call_context import RunContext
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 
-_MIB: Final = 2**20
+_MAX_REPLY: Final = 16 * 2**20
+"""Bytes of a result; limits of the run may be lower."""
 _INHERITED: Final = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "PYTHONHASHSEED", "SYSTEMROOT", "TMPDIR", "TZ")
 _PROGRAM: Final = (
     "import sys; sys.path[:] = sys.argv[1:]; "
@@ -34,10 +36,32 @@ class Isolation:
 
     memory_bytes: int | None = None
     """Maximum address space of its process, on systems with such a limit (Linux)."""
-    max_reply_bytes: int = 16 * _MIB
-    """Maximum size of the result; a larger one fails the call. Limits of the run may be lower."""
     environment: tuple[str, ...] = ()
     """Names of environment variables to pass, besides a few that every program needs."""
+
+    def response(self, request: Mapping[str, Json], context: RunContext[Any]) -> Mapping[str, Any]:
+        """Run a call in a process, which is killed when the call ends, and return what the process answers.
+
+        :raises Crash: if there is no valid response
+        """
+        # Few tools are isolated, and ``subprocess`` is slow to import.
+        from toolreel.tools._bounded_process import BoundedProcess, describe_exit, inherited_environment
+
+        environment = inherited_environment((*_INHERITED, *self.environment))
+        process = BoundedProcess([sys.executable, "-c", _PROGRAM, *sys.path], environment, _MAX_REPLY)
+        context.on_end(process.kill)
+        stdin = json.dumps({**request, "memory_bytes": self.memory_bytes}).encode()
+        ended = process.run(stdin, inherit_stderr=True)
+        if ended.stdout.size > _MAX_REPLY:
+            raise Crash(f"it handed back more than {_MAX_REPLY} bytes")
+        try:
+            tree: Any = json.loads(ended.stdout.kept)
+        except (ValueError, RecursionError):
+            tree = None
+        if not isinstance(tree, dict) or not isinstance(tree.get("event"), str):
+            how = "was stopped" if ended.exit_code is None else describe_exit(ended.exit_code)
+            raise Crash(f"it gave no answer: its process {how}")
+        return tree
 
 
 class Crash(Exception):
@@ -60,44 +84,9 @@ def import_path(function: Callable[..., object], place: str) -> str:
         found = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part, None)
-    if not name or found is None or not callable(found):
+    if not name or not callable(found):
         raise ConfigError(
             f"{place}: a separate process could not import {function!r}; "
             "put it at the top level of a module that is not the main program"
         )
     return f"{module}:{name}"
-
-
-class IsolatedCall:
-    """One call in a separate process."""
-
-    def __init__(self, isolation: Isolation) -> None:
-        # Few tools are isolated, and ``subprocess`` is slow to import.
-        from toolreel.tools._bounded_process import BoundedProcess, inherited_environment
-
-        self._isolation = isolation
-        environment = inherited_environment((*_INHERITED, *isolation.environment))
-        command = [sys.executable, "-c", _PROGRAM, *sys.path]
-        self._process = BoundedProcess(command, environment, isolation.max_reply_bytes)
-        self.kill = self._process.kill
-
-    def run(self, request: Mapping[str, Json]) -> Mapping[str, Json]:
-        """Run the call, and return the response of the process.
-
-        :raises Crash: if there is no valid response
-        """
-        memory = self._isolation.memory_bytes
-        stdin = json.dumps({**request, "memory_bytes": memory}).encode()
-        ended = self._process.run(stdin, inherit_stderr=True)
-        if ended.stdout.size > self._isolation.max_reply_bytes:
-            raise Crash(f"it handed back more than {self._isolation.max_reply_bytes} bytes")
-        try:
-            tree: Any = json.loads(ended.stdout.kept)
-        except (ValueError, RecursionError):
-            tree = None
-        if not isinstance(tree, dict) or not isinstance(tree.get("event"), str):
-            from toolreel.tools._bounded_process import describe_exit
-
-            how = "was stopped" if ended.exit_code is None else describe_exit(ended.exit_code)
-            raise Crash(f"it gave no answer: its process {how}")
-        return cast("Mapping[str, Json]", tree)

@@ -8,7 +8,7 @@ import inspect
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -17,13 +17,9 @@ from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, get_args,
 
 from toolreel._driver import immediately
 from toolreel._internal import MissingExtra, ToolModuleError, in_thread
-from toolreel.tools._call_context import (
-    CurrentCall,
-    RunContext,
-    as_current_call,
-)
+from toolreel.tools._call_context import CurrentCall, RunContext, as_current_call
 from toolreel.tools._hosts import await_future
-from toolreel.tools._isolation import Crash, IsolatedCall, Isolation, import_path
+from toolreel.tools._isolation import Crash, Isolation, import_path
 from toolreel.tools._results import (
     OkKey,
     call_arguments,
@@ -35,7 +31,7 @@ from toolreel.tools._results import (
 from toolreel.tools._signature import Arguments, signature_of, summary_of, untyped_arguments
 from toolreel_core._config_checks import check_choice, unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json
+from toolreel_core._jsontext import Json, parse
 from toolreel_core._protocol import RunTool, ToolReturned, dump, load_event
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolFlags, ToolSurface, masked
 
@@ -99,18 +95,18 @@ class Tool:
           has only the keys of an envelope, ``failure`` always, ``data`` never.
         - ``isolated``: whether each call runs in a separate process, which is killed at the deadline.
         """
-        merged: ToolSettings = {**cast("ToolSettings", getattr(function, _MARK, {})), **settings}
-        name, description = merged.pop("name", None), merged.pop("description", None)
-        schema, isolated = merged.pop("parameters", None), merged.pop("isolated", False)
+        merged: dict[str, Any] = {**getattr(function, _MARK, {}), **settings}
+        name, schema, isolated = (merged.pop(key, None) for key in ("name", "parameters", "isolated"))
         ok_key = merged.pop("ok_key", "envelope")
-        flags = cast("ToolFlags", merged)
+        if merged.get("description") is None:
+            merged.pop("description", None)
         if schema is None:
-            definition = replace(signature_of(function, name).definition, **flags)
-            definition = definition if description is None else replace(definition, description=description)
+            definition = replace(signature_of(function, name).definition, **merged)
         else:
             inner = str(getattr(function, "__name__", "")) if name is None else name
-            text = summary_of(function) if description is None else description
-            definition = ToolDefinition.of(inner, text, schema, **flags)
+            definition = ToolDefinition.of(
+                inner, parameters=schema, **{"description": summary_of(function), **merged}
+            )
         return cls(definition, function, Isolation() if isolated is True else isolated or None, ok_key)
 
     @property
@@ -292,10 +288,8 @@ class Toolbox:
         all_tools = [tool if isinstance(tool, Tool) else Tool.of(tool) for tool in tools]
         surface = ToolSurface(tuple(tool.definition for tool in all_tools))
         self.surface = masked(surface, allow=allow, deny=deny)
-        removed = set(self.surface.masked)
-        self._tools_in = {
-            tool.definition.name: tool for tool in all_tools if tool.definition.name not in removed
-        }
+        named = {tool.definition.name: tool for tool in all_tools}
+        self._tools_in = {each.name: named[each.name] for each in self.surface.definitions}
         self.has_settings = (deadline, deps, on_error) != (DEADLINE, None, None)
         """Whether it is more than a list of tools."""
         self._deadline = deadline
@@ -317,98 +311,76 @@ class Toolbox:
         :raises ConfigError: if no run may call such a tool: the plan was built with other tools, or it is not
             exposed
         """
-        name = effect.name
-        if name not in self._tools_in:
+        name, tool = effect.name, self._tools_in.get(effect.name)
+        if tool is None:
             raise ConfigError(f"this host has no tool {name!r}; build the plan with the surface of this host")
-        if not self._tools_in[name].definition.exposed:  # the reducer asks for none; a forged effect may
+        if not tool.definition.exposed:  # the reducer asks for none; a forged effect may
             raise ConfigError(f"tool {name!r} is not exposed, so that no run may call it")
-        own = self._tools_in[name].definition.deadline_ms
-        seconds = self._deadline if own is None else own / 1000
+        seconds = tool.definition.seconds(self._deadline)
         deadline = None if seconds is None else time.monotonic() + seconds
-        context = RunContext.of_call(effect, self._deps, deadline)
-        return Call(self._tools_in[name], effect, context, seconds, self._on_error)
+        return Call(tool, effect, RunContext.of_call(effect, self._deps, deadline), seconds, self._on_error)
 
 
+@dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a tool: :meth:`perform` it once, and always :meth:`end` it."""
+    """One call of a tool: :meth:`perform` it once, and always end its context, which kills its process."""
 
-    def __init__(
-        self,
-        tool: Tool,
-        effect: RunTool,
-        context: RunContext[Any],
-        seconds: float | None,
-        on_error: ErrorListener,
-    ) -> None:
-        self.seconds = seconds
-        """Deadline in seconds; ``None`` for no limit."""
-        self._tool = tool
-        self._effect = effect
-        self._context = context
-        self._on_error = on_error
-        self._isolated = None if tool.isolation is None else IsolatedCall(tool.isolation)
-        if self._isolated is not None:
-            context.on_end(self._isolated.kill)
-
-    @property
-    def is_async(self) -> bool:
-        """Whether :meth:`perform` waits for an event loop."""
-        return self._tool.is_async
+    tool: Tool
+    effect: RunTool
+    context: RunContext[Any]
+    seconds: float | None
+    """Deadline in seconds; ``None`` for no limit."""
+    on_error: ErrorListener
 
     async def perform(self) -> ToolReturned:
         """Call the tool; exceptions become results for the model."""
-        tool, effect = self._tool, self._effect
+        tool, effect = self.tool, self.effect
         try:
-            with as_current_call(self._context):
-                if self._isolated is not None:
-                    event = self._worker_event(self._isolated.run(self._worker_request()))
+            with as_current_call(self.context):
+                if tool.isolation is not None:
+                    event = self._isolated_event(tool.isolation)
                 else:
                     value: Any = tool.function(
-                        **tool.arguments.keyword_arguments(effect.name, call_arguments(effect), self._context)
+                        **tool.arguments.keyword_arguments(effect.name, call_arguments(effect), self.context)
                     )
                     event = success_event(effect, await value if tool.is_async else value, tool.ok_key)
         except Exception as error:  # noqa: BLE001 - exceptions become results for the model
             event = self.failure_result(error)
         return self._add_cost(event)
 
-    def end(self) -> None:
-        """Mark the call as over: its context says so, and its process is killed."""
-        self._context.end()
+    def _isolated_event(self, isolation: Isolation) -> ToolReturned:
+        tool, effect = self.tool, self.effect
+        request: dict[str, Json] = {
+            "target": import_path(tool.function, f"tool {effect.name!r}"),
+            "parameters": parse(tool.definition.parameters),
+            "ok_key": tool.ok_key,
+            "effect": dump(effect),
+        }
+        response = isolation.response(request, self.context)
+        if trace := response.get("trace"):
+            self.on_error(self.context.call, Crash("it failed in its own process", str(trace)))
+        return replace(cast("ToolReturned", load_event(response["event"])), ref=effect.ref)
 
     def timeout_result(self) -> ToolReturned:
         """The event for a call that was still running at its deadline."""
-        definition, how = self._tool.definition, f"did not return within {self.seconds:g} s"
-        repeatable = definition.idempotent or definition.read_only
-        if self._isolated is not None:
-            how = f"{how} and was stopped"
+        definition, how = self.tool.definition, f"did not return within {self.seconds:g} s"
+        repeatable, stopped = definition.idempotent or definition.read_only, self.tool.isolation is not None
+        how += " and was stopped" * stopped
         if not repeatable:
-            how = f"{how}; it may {'still have' if self._isolated is None else 'have had'} effects"
-        return self._add_cost(timeout_event(self._effect, how, safe_to_repeat=repeatable))
+            how += f"; it may {'have had' if stopped else 'still have'} effects"
+        return self._add_cost(timeout_event(self.effect, how, safe_to_repeat=repeatable))
 
     def _add_cost(self, event: ToolReturned) -> ToolReturned:
         """The event with what the tool has said that it took of models."""
-        spent = self._context.spending.total
+        spent = self.context.spending.total
         return event if spent is None else replace(event, spent=spent)
-
-    def _worker_request(self) -> Mapping[str, Json]:
-        return {
-            "target": import_path(self._tool.function, f"tool {self._effect.name!r}"),
-            "typed": bool(self._tool.arguments.kinds),
-            "ok_key": self._tool.ok_key,
-            "effect": dump(self._effect),
-        }
-
-    def _worker_event(self, response: Mapping[str, Json]) -> ToolReturned:
-        if trace := response.get("trace"):
-            self._on_error(self._context.call, Crash("it failed in its own process", str(trace)))
-        return replace(cast("ToolReturned", load_event(str(response["event"]))), ref=self._effect.ref)
 
     def failure_result(self, error: Exception) -> ToolReturned:
         """The event for an exception of the tool."""
-        killed = isinstance(error, Crash) and self._context.cancelled
+        killed = isinstance(error, Crash) and self.context.cancelled
         if not killed and (surprise := unexpected_error(error)):
-            self._on_error(self._context.call, surprise)
-        return exception_event(self._effect, error)
+            self.on_error(self.context.call, surprise)
+        return exception_event(self.effect, error)
 
 
 class PythonTools(Toolbox):
@@ -443,7 +415,7 @@ class PythonTools(Toolbox):
         except TimeoutError:
             return call.timeout_result()
         finally:
-            call.end()
+            call.context.end()
 
 
 class AsyncPythonTools(Toolbox):
@@ -470,14 +442,14 @@ class AsyncPythonTools(Toolbox):
                 return await _await_call(call, effect.name)
             return call.timeout_result()
         finally:
-            call.end()
+            call.context.end()
 
 
 async def _await_call(call: Call, name: str) -> ToolReturned:
     from asyncio import CancelledError, current_task  # not needed by sync tools
 
     try:
-        if call.is_async:
+        if call.tool.is_async:
             return await call.perform()
         return await await_future(in_thread(name, partial(immediately, call.perform())))
     except CancelledError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Literal, Protocol, TypeAlias, TypeVar, cast, overload
+from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar, cast, overload
 
 from toolreel._driver import Resting, Run
 from toolreel._internal import OutputError
@@ -16,7 +16,6 @@ from toolreel_core._conversation import Media
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
 from toolreel_core._plan import OutputSpec
 from toolreel_core._protocol import Completed, Outcome, RunTool, ToolReturned
-from toolreel_core._tools import schema_tree
 
 OkKey: TypeAlias = Literal["envelope", "failure", "data"]
 """``envelope``: it counts in an object that has no keys but those of an envelope; ``failure``: also next to
@@ -42,10 +41,8 @@ def apply_ok_key(value: Json, ok_key: OkKey) -> Json:
 
 def _failure_envelope(value: Mapping[str, Json]) -> Json:
     """The envelope of a failure: what has no place in it is data."""
-    named = _ENVELOPE | {"error"}
-    further = {key: item for key, item in value.items() if key not in named}
     data = value.get("data", {})
-    if further:
+    if further := {key: item for key, item in value.items() if key not in _ENVELOPE | {"error"}}:
         data = {**further, **({"data": data} if "data" in value else {})}
     given = [error for key in ("error", "errors") if (error := value.get(key)) is not None]
     errors = [each for error in given for each in (error if isinstance(error, list | tuple) else [error])]
@@ -84,14 +81,10 @@ def exception_event(effect: RunTool, error: Exception) -> ToolReturned:
     if errors := tool_errors(error):
         words = " ".join(dict.fromkeys(str(each) for each in errors))
         return failed_event(effect, errors[0].code, words, errors[0].data)
-    match error:
-        case Crash():
-            return failed_event(
-                effect, "INTERNAL_ERROR", f"{effect.name} did not return: {error.reason}. {_REMEDY}"
-            )
-        case _:
-            why = f"{effect.name} failed with an unexpected {type(error).__name__}"
-            return failed_event(effect, "INTERNAL_ERROR", f"{why}. {_REMEDY}")
+    why = f"failed with an unexpected {type(error).__name__}"
+    if isinstance(error, Crash):
+        why = f"did not return: {error.reason}"
+    return failed_event(effect, "INTERNAL_ERROR", f"{effect.name} {why}. {_REMEDY}")
 
 
 def tool_errors(error: BaseException) -> list[ToolError]:
@@ -134,21 +127,8 @@ def returned_event(
 
 
 _Value = TypeVar("_Value")
-_Value_co = TypeVar("_Value_co", covariant=True)
 
 _NAME: Final = "final_answer"
-
-
-class Adapter(Protocol[_Value_co]):
-    """A schema with a reader of values, such as pydantic's ``TypeAdapter``."""
-
-    def json_schema(self) -> dict[str, Any]:
-        """The schema."""
-        ...
-
-    def validate_json(self, data: str, /) -> _Value_co:
-        """The value of a JSON text; raises ``ValueError``."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +155,7 @@ class Output(Generic[_Value]):
             )
         try:
             return cast("_Value", self._read(outcome.value))
-        except (InvalidValue, ValueError) as error:
+        except InvalidValue as error:
             raise OutputError(f"{self.spec.name}: {error}") from error
 
 
@@ -183,8 +163,6 @@ class Output(Generic[_Value]):
 def output_of(kind: Mapping[str, Json], *, name: str = _NAME, description: str = "") -> Output[Json]: ...
 @overload
 def output_of(kind: type[_Value], *, name: str = _NAME, description: str = "") -> Output[_Value]: ...
-@overload
-def output_of(kind: Adapter[_Value], *, name: str = _NAME, description: str = "") -> Output[_Value]: ...
 @overload
 def output_of(kind: object, *, name: str = _NAME, description: str = "") -> Output[Any]: ...
 def output_of(kind: Any, *, name: str = _NAME, description: str = "") -> Output[Any]:
@@ -194,18 +172,14 @@ def output_of(kind: Any, *, name: str = _NAME, description: str = "") -> Output[
     >>> numbers.value(Completed("[1]", JsonText("[1]")))
     [1]
 
-    :param kind: a pydantic model or ``TypeAdapter``, msgspec struct, dataclass, ``TypedDict``, enum, a type
-        of these such as ``list[Model]``, or a JSON Schema as a mapping
+    :param kind: a pydantic model, msgspec struct, dataclass, ``TypedDict``, enum, a type of these such as
+        ``list[Model]``, or a JSON Schema as a mapping
     :param name: of the final tool, or of the schema in ``response_format``
     :param description: what the answer is, for the model
     :raises ConfigError: if JSON cannot represent it
     """
     if isinstance(kind, Mapping):
         return Output(OutputSpec.of(kind, name=name, description=description), parse)
-    if not isinstance(kind, type) and callable(getattr(kind, "validate_json", None)):
-        return Output(
-            OutputSpec.of(schema_tree(kind), name=name, description=description), kind.validate_json
-        )
     types = Types()
     found = types.json_type(kind, f"output {name!r}")
     tree: Tree = {**found.schema, **({"$defs": types.shared} if types.shared else {})}

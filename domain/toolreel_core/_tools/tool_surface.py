@@ -305,6 +305,13 @@ class ToolDefinition:
         """The name under which the model sees it."""
         return outward_name(self.name)
 
+    def seconds(self, default: float | None) -> float | None:
+        """The deadline of a call in seconds.
+
+        :param default: that of the host; ``None`` for no limit
+        """
+        return default if self.deadline_ms is None else self.deadline_ms / 1000
+
     def tree(self) -> Json:
         """The definition as an entry of a request's ``tools``."""
         parameters = without_empty_required(parse(self.parameters))

@@ -19,7 +19,7 @@ def process(program: str, *args: str, cwd: Path, limit: int = 1000) -> BoundedPr
 
 
 def ran(
-    tmp_path: Path, program: str, *args: str, deadline: float = HANG, given: bytes | None = None
+    tmp_path: Path, program: str, *args: str, deadline: float = HANG, given: bytes = b""
 ) -> ProcessResult:
     return process(program, *args, cwd=tmp_path).run(given, deadline=deadline)
 

@@ -19,7 +19,7 @@ from tests.adapters.tools.python.test_host import call, failing, unexpected
 from tests.patience import HANG, NEVER
 from tests.samples import complaint
 from toolreel import Image
-from toolreel.tools import AsyncPythonTools, Crash, CurrentCall, IsolatedCall, Isolation, PythonTools, Tool
+from toolreel.tools import AsyncPythonTools, Crash, CurrentCall, Isolation, PythonTools, RunContext, Tool
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import Spent, ToolReturned
 
@@ -114,9 +114,10 @@ def test_a_process_takes_no_more_memory_than_it_may() -> None:
 
 
 def test_a_process_hands_back_no_more_than_it_may() -> None:
-    tools = apart(things.flood, Isolation(max_reply_bytes=1_000))
-    assert tools.run(call("flood", count=10)) == ToolReturned(4, '"xxxxxxxxxx"')
-    assert tools.run(call("flood", count=2_000)) == died("flood", "it handed back more than 1000 bytes")
+    limit = 16 * 2**20
+    assert apart(things.flood).run(call("flood", count=limit)) == died(
+        "flood", f"it handed back more than {limit} bytes"
+    )
 
 
 def test_a_process_sees_what_it_is_allowed_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,9 +161,10 @@ async def test_the_async_host_kills_it_too(tmp_path: Path) -> None:
 
 
 def test_a_call_that_is_over_starts_no_process() -> None:
-    over = IsolatedCall(Isolation())
-    over.kill()
-    assert complaint(Crash, lambda: over.run({})) == "it gave no answer: its process was stopped"
+    over = RunContext.of_call(call("any"), None)
+    over.end()
+    told = complaint(Crash, lambda: Isolation().response({}, over))
+    assert told == "it gave no answer: its process was stopped"
 
 
 def test_a_function_that_another_process_cannot_import_is_refused() -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
+from toolreel._driver import fault_event
 from toolreel._driver import notify as notify_listener
 from toolreel._internal import McpServerError, MissingExtra, log
 from toolreel.tools import DEADLINE
@@ -21,7 +22,6 @@ from toolreel_core._tools import (
     ToolSource,
     ToolSurface,
     compose,
-    failed_envelope,
     tool_changed,
     tool_not_implemented,
     with_digest,
@@ -121,11 +121,9 @@ class AsyncMcpTools(_McpHost):
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its server; failures become results for the model."""
         if effect.name not in self._tools:
-            fault = tool_changed if effect.name in self.left_out else tool_not_implemented
-            return ToolReturned(effect.ref, failed_envelope(effect.name, fault(effect.name)).text())
+            return fault_event(effect, tool_changed if effect.name in self.left_out else tool_not_implemented)
         server, tool = self._tools[effect.name]
-        own = tool.definition.deadline_ms
-        return await server.run(effect, tool, self._deadline if own is None else own / 1000)
+        return await server.run(effect, tool, tool.definition.seconds(self._deadline))
 
     async def _open(self) -> None:
         failures: list[str] = []

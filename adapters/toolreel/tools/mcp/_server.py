@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Final, Literal, TypeAlias, cast
 
+from toolreel._driver import fault_event
 from toolreel._internal import AdapterError, McpServerError, MissingExtra, log
 from toolreel.tools import timeout_event
 from toolreel.tools.mcp._config_file import McpServer
@@ -29,7 +30,7 @@ from toolreel.tools.mcp._transports import (
 )
 from toolreel_core._jsontext import parse
 from toolreel_core._protocol import RunTool, ToolReturned
-from toolreel_core._tools import failed_envelope, tool_changed, tool_not_implemented
+from toolreel_core._tools import tool_changed, tool_not_implemented
 
 try:
     import anyio
@@ -145,16 +146,14 @@ class Server:
         """
         sent: list[_Connection] = []
         with anyio.move_on_after(math.inf if deadline is None else deadline):
-            try:
-                return await self._run_tool(effect, tool, sent)
-            except _NoResponse as error:
-                if error.failure != "forgotten":
-                    return failure_event(effect, error.failure, str(error))
-            sent.clear()  # the server rejects a session that it has forgotten before it runs the call
-            try:
-                return await self._run_tool(effect, tool, sent)
-            except _NoResponse as error:
-                return failure_event(effect, error.failure, str(error))
+            for is_last in (False, True):
+                sent.clear()
+                try:
+                    return await self._run_tool(effect, tool, sent)
+                except _NoResponse as error:
+                    # The server rejects a session that it has forgotten before it runs the call.
+                    if is_last or error.failure != "forgotten":
+                        return failure_event(effect, error.failure, str(error))
         if sent:
             how = f"did not return within {deadline or 0:g} s; it may still have effects"
         else:
@@ -195,8 +194,7 @@ class Server:
             raise _NoResponse("unavailable", why) from None
         now = self._current.tools.get(tool.definition.name) if self._current else None
         if now != tool:
-            fault = tool_not_implemented(effect.name) if now is None else tool_changed(effect.name)
-            return ToolReturned(effect.ref, failed_envelope(effect.name, fault).text())
+            return fault_event(effect, tool_not_implemented if now is None else tool_changed)
 
         async def report(progress: float, total: float | None, message: str | None) -> None:
             of = "" if total is None else f" of {total:g}"

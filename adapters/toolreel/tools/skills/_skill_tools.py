@@ -36,6 +36,7 @@ from toolreel.tools import (
 from toolreel.tools.skills._folders import Skill, Skills, UnreadableFile, read_inside
 from toolreel_core._config_checks import matches_wildcard
 from toolreel_core._jsontext import Json
+from toolreel_core._tools import ToolFlags
 
 _SCRIPT_LIMIT: Final = 2**20
 """Maximum size of a script."""
@@ -74,19 +75,16 @@ def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> Scripts
     files = [(skill, path) for skill in skills for path in skill.files]
     allowed: dict[tuple[str, str], SkillScript] = {}
     for pattern in patterns:
-        matching = [
-            (skill, path) for skill, path in files if matches_wildcard(pattern, f"{skill.name}/{path}")
-        ]
-        scripts = {
-            (skill.name, path): script for skill, path in matching if (script := _current_script(skill, path))
-        }
-        if not scripts:
+        matching = [each for each in files if matches_wildcard(pattern, f"{each[0].name}/{each[1]}")]
+        scripts = {(skill.name, path): _current_script(skill, path) for skill, path in matching}
+        runnable = {place: script for place, script in scripts.items() if script is not None}
+        if not runnable:
             what = "none of its files says what runs it" if matching else "no skill has a file of that name"
             raise SkillError(
                 f"--skills-allow-script {pattern}: {what}; expected SKILL/FILE, "
                 "for example pdf-forms/scripts/*.py"
             )
-        allowed |= scripts
+        allowed |= runnable
     return dict(sorted(allowed.items()))
 
 
@@ -94,9 +92,9 @@ def _current_script(skill: Skill, path: str) -> SkillScript | None:
     """A script as it is now; ``None`` if it cannot be read, or nothing says what runs it."""
     try:
         content = read_inside(skill.folder, path, _SCRIPT_LIMIT)
-    except UnreadableFile:
+        program = _script_program(path, content)
+    except (UnreadableFile, ValueError):  # a first line that is not UTF-8, or has a quote too many
         return None
-    program = _script_program(path, content)
     return SkillScript(program, hashlib.sha256(content).hexdigest()) if program else None
 
 
@@ -104,12 +102,8 @@ def _script_program(path: str, content: bytes) -> tuple[str, ...]:
     """Interpreter and its arguments; empty if unknown."""
     first, _, _ = content.partition(b"\n")
     if not first.startswith(b"#!"):
-        program = _PROGRAMS.get(PurePosixPath(path).suffix)
-        return (program,) if program else ()
-    try:
-        words = shlex.split(first[2:].decode())
-    except ValueError:
-        return ()
+        return tuple(filter(None, [_PROGRAMS.get(PurePosixPath(path).suffix)]))
+    words = shlex.split(first[2:].decode())
     if words and PurePosixPath(words[0]).name == "env":
         words = words[2:] if words[1:2] == ["-S"] else words[1:]
     return tuple(words)
@@ -150,27 +144,20 @@ def skill_tools(
     :raises SkillError: if a pattern matches no script
     """
     scripts = allowed_scripts(skills.skills, allow_scripts)
-    if not skills.skills:
-        return []
     known = {skill.name: skill for skill in skills.skills}
+    if not known:
+        return []
     run_by = _SkillTools(known, scripts, deadline)
+    schema, path_schema = _skill_schema(known), _skill_schema(known, path=_PATH)
     tools = [
         Tool.of(run_by.list_skills, name="skills_list", read_only=True),
-        Tool.of(run_by.load_skill, name="skills_load", parameters=_skill_schema(known), read_only=True),
-        Tool.of(
-            run_by.read_file,
-            name="skills_read_file",
-            parameters=_skill_schema(known, path=_PATH),
-            read_only=True,
-        ),
+        Tool.of(run_by.load_skill, name="skills_load", parameters=schema, read_only=True),
+        Tool.of(run_by.read_file, name="skills_read_file", parameters=path_schema, read_only=True),
     ]
     if scripts:
         schema = _skill_schema(dict.fromkeys(name for name, _ in scripts), script=_PATH, args=_ARGS)
-        limit = int((deadline + _MARGIN) * 1000)
-        name = "skills_run_script"
-        tools.append(
-            Tool.of(run_by.run_script, name=name, parameters=schema, needs_approval=ask, deadline_ms=limit)
-        )
+        flags: ToolFlags = {"needs_approval": ask, "deadline_ms": int((deadline + _MARGIN) * 1000)}
+        tools.append(Tool.of(run_by.run_script, name="skills_run_script", parameters=schema, **flags))
     return [tool.with_source(_SOURCE) for tool in tools]
 
 
@@ -239,18 +226,14 @@ class _SkillTools:
     def run_script(self, run: RunContext[Any], name: str, script: str, args: Sequence[str] = ()) -> Json:
         """Run a script of a skill, when its instructions say so; it gets no input."""
         skill, known = self._find_skill(name), self.scripts.get((name, script))
+        why = ""
         if known is None:
-            raise ToolError(
-                f"{script!r} of skill {name} was not run: it is not allowed. "
-                f"You may run: {', '.join(self._script_paths(name)) or 'none of its files'}.",
-                "TOOL_NOT_ALLOWED",
-            )
-        if _current_script(skill, script) != known:
-            raise ToolError(
-                f"{script!r} of skill {name} was not run: it is no longer what it was when it was allowed. "
-                "Do not call it again.",
-                "TOOL_NOT_ALLOWED",
-            )
+            allowed = ", ".join(self._script_paths(name)) or "none of its files"
+            why = f"it is not allowed. You may run: {allowed}."
+        elif _current_script(skill, script) != known:
+            why = "it is no longer what it was when it was allowed. Do not call it again."
+        if known is None or why:
+            raise ToolError(f"{script!r} of skill {name} was not run: {why}", "TOOL_NOT_ALLOWED")
         try:
             ended = self._run_process(known.program, skill.folder, [script, *args], run)
         except (OSError, ValueError) as error:  # it cannot be started, or an argument holds NUL
@@ -295,20 +278,16 @@ class _SkillTools:
 def _script_result(ended: ProcessResult, script: str, deadline: float) -> Json:
     """The result of a script for the model; a non-zero exit code is a failure."""
     streams = {"stdout": ended.stdout, "stderr": ended.stderr}
-    errors: list[Json] = []
+    code, message = "TOOL_ERROR", f"{script} ended with exit code {ended.exit_code}."
     if ended.exit_code is None:
-        message = f"{script} was ended after {deadline:g} s; it may have had effects."
-        errors = [{"code": "TOOL_TIMEOUT", "message": message}]
-    elif ended.exit_code:
-        message = f"{script} ended with exit code {ended.exit_code}."
-        errors = [{"code": "TOOL_ERROR", "message": message}]
+        code, message = "TOOL_TIMEOUT", f"{script} was ended after {deadline:g} s; it may have had effects."
     return {
-        "ok": not errors,
+        "ok": ended.exit_code == 0,
         "data": {"exit_code": ended.exit_code, **{name: each.text for name, each in streams.items()}},
         "warnings": [
             f"{name} has {each.size} bytes; the first {_OUTPUT_LIMIT} are shown"
             for name, each in streams.items()
             if each.size > _OUTPUT_LIMIT
         ],
-        "errors": errors,
+        "errors": [] if ended.exit_code == 0 else [{"code": code, "message": message}],
     }
