@@ -17,7 +17,6 @@ from toolreel._agent.agent_run import (
     RunSettings,
     StreamSettings,
     Value_co,
-    async_endpoint,
 )
 from toolreel._agent.offered_tools import (
     AgentTools,
@@ -55,7 +54,7 @@ from toolreel._driver import (
     stream,
 )
 from toolreel._secrets import Secret, shown_url
-from toolreel.tools import Output, Tool, ToolError, begin_spending, current_call, output_of
+from toolreel.tools import Output, Threaded, Tool, ToolError, begin_spending, current_call, output_of
 from toolreel_core._conversation import Messages, SystemMessage, messages_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, as_tree, parse
@@ -335,9 +334,9 @@ class Agent(Generic[Value_co]):
                 first = await opened.enter_async_context(AsyncHttpEndpoint(**settings))
             else:
                 first = opened.enter_context(HttpEndpoint(**settings))
-        elif awaits:
-            first = async_endpoint(first)
-        elif iscoroutinefunction(first.send):
+        elif awaits and not iscoroutinefunction(first.send):
+            first = Threaded(first)
+        elif iscoroutinefunction(first.send) and not awaits:
             raise ConfigError(f"endpoint: {type(first).__name__} is async; write await agent.arun(...)")
         others = {
             name: await at._open_endpoint(opened, transport, awaits=awaits)

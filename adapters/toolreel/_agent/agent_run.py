@@ -12,23 +12,18 @@ from contextlib import (
     closing,
     contextmanager,
     nullcontext,
-    suppress,
 )
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import partial
-from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypedDict, TypeVar, cast
 
 from toolreel._driver import (
-    AsyncEndpoint,
     AsyncPorts,
-    Endpoint,
     Incoming,
     Journal,
     Observer,
     Ports,
-    ReplyPiece,
     Run,
     RunEnded,
     ShownEvent,
@@ -40,21 +35,19 @@ from toolreel._driver import (
     immediately,
     iterated,
     message_of,
-    pieces_of,
     resolved,
     scoped_items,
-    secrets_of,
     speak,
     stream_on,
 )
-from toolreel._internal import in_thread, printable
+from toolreel._internal import printable
 from toolreel._secrets import Secret, known_secrets, scrubbed
-from toolreel.tools import Output, await_future
+from toolreel.tools import Output
 from toolreel_core._conversation import Said
 from toolreel_core._errors import ConfigError
 from toolreel_core._loop import pending
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import ApprovalGiven, AskApproval, ReplyReceived, RequestFailed, SendRequest
+from toolreel_core._protocol import ApprovalGiven, AskApproval
 
 if TYPE_CHECKING:
     from toolreel._agent.agent import Agent
@@ -345,41 +338,3 @@ class AgentRuns:
 
     def _known_secrets(self) -> dict[str, str]:
         return {**known_secrets(os.environ), **self.agent.secrets}
-
-
-# An endpoint that may block, in an async run.
-
-
-@dataclass(frozen=True, slots=True)
-class ThreadedEndpoint:
-    """Async version of an endpoint that may block."""
-
-    endpoint: Endpoint
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        """The credentials that the endpoint sends."""
-        return secrets_of(self.endpoint)
-
-    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send the request in a thread."""
-        return await await_future(in_thread("request", partial(self.endpoint.send, effect)))
-
-    async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-        """Each piece of the reply, from a thread, and last the event."""
-        pieces = pieces_of(self.endpoint, effect)
-        try:
-            while (
-                piece := await await_future(in_thread("request", partial(next, pieces, None)))
-            ) is not None:
-                yield piece
-        finally:
-            with suppress(ValueError):  # a thread that was abandoned still waits for the next piece
-                pieces.close()
-
-
-def async_endpoint(endpoint: Endpoint | AsyncEndpoint) -> AsyncEndpoint:
-    """An endpoint for async runs."""
-    if iscoroutinefunction(endpoint.send):
-        return cast("AsyncEndpoint", endpoint)
-    return ThreadedEndpoint(cast("Endpoint", endpoint))

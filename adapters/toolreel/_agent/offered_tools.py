@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from inspect import isawaitable, iscoroutinefunction, signature
-from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast, runtime_checkable
 
-from toolreel._driver import Approver, AsyncApprover, AsyncLater, Later, ToolHost, resolved
-from toolreel._internal import in_thread
+from toolreel._driver import Approver, AsyncApprover, AsyncLater, Later
 from toolreel.tools import (
     AsyncPythonTools,
     AsyncRouter,
     PythonTools,
     Router,
-    ThreadedTools,
+    Threaded,
     Tool,
     Toolbox,
-    await_future,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import parse
 from toolreel_core._protocol import ApprovalGiven, AskApproval
 from toolreel_core._tools import ToolDefinition, ToolSurface
+
+if TYPE_CHECKING:
+    from toolreel.tools.skills import Skills
 
 # The tools of an agent: functions, tools, hosts and skills, in lists as deep as you like.
 
@@ -38,17 +38,8 @@ class OfferingHost(Protocol):
         ...
 
 
-class SkillFolders(Protocol):
-    """What ``toolreel.tools.skills.read_skills`` returns."""
-
-    @property
-    def skills(self) -> tuple[object, ...]:
-        """The skills."""
-        ...
-
-
 AgentTools: TypeAlias = (
-    "Callable[..., object] | Tool | OfferingHost | SkillFolders | Iterable[AgentTools]"  # itself in a list
+    "Callable[..., object] | Tool | OfferingHost | Skills | Iterable[AgentTools]"  # itself in a list
 )
 """A typed function, a :class:`Tool`, a tool host, Agent Skills, or a list of any of these."""
 
@@ -82,7 +73,7 @@ class OfferedTools:
                     raise ConfigError(f"tools: {kind} offers no tool yet; {inside}")
                 hosts.append(one)
             elif isinstance(getattr(one, "skills", None), tuple):
-                from toolreel.tools.skills import Skills, skill_tools, skills_message
+                from toolreel.tools.skills import skill_tools, skills_message
 
                 functions.extend(skill_tools(cast("Skills", one)))
                 messages.append(skills_message(cast("Skills", one)))
@@ -127,7 +118,7 @@ class OfferedTools:
         for host in self.hosts:
             if _is_async(host) and not awaits:
                 raise ConfigError(f"tools: {type(host).__name__} is async; write await agent.arun(...)")
-            runs = ThreadedTools(cast("ToolHost", host)) if awaits and not _is_async(host) else host
+            runs = Threaded(host) if awaits and not _is_async(host) else host
             routes |= {definition.name: runs for definition in host.surface.definitions}
         if not routes:
             return own
@@ -152,34 +143,18 @@ Approve: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class _FunctionApprover:
-    """An approver that asks a function of name and arguments."""
+    """An approver that asks a function of name and arguments, async or not."""
 
     function: Callable[..., Any]
 
-    def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        said = self.function(effect.name, parse(effect.arguments))
-        if isawaitable(said):
-            cast("Any", said).close()
-            raise ConfigError("approve: the function is async; write await agent.arun(...)")
-        return _approval_event(effect, said)
+    def decide(self, effect: AskApproval) -> Any:  # noqa: ANN401 - sync or async, as the function
+        decision = self.function(effect.name, parse(effect.arguments))
+        if isawaitable(decision):
+            return self._await_decision(effect, decision)
+        return _approval_event(effect, decision)
 
-
-@dataclass(frozen=True, slots=True)
-class _ThreadedApprover:
-    """The async version of an approver or a function; what may block is asked in a thread."""
-
-    asked: Any
-
-    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        decide = _decide_method(self.asked)
-        asking = (
-            partial(decide, effect) if decide else partial(self.asked, effect.name, parse(effect.arguments))
-        )
-        said = (
-            asking() if iscoroutinefunction(self.asked) else await await_future(in_thread("approve", asking))
-        )
-        said = await resolved(said)
-        return cast("ApprovalGiven | None", said) if decide else _approval_event(effect, said)
+    async def _await_decision(self, effect: AskApproval, decision: Awaitable[object]) -> ApprovalGiven | None:
+        return _approval_event(effect, await decision)
 
 
 def approver_of(given: Approve | None, *, awaits: bool = False) -> Any:  # noqa: ANN401 - sync or async
@@ -191,12 +166,11 @@ def approver_of(given: Approve | None, *, awaits: bool = False) -> Any:  # noqa:
     """
     if given is None:
         return AsyncLater() if awaits else Later()
-    decide = _decide_method(given)
-    if iscoroutinefunction(decide) and not awaits:
-        raise ConfigError(f"approve: {type(given).__name__} is async; write await agent.arun(...)")
-    if awaits:
-        return given if iscoroutinefunction(decide) else _ThreadedApprover(given)
-    return given if decide else _FunctionApprover(cast("Callable[..., Any]", given))
+    is_async = iscoroutinefunction(_decide_method(given) or given)
+    if is_async and not awaits:
+        raise ConfigError("approve: it is async; write await agent.arun(...)")
+    approver = given if _decide_method(given) else _FunctionApprover(cast("Callable[..., Any]", given))
+    return Threaded(approver) if awaits and not is_async else approver
 
 
 def check_approve(given: object) -> None:

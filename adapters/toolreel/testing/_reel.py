@@ -45,7 +45,7 @@ from toolreel.cassette import Session, Vary, distinct_rules
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._recording_paths import ReelFiles
 from toolreel.testing._reel_journal import ReelJournal
-from toolreel.tools import AsyncPythonTools, PythonTools, ThreadedTools, Tool, ToolLike
+from toolreel.tools import AsyncPythonTools, PythonTools, Threaded, Tool, ToolLike
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan import Plan
 
@@ -380,7 +380,7 @@ class Reel:
 
 def _async_tools(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None) -> AsyncToolHost | None:
     if isinstance(tools, PythonTools):
-        return ThreadedTools(tools)
+        return Threaded(tools)
     return AsyncPythonTools(tools) if isinstance(tools, Iterable) else tools
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         spend,
     )
     from toolreel.tools._docstrings import parse_docstring
-    from toolreel.tools._hosts import AsyncRouter, Router, ThreadedTools, await_future
+    from toolreel.tools._hosts import AsyncRouter, Router, Threaded, await_future
     from toolreel.tools._isolation import Crash, Isolation
     from toolreel.tools._json_types import InvalidValue, JsonType, Types
     from toolreel.tools._python_tools import (

@@ -9,12 +9,20 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from toolreel._driver import AsyncToolHost, NoTools, ToolHost, resolved, secrets_of
 from toolreel._internal import MissingExtra, in_thread
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol import RunTool, ToolReturned
+from toolreel_core._protocol import (
+    ApprovalGiven,
+    AskApproval,
+    ReplyReceived,
+    RequestFailed,
+    RunTool,
+    SendRequest,
+    ToolReturned,
+)
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -24,19 +32,30 @@ _Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
-class ThreadedTools:
-    """Async wrapper of a blocking tool host: each call has a thread, which a cancellation abandons."""
+class Threaded:
+    """Async version of an endpoint, a tool host or an approver that may block.
 
-    tools: ToolHost
+    Each call has a thread, which a cancellation abandons.
+    """
+
+    port: Any
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The credentials that the host sends, by name."""
-        return secrets_of(self.tools)
+        """The credentials that it sends, by name."""
+        return secrets_of(self.port)
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send the request; a reply arrives as a whole."""
+        return await await_future(in_thread("request", partial(self.port.send, effect)))
 
     async def run(self, effect: RunTool) -> ToolReturned:
-        """Run the tool in a thread."""
-        return await await_future(in_thread(effect.name, partial(self.tools.run, effect)))
+        """Run the tool."""
+        return await await_future(in_thread(effect.name, partial(self.port.run, effect)))
+
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """Decide about a call."""
+        return await resolved(await await_future(in_thread("approve", partial(self.port.decide, effect))))
 
 
 async def await_future(returned: Future[_Result]) -> _Result:

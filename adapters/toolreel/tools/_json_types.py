@@ -60,13 +60,6 @@ class InvalidValue(Exception):
         self.reason = reason
         self.path = path
 
-    @classmethod
-    def expecting(cls, value: Json, expected: str) -> InvalidValue:
-        """The error that says what was expected, and the actual value."""
-        text = canonical(value)
-        shown = text if len(text) <= _MAX_DISPLAY else text[:_MAX_DISPLAY] + "…"
-        return cls(f"expected {expected}, got {shown}")
-
     def __str__(self) -> str:
         """The path and the reason, in the format of the core's schema errors.
 
@@ -77,6 +70,13 @@ class InvalidValue(Exception):
         return f"{place}: {self.reason}" if place else self.reason
 
 
+def _unexpected(value: Json, expected: str) -> InvalidValue:
+    """The error that says what was expected, and the actual value."""
+    text = canonical(value)
+    shown = text if len(text) <= _MAX_DISPLAY else text[:_MAX_DISPLAY] + "…"
+    return InvalidValue(f"expected {expected}, got {shown}")
+
+
 @dataclass(frozen=True, slots=True)
 class JsonType:
     """A Python type as JSON."""
@@ -84,6 +84,10 @@ class JsonType:
     schema: Mapping[str, Json]
     read: Callable[[Json], object]
     """The Python value for a JSON value; raises :class:`InvalidValue`."""
+
+    def having(self, **keywords: Json) -> JsonType:
+        """The same type with more keywords in its schema."""
+        return JsonType({**self.schema, **keywords}, self.read)
 
     def read_at(self, step: str | int, value: Json) -> object:
         """Read a part of a value; an error has the path to the part."""
@@ -100,7 +104,7 @@ def _converted_type(convert: Callable[[Any], object], expected: str, *kinds: str
         try:
             return convert(value)
         except (ValueError, ArithmeticError):
-            raise InvalidValue.expecting(value, expected) from None
+            raise _unexpected(value, expected) from None
 
     return JsonType({"type": kinds[0] if len(kinds) == 1 else [*kinds], **schema}, read_value)
 
@@ -169,9 +173,9 @@ class Types:
         self.shared: dict[str, Json] = {}
         """Schemas for ``$defs``: recursive types, and nested models of pydantic and structs of msgspec."""
         self._namespace = namespace or {}
-        self._open: list[object] = []
-        """Types whose parts are being converted: meeting one again means that it is recursive."""
-        self._recursive: dict[object, JsonType | None] = {}
+        self._kinds: dict[object, JsonType] = {}
+        """Types whose parts are being converted, and recursive ones: what they hold refers to them."""
+        self._recursive: set[object] = set()
 
     def json_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401 - a type hint can be anything
         """A type as JSON.
@@ -195,49 +199,50 @@ class Types:
             return self._object_type(arguments, place)
         if isinstance(hint, type) and issubclass(hint, Enum):
             return _choice_type({member: member.value for member in hint}, place)
-        return self._named_type(hint, origin, place)
-
-    def _named_type(self, hint: Any, origin: Any, place: str) -> JsonType:  # noqa: ANN401
-        if _needs_pydantic(origin) or hasattr(origin, "__struct_config__"):
-            return self._library_type(hint, place)
-        if is_record(origin):
-            return self._define_once(hint, place, lambda: self._record_type(hint, origin, place))
         if isinstance(hint, TypeVar):  # of a generic type without arguments
             known = hint.__constraints__ or (hint.__bound__ or Any,)
             return self.json_type(Union[known], place)  # noqa: UP007 - of any number
         if hasattr(hint, "__supertype__"):  # a NewType
             return self.json_type(hint.__supertype__, place)
+        return self._named_type(hint, origin, place)
+
+    def _named_type(self, hint: Any, origin: Any, place: str) -> JsonType:  # noqa: ANN401
+        if _needs_pydantic(origin) or hasattr(origin, "__struct_config__"):
+            return self._library_type(hint, place)
+        if _is_record(origin):
+            return self._define_once(hint, place, lambda: self._record_type(hint, origin, place))
+        if isinstance(hint, ForwardRef):  # the name of an alias inside itself
+            return self._define_once(hint.__forward_arg__, place, lambda: self._resolve_type(hint, place))
         if hasattr(origin, "__value__"):  # `type X = …`
             aliased = _substitute_variables(origin.__value__, _type_variables(origin, get_args(hint)))
             return self._define_once(hint, place, lambda: self._resolve_type(aliased, place, origin))
-        if isinstance(hint, ForwardRef):  # the name of an alias inside itself
-            return self._define_once(hint.__forward_arg__, place, lambda: self._resolve_type(hint, place))
         raise ConfigError(f"{place}: {hint!r} cannot be carried by JSON; {_KNOWN}")
 
     def _resolve_type(self, hint: Any, place: str, alias: Any = None) -> JsonType:  # noqa: ANN401
         """A type that may name itself, or others of its module."""
-        module = sys.modules.get(getattr(alias, "__module__", None) or "")
-        namespace = {**self._namespace, **vars(module or builtins)}
-        if alias is not None:
-            namespace[alias.__name__] = alias
-        return self.json_type(_resolve_hints({"it": hint}, place, namespace)["it"], place)
+        module = sys.modules.get(getattr(alias, "__module__", None) or "", builtins)
+        itself = {} if alias is None else {alias.__name__: alias}
+        namespace = {**self._namespace, **vars(module), **itself}
+        return self.json_type(type_hints_of({"it": hint}, place, namespace)["it"], place)
 
     def _define_once(self, hint: Any, place: str, make: Callable[[], JsonType]) -> JsonType:  # noqa: ANN401
         """A type whose parts may hold it again, which is then a reference."""
         name = _definition_name(hint)
-        reference: dict[str, Json] = {"$ref": f"#/$defs/{name}"}
-        if hint in self._recursive or hint in self._open:
-            self._recursive.setdefault(hint, None)
-            # Nothing is read before the type is known.
-            return JsonType(reference, lambda value: cast("JsonType", self._recursive[hint]).read(value))
-        self._open.append(hint)
-        kind = make()
-        self._open.pop()
-        if hint not in self._recursive:
-            return kind
-        self._recursive[hint] = kind
-        self._share_definitions({name: kind.schema}, place)
-        return JsonType(reference, kind.read)
+
+        def read_value(value: Json) -> object:  # nothing is read before the type is known
+            return self._kinds[hint].read(value)
+
+        reference = JsonType({"$ref": f"#/$defs/{name}"}, read_value)
+        if hint in self._kinds:
+            self._recursive.add(hint)
+            return reference
+        self._kinds[hint] = _ANYTHING
+        kind = self._kinds[hint] = make()
+        if hint in self._recursive:
+            self._share_definitions({name: kind.schema}, place)
+            return reference
+        del self._kinds[hint]
+        return kind
 
     def _share_definitions(self, schemas: Mapping[str, Json], place: str) -> None:
         for name, schema in schemas.items():
@@ -253,7 +258,7 @@ class Types:
             name = "description" if _is_field(extra) else "documentation"
             text = extra if isinstance(extra, str) else getattr(extra, name, None)
             if isinstance(text, str) and text:
-                return JsonType({**kind.schema, "description": text}, kind.read)
+                return kind.having(description=text)
         return kind
 
     def _library_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
@@ -286,18 +291,17 @@ class Types:
 
     def _union_type(self, choices: Sequence[JsonType]) -> JsonType:
         def read_value(value: Json) -> object:
-            complaint: InvalidValue | None = None
+            complaint = _unexpected(value, "another type")
             results = list[object]()
+            shared = {"$defs": self.shared} if self.shared else {}
             for choice in choices:
-                shared = {"$defs": self.shared} if self.shared else {}
-                if violating_paths(canonical({**choice.schema, **shared}), value):
-                    continue
-                try:
-                    results.append(choice.read(value))
-                except InvalidValue as error:
-                    complaint = error
+                if not violating_paths(canonical({**choice.schema, **shared}), value):
+                    try:
+                        results.append(choice.read(value))
+                    except InvalidValue as error:
+                        complaint = error
             if not results:
-                raise complaint or InvalidValue.expecting(value, "another type")
+                raise complaint
             # A value that needs no conversion wins, so that "7" for `int | str` stays text.
             return next((result for result in results if type(result) is type(value)), results[0])
 
@@ -324,13 +328,11 @@ class Types:
         return JsonType(schema, read_value)
 
     def _object_type(self, arguments: Sequence[Any], place: str) -> JsonType:
-        key, item = _SCALARS[str], _ANYTHING
         schema: dict[str, Json] = {"type": "object"}
+        key = item = _ANYTHING
         if arguments:
-            key, item = (
-                self.json_type(arguments[0], f"{place}, the keys"),
-                self.json_type(arguments[1], place),
-            )
+            key = self.json_type(arguments[0], f"{place}, the keys")
+            item = self.json_type(arguments[1], place)
             schema["additionalProperties"] = item.schema
 
         def read_value(value: Any) -> object:  # noqa: ANN401 - an object
@@ -342,14 +344,14 @@ class Types:
         """A dataclass, named tuple or ``TypedDict``, as an object with a key for each field."""
         self._namespace = {**self._namespace, **vars(sys.modules.get(kind.__module__, builtins))}
         fields = [*_record_fields(kind, _hints_of_generic(hint, place))]
-        descriptions = parse_docstring(inspect.getdoc(kind) or "", {name for name, *_ in fields}).parameters
-        parts, properties = dict[str, JsonType](), dict[str, Json]()
-        for name, part, _, default in fields:
+        described = parse_docstring(inspect.getdoc(kind) or "", {name for name, *_ in fields}).parameters
+        parts, properties, required = dict[str, JsonType](), dict[str, Json](), list[Json]()
+        for name, part, is_required, default in fields:
             at = f"{place}, key {name!r}"
             parts[name] = self.json_type(part, at)
-            described = {"description": descriptions[name]} if name in descriptions else {}
-            properties[name] = {**described, **parts[name].schema, **default_keyword(default, at)}
-        required: list[Json] = [name for name, _, is_required, _ in fields if is_required]
+            words = {"description": described[name]} if name in described else {}
+            properties[name] = {**words, **parts[name].schema, **default_keyword(default, at)}
+            required += [name] * is_required
         build = cast("Callable[..., object]", dict if _is_typed_dict(kind) else kind)
 
         def read_value(value: Any) -> object:  # noqa: ANN401 - an object
@@ -400,13 +402,13 @@ def _with_type(schema: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def _choice_type(choices: Mapping[object, object], place: str) -> JsonType:
     """A type with fixed choices, each a Python value with what stands for it."""
-    written = [json_default(value, f"{place}: the choice") for value in choices.values()]
+    written = [_json_default(value, f"{place}: the choice") for value in choices.values()]
 
     def read_value(value: Json) -> object:
         for choice, each in zip(choices, written, strict=True):
             if each == value and isinstance(each, bool) == isinstance(value, bool):  # 1 is not true in JSON
                 return choice
-        raise InvalidValue.expecting(value, f"one of {', '.join(map(canonical, written))}")
+        raise _unexpected(value, f"one of {', '.join(map(canonical, written))}")
 
     return JsonType(_with_type({"enum": written}), read_value)
 
@@ -430,7 +432,7 @@ def _constrained_type(kind: JsonType, extras: Sequence[object], place: str) -> J
 
     :raises ConfigError: if a schema cannot say a constraint
     """
-    schema, kinds = dict(kind.schema), _types_in_schema(kind.schema) - {"null"}
+    kinds, found = _types_in_schema(kind.schema) - {"null"}, dict[str, Json]()
     # A Field of pydantic has several constraints.
     each = [one for extra in extras for one in (cast("Any", extra).metadata if _is_field(extra) else [extra])]
     for extra, (name, keywords) in product(each, _CONSTRAINTS.items()):
@@ -439,8 +441,8 @@ def _constrained_type(kind: JsonType, extras: Sequence[object], place: str) -> J
             continue
         if not kinds or not keywords.keys() >= kinds or not isinstance(bound, int | float | str):
             raise ConfigError(f"{place}: a schema cannot say {extra!r} here; check it inside the function")
-        schema |= {keywords[json_type]: bound for json_type in kinds}
-    return JsonType(schema, kind.read)
+        found |= {keywords[json_type]: bound for json_type in kinds}
+    return kind.having(**found)
 
 
 def _is_field(value: Any) -> bool:  # noqa: ANN401
@@ -457,25 +459,23 @@ def _types_in_schema(schema: Mapping[str, Json]) -> set[str]:
     return {"number" if kind == "integer" else kind for kind in kinds}
 
 
-def type_hints_of(annotated: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
-    """The resolved annotations of a class, or of the parameters of a function.
+def type_hints_of(
+    annotated: Any,  # noqa: ANN401
+    place: str,
+    namespace: Mapping[str, Any] | None = None,
+) -> Mapping[str, Any]:
+    """The resolved annotations of a class, of the parameters of a function, or annotations by name.
 
+    :param namespace: the names that annotations by name may use
     :raises ConfigError: if they cannot be resolved
     """
-    if isinstance(annotated, type):
-        return _resolve_hints(annotated, place)
-    # Without "return": a return type that is imported under TYPE_CHECKING need not resolve.
-    parameters = {
-        name: hint for name, hint in getattr(annotated, "__annotations__", {}).items() if name != "return"
-    }
-    return _resolve_hints(parameters, place, getattr(inspect.unwrap(annotated), "__globals__", {}))
-
-
-def _resolve_hints(
-    annotated: type | Mapping[str, Any], place: str, namespace: Mapping[str, Any] | None = None
-) -> Mapping[str, Any]:
+    if not isinstance(annotated, type | Mapping):
+        namespace = getattr(inspect.unwrap(annotated), "__globals__", {})
+        # Without "return": a return type that is imported under TYPE_CHECKING need not resolve.
+        hints = getattr(annotated, "__annotations__", {}).items()
+        annotated = {name: hint for name, hint in hints if name != "return"}
     if isinstance(annotated, Mapping):
-        annotated = cast("type", types.SimpleNamespace(__annotations__=annotated))
+        annotated = types.SimpleNamespace(__annotations__=annotated)
     try:
         return get_type_hints(annotated, cast("dict[str, Any]", namespace), include_extras=True)
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
@@ -490,11 +490,9 @@ def _hints_of_generic(hint: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN4
     kind = get_origin(hint) or hint
     variables, hints = _type_variables(kind, get_args(hint)), {**type_hints_of(kind, place)}
     for base in getattr(kind, "__orig_bases__", ()):
-        if is_record(origin := get_origin(base)):
-            inherited, bound = (
-                type_hints_of(origin, place),
-                _hints_of_generic(_substitute_variables(base, variables), place),
-            )
+        if _is_record(origin := get_origin(base)):
+            inherited = type_hints_of(origin, place)
+            bound = _hints_of_generic(_substitute_variables(base, variables), place)
             hints |= {name: bound[name] for name in inherited if hints[name] == inherited[name]}
     return {name: _substitute_variables(found, variables) for name, found in hints.items()}
 
@@ -527,7 +525,7 @@ def _definition_name(hint: Any) -> str:  # noqa: ANN401
     return "_".join([origin.__name__, *_WORD.findall(", ".join(map(inspect.formatannotation, arguments)))])
 
 
-def json_default(value: object, place: str) -> Json:
+def _json_default(value: object, place: str) -> Json:
     """A default or a choice as JSON.
 
     :raises ConfigError: if JSON cannot represent it
@@ -545,15 +543,15 @@ def default_keyword(value: object, place: str) -> dict[str, Json]:
     """The keyword for a default; none without one, and for ``None``."""
     if value is _NOTHING or value is None:
         return {}
-    return {"default": json_default(value, f"{place}: its default")}
+    return {"default": _json_default(value, f"{place}: its default")}
 
 
-def is_record(hint: Any) -> bool:  # noqa: ANN401 - a type hint can be anything
+def _is_record(hint: object) -> bool:
     """Whether a type has named fields."""
     if not isinstance(hint, type):
         return False
     is_named_tuple = issubclass(hint, tuple) and hasattr(hint, "_fields")
-    return _is_typed_dict(hint) or dataclasses.is_dataclass(hint) or is_named_tuple
+    return is_named_tuple or _is_typed_dict(hint) or dataclasses.is_dataclass(hint)
 
 
 def _is_typed_dict(kind: type) -> bool:
@@ -571,7 +569,12 @@ def _record_fields(kind: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, A
             # With postponed annotations, __required_keys__ misses Required and NotRequired.
             outer = get_origin(get_args(hint)[0] if get_origin(hint) is Annotated else hint)
             is_marked = outer in {Required, NotRequired}
-            yield name, hint, outer is Required if is_marked else name in kind.__required_keys__, _NOTHING
+            yield (
+                name,
+                hint,
+                outer is Required if is_marked else name in kind.__required_keys__,
+                _NOTHING,
+            )
         return
     fields = getattr(kind, "__dataclass_fields__", {}).values()
     made = {field.name for field in fields if field.default_factory is not dataclasses.MISSING}

@@ -161,7 +161,7 @@ def test_an_async_function_decides_in_async_runs() -> None:
 
     ended = asyncio.run(agent(ORDERS, FOUR, tools=[order], approve=ask).arun("Order two."))
     assert results(ended)[0]["ok"]
-    words = "approve: the function is async; write await agent.arun(...)"
+    words = "approve: it is async; write await agent.arun(...)"
     assert complaint(ConfigError, lambda: agent(ORDERS, tools=[order], approve=ask).run("Order.")) == words
 
 
