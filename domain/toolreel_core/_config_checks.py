@@ -205,6 +205,8 @@ def _read(hint: Any, value: Any) -> tuple[str, Any]:  # noqa: ANN401 - of the an
         # A set is not accepted, since it has no order.
         is_list = isinstance(value, list | tuple) and all(isinstance(each, str) for each in value)
         return "a list of texts", tuple(value) if is_list else _OTHER
+    if isinstance(hint, type) and hint is not JsonText and not is_dataclass(hint):
+        return hint.__name__, value if isinstance(value, hint) else _OTHER
     if not isinstance(value, Mapping):
         return "a table", _OTHER
     table = Table.of(value)

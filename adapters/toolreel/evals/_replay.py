@@ -315,7 +315,7 @@ def _rejudge_run(
 
     def turns(some: tuple[Key, ...]) -> bool:
         try:
-            found, _ = verdict(with_keys(one, other, some))
+            found, _ = verdict(with_keys(one, some, other.price))
         except ConfigError:  # these settings contradict each other
             return False
         return found is not None and found.valid and found.result != "fail"

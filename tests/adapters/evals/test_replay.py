@@ -98,28 +98,27 @@ def plain(recording: Recording) -> Path:
     return recording(strategy=ON_THE_MODEL, trials=2)
 
 
-TWO_DIALECTS: Final = {
+TWO_SETTINGS: Final = {
     "extends": "raw",
-    "config": {"text_dialects": ["hermes_json", "json_fenced", "react"], "max_turns": 9},
+    "config": {"text_dialects": ["hermes_json"], "dialects_in_reasoning": True, "max_turns": 9},
     "request": {"top_p": 1},
 }
 
 
-def in_two_dialects(reply: dict[str, Any]) -> dict[str, Any]:
-    """A model that writes its first call in one dialect, and its second in another."""
+def in_two_ways(reply: dict[str, Any]) -> dict[str, Any]:
+    """A model that writes its first call into its text, and its second one into its reasoning."""
     changed = written_out(reply)
     message = changed["choices"][0]["message"]
     if "state_patch" in message["content"]:
-        call = message["content"].removeprefix("<tool_call>").removesuffix("</tool_call>")
-        message["content"] = f"```json\n{call}\n```"
+        message |= {"content": "", "reasoning_content": message["content"]}
     return changed
 
 
 @pytest.fixture(scope="module")
 def two(recording: Recording) -> Path:
     """Three runs that are won under ``two`` alone, and three that are lost under ``raw``."""
-    strategy = {"two": TWO_DIALECTS}
-    folder = recording(worded=in_two_dialects, strategies=["raw", "two"], trials=3, strategy=strategy)
+    strategy = {"two": TWO_SETTINGS}
+    folder = recording(worded=in_two_ways, strategies=["raw", "two"], trials=3, strategy=strategy)
     assert sorted(verdicts(folder)) == ["fail"] * 3 + ["pass"] * 3
     return folder
 
@@ -217,8 +216,8 @@ def test_settings_that_are_needed_together_are_found_and_nothing_else(two: Path)
         if run["fate"] == "gained":
             assert run["replies of"] == "two"
             assert {*run["settings"].split()} == {
-                "config.text_dialects+hermes_json",
-                "config.text_dialects+json_fenced",
+                "config.text_dialects",
+                "config.dialects_in_reasoning",
             }
         else:
             assert run["undecided"] == "it parts from the recording at request 2 by messages"
@@ -227,9 +226,7 @@ def test_settings_that_are_needed_together_are_found_and_nothing_else(two: Path)
 
 def test_a_setting_that_suffices_alone_is_the_whole_set(written: Path) -> None:
     tree = told("bisect", written, "--to", "reads")
-    assert {run["settings"] for run in tree["runs"] if run["fate"] == "gained"} == {
-        "config.text_dialects+hermes_json"
-    }
+    assert {run["settings"] for run in tree["runs"] if run["fate"] == "gained"} == {"config.text_dialects"}
     assert [(key["alone"], key["together"]) for key in tree["settings"]] == [("3/3", "0/3")]
     gained = next(run for run in tree["runs"] if run["fate"] == "gained")
     assert (gained["lost by"], gained["scenario"]) == ("loop.no_tool_calls", "happy_path")

@@ -25,22 +25,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar, assert_never, cast
+from typing import Annotated, Any, Final, TypeAlias, assert_never
 from urllib.parse import urlsplit
 
 from toolreel._internal import McpConfigError, read_file
 from toolreel._secrets import known_secrets, secrets_sent, shown_url
-from toolreel.tools import InvalidValue, Types
-from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, canonical, either, read
-from toolreel_core._schema import violations
+from toolreel_core._config_checks import Natural, PlaceError, Table, check_settings
+from toolreel_core._jsontext import Json, either, read
 
-_NUMBERS: Final = {"deadline_ms": 1, "start_ms": 1, "max_restarts": 0, "max_message_bytes": 1024}
-"""Integer settings, and the minimum of each."""
 # "${NAME}", "${env:NAME}" or "${NAME:-default}"
 _VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _HTTP: Final = ("http", "streamable-http", "streamable_http", "streamableHttp")
-_Kind = TypeVar("_Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +62,13 @@ class ServerSettings:
     """Deadline of a call in milliseconds; by default that of the host. Progress does not extend it."""
     start_ms: int = 30_000
     """Milliseconds for the server to start and list its tools."""
-    max_restarts: int = 3
+    max_restarts: Natural = 3
     """Maximum number of restarts of a server that exits."""
-    max_message_bytes: int = 4_000_000
+    max_message_bytes: Annotated[int, 1024] = 4_000_000
     """Maximum size of a message; a call with a larger response fails."""
 
     def __post_init__(self) -> None:
-        for name, minimum in _NUMBERS.items():
-            number = getattr(self, name)
-            if number is not None and (type(number) is not int or number < minimum):
-                raise ConfigError(f"{name}: expected a whole number of at least {minimum}, got {number!r}")
+        check_settings(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,48 +144,43 @@ def mcp_servers(tree: Json, environment: Mapping[str, str]) -> tuple[McpServer, 
 
     :raises McpConfigError: if it is invalid; names the place
     """
-    top = _read_typed(dict[str, Any], tree, "the file")
-    entries = _read_typed(dict[str, dict[str, Any]], top.get("mcpServers"), "mcpServers")
-    return tuple(
-        _read_server(name, entry, environment)
-        for name, entry in entries.items()
-        if entry.get("disabled") is not True
-    )
-
-
-def _read_typed(kind: type[_Kind], tree: Json, at: str) -> _Kind:
-    expected = Types().json_type(kind, at)
-    for pointer, what, got in violations(canonical(expected.schema), canonical(tree)):
-        raise McpConfigError(f"{at}{pointer.replace('/', '.')}: expected {what}, got {got}")
     try:
-        return cast("_Kind", expected.read(tree))
-    except InvalidValue as error:
-        raise McpConfigError(f"{at}: {error.reason}") from None
+        top = Table.of(tree)
+        if "mcpServers" not in top.values:
+            raise top.complaint("is missing", "mcpServers")
+        servers = top.table("mcpServers").tables()
+        return tuple(
+            _read_server(name, table, environment)
+            for name, table in servers
+            if table.values.get("disabled") is not True
+        )
+    except PlaceError as error:
+        raise McpConfigError(str(error)) from None
 
 
-def _read_server(name: str, entry: Mapping[str, Json], environment: Mapping[str, str]) -> McpServer:
-    at = f"mcpServers.{name}"
+def _read_server(name: str, table: Table, environment: Mapping[str, str]) -> McpServer:
     if not name.strip():
-        raise McpConfigError("mcpServers: a server needs a name that is not empty")
-    settings = _read_typed(ServerSettings, entry.get("toolreel", {}), f"{at}.toolreel")
+        raise PlaceError(("mcpServers",), "a server needs a name that is not empty")
+    entry = table.values
     transport = entry.get("type", entry.get("transport", "http" if "url" in entry else "stdio"))
     if transport != "stdio" and transport not in _HTTP:
-        known = ["stdio", *_HTTP[:2]]
         hint = "; the older SSE transport is not supported, use the server's /mcp address"
-        raise McpConfigError(
-            f"{at}.type: expected one of {', '.join(known)}, got {transport!r}{hint * (transport == 'sse')}"
-        )
+        what = f"expected one of stdio, {', '.join(_HTTP[:2])}, got {transport!r}"
+        raise table.complaint(f"{what}{hint * (transport == 'sse')}", "type")
     kind: type[McpServer] = StdioServer if transport == "stdio" else HttpServer
     needed = "command" if transport == "stdio" else "url"
     if not entry.get(needed):
-        raise McpConfigError(f"{at}.{needed}: expected a text, it is missing")
+        raise table.complaint("is missing", needed)
     # Checked before variables are expanded, so that no error shows the value of one.
-    given = {key: entry[key] for key in _EXPANDED[kind] if entry.get(key) is not None}
-    server = _read_typed(kind, {"name": name, **given}, at)
-    expanded = {key: _expand_variables(getattr(server, key), f"{at}.{key}", environment) for key in given}
-    server = replace(server, settings=settings, **expanded)
+    given = Table(table.place, {key: entry[key] for key in _EXPANDED[kind] if entry.get(key) is not None})
+    settings = table.table("toolreel").build(ServerSettings)
+    server = given.build(kind, {"name": name, "settings": settings})
+    at = f"mcpServers.{name}"
+    for key in given.values:
+        value = _expand_variables(getattr(server, key), f"{at}.{key}", environment)
+        server = replace(server, **{key: value})
     if isinstance(server, HttpServer) and urlsplit(server.url).scheme not in {"http", "https"}:
-        raise McpConfigError(f"{at}.url: expected an http or https URL, got {shown_url(server.url)!r}")
+        raise table.complaint(f"expected an http or https URL, got {shown_url(server.url)!r}", "url")
     return server
 
 

@@ -9,14 +9,14 @@ one that was run. Two of them differ in keys, each of which can be taken from th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from typing import Final
 
 from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._conversation import Message
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, digest, merged, parse
-from toolreel_core._plan import LISTS, Plan, Preset, Presets, SamplingProfile
+from toolreel_core._plan import Plan, Preset, Presets, SamplingProfile
 from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._text_calls import short_dialects
 from toolreel_core._tools import ToolSurface, masked
@@ -240,29 +240,21 @@ def harness_preset(options: Options) -> Preset:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One difference: a setting, a name in a list of names, or a value in the request."""
+    """One difference: a setting, or a value in the request."""
 
     path: tuple[str, ...]
     """With its section first: ``config``, ``provider``, ``request`` or ``request_overrides``."""
     before: JsonText | None
-    """The value; ``None`` if there is none. For a name in a list, whether it is in it."""
+    """The value; ``None`` if there is none."""
     after: JsonText | None
 
-    @property
-    def _is_list_entry(self) -> bool:
-        return self.path[:-1] in {("config", key) for key in LISTS}
-
     def __str__(self) -> str:
-        """The place, such as ``config.max_turns``; with a name in a list, ``config.text_dialects+marked``."""
-        *around, last = self.path
-        sign = ("+" if self.after == "true" else "-") if self._is_list_entry else "."
-        return f"{'.'.join(around)}{sign}{last}".removeprefix(".")
+        return ".".join(self.path)
 
     @property
     def change(self) -> str:
-        """The change in words, such as ``12 -> 8``; empty for a name in a list."""
-        texts = (text or "(none)" for text in (self.before, self.after))
-        return "" if self._is_list_entry else " -> ".join(texts)
+        """The change in words, such as ``12 -> 8``."""
+        return " -> ".join(text or "(none)" for text in (self.before, self.after))
 
 
 def tree_changes(before: JsonText, after: JsonText) -> tuple[str, ...]:
@@ -271,9 +263,8 @@ def tree_changes(before: JsonText, after: JsonText) -> tuple[str, ...]:
     >>> tree_changes(canonical({"config": {"max_turns": 4}}), canonical({"config": {}}))
     ('config.max_turns: 4 -> (none)',)
     """
-    return tuple(
-        f"{key}: {key.change}" for key in _changed_keys((), parsed_object(before), parsed_object(after))
-    )
+    changed = _changed_keys((), parsed_object(before), parsed_object(after))
+    return tuple(f"{key}: {key.change}" for key in changed)
 
 
 def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]:
@@ -283,70 +274,39 @@ def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]
     >>> [f"{key}: {key.change}" for key in keys_between(one, other)]
     ['config.max_turns: 4 -> 12']
     """
-    return tuple(_changed_keys((), *_comparable_settings(before, after)))
+    return tuple(_changed_keys((), _all_settings(before), _all_settings(after)))
 
 
-def with_keys(before: Configuration, after: Configuration, keys: Collection[Key]) -> Configuration:
-    """The first configuration with the given keys as in the second.
+def with_keys(before: Configuration, keys: Collection[Key], price: Price | None = None) -> Configuration:
+    """A configuration with the given keys as they are after the change.
 
+    :param price: of the model, which a limit of the cost needs
     :raises ConfigError: if these settings contradict each other
     """
-    tree, _ = _comparable_settings(before, after)
+    tree = _all_settings(before)
     for key in keys:
         tree = _with_value_at(tree, key.path, key.after)
-    config = {
-        name: [each for each, there in value.items() if there] if isinstance(value, Mapping) else value
-        for name, value in as_tree(tree["config"]).items()
-    }
     return replace(
         before,
-        config=LoopConfig.of(config),
+        config=LoopConfig.of(as_tree(tree["config"])),
         provider=Provider.of(as_tree(tree["provider"])),
         options=canonical(tree["request"]),
         overrides=canonical(tree["request_overrides"]),
-        # A limit of the cost is a key; the price that it needs comes with it.
-        price=before.price or after.price,
+        price=before.price or price,
     )
 
 
-def _comparable_settings(*two: Configuration) -> tuple[Tree, Tree]:
-    """All settings of two configurations, those at their defaults too.
-
-    A list of names is a table that says of each name whether it is in the list, in an order that both lists
-    agree with; where there is none, the lists stay.
-    """
-    configs = [_tree_of_settings(made.config) for made in two]
-    for key in LISTS:
-        lists = [short_dialects(getattr(made.config, key)) for made in two]
-        order = _merge_names(*lists)
-        for config, names in zip(configs, lists, strict=True):
-            config[key] = {name: name in names for name in order} if order else [*names]
-    one, other = (
-        {
-            "config": config,
-            "provider": _tree_of_settings(made.provider),
-            "request": parsed_object(made.options),
-            "request_overrides": parsed_object(made.overrides),
-        }
-        for made, config in zip(two, configs, strict=True)
-    )
-    return one, other
-
-
-def _tree_of_settings(settings: LoopConfig | Provider) -> dict[str, Json]:
-    return {each.name: getattr(settings, each.name) for each in fields(settings)}
-
-
-def _merge_names(first: tuple[str, ...], second: tuple[str, ...]) -> list[str]:
-    """The names of both lists in an order that both agree with; none if there is none."""
-    if [name for name in first if name in second] != [name for name in second if name in first]:
-        return []
-    order, place = [*first], 0
-    for name in second:
-        if name not in order:
-            order.insert(place, name)
-        place = order.index(name) + 1
-    return order
+def _all_settings(made: Configuration) -> Tree:
+    """All settings of a configuration, those at their defaults too."""
+    return {
+        "config": {
+            name: short_dialects(value) if isinstance(value, tuple) else value
+            for name, value in asdict(made.config).items()
+        },
+        "provider": asdict(made.provider),
+        "request": parsed_object(made.options),
+        "request_overrides": parsed_object(made.overrides),
+    }
 
 
 def _changed_keys(path: tuple[str, ...], old: Tree, new: Tree) -> Iterator[Key]:
