@@ -205,7 +205,7 @@ def test_a_server_may_have_several_limits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("60", "expected key=value, for example requests=60"),
+        ("60", "expected NAME=VALUE, for example requests=60"),
         ("request=60", "did you mean 'requests'?"),
         ("requests=0", "requests: expected a number above 0, got 0"),
     ],

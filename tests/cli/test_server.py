@@ -101,7 +101,7 @@ def test_slips_are_told_before_anything_is_sent(tmp_path: Path) -> None:
     with serving() as server:
         run = (*run_at(server, "Hi."), "--record", "kept")
         cases = {
-            ("--header", "X-Tenant"): "expected NAME=VARIABLE, for example X-Tenant=MY_TENANT",
+            ("--header", "X-Tenant"): "expected NAME=VALUE, for example X-Tenant=MY_TENANT",
             ("--header", "X-Tenant=NOWHERE"): "the environment variable NOWHERE is not set",
             ("--api-key-header", "a b", "--api-key-env", "TENANT"): "'a b' is no name of a header",
         }
@@ -157,7 +157,7 @@ def test_another_server_gets_no_key_of_the_first(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("b", "'b': expected key=value, for example model=NAME"),
+        ("b", "'b': expected NAME=VALUE, for example model=NAME"),
         ("model=b,url=http://127.0.0.1:1", "there is no key 'url'"),
     ],
 )

@@ -24,8 +24,8 @@ from toolreel._cli.options import (
     LiveTarget,
     fallback_option,
     model_option,
-    parse_each_value,
     parse_key_values,
+    parsed_values,
     port_option,
     server_options,
 )
@@ -360,9 +360,12 @@ limit_option: Final = click.option(
     "limits",
     multiple=True,
     metavar="KEY=VALUE,...",
-    callback=parse_each_value(
+    callback=parsed_values(
         "--limit",
-        lambda text: parse_key_values("--limit", text, (*_LIMITS, "account"), "requests=60"),
+        lambda items: tuple(
+            parse_key_values("--limit", text.split(","), "requests=60", (*_LIMITS, "account"))
+            for text in items
+        ),
     ),
     help="What all workers of the database keep together at the server's account: requests= and tokens= in "
     "any window= of seconds (60), max-cost= in all, max-wait= seconds for a turn, reply-tokens= to reserve. "

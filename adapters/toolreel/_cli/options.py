@@ -54,21 +54,24 @@ def bundle(
     return decorate
 
 
-def parse_key_values(option: str, text: str, known: Collection[str], example: str) -> dict[str, str]:
-    """The items of one option, by name.
+def parse_key_values(
+    option: str, items: Iterable[str], example: str, known: Collection[str] = ()
+) -> dict[str, str]:
+    """The values of ``KEY=VALUE`` items, by key.
 
-    >>> parse_key_values("--limit", "requests=60, tokens=9000", ["requests", "tokens"], "requests=60")
+    >>> parse_key_values("--limit", ["requests=60", "tokens=9000"], "requests=60", ["requests", "tokens"])
     {'requests': '60', 'tokens': '9000'}
 
     :param example: an item that is right, for errors
+    :param known: the keys that there are; none: any
     :raises ConfigError: if an item is none, a key does not exist, or one is given twice
     """
     found = dict[str, str]()
-    for item in text.split(","):
+    for item in items:
         key, equals, value = item.strip().partition("=")
-        if not equals or not value:
-            raise ConfigError(f"{option} {item!r}: expected key=value, for example {example}")
-        if key not in known:
+        if not (key and equals and value):
+            raise ConfigError(f"{option}: {item!r}: expected NAME=VALUE, for example {example}")
+        if known and key not in known:
             raise ConfigError(f"{option}: {unknown_name('key', key, known)}")
         if key in found:
             raise ConfigError(f"{option}: {key} is given twice")
@@ -76,18 +79,16 @@ def parse_key_values(option: str, text: str, known: Collection[str], example: st
     return found
 
 
-def parse_each_value(option: str, of: Callable[[str], _Choice]) -> Callable[..., tuple[_Choice, ...]]:
-    """A callback of click that reads each value of an option, and tells what is wrong with one."""
+def parsed_values(option: str, read: Callable[[tuple[str, ...]], _Choice]) -> Callable[..., _Choice]:
+    """A callback of click that reads all values of an option, and tells what is wrong with one."""
 
-    def read_all(
-        context: click.Context, parameter: click.Parameter, items: tuple[str, ...]
-    ) -> tuple[_Choice, ...]:
+    def callback(context: click.Context, parameter: click.Parameter, items: tuple[str, ...]) -> _Choice:
         try:
-            return tuple(map(of, items))
+            return read(items)
         except ConfigError as error:
             raise click.BadParameter(str(error).removeprefix(f"{option}: "), context, parameter) from error
 
-    return read_all
+    return callback
 
 
 OPTIONS: Final = (
@@ -266,7 +267,7 @@ def parse_fallback(text: str) -> Fallback:
     """
     from toolreel._agent import Fallback  # most commands have none
 
-    items = parse_key_values("--fallback", text, _FALLBACK_KEYS, "model=NAME")
+    items = parse_key_values("--fallback", text.split(","), "model=NAME", _FALLBACK_KEYS)
     if "model" not in items:
         raise ConfigError(f"--fallback {text!r}: name the model; write model=NAME,...")
     given: dict[str, Any] = {
@@ -281,7 +282,7 @@ fallback_option: Final = click.option(
     "fallbacks",
     multiple=True,
     metavar="KEY=VALUE,...",
-    callback=parse_each_value("--fallback", parse_fallback),
+    callback=parsed_values("--fallback", lambda items: tuple(map(parse_fallback, items))),
     help="Where the run goes on when the server before fails: model=NAME, and if they differ base-url=, "
     "api-key-env=, provider=, preset=, name=; on=timeout+server_error for some reasons only; "
     "foreign-reasoning=drop to leave signatures behind. Repeatable, in order; resume takes it too.",
@@ -408,26 +409,12 @@ def header_option(parameter: str, kind: type[click.Option] = click.Option) -> Ca
         cls=kind,
         multiple=True,
         metavar="NAME=VAR",
-        callback=_header_variables,
+        callback=parsed_values(
+            "--header", lambda items: parse_key_values("--header", items, "X-Tenant=MY_TENANT")
+        ),
         help="A header of each request, and the environment variable that holds its value, which is kept out "
         "of recordings like a key. Repeatable.",
     )
-
-
-def _header_variables(
-    context: click.Context, parameter: click.Parameter, items: tuple[str, ...]
-) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for item in items:
-        name, _, variable = item.partition("=")
-        if not (name and variable):
-            raise click.BadParameter(
-                f"{name}: expected NAME=VARIABLE, for example X-Tenant=MY_TENANT", context, parameter
-            )
-        if name.lower() in {each.lower() for each in found}:
-            raise click.BadParameter(f"{name} is given twice", context, parameter)
-        found[name] = variable
-    return found
 
 
 def server_options(

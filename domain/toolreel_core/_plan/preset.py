@@ -6,8 +6,8 @@ overrides deeply, and replaces everything else. Merging is associative, and ``Pr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Final, TypeAlias
 
 from toolreel_core._config_checks import Table, unknown_name
@@ -27,6 +27,7 @@ LISTS: Final = tuple(setting.name for setting in fields(LoopConfig) if isinstanc
 _CAN_BE_OFF: Final = tuple(setting.name for setting in fields(LoopConfig) if "None" in str(setting.type))
 
 _LOOP: Final = LoopConfig()
+_UNSET: Final = object()
 _TOOL_OPTIONS: Final = ("parallel_tool_calls", "tool_choice")
 _SECTIONS: Final = ("config", "provider", "request", "request_overrides")
 
@@ -302,25 +303,12 @@ def preset_changes(preset: Preset) -> tuple[Change, ...]:
     config.max_turns 12 4
     """
     reasons, found = dict(preset.because), list[Change]()
+    defaults = {"config": asdict(_LOOP), "provider": asdict(Provider())}
     for section, values in preset.changes().items():
-        for key, value in _leaves(section, values):
-            # Reasons are by top-level key, without the section.
-            reason = reasons.get(key.split(".")[1], "")
-            found.append(Change(key, _DEFAULTS.get(key), value, reason))
+        for key, value in values.items():
+            before = defaults.get(section, {}).get(key, _UNSET)
+            if isinstance(before, tuple):
+                before = short_dialects(before)
+            known = None if before is _UNSET else canonical(before)
+            found.append(Change(f"{section}.{key}", known, canonical(value), reasons.get(key, "")))
     return tuple(found)
-
-
-def _leaves(key: str, value: Json) -> Iterator[tuple[str, JsonText]]:
-    if not isinstance(value, Mapping) or (not value and "." in key):
-        yield key, canonical(value)
-        return
-    for name, inner in value.items():
-        yield from _leaves(f"{key}.{name}", inner)
-
-
-_DEFAULTS: Final[Mapping[str, JsonText]] = {
-    f"{section}.{setting.name}": canonical(short_dialects(value) if isinstance(value, tuple) else value)
-    for section, defaults in (("config", _LOOP), ("provider", Provider()))
-    for setting in fields(defaults)
-    for value in [getattr(defaults, setting.name)]
-}

@@ -91,8 +91,8 @@ def test_options_go_over_the_file_and_the_file_over_the_environment(tmp_path: Pa
     [
         (("--models", "opnai"), "--models: there is no model 'opnai'; did you mean 'openai'?"),
         (("--set", "id_style=kimi"), "--set id_style: what a provider takes is up to the strategies"),
-        (("--header", "X"), "X: expected NAME=VARIABLE, for example X-Tenant=MY_TENANT"),
-        (("--header", "X=A", "--header", "x=B"), "x is given twice"),
+        (("--header", "X"), "'X': expected NAME=VALUE, for example X-Tenant=MY_TENANT"),
+        (("--header", "X=A", "--header", "X=B"), "X is given twice"),
         (("none.toml",), "none.toml: there is no such plan; correct its name"),
     ],
 )

@@ -22,7 +22,7 @@ _Result = TypeVar("_Result")
 _FLAGS: Final = {
     f"plan_{each.option.removeprefix('--').replace('-', '_')}": each for each in SETTINGS if each.option
 }
-_NUMBERS: Final = {"count": int, "positive": int, "level": int, "number": float, "seconds": float}
+_NUMBERS: Final = {"count": int, "positive": int, "number": float, "seconds": float}
 
 
 def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:

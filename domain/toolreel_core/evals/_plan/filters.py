@@ -89,7 +89,7 @@ def select_models(
     def names(model: Model) -> Iterable[str]:
         """Name, name without its route, vendor, tags."""
         vendor, slash, _ = model.name.partition("/")
-        return dict.fromkeys((model.name, model.name.partition(":")[0], *[vendor][: len(slash)], *model.tags))
+        return (model.name, model.name.partition(":")[0], *([vendor] if slash else []), *model.tags)
 
     chosen = () if words is None else select(words, "model", known, names)
     return tuple(dict.fromkeys((*(model.name for model in chosen), *further)))
@@ -117,20 +117,9 @@ def profiles_by_model(
     )
     found = {}
     for model in models:
-        fitting = [profile for profile in every if profile_applies(profile, model)]
+        fitting = [profile for profile in every if profile.fits(model)]
         names = {profile.name for profile in chosen if profile in fitting or not enforce}
         if auto:
             names.add(next((one.name for one in fitting if "recommended" in one.tags), DEFAULT))
         found[model] = tuple(one for one in every if one.name in (names or {DEFAULT}))
     return found
-
-
-def profile_applies(profile: SamplingProfile, model: str) -> bool:
-    """Whether a profile applies to a model; patterns match its full name, route included.
-
-    >>> from toolreel_core._jsontext.canonical import NOTHING
-    >>> glm = SamplingProfile("glm", NOTHING, ("z-ai/glm-4.7:nitro",))
-    >>> profile_applies(glm, "z-ai/glm-4.7:nitro"), profile_applies(glm, "z-ai/glm-4.7")
-    (True, False)
-    """
-    return not profile.applies_to or any(fnmatchcase(model, pattern) for pattern in profile.applies_to)

@@ -28,7 +28,7 @@ eval.trials positive --trials OPENROUTER_TRIALS
     Runs of each cell.
 eval.jobs positive --jobs OPENROUTER_JOBS
     Maximum number of concurrent runs.
-eval.verbosity level --verbosity VERBOSE
+eval.verbosity count --verbosity VERBOSE
     Of `eval run`: 0 prints nothing but errors, 1 progress, 2 a line for each run.
 eval.enforce_applicability switch --enforce-applicability OPENROUTER_SAMPLING_PROFILE_ENFORCE_APPLICABILITY
     Skip sampling profiles that do not apply to a model.
@@ -229,9 +229,6 @@ _READERS: Final[Mapping[str, Callable[[str], Json]]] = {
     "switch": parse_switch,
     "count": lambda text: _parse_number(text, int),
     "positive": lambda text: _parse_number(text, int),
-    "level": lambda text: (
-        int(parse_switch(text)) if text.lower() in {*_ON, *_OFF} else _parse_number(text, int)
-    ),
     "number": _parse_number,
     "seconds": lambda text: max(0.0, _parse_number(text)),  # 0 or less means no limit
     "object": _parse_object,

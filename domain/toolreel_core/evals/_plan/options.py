@@ -359,7 +359,7 @@ def environment_options(environ: Mapping[str, str]) -> Tree:
     :raises ConfigError: if a value cannot be read; names the variable
     """
 
-    def read_variable(name: str, reader: Callable[[str], Json]) -> Json:
+    def value_of(name: str, reader: Callable[[str], Json]) -> Json:
         text = environ.get(name)
         if text is None or not (text.strip() or name in _BLANK):
             return None
@@ -370,16 +370,11 @@ def environment_options(environ: Mapping[str, str]) -> Tree:
 
     tree: Tree = {}
     for setting in SETTINGS:
-        value = read_variable(setting.variable, setting.parse_variable)
-        if setting.kind == "object" and value is not None:  # its keys replace those of single variables
-            tree = {**tree, setting.place: {**as_tree(tree.get(setting.place)), **as_tree(value)}}
-        elif value is not None:
+        if (value := value_of(setting.variable, setting.parse_variable)) is not None:
             tree = merged(tree, setting.tree(value))
     for name, axes in _SWITCHES.items():
-        given = as_tree(tree.get("eval"))
-        # A full evaluation has all strategies and profiles, whatever the other two say.
-        if read_variable(name, parse_switch) and str(given.get("preset")).lower() not in {"full", "all"}:
-            tree = {**tree, "eval": {**axes, **given}}
+        if value_of(name, parse_switch):
+            tree = {**tree, "eval": {**axes, **as_tree(tree.get("eval"))}}
     if environ.get("OPENROUTER_BASE_URL", "").strip():
         # What the user means to be at this server: OpenRouter, with its key.
         name = "OPENROUTER_API_KEY"

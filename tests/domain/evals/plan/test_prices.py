@@ -109,7 +109,7 @@ def test_a_limit_that_is_taken_over_brings_the_price_that_it_needs() -> None:
     (capped,) = configured(
         plan_of(eval={"add_models": ["a/one:fast"]}, budget=RUN_CAP, prices={"a/one:fast": CHEAP})
     )
-    mixed = with_keys(bare, capped, keys_between(bare, capped))
+    mixed = with_keys(bare, keys_between(bare, capped), capped.price)
     assert (mixed.price, mixed.config.max_cost) == (Price(1, 2), 0.5)
 
 
