@@ -98,10 +98,7 @@ class Registry(Generic[_Thing]):
         self._things[name] = thing
 
     def __getitem__(self, name: str) -> _Thing:
-        """What has that name.
-
-        :raises ConfigError: if nothing has; it names the nearest
-        """
+        """What has that name."""
         if name not in self._things:
             hint = unknown_name(self._kind, name, self._things)
             # A plan has only the name, and the process that loads it may not have imported the function yet.
@@ -111,7 +108,6 @@ class Registry(Generic[_Thing]):
         return self._things[name]
 
     def __iter__(self) -> Iterator[str]:
-        """All names, in the order in which they were added."""
         return iter(self._things)
 
 
@@ -139,10 +135,7 @@ Natural: TypeAlias = Annotated[int, 0]
 
 
 def check_keys(kind: type[Settings], changes: Mapping[str, object]) -> None:
-    """Check that each key is one of the settings of a class.
-
-    :raises ConfigError: if one is not, with the nearest name; all checks here raise it
-    """
+    """Check that each key is one of the settings of a class."""
     known = [setting.name for setting in fields(kind)]
     for key in changes:
         if key not in known:
@@ -295,7 +288,6 @@ class Table:
         return Table.of(self.values.get(key, {}), *self.place, key)
 
     def tables(self) -> tuple[tuple[str, Table], ...]:
-        """The tables in this table, by name."""
         return tuple((key, self.table(key)) for key in self.values)
 
     def split(self, *keys: str) -> tuple[Table, Table]:
@@ -316,19 +308,13 @@ class Table:
             raise self.complaint(str(error), key) from None
 
     def text(self, key: str, default: str = "") -> str:
-        """A text."""
         return cast("str", self.value(key, str, default))
 
     def names(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """A list of texts."""
         return cast("tuple[str, ...]", self.value(key, tuple[str, ...], default))
 
     def build(self, kind: type[_Thing], fixed: Mapping[str, Any] = _NOTHING, **read: Any) -> _Thing:  # noqa: ANN401
-        """An instance of a dataclass, whose fields are the keys, read by their annotations.
-
-        :param fixed: fields that are no keys
-        :param read: keys that are read already
-        """
+        """An instance of a dataclass, whose fields are the keys, read by their annotations."""
         keys = {each.name: each for each in fields(cast("Any", kind)) if each.init and each.name not in fixed}
         self.only(*keys)
         hints = _hints(cast("Any", kind))
@@ -348,10 +334,7 @@ class Table:
         return canonical(self.values)
 
     def checked(self, check: Callable[[Mapping[str, Any]], object]) -> Table:
-        """The same table, if a check finds nothing; what is wrong with a value is said at its place.
-
-        :param check: raises :class:`ConfigError`, whose text begins with the key where it is about one
-        """
+        """The same table, if a check finds nothing; what is wrong with a value is said at its place."""
         try:
             check(self.values)
         except ConfigError as error:

@@ -66,7 +66,6 @@ class Fallback:
     default, a history that has them stays there."""
 
     def __repr__(self) -> str:
-        """Model and server, and nothing secret."""
         where = "" if self.base_url is None else f", base_url={shown_url(self.base_url)!r}"
         return f"Fallback({self.model!r}{where})"
 
@@ -114,10 +113,7 @@ _NEEDED: Final = {"model", "seed", "name", "description", "overwrite"}
 
 
 def check_types(**given: object) -> None:
-    """Check the kinds of what an agent or one of its runs is given.
-
-    :raises ConfigError: at the first that is of another kind
-    """
+    """Check the kinds of what an agent or one of its runs is given."""
     for name, kinds in _KINDS.items():
         value = given.get(name)
         if name in given and (value is not None or name in _NEEDED) and not isinstance(value, kinds):
@@ -132,10 +128,7 @@ def check_types(**given: object) -> None:
 
 
 def merged_preset(given: PresetLike, provider: str, model: str) -> Preset:
-    """The presets that apply to a provider and a model, and those that are named, as one.
-
-    :raises ConfigError: if there is no such provider
-    """
+    """The presets that apply to a provider and a model, and those that are named, as one."""
     if isinstance(given, Preset):
         return given
     from toolreel.presets import named_presets, with_files  # read by few programs before their first run

@@ -117,12 +117,10 @@ _TEXT_SETTINGS: Final = frozenset({"tool_turn_content"})
 
 
 def settings_option(text: str) -> Callable[[Command], Command]:
-    """``--set``, with a help text; the command receives ``settings``."""
     return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help=text)
 
 
 def model_option(*, required: bool = True) -> Callable[[Command], Command]:
-    """``--model`` of a command that asks a model."""
     return click.option(
         "--model",
         cls=SharedOption,
@@ -133,7 +131,6 @@ def model_option(*, required: bool = True) -> Callable[[Command], Command]:
 
 
 def tools_option(text: str) -> Callable[[Command], Command]:
-    """``--tools``, with a help text; the command receives ``tool_names``."""
     return click.option(
         "--tools", "tool_names", cls=SharedOption, multiple=True, metavar="MODULE:ATTR", help=text
     )
@@ -187,7 +184,6 @@ def parse_settings(items: Iterable[str]) -> SetOptions:
 def port_option(
     text: str, *, name: str = "--port", default: int | None = None
 ) -> Callable[[Command], Command]:
-    """``--port``, with a help text."""
     kind, shows = click.IntRange(0, 65_535), default is not None
     return click.option(name, type=kind, default=default, show_default=shows, metavar="N", help=text)
 
@@ -216,14 +212,10 @@ class PresetChoice:
 
     @property
     def is_given(self) -> bool:
-        """Whether a provider or a preset is named."""
         return bool(self.provider or self.presets)
 
     def preset(self, model: str = "") -> Preset:
-        """The provider's preset, then named presets, then a sampling profile; later ones win.
-
-        :raises ConfigError: if one of them does not exist
-        """
+        """The provider's preset, then named presets, then a sampling profile; later ones win."""
         collection = with_files()
         preset = at_provider(collection, self.provider, model).merged(named_presets(collection, self.presets))
         return preset.merged(collection.profile(self.sampling).preset) if self.sampling else preset
@@ -291,10 +283,7 @@ fallback_option: Final = click.option(
 
 
 def with_fallbacks(plan: Plan, fallbacks: Iterable[Fallback]) -> Plan:
-    """A plan with its fallbacks.
-
-    :raises ConfigError: if one contradicts the plan
-    """
+    """A plan with its fallbacks."""
     others = list[FallbackPlan]()
     for there in fallbacks:
         preset = PresetChoice(there.provider, cast("tuple[str, ...]", there.preset or ())).preset(there.model)
@@ -364,16 +353,12 @@ class LiveTarget:
 
     @property
     def _variables(self) -> tuple[tuple[str, str], ...]:
-        """The variables whose values are sent, and the values."""
         names = (self.api_key_env or "", *self.headers.values())
         return tuple((name, os.environ.get(name, "")) for name in names)
 
     @contextmanager
     def open_endpoint(self, on_delta: Listener | None, tape: Session | None) -> Generator[Endpoint]:
-        """The endpoint of the server, with those of the fallbacks.
-
-        :raises MissingExtra: if httpx is not installed
-        """
+        """The endpoint of the server, with those of the fallbacks."""
         try:
             import httpx
         except ImportError:

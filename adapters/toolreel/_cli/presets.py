@@ -90,7 +90,6 @@ def _show_changes(found: Sequence[Change]) -> None:
 
 
 def _display_value(value: JsonText | None) -> str:
-    """A value for display; a limit of ``null`` is off."""
     return "not sent" if value is None else "off" if value == "null" else value
 
 
@@ -241,7 +240,6 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 
 
 def _send_probe(server: LiveTarget, model: str, only: tuple[str, ...], repeat: int, record: Path) -> Probed:
-    """Send the requests, and print a line for each answer."""
     from toolreel.http import header_values
     from toolreel.probe import probe
 
@@ -299,7 +297,6 @@ def _show_plan(server: LiveTarget, probing: Probing, record: Path, presets: Pres
 
 
 def _has_answers(probed: Probed) -> bool:
-    """Whether a model answered in any form."""
     return any(each.key == "wire_form" for each in probed.settings) or not any(
         each.name == "plain" for each in probed.findings
     )

@@ -52,10 +52,7 @@ class Sources(NamedTuple):
     """Credentials of MCP servers by name, to keep out of recordings."""
 
     def surface(self, allow: Sequence[str] = (), deny: Sequence[str] = ()) -> ToolSurface:
-        """The surface of all tools, without the masked ones.
-
-        :raises ConfigError: if two share a name, or a mask means no tool
-        """
+        """The surface of all tools, without the masked ones."""
         return masked(OfferedTools.of(self.tools).surface, allow=allow or None, deny=deny)
 
 
@@ -71,7 +68,6 @@ class SourceChoice:
 
     @property
     def any_named(self) -> bool:
-        """Whether any source was named."""
         return bool(self.tool_names or self.mcp_file or self.skill_folders)
 
     @contextmanager
@@ -264,7 +260,6 @@ durable_option = click.option(
 
 
 def cassette_path(name: str | None) -> Path | None:
-    """The path of the cassette for ``--record NAME``."""
     if name is None:
         return None
     path = Path(name.removesuffix(".yaml") + ".yaml")
@@ -297,10 +292,7 @@ class PlanChoice:
     settings: tuple[str, ...]
 
     def make_plan(self, model: str, prompt: str, available: Sources, fallbacks: Iterable[Fallback]) -> Plan:
-        """The plan of a run with these tools.
-
-        :raises ConfigError: if the options contradict each other
-        """
+        """The plan of a run with these tools."""
         chosen = parse_settings(self.settings)
         text = "\n\n".join(filter(None, (self.system, available.message)))
         user = UserMessage(prompt)
@@ -359,7 +351,6 @@ class TerminalApprover:
     progress: RunProgress
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """The answer of the person at the terminal."""
         with self.progress.pause_drawing():
             err.print(f"{effect.name}({effect.arguments})", style="bold")
             try:
@@ -397,7 +388,6 @@ def make_session(
     durable: bool,
     absent: Approver | None = None,
 ) -> LiveSession:
-    """A session with these tools."""
     from toolreel._cli.live_run import LiveSession
 
     target = replace(server, withheld=available.secrets)
@@ -445,11 +435,7 @@ run_id_option = click.option(
 
 
 def open_runs(database: str | None) -> DurableRuns:
-    """The runs in a database.
-
-    :raises MissingExtra: if DBOS is not installed
-    :raises DurableError: if the database cannot be used
-    """
+    """The runs in a database."""
     from toolreel.durable import DurableRuns
 
     return DurableRuns(database)

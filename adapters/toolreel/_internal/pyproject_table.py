@@ -63,7 +63,6 @@ def read_toml(
 
 
 def _dates_as_text(tree: Any) -> Any:  # noqa: ANN401 - whatever TOML has
-    """The tree with dates as strings, since JSON has no dates."""
     if isinstance(tree, dict):
         return {key: _dates_as_text(value) for key, value in tree.items()}
     return tree.isoformat() if isinstance(tree, date) and not isinstance(tree, datetime) else tree
@@ -192,7 +191,6 @@ class ProjectSettings:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def texts(self, key: str) -> tuple[str, ...]:
-        """The text or the texts under a key, as a tuple."""
         value = self.values.get(key, ())
         return (value,) if isinstance(value, str) else tuple(value)
 

@@ -74,10 +74,7 @@ def named_presets(collection: Presets, names: Iterable[str | Path]) -> Preset:
 
 
 def at_provider(collection: Presets, provider: str | None, model: str = "") -> Preset:
-    """The preset of a model at a provider; without a provider, one that changes nothing.
-
-    :raises ConfigError: if there is no such provider
-    """
+    """The preset of a model at a provider; without a provider, one that changes nothing."""
     if not provider:
         return Preset()
     if not collection.defaults(provider).names:
@@ -93,5 +90,4 @@ def _text(path: Path) -> str:
 
 
 def _extended(presets: Presets, source: tuple[str, str]) -> Presets:
-    """The collection, extended by one catalogue, given as name and text."""
     return read_toml(*source, lambda tree: presets.extended(Presets.of(tree)), CatalogueError)

@@ -56,11 +56,9 @@ class Route:
         checked_chat_url(self.upstream, self.api_prefix)
 
     def url(self, form: WireForm) -> str:
-        """The URL for requests of a form."""
         return url_for_form(form, checked_chat_url(self.upstream, self.api_prefix))
 
     def takes(self, model: str) -> bool:
-        """Whether requests for this model go here."""
         return fnmatchcase(model, self.model)
 
 
@@ -106,7 +104,6 @@ class ProxySettings:
 
     @property
     def replays(self) -> bool:
-        """Whether no request may reach an upstream."""
         return self.mode == "replay"
 
 
@@ -115,10 +112,7 @@ PresetOf = Callable[[str, tuple[str, ...], str], Preset]
 
 
 def routes_in(path: Path, preset_of: PresetOf) -> tuple[Route, ...]:
-    """The routes in a file, in order.
-
-    :raises ProxyConfigError: if it cannot be read or used; names the place and what is allowed
-    """
+    """The routes in a file, in order."""
     missing = "there is no such file; correct --routes"
     text = read_file(path, ProxyConfigError, missing)
     return read_toml(str(path), text, lambda tree: _routes(tree, preset_of), ProxyConfigError)

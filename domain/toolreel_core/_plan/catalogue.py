@@ -5,10 +5,10 @@ Adapters read the catalogues; a user's own catalogue replaces entries of the shi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import reduce
-from typing import Final, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Literal, TypeAlias, TypeVar
 
 from toolreel_core._config_checks import Natural, Table, matches_wildcard, unknown_name
 from toolreel_core._errors import ConfigError
@@ -37,7 +37,6 @@ def matches_model(pattern: str, model: str) -> bool:
 
 
 def _without_route_suffix(model: str) -> str:
-    """The name in lower case, without a suffix that only routes."""
     name, _, suffix = model.lower().rpartition(":")
     return name if name and suffix in _ROUTES else model.lower()
 
@@ -76,10 +75,6 @@ class ModelPrice:
 
     @classmethod
     def of(cls, name: str, tree: object) -> ModelPrice:
-        """Read a price of a catalogue.
-
-        :raises PlaceError: at the first error, such as ``price.mine.input``
-        """
         table = Table.of(tree, "price", name)
         own, price = table.split("patterns", "provider")
         return cls(name, own.names("patterns", (name,)), own.text("provider"), price.build(Price))
@@ -110,7 +105,6 @@ class Recommendation:
 
     @property
     def rate(self) -> float:
-        """The share of runs that succeeded."""
         return self.ok / self.runs
 
 
@@ -134,10 +128,6 @@ class Model:
 
     @classmethod
     def of(cls, name: str, tree: object) -> Model:
-        """Read a model of a catalogue.
-
-        :raises PlaceError: at the first error, such as ``model.mine.presets``
-        """
         table = Table.of(tree, "model", name)
         return table.build(cls, {"name": name}, patterns=table.names("patterns", (name,)))
 
@@ -160,10 +150,6 @@ class SamplingProfile:
 
     @classmethod
     def of(cls, name: str, tree: object) -> SamplingProfile:
-        """Read a profile of a catalogue.
-
-        :raises PlaceError: at the first error, such as ``sampling.mine.options``
-        """
         table = Table.of(tree, "sampling", name)
         return table.build(cls, {"name": name}, options=request_options(table.table("options")))
 
@@ -178,7 +164,6 @@ class SamplingProfile:
 
     @property
     def preset(self) -> Preset:
-        """The profile as a preset, for merging."""
         return Preset(names=(self.name,), request=self.options)
 
 
@@ -188,6 +173,14 @@ _BASE: Final = "default_tool_calling"
 _JOINT: Final = lazy_pattern(r"[^a-z0-9]+")
 """The characters between the words of a model's name, which providers write differently."""
 
+
+_KINDS: Final[Mapping[str, Any]] = {
+    "preset": Preset,
+    "model": Model,
+    "sampling": SamplingProfile,
+    "price": ModelPrice,
+}
+"""The tables of a catalogue, in the order of the fields of :class:`Presets`."""
 
 _Item = TypeVar("_Item", bound=Preset | Model | SamplingProfile | ModelPrice)
 
@@ -210,22 +203,18 @@ class Presets:
 
         :raises PlaceError: at the first error, with the place, the value and what is allowed
         """
-        table = Table.of(tree).only("preset", "model", "sampling", "price")
+        table = Table.of(tree).only(*_KINDS)
         return cls(
-            tuple(Preset.of(name, each.values) for name, each in table.table("preset").tables()),
-            tuple(Model.of(name, each.values) for name, each in table.table("model").tables()),
-            tuple(SamplingProfile.of(name, each.values) for name, each in table.table("sampling").tables()),
-            tuple(ModelPrice.of(name, each.values) for name, each in table.table("price").tables()),
+            *(
+                tuple(kind.of(name, each.values) for name, each in table.table(key).tables())
+                for key, kind in _KINDS.items()
+            )
         )
 
     def extended(self, other: Presets) -> Presets:
         """The collection with another merged over it by name."""
-        return Presets(
-            _merge_by_name(self.presets, other.presets),
-            _merge_by_name(self.models, other.models),
-            _merge_by_name(self.profiles, other.profiles),
-            _merge_by_name(self.prices, other.prices),
-        )
+        both = ((getattr(self, each.name), getattr(other, each.name)) for each in fields(self))
+        return Presets(*(tuple({item.name: item for item in (*mine, *over)}.values()) for mine, over in both))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -322,11 +311,6 @@ def _find_by_name(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
         if item.name == name:
             return item
     raise ConfigError(unknown_name(what, name, [item.name for item in items]))
-
-
-def _merge_by_name(items: tuple[_Item, ...], others: tuple[_Item, ...]) -> tuple[_Item, ...]:
-    """Items merged by name, in the order of their first appearance."""
-    return tuple({item.name: item for item in (*items, *others)}.values())
 
 
 def _comparison_key(name: str) -> str:

@@ -96,7 +96,6 @@ class FallbackPlan:
             raise ConfigError(f"foreign_reasoning: expected pin or drop, got {self.foreign_reasoning!r}")
 
     def config_in(self, run: LoopConfig) -> LoopConfig:
-        """The settings at this endpoint in a run with these."""
         return replace(self.config, **{key: getattr(run, key) for key in OF_RUN})
 
     def covered(self, *, price: bool) -> Json:
@@ -112,10 +111,7 @@ class FallbackPlan:
 
 
 def check_fallbacks(fallbacks: object, price: Price | None) -> None:
-    """Check that a plan's fallbacks can be told apart, and that their costs can be added up.
-
-    :raises ConfigError: names the fallback
-    """
+    """Check that a plan's fallbacks can be told apart, and that their costs can be added up."""
     if not isinstance(fallbacks, tuple) or not all(isinstance(each, FallbackPlan) for each in fallbacks):
         raise ConfigError("fallbacks: Plan(...) takes a tuple of FallbackPlan; write Plan.of(...)")
     names = [fallback.name for fallback in fallbacks]

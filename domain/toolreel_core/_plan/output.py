@@ -105,7 +105,6 @@ class OutputSpec:
             raise ConfigError(f"{place}{error}") from None
 
     def value_of(self, answer: JsonText) -> JsonText:
-        """The value in an answer that fits :attr:`sent`."""
         return canonical(cast("Tree", parse(answer))[VALUE]) if self.wrapped else answer
 
     def partial(self, text: str) -> Json:
@@ -122,7 +121,6 @@ class OutputSpec:
 
     @property
     def keys(self) -> frozenset[str]:
-        """The properties that the schema of the answer declares."""
         properties = cast("Tree", parse(self.sent)).get("properties")
         return frozenset(properties) if isinstance(properties, Mapping) else frozenset()
 
@@ -163,11 +161,7 @@ AskedBy: TypeAlias = Literal["native", "tool", "text"]
 def choose_output_mode(
     spec: OutputSpec, tools: ToolSurface, config: LoopConfig, provider: Provider
 ) -> AskedBy:
-    """How the final answer is asked for.
-
-    :raises ConfigError: if the configuration asks for what the provider does not take, or a tool has the
-        name of the final tool
-    """
+    """How the final answer is asked for."""
     may_call = config.tool_use_mode != "disabled" and provider.supports_tools != "no"
     offers = may_call and bool(tools.names)
     native = {provider.supports_json_schema, provider.supports_response_format}
@@ -219,7 +213,6 @@ def response_format(spec: OutputSpec, schema: Json) -> Tree:
 
 
 def _is_strict(part: Tree) -> bool:
-    """Whether a schema may be part of one that is sent as strict."""
     if not part.keys() <= _STRICT:
         return False
     # A text is a sequence too, and "object" is in "object".
@@ -254,7 +247,6 @@ def with_instruction(messages: tuple[Message, ...], text: str) -> tuple[Message,
 
 
 def answer_request_sentence(spec: OutputSpec, mode: AskedBy) -> str:
-    """The sentence that asks for the final answer."""
     if mode == "tool":
         return f"Call {spec.name} with your answer."
     return "Answer with the JSON object that was asked for, and nothing else."

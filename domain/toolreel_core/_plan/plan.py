@@ -332,7 +332,6 @@ class Plan:
         return bodies._replace(quirks=(*dict.fromkeys(changed), *bodies.quirks))
 
     def _transform_tools(self, trees: Iterable[Tree]) -> tuple[tuple[Tree, ...], tuple[str, ...]]:
-        """Entries of ``tools`` as they go out, and the names of the transforms that changed them."""
         schemas = self.provider.schema_transform
         names = (*(() if schemas == "none" else (f"schema_{schemas}",)), *self.config.tool_transforms)
         applied = [apply_all("tool", names, entry) for entry in trees]

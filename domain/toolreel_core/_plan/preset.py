@@ -191,10 +191,7 @@ class Preset:
 
 
 def request_options(table: Table) -> JsonText:
-    """Read a table of request options.
-
-    :raises PlaceError: if one is set by the run itself, or is not JSON
-    """
+    """Read a table of request options."""
     for key in OWNED:
         if key in table.values:
             instead = "write stream under config" if key == "stream" else "leave it out"
@@ -222,7 +219,6 @@ def _read_names(table: Table, key: str) -> Json:
 
 
 def _merge_settings(base: Tree, patch: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings with others merged over them."""
     both = {key: join_name_patches(base[key], patch[key]) for key in LISTS if key in base and key in patch}
     return {**base, **patch, **both}
 
@@ -273,7 +269,6 @@ def join_name_patches(before: NamesPatch, patch: NamesPatch) -> NamesPatch:
 
 
 def patch_names(patch: NamesPatch) -> tuple[str, ...]:
-    """The names in a patch."""
     names: Any = patch["only"] if isinstance(patch, Mapping) else patch
     return tuple(names or ())
 

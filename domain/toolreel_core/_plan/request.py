@@ -61,11 +61,7 @@ def options_for_form(form: WireForm, options: Tree) -> Tree:
 
 
 def translate_options(form: WireForm, options: Tree) -> Tree:
-    """The same without what a form needs besides.
-
-    >>> translate_options("responses", {"max_tokens": 100})
-    {'max_output_tokens': 100}
-    """
+    """The same without what a form needs besides."""
     if form == "chat_completions":
         return options
     translate = _in_messages if form == "messages" else _in_responses
@@ -145,7 +141,6 @@ def _tool_entries_with_functions(tools: Json) -> Iterator[tuple[Tree, Tree]]:
 
 
 def _demanded_tool(choice: Json) -> Json:
-    """The name of the one tool that a ``tool_choice`` demands; null if it demands none."""
     return tree_at(as_tree(choice), "function").get("name")
 
 
@@ -195,7 +190,6 @@ class Request:
 
     @property
     def form(self) -> WireForm:
-        """The form in which the server takes it."""
         return self.messages.form.provider.wire_form
 
     @property
@@ -224,7 +218,6 @@ class Request:
 
     @property
     def streamed(self) -> bool:
-        """Whether the reply is asked for in pieces."""
         return self.options.streamed
 
     @property

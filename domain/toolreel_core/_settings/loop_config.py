@@ -218,11 +218,7 @@ class LoopConfig:
         return cls(**changes)
 
     def changes(self) -> dict[str, Json]:
-        """The settings that differ from their defaults: what records and digests have of them.
-
-        >>> LoopConfig(max_turns=3).changes()
-        {'max_turns': 3}
-        """
+        """The settings that differ from their defaults: what records and digests have of them."""
         return changed_settings(self)
 
     @property

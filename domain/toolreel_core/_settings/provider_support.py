@@ -44,11 +44,7 @@ PATHS: Final[Mapping[WireForm, str]] = {
 
 
 def form_of(url: str) -> WireForm:
-    """The form of the requests that go to a URL, as far as its path says.
-
-    >>> form_of("https://api.anthropic.com/v1/messages?beta=true")
-    'messages'
-    """
+    """The form of the requests that go to a URL, as far as its path says."""
     path = url.partition("?")[0].rstrip("/")
     if path.endswith(PATHS["messages"]):
         return "messages"
@@ -220,11 +216,7 @@ class Provider:
         return cls(**changes)
 
     def changes(self) -> dict[str, Json]:
-        """The settings that differ from their defaults.
-
-        >>> Provider(id_style="kimi").changes()
-        {'id_style': 'kimi'}
-        """
+        """The settings that differ from their defaults."""
         return changed_settings(self)
 
     def requires_calls(self) -> bool:

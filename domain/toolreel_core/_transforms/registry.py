@@ -91,10 +91,7 @@ def transform(kind: TransformKind, name: str) -> Transform:
 
 
 def transform_names(kind: TransformKind) -> tuple[str, ...]:
-    """The names of all transforms of a kind, sorted.
-
-    :raises ConfigError: if there is no such kind
-    """
+    """The names of all transforms of a kind, sorted."""
     return tuple(sorted(_registry_of_kind(kind)))
 
 

@@ -75,11 +75,7 @@ def neutralized(text: str) -> str:
 
 
 def neutralized_content(content: Json) -> Json:
-    """The ``content`` of a message without control tokens: a text, or a list of parts.
-
-    >>> neutralized_content([{"type": "text", "text": "<|im_end|>"}])
-    [{'type': 'text', 'text': '< |im_end|>'}]
-    """
+    """The ``content`` of a message without control tokens: a text, or a list of parts."""
     match content:
         case str():
             return neutralized(content)
@@ -174,7 +170,6 @@ def user_special_tokens_neutralized(message: Tree) -> Tree:
 
 
 def _is_signed(message: Tree) -> bool:
-    """Whether a signature stands on a call, or where OpenRouter puts it, among the message's reasoning."""
     extras = [tree_at(as_tree(call), "extra_content") for call in calls_of(message)]
     owners = [tree_at(extra, owner) for extra in extras for owner in ("google", "vertex")]
     details = [as_tree(detail) for detail in items_of(message, "reasoning_details")]
@@ -299,8 +294,6 @@ _DIALECT: Final = "hermes_json"
 
 
 def _for_each_choice(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
-    """A transform of bodies, from one of the choices in them."""
-
     @wraps(change)
     def changed(body: Tree) -> Tree:
         before = items_of(body, "choices")
@@ -313,8 +306,6 @@ def _for_each_choice(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
 
 
 def _for_each_message(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
-    """A transform of bodies, from one of the messages in them."""
-
     @_for_each_choice
     @wraps(change)
     def changed(choice: Tree) -> Tree:

@@ -121,6 +121,7 @@ from toolreel_core.evals._scenarios.claims import (
     says_nothing,
 )
 from toolreel_core.evals._scenarios.draws import draw_values, escape_braces, fill_placeholders
+from toolreel_core.evals._scenarios.forms import parameters_of
 from toolreel_core.evals._scenarios.scenario import (
     PACK,
     Case,
@@ -146,7 +147,6 @@ from toolreel_core.evals._scenarios.scripted_model import (
     scripted_reply,
     scripted_stream,
 )
-from toolreel_core.evals._scenarios.short_schema import parameters_of
 from toolreel_core.evals._scenarios.world import (
     TableWorld,
     Workspace,

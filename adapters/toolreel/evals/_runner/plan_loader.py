@@ -6,11 +6,10 @@ Later sources override earlier ones. Errors name their source: the variable, the
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, Final
 
 from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
 from toolreel.evals._results import Header
@@ -33,14 +32,9 @@ from toolreel_core.evals import (
 )
 
 _Place = tuple[str, ...]
-_Built = TypeVar("_Built")
 
 _NOTHING_GIVEN: Final[Tree] = {}
 _NO_FLAGS: Final[Mapping[_Place, str]] = {}
-
-
-_Layer: TypeAlias = tuple[Tree, Callable[[_Place], str]]
-"""The options of one source, and names for places in it."""
 
 
 def load_eval_plan(
@@ -61,76 +55,45 @@ def load_eval_plan(
     """
     environ = os.environ if environ is None else environ
     variables = {setting.path: setting.variable for setting in SETTINGS if setting.variable}
+    file, lowest = _plan_file(Path(path)) if path else _NOTHING_GIVEN, _NOTHING_GIVEN
     try:
-        lowest: _Layer = environment_options(environ), partial(_nearest_place, variables)
-    except ConfigError as error:
-        raise EvalPlanError(str(error)) from None
-    layers: tuple[_Layer, ...] = (
-        lowest,
-        *([_file_layer(Path(path))] if path else []),
-        (given, partial(_nearest_place, flags)),
-    )
-    options = _blame_layer(layers, lambda: Options.of(merge_layers(layer[0] for layer in layers)))
-    presets = with_files((), environ)
-
-    def whole() -> EvalPlan:
+        lowest = environment_options(environ)
+        options = Options.of(merge_layers((lowest, file, given)))
         try:
             scenarios = select_all(options.scenarios)
         except ConfigError as error:
             raise PlaceError(("eval", "scenarios"), str(error).removeprefix("scenarios: ")) from None
         try:
-            catalogue = presets.extended(Presets.of(parse(options.catalogue)))
+            presets = with_files((), environ).extended(Presets.of(parse(options.catalogue)))
         except PlaceError as error:
             raise PlaceError(("catalogue", *error.place), error.what) from None
         gates_of(options)  # whether they can be read, before anything is run
-        plan = EvalPlan(options, catalogue, scenarios)
+        plan = EvalPlan(options, presets, scenarios)
         check_cost_cap(plan)
-        return plan
+    except PlaceError as error:
+        # The uppermost layer with a value at the place is to blame.
+        place = error.place
+        for tree, name in ((given, flags.get(place)), (file, str(path)), (lowest, variables.get(place))):
+            if name and place and place[-1] in tree_at(tree, *place[:-1]):
+                raise EvalPlanError(f"{name}: {error if tree is file else error.what}") from None
+        raise EvalPlanError(str(error)) from None
+    except ConfigError as error:
+        raise EvalPlanError(str(error)) from None
+    return plan
 
-    return _blame_layer(layers, whole)
 
-
-def _file_layer(path: Path) -> _Layer:
+def _plan_file(path: Path) -> Tree:
     text = read_file(path, EvalPlanError, "there is no such plan; correct its name")
-
-    def checked(tree: dict[str, Any]) -> dict[str, Any]:
-        Options.of(tree)
-        return tree
-
-    tree: dict[str, Any] = read_toml(str(path), text, checked, EvalPlanError)
+    tree: dict[str, Any] = read_toml(str(path), text, dict, EvalPlanError)
+    read_toml(str(path), text, Options.of, EvalPlanError)  # alone, since an error is of the file then
     if words := tree.get("eval", {}).get("scenarios"):
         listed = comma_separated(words) if isinstance(words, str) else words
         tree = {**tree, "eval": {**tree["eval"], "scenarios": paths_beside(path.parent, listed)}}
-    return (tree, lambda _: f"{path}")
-
-
-def _blame_layer(layers: Iterable[_Layer], build: Callable[[], _Built]) -> _Built:
-    """The result of ``build``; an error names the uppermost layer with a value at the place."""
-    try:
-        return build()
-    except PlaceError as error:
-        place = error.place
-        for tree, names in reversed([*layers]):
-            there = not place or place[-1] in tree_at(tree, *place[:-1])
-            if there and (called := names(place)):
-                what = error.what if called.startswith(("-", "OPENROUTER", "VERBOSE")) else str(error)
-                raise EvalPlanError(f"{called}: {what}") from None
-        raise EvalPlanError(str(error)) from None
-
-
-def _nearest_place(names: Mapping[_Place, str], place: _Place) -> str:
-    """The name of a place, or else of the table around it."""
-    for length in range(len(place), 0, -1):
-        if place[:length] in names:
-            return names[place[:length]]
-    return ""
+    return tree
 
 
 def plan_of_header(header: Header) -> EvalPlan:
-    """The plan of stored results, with the current catalogue and scenarios; of a shard, its part.
-
-    :raises ResultsError: if something that it names no longer exists
-    """
+    """The plan of stored results, with the current catalogue and scenarios; of a shard, its part."""
     try:
         plan = EvalPlan.of(header.plan, with_files(), stored_scenarios(header.plan))
         return replace(plan, shard=Shard.of(header.shard)) if header.shard else plan

@@ -62,17 +62,13 @@ class Configuration:
 
     @classmethod
     def of(cls, text: JsonText) -> Configuration:
-        """Read :attr:`text`.
-
-        :raises ConfigError: if a key or value is unknown
-        """
+        """Read :attr:`text`."""
         table = Table.of(parse(text))
         config, provider = (table.table(key).values for key in ("config", "provider"))
         return table.build(cls, config=LoopConfig.of(config), provider=Provider.of(provider))
 
     @property
     def digest(self) -> str:
-        """SHA-256 of :attr:`text`."""
         return digest(self.text)
 
     def plan(self, model: str, messages: Iterable[Message], tools: ToolSurface, seed: int = 0) -> Plan:
@@ -96,7 +92,6 @@ class Configuration:
 
 
 def parsed_object(text: JsonText) -> Tree:
-    """A JSON object, parsed; anything else counts as an empty one."""
     return as_tree(parse(text))
 
 
@@ -253,7 +248,6 @@ class Key:
 
     @property
     def change(self) -> str:
-        """The change in words, such as ``12 -> 8``."""
         return " -> ".join(text or "(none)" for text in (self.before, self.after))
 
 
@@ -278,11 +272,7 @@ def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]
 
 
 def with_keys(before: Configuration, keys: Collection[Key], price: Price | None = None) -> Configuration:
-    """A configuration with the given keys as they are after the change.
-
-    :param price: of the model, which a limit of the cost needs
-    :raises ConfigError: if these settings contradict each other
-    """
+    """A configuration with the given keys as they are after the change."""
     tree = _all_settings(before)
     for key in keys:
         tree = _with_value_at(tree, key.path, key.after)
@@ -297,7 +287,6 @@ def with_keys(before: Configuration, keys: Collection[Key], price: Price | None 
 
 
 def _all_settings(made: Configuration) -> Tree:
-    """All settings of a configuration, those at their defaults too."""
     return {
         "config": {
             name: short_dialects(value) if isinstance(value, tuple) else value

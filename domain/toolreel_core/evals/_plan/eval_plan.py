@@ -48,10 +48,7 @@ class Shard:
 
     @classmethod
     def of(cls, text: str) -> Shard:
-        """A shard as the command line and headers have it.
-
-        :raises ConfigError: if it is none
-        """
+        """A shard as the command line and headers have it."""
         number, of_all = map(int, text.split("/")) if _FORM.fullmatch(text) else (0, 0)
         if not 1 <= number <= of_all:
             raise ConfigError(
@@ -61,7 +58,6 @@ class Shard:
         return cls(number, of_all)
 
     def trials(self, cell: Cell, trials: int) -> range:
-        """Those of a cell's trials that are in this shard."""
         # Where the first trial of the cell is dealt out, so that no shard has all first ones.
         turn = int(chain("shard", *cell.axes)[:12], 16)
         first = (self.number - 1 - turn) % self.of_all
@@ -86,7 +82,6 @@ class Cell:
 
     @property
     def task(self) -> Cell:
-        """The cell without its scenario."""
         return replace(self, scenario="")
 
     @property
@@ -179,7 +174,6 @@ class EvalPlan:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Each model with each of its profiles."""
         return tuple((model, profile.name) for model in self.models for profile in self.profiles[model])
 
     @property
@@ -225,10 +219,7 @@ class EvalPlan:
                         yield Sample(cell, trial, version, configuration)
 
     def configuration(self, cell: Cell) -> Configuration:
-        """The effective configuration of a cell.
-
-        :raises ConfigError: if the cell names something that is not in the plan
-        """
+        """The effective configuration of a cell."""
         price, script = self.options.price(cell.model, cell.endpoint), bool(kind_of(cell.model))
         found = configuration_for(
             self.presets,
@@ -246,7 +237,6 @@ class EvalPlan:
         return replace(found, price=price)
 
     def scenario(self, name: str) -> Scenario:
-        """The scenario of that name, if it is in the plan."""
         return _item_by_name("scenario", name, {each.name: each for each in self.scenarios})
 
     def label(self, cell: Cell) -> str:
@@ -261,24 +251,18 @@ class EvalPlan:
 
     @property
     def trials(self) -> int:
-        """Runs of each cell."""
         return self.options.trials
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
-        """Where requests go, by name; one empty name where the only one has none."""
         return self.options.endpoints
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where requests go, if there is one endpoint; else the first."""
         return next(iter(self.endpoints.values()))
 
     def endpoint_at(self, name: str) -> Endpoint:
-        """Where requests of a cell go, by the name of its endpoint.
-
-        :raises ConfigError: if the plan has none of that name
-        """
+        """Where requests of a cell go, by the name of its endpoint."""
         return _item_by_name("endpoint", name, self.endpoints)
 
     @property
@@ -289,7 +273,6 @@ class EvalPlan:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of :meth:`tree`."""
         return digest(canonical(self.tree()))
 
     def tree(self) -> dict[str, Json]:

@@ -75,10 +75,7 @@ class Gate:
 
 
 def gates_of(options: Options) -> tuple[Gate, ...]:
-    """The gates of a plan.
-
-    :raises PlaceError: if one is none; names the place and what is allowed
-    """
+    """The gates of a plan."""
     trees = parse(options.gates)
     return tuple(map(_read_gate, trees if isinstance(trees, list) else []))
 
@@ -90,10 +87,7 @@ _OPTION: Final = re.compile(
 
 
 def gate_option(text: str) -> Gate:
-    """A gate in the words of ``--gate``.
-
-    :raises ConfigError: if they are none; says what would be one
-    """
+    """A gate in the words of ``--gate``."""
     found = _OPTION.fullmatch(text.strip())
     if not found or (found["kind"] == "margin" and not found["limit"]):
         what = "margin=0.1, no-regression or nothing-broke, with [these-scenarios] for these alone"

@@ -143,11 +143,9 @@ class Setting:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The place, key by key."""
         return tuple(self.place.split("."))
 
     def tree(self, value: Json) -> Tree:
-        """A plan that has this value, and nothing else."""
         for name in reversed(self.path):
             value = {name: value}
         return as_tree(value)
@@ -186,10 +184,7 @@ _OFF: Final = ("0", "false", "no", "off")
 
 
 def parse_switch(text: str) -> bool:
-    """Whether a text says on.
-
-    :raises ConfigError: if it says neither on nor off
-    """
+    """Whether a text says on."""
     if text.lower() not in (*_ON, *_OFF):
         raise ConfigError(f"expected 1 or 0, got {text!r}")
     return text.lower() in _ON

@@ -108,17 +108,13 @@ class Endpoint:
         return chat_url(self.base_url, self.api_prefix)
 
     def tree(self) -> dict[str, Json]:
-        """The table that it is read from."""
         texts = {name: dict(getattr(self, name)) for name in ("headers", "headers_env", "models")}
         overrides, prices = parse(self.request_overrides), prices_tree(self.prices)
         return {**asdict(self), **texts, "request_overrides": overrides, "prices": prices}
 
 
 def read_overrides(table: Table) -> JsonText:
-    """Overrides of the body.
-
-    :raises PlaceError: if one is of a key that the run itself sets
-    """
+    """Overrides of the body."""
     if ignored := reserved_keys(table.values):
         raise table.complaint("it is set by the run itself; leave it out", ignored[0])
     return table.json()
@@ -128,10 +124,7 @@ _AMOUNTS: Final = ("prompt", "completion")
 
 
 def read_prices(table: Table) -> tuple[tuple[str, Price], ...]:
-    """Prices by model, as a plan's table ``[prices."MODEL"]`` has them.
-
-    :raises PlaceError: if one is half a price, or none
-    """
+    """Prices by model, as a plan's table ``[prices."MODEL"]`` has them."""
     found = []
     for model, price in table.tables():
         amounts = [price.only(*_AMOUNTS).value(key, float) for key in _AMOUNTS]
@@ -142,7 +135,6 @@ def read_prices(table: Table) -> tuple[tuple[str, Price], ...]:
 
 
 def prices_tree(prices: Iterable[tuple[str, Price]]) -> dict[str, Json]:
-    """The table that they are read from."""
     return {model: {"prompt": price.input, "completion": price.output} for model, price in prices}
 
 
@@ -161,7 +153,6 @@ class Budget:
         return replace(self, max_cost=cost, max_tokens=tokens)
 
     def tree(self) -> dict[str, Json]:
-        """The table that it is read from."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
@@ -228,13 +219,7 @@ class Options:
 
     @classmethod
     def of(cls, tree: object) -> Options:
-        """Options as a plan file has them.
-
-        >>> Options.of({"eval": {"models": "all, !minimax", "trials": 5}}).models
-        ('all', '!minimax')
-
-        :raises PlaceError: at the first thing that is wrong, such as ``eval.trials``
-        """
+        """Options as a plan file has them."""
         table = Table.of(tree).only(*_TABLES)
         gates = table.values.get("gate", [])
         if not isinstance(gates, list):
@@ -276,7 +261,6 @@ class Options:
         return {**dict(self.prices), **dict(there)}.get(model)
 
     def tree(self) -> dict[str, Json]:
-        """All options in the structure of a plan file."""
         named: dict[str, Json] = {name: each.tree() for name, each in self.endpoints.items()}
         given = {name: getattr(self, name) for name in _EVAL}
         return {

@@ -46,7 +46,6 @@ class Seed:
         return (int(chain("draw", what, self.text), 16) >> self.shift) % limit
 
     def one_of(self, what: str, items: Sequence[str]) -> str:
-        """One of several texts."""
         return items[self.below(what, len(items))]
 
 
@@ -165,7 +164,6 @@ def _compute_value(inner: Table, operation: str, before: Mapping[str, Json]) -> 
 
 
 def _sorted_by_size(inner: Table, before: Mapping[str, Json]) -> Json:
-    """A drawn list in the order of the numbers of another one, or of its own."""
     keys = ("largest_first", "by" if "by" in inner.values else "largest_first")
     items, numbers = (_earlier_value(inner, key, inner.text(key), before) for key in keys)
     if not (isinstance(items, list) and isinstance(numbers, list) and len(items) == len(numbers)):

@@ -18,10 +18,9 @@ from toolreel_core._plan import Preset
 from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._scenarios.checks import ANSWERED, checks_of, outcome, says_something
 from toolreel_core.evals._scenarios.draws import draw_values, fill_placeholders
-from toolreel_core.evals._scenarios.forms import checked_value
+from toolreel_core.evals._scenarios.forms import checked_value, parameters_of
 from toolreel_core.evals._scenarios.scenario import PACK, Case, Scenario
 from toolreel_core.evals._scenarios.scripted_model import Line, ScenarioScripts, Script
-from toolreel_core.evals._scenarios.short_schema import parameters_of
 from toolreel_core.evals._scenarios.world import (
     ALLOWED,
     TableWorld,
@@ -36,10 +35,7 @@ _OF_ANSWER: Final = ("then", "read", "when", "set", "error", "done", "times")
 
 
 def read_answers(tool: Table, name: str, *, effect: bool) -> tuple[tuple[str, JsonText], ...]:
-    """The answers of a tool, in their order, each as a world of tables takes it.
-
-    :raises PlaceError: at the first error
-    """
+    """The answers of a tool, in their order, each as a world of tables takes it."""
     return tuple((name, _read_answer(table, effect=effect)) for table in _read_tables(tool, "answers"))
 
 
@@ -132,10 +128,7 @@ def scenario_of(tree: object, *, pack: str = PACK, version: int = 0) -> Scenario
 
 
 def check_scenario_name(name: str) -> None:
-    """Refuse a name that a scenario cannot have.
-
-    :raises PlaceError: if it is one
-    """
+    """Refuse a name that a scenario cannot have."""
     if not _SCENARIO_NAME.fullmatch(name):
         what = "expected small letters, digits and _, at most 64, such as 'refund_once'"
         raise PlaceError(("name",), f"{what}; got {name!r}")

@@ -32,7 +32,7 @@ from toolreel_core._jsontext import (
     read,
 )
 from toolreel_core._tools import Envelope, ToolDefinition, ToolFailure, ToolSurface
-from toolreel_core.evals._scenarios.short_schema import parameters_of
+from toolreel_core.evals._scenarios.forms import parameters_of
 
 
 class World(Protocol):
