@@ -230,7 +230,6 @@ def _output_repair_notes(state: State, accepted: Accepted) -> tuple[RepairApplie
 
 
 _OBJECT: Final = lazy_pattern(r"\{[^{}]*+\}|\([^()]*+\)")
-_WORD: Final = lazy_pattern(r"[^\W\d]\w*+")
 _PROSE: Final = 3
 """Different words outside of arguments that make a text an answer in words."""
 
@@ -308,12 +307,12 @@ def _is_repeated_answer(state: State, reply: Reply) -> bool:
     said = next((one for one in reversed(state.messages.messages) if isinstance(one, AssistantMessage)), None)
     if said is None or said.content != reply.content:
         return False
-    from toolreel_core._text_calls import LABELS, looks_like_a_call  # noqa: PLC0415 - rarely needed
+    from toolreel_core._text_calls import looks_like_a_call, telling_words  # noqa: PLC0415 - rarely needed
 
     if looks_like_a_call(reply.content, ()):
         return False
-    words = {word.lower() for word in _WORD.findall(_OBJECT.sub(" ", reply.content))}
-    return len(words - LABELS - {*state.present.tools.names}) >= _PROSE
+    words = telling_words(_OBJECT.sub(" ", reply.content))
+    return len({*words} - {*state.present.tools.names}) >= _PROSE
 
 
 def has_unread_call(reply: Reply, plan: Plan) -> bool:

@@ -173,7 +173,7 @@ def _parse_by_repairs(
 ) -> Reading | Unreadable:
     """Remove what surrounds the JSON, step by step, until the text parses; then repair what remains."""
     codes: tuple[WarningCode, ...] = ()
-    if text.startswith("<") and (given := arguments_in_elements(text)):
+    if given := arguments_in_elements(text):
         return Reading(given, ("ARGUMENTS_REPAIRED",))
     for code, unwrap in _UNWRAPPINGS:
         changed = unwrap(text)
@@ -196,7 +196,7 @@ def _parse_by_repairs(
         return why._replace(codes=("NON_FINITE_NUMBER",))
     # Gateways replay a call into the same stream (codex-lb#284). Objects that differ are two calls whose
     # boundary was lost, and choosing one would run a call that nobody asked for.
-    if len(values) > 1 and len({sorted_text(value.tree) for value in values}) > 1:
+    if len({sorted_text(value.tree) for value in values}) > 1:
         differ = f"{count} objects in a row that are not the same"
         return Unreadable(differ, ("ARGUMENTS_CONCATENATED",))
     done: Mapping[WarningCode, bool] = {

@@ -192,14 +192,9 @@ class _Walk(NamedTuple):
             before = violating_paths(self.text, self.whole[0])
             holder[key] = candidate
             after = violating_paths(self.text, self.whole[0])
-            # The place has to be valid now, and those above it may not have more violations than before.
+            # The place has to be valid now, and there may not be more violations than before.
             valid = not any(each[: len(place)] == place for each in after)
-            fewer = _count_above(place, after) <= _count_above(place, before)
-            holder[key] = candidate if valid and fewer else value
-
-
-def _count_above(place: _Place, broken: Sequence[_Place]) -> int:
-    return sum(len(each) < len(place) and place[: len(each)] == each for each in broken)
+            holder[key] = candidate if valid and len(after) <= len(before) else value
 
 
 def _may_accept_text(schema: _Schema) -> bool:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from toolreel_core._text_calls.payloads import decode_json, typed_value, unwrapped_arguments
     from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, thoughts, was_said
     from toolreel_core._text_calls.unread_calls import (
-        LABELS,
         looks_like_a_call,
         name_in,
+        telling_words,
         without_end_markers,
     )
 else:

@@ -48,9 +48,9 @@ from toolreel_core._text_calls.quotations import (
     was_said,
 )
 from toolreel_core._text_calls.surroundings import (
-    Place,
     is_escaped,
     is_in_a_sentence,
+    is_quoted,
     lead_in,
     shows_an_example,
 )
@@ -153,7 +153,7 @@ class Scan:
     def _take_reading(self, mark: re.Match[str], reading: Reading | None, start: int) -> int:
         text = self.source.text
         if reading and reading.calls:
-            if fence := self.quotations.code.open_fence(start, reading.end):
+            if fence := self.quotations.open_fence(start, reading.end):
                 # A tag that prose only named seemed to open a call, which then ended inside a fence.
                 self.rejected.append("quotation")
                 self._add_span(start, fence.end, "quotation", "quotation")
@@ -169,7 +169,7 @@ class Scan:
             return reading.end
         if reading is None or not reading.rejected or is_escaped(text, start):
             return self._skip_marker(mark)
-        fence = self.quotations.code.open_fence(start, reading.end)
+        fence = self.quotations.open_fence(start, reading.end)
         end = fence.end if fence else reading.end
         self._take_problems(reading, text[start:end])
         self._add_span(start, end, "debris", reading.rejected[-1])
@@ -188,7 +188,7 @@ class Scan:
         ):  # one next to a call that runs stands where that stands
             quoted = is_escaped(self.source.text, start)
         else:
-            quoted = not shown and Place(self.source, start, start + len(text.rstrip()), head).is_quoted
+            quoted = not shown and is_quoted(self.source, start, start + len(text.rstrip()), head)
         if shown or quoted or was_said(text.strip(), self.earlier):
             self.rejected.append("quotation")
             self._add_span(start, reading.end, "quotation", "example" if shown else "quotation")

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from toolreel_core._jsontext import quote
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Offered, Source
-from toolreel_core._text_calls.surroundings import Place
+from toolreel_core._text_calls.surroundings import in_indented_code, is_quoted
 
 _RUN: Final = lazy_pattern("`+")
 """A run of backticks: only one of the same length closes it."""
@@ -48,105 +49,6 @@ class Region:
     """Whether its end is where every reader of the text would see it."""
     closed: bool = True
     """Whether it has a closer; if not, it extends to the end of the text."""
-
-
-@dataclass(frozen=True, slots=True)
-class Code:
-    """Finds the end of code in a text."""
-
-    text: str
-    cut: bool
-    """Whether the text was truncated, so that a closer may be missing."""
-    runs: Mapping[int, Sequence[int]]
-    """Offsets of backtick runs by length: code within a line ends with a run of the same length."""
-    lines: Sequence[_FenceLine]
-    """The lines that open or close a fence, in order."""
-    closers: Sequence[int]
-    """The starts of those that may close one."""
-    breaks: Sequence[int]
-    """The ends of paragraphs."""
-
-    @classmethod
-    def of(cls, text: str, *, cut: bool) -> Code:
-        """The code of a text; its marks are indexed once."""
-        runs: dict[int, list[int]] = {}
-        for run in _RUN.finditer(text):
-            runs.setdefault(len(run[0]), []).append(run.start())
-        lines = [
-            (line.start(), line.end(), line["mark"], line["bare"] is not None)
-            for line in _FENCE_LINE.finditer(text)
-        ]
-        breaks = [end.start() for end in _PARAGRAPH_END.finditer(text)]
-        return cls(text, cut, runs, lines, [start for start, _, _, bare in lines if bare], breaks)
-
-    def code_opened_at(self, start: int, end: int) -> Region | None:
-        """The code that the backticks or tildes at ``start:end`` open."""
-        text = self.text
-        if end - start >= 3 and _LINE_LEAD.search(text, max(0, start - _REACH), start):
-            stop = text.find("\n", end)
-            if text[start] == "~" or text.find("`", end, stop if stop >= 0 else len(text)) < 0:
-                return self._fenced_region(start, end)
-        if text[start] != "`":
-            return None
-        # Code within a line, or within its paragraph; an unmatched run quotes nothing (CommonMark).
-        places = self.runs[end - start]
-        index = bisect_left(places, end)
-        paragraph = bisect_left(self.breaks, end)
-        last = paragraph == len(self.breaks)
-        stop = len(text) if last else self.breaks[paragraph]
-        if index < len(places) and places[index] < stop:
-            return Region(start, places[index] + end - start)
-        return Region(start, stop, closed=False) if self.cut and last else None
-
-    def code_around(self, place: int, since: int) -> Region | None:
-        """The code that began after ``since`` and holds a place."""
-        at = since
-        while (mark := _MARK.search(self.text, at, place)) is not None:
-            region = self.code_opened_at(mark.start(), mark.end())
-            if region and region.end > place:
-                return region
-            at = region.end if region else mark.end()
-        return None
-
-    def open_fence(self, start: int, end: int) -> Region | None:
-        """The fence that a part of the text opens, and that only what follows closes.
-
-        A line that begins with a mark counts even if more follows: DeepSeek closes the fence in its calls so.
-        """
-        first, last = bisect_left(self.lines, (start,)), bisect_left(self.lines, (end,))
-        if (last - first) % 2 == 0:
-            return None
-        opener = self.lines[last - 1][2]
-        for _, stop, mark, bare in self.lines[last : last + _NESTED]:
-            if bare and mark.startswith(opener):
-                return Region(start, stop, certain=False)
-        return None
-
-    def _fenced_region(self, start: int, end: int) -> Region:
-        """A fence; one that is opened again inside, with a language, may quote one more.
-
-        Markdown knows no fence within a fence of the same length, but models write it. Where both readings
-        have an end, the later end counts, and the region is not certain.
-        """
-        opener = self.text[start:end]
-        first = depth = 0
-        behind, closer = bisect_left(self.lines, (end,)), bisect_left(self.closers, end)
-        window = self.lines[behind : behind + _NESTED]
-        # Without a closer among them, as in a text of openers only, there is nothing to count.
-        closes = window and closer < len(self.closers) and self.closers[closer] <= window[-1][0]
-        for _, stop, mark, bare in window if closes else ():
-            if not mark.startswith(opener):
-                continue
-            if not bare:
-                depth += 1
-                continue
-            first = first or stop
-            if depth == 0:
-                return Region(start, stop, certain=stop == first)
-            depth -= 1
-        if first and not self.cut:
-            return Region(start, first)
-        return Region(start, len(self.text), certain=False, closed=False)
 
 
 _ELEMENTS: Final = (
@@ -193,12 +95,92 @@ class Quotations:
     """Finds the end of each quotation in a text."""
 
     source: Source
-    code: Code
+    runs: Mapping[int, Sequence[int]]
+    """Offsets of runs of backticks by length: code within a line ends with a run of the same length."""
+    lines: Sequence[_FenceLine]
+    """The lines that open or close a fence, in order."""
+    closers: Sequence[int]
+    """The starts of those that may close one."""
 
     @classmethod
     def of(cls, source: Source) -> Quotations:
         """The quotations of a text; the marks of its code are indexed once."""
-        return cls(source, Code.of(source.text, cut=source.cut))
+        runs = defaultdict[int, list[int]](list)
+        for run in _RUN.finditer(source.text):
+            runs[len(run[0])].append(run.start())
+        lines = [
+            (line.start(), line.end(), line["mark"], line["bare"] is not None)
+            for line in _FENCE_LINE.finditer(source.text)
+        ]
+        return cls(source, runs, lines, [start for start, _, _, bare in lines if bare])
+
+    def code_opened_at(self, start: int, end: int) -> Region | None:
+        """The code that the backticks or tildes at ``start:end`` open."""
+        text = self.source.text
+        if end - start >= 3 and _LINE_LEAD.search(text, max(0, start - _REACH), start):
+            stop = text.find("\n", end)
+            if text[start] == "~" or text.find("`", end, stop if stop >= 0 else len(text)) < 0:
+                return self._fenced_region(start, end)
+        if text[start] != "`":
+            return None
+        # Code within a line, or within its paragraph; an unmatched run quotes nothing (CommonMark).
+        places = self.runs[end - start]
+        index = bisect_left(places, end)
+        paragraph = self.source.search(_PARAGRAPH_END, end)
+        stop = paragraph.start() if paragraph else len(text)
+        if index < len(places) and places[index] < stop:
+            return Region(start, places[index] + end - start)
+        return Region(start, stop, closed=False) if self.source.cut and paragraph is None else None
+
+    def code_around(self, place: int, since: int) -> Region | None:
+        """The code that began after ``since`` and holds a place."""
+        at = since
+        while mark := _MARK.search(self.source.text, at, place):
+            region = self.code_opened_at(*mark.span())
+            if region and region.end > place:
+                return region
+            at = region.end if region else mark.end()
+        return None
+
+    def open_fence(self, start: int, end: int) -> Region | None:
+        """The fence that a part of the text opens, and that only what follows closes.
+
+        A line that begins with a mark counts even if more follows: DeepSeek closes the fence in its calls so.
+        """
+        first, last = bisect_left(self.lines, (start,)), bisect_left(self.lines, (end,))
+        if (last - first) % 2 == 0:
+            return None
+        opener = self.lines[last - 1][2]
+        for _, stop, mark, bare in self.lines[last : last + _NESTED]:
+            if bare and mark.startswith(opener):
+                return Region(start, stop, certain=False)
+        return None
+
+    def _fenced_region(self, start: int, end: int) -> Region:
+        """A fence; one that is opened again inside, with a language, may quote one more.
+
+        Markdown knows no fence within a fence of the same length, but models write it. Where both readings
+        have an end, the later end counts, and the region is not certain.
+        """
+        text = self.source.text
+        first = depth = 0
+        behind, closer = bisect_left(self.lines, (end,)), bisect_left(self.closers, end)
+        window = self.lines[behind : behind + _NESTED]
+        # Without a closer among them, as in a text of openers only, there is nothing to count.
+        closes = window and closer < len(self.closers) and self.closers[closer] <= window[-1][0]
+        for _, stop, mark, bare in window if closes else ():
+            if not mark.startswith(text[start:end]):
+                continue
+            if not bare:
+                depth += 1
+                continue
+            first = first or stop
+            if depth == 0:
+                return Region(start, stop, certain=stop == first)
+            depth -= 1
+        if first and not self.source.cut:
+            return Region(start, first)
+        return Region(start, len(text), certain=False, closed=False)
 
     def region_of_opener(self, mark: re.Match[str], kind: str) -> Region | None:
         """What the opener of a quotation quotes; ``None`` if it is only named."""
@@ -220,7 +202,7 @@ class Quotations:
             case "element" | "listing":
                 return self._element_region(mark[0], start, end)
             case _:
-                return self.code.code_opened_at(start, end)
+                return self.code_opened_at(start, end)
 
     def is_quoted_at(self, place: int) -> bool:
         """Whether a place is in a quotation, as far as no call is open there."""
@@ -289,7 +271,7 @@ class Quotations:
         Real reasoning leaves fences and backticks open, and ends all the same: code holds the closer only if
         it is closed behind it, in its line or as a fence, or has an opener of its own.
         """
-        code = self.code.code_around(close.start(), since)
+        code = self.code_around(close.start(), since)
         if code is None:
             return None
         text = self.source.text
@@ -438,16 +420,13 @@ def opener_of_thoughts(source: Source) -> int:
 
 def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
     """Whether a closer is in a quotation, or inside a line of prose."""
-    text = quotations.source.text
-    line = text[: close.start()].rpartition("\n")[2]
+    source, start = quotations.source, close.start()
+    line = source.text[:start].rpartition("\n")[2]
     # Not a pattern, since one for the two conditions tries each place of a long line against each other.
     set_apart = line.endswith(_SETS_APART) and line[:-1].strip()
-    within = set_apart and _GOES_ON.match(text, close.end())
-    place = Place(quotations.source, close.start(), close.end(), close.start())
-    in_line = replace(place, head=close.start() - len(line.lstrip()))
     return (
-        bool(within)
-        or place.is_quoted
-        or in_line.in_indented_code()
-        or quotations.is_quoted_at(close.start())
+        bool(set_apart and _GOES_ON.match(source.text, close.end()))
+        or is_quoted(source, start, close.end(), start)
+        or in_indented_code(source.text, start, close.end(), start - len(line.lstrip()))
+        or quotations.is_quoted_at(start)
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -17,22 +16,18 @@ _REVERSED: Final = ("»", "«")
 """These quote only what stands directly between them, since they are the marks above the other way round."""
 _REST: Final = lazy_pattern(r"\s*(?:[<\[][^<>]*)?\Z")
 """The rest of a truncated closing tag."""
-_ANY_MARK: Final = lazy_pattern(f'["{"".join(_AROUND)}]')
-"""An opening mark of those that quote a part of a paragraph."""
 _REACH: Final = 400
 """Number of characters before and after a call that are searched for quotation marks."""
 _PARAGRAPH_END: Final = lazy_pattern(r"\n[ \t\r]*\n")
 """The end of a paragraph, which no quotation crosses."""
 _OPENING: Final = lazy_pattern(r"""(?:\A|[\s([{:,=>])"\Z""")
 """A straight mark opens a quotation after a blank, a bracket or a sign; after a number it means inches."""
-_CELL: Final = lazy_pattern(r"[ \t>]*\|(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
+_CELL: Final = lazy_pattern(r"[ \t>]*(?P<first>\|)(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
 """A row of a table; ``|>`` and its like are tokens of models."""
 _DIVIDER: Final = lazy_pattern(
     r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*\|?[ \t\r]*+$", re.MULTILINE
 )
 """The line between head and body of a table."""
-_INDENT: Final = lazy_pattern(r"[ \t]*")
-"""The indentation of a line."""
 _LITERAL: Final = lazy_pattern(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
 """The line before a literal block of reStructuredText, which is indented by any width."""
 _CODE_WIDTH: Final = 4
@@ -40,99 +35,72 @@ _BLOCK: Final = 8_000
 """Number of characters before a call that are searched for the start of its indented block."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """The place of a call in a text."""
+def is_quoted(source: Source, start: int, end: int, head: int) -> bool:
+    """Whether the text around a call quotes it.
 
-    source: Source
-    start: int
-    end: int
-    head: int
-    """Where the calls and tags begin of which this call is one, with only blanks between them."""
+    :param head: where the calls and tags begin of which this call is one, with only blanks between them
+    """
+    return (
+        is_escaped(source.text, head)
+        or _in_marks(source, head, end)
+        or _in_cell(source, start, end, head)
+        or in_indented_code(source.text, start, end, head)
+    )
 
-    @property
-    def is_quoted(self) -> bool:
-        """Whether the place quotes the call."""
-        return (
-            is_escaped(self.source.text, self.head)
-            or is_escaped(self.source.text, self.start)
-            or self._in_adjacent_marks()
-            or self._in_marks_around()
-            or self._in_cell()
-            or self.in_indented_code()
-        )
 
-    def _in_adjacent_marks(self) -> bool:
-        text = self.source.text
-        if text.endswith(tuple(_AROUND), 0, self.head):
+def _in_marks(source: Source, head: int, end: int) -> bool:
+    text = source.text
+    before = _PARAGRAPH_END.split(text[max(0, head - _REACH) : head])[-1]
+    after = text[end : end + _REACH]
+    for opener, closer in _ADJACENT.items():
+        if before.endswith(opener) and (closer in after or (source.cut and _REST.match(text, end))):
             return True
-        opener, closer = _REVERSED
-        if text.endswith(opener, 0, self.head) and text.startswith(closer, self.end):
-            return True
-        for opener, closer in _ADJACENT.items():
-            if text.endswith(opener, 0, self.head):
-                cut = self.source.cut and _REST.match(text, self.end) is not None
-                return closer in text[self.end : self.end + _REACH] or cut
+    opener, closer = _REVERSED
+    if before.endswith(opener) and after.startswith(closer):
+        return True
+    paragraph = _PARAGRAPH_END.split(after, maxsplit=1)[0]
+    # Where the paragraph was truncated, a closing mark may be missing.
+    cut = source.cut and end + len(paragraph) == len(text)
+    for opener, closers in _AROUND.items():
+        behind = before.rpartition(opener)
+        if behind[1] and not any(closer in behind[2] for closer in closers):
+            return not behind[2] or cut or any(closer in paragraph for closer in closers)
+    line = before.rpartition("\n")[2]
+    lead, mark, _ = line.rpartition('"')
+    if line.count('"') % 2 == 0 or not _OPENING.search(lead + mark):
         return False
+    return cut or '"' in paragraph.partition("\n")[0]
 
-    def _in_marks_around(self) -> bool:
-        before = _PARAGRAPH_END.split(self.source.text[max(0, self.head - _REACH) : self.head])[-1]
-        if not _ANY_MARK.search(before):
-            return False
-        after = self._text_after()
-        for opener, closers in _AROUND.items():
-            behind = before.rpartition(opener)
-            if behind[1] and not any(closer in behind[2] for closer in closers):
-                return any(closer in after for closer in closers) or self._ends_early()
-        line = before.rpartition("\n")[2]
-        head, mark, _ = line.rpartition('"')
-        if not mark or line.count('"') % 2 == 0 or not _OPENING.search(head + mark):
-            return False
-        return '"' in after.partition("\n")[0] or self._ends_early()
 
-    def _text_after(self) -> str:
-        return _PARAGRAPH_END.split(self.source.text[self.end : self.end + _REACH], maxsplit=1)[0]
-
-    def _ends_early(self) -> bool:
-        """Whether the paragraph of the call was truncated, so that a closing mark may be missing."""
-        return self.source.cut and self.end + len(self._text_after()) == len(self.source.text)
-
-    def _in_cell(self) -> bool:
-        text = self.source.text
-        if "\n" in text[self.start : self.end].rstrip() or "\n" in text[self.head : self.start]:
-            return False
-        begin = text.rfind("\n", 0, self.head) + 1
-        before = text[begin : self.head]
-        if "|" not in before or not _CELL.match(before):
-            return False
-        if before.lstrip(" \t>").startswith("|"):
-            return True
-        divider = self.source.search(
-            _DIVIDER, 0
-        )  # the same for each call of the text, so that it is found once
-        return divider is not None and divider.end() <= begin
-
-    def in_indented_code(self) -> bool:
-        """Whether the call is in indented code, or in a literal block of reStructuredText."""
-        text = self.source.text
-        first = text.rfind("\n", 0, self.head) + 1
-        lead = text[first : self.head]
-        width = _column_count(lead)
-        lines = text[self.start : self.end].rstrip().split("\n")[1:]
-        # The place has to be the first on its line, and what follows it as far inside.
-        if lead.strip() or any(
-            _column_count(line) < min(width, _CODE_WIDTH) for line in lines if line.strip()
-        ):
-            return False
-        # Between an indented block and the text before it is a blank line.
-        blank = False
-        for line in reversed(text[max(0, first - _BLOCK) : first].splitlines()):
-            if not line.strip():
-                blank = True
-            elif not _column_count(line):
-                literal = 0 < width < _CODE_WIDTH and _LITERAL.match(line)
-                return blank and bool(width >= _CODE_WIDTH or literal)
+def _in_cell(source: Source, start: int, end: int, head: int) -> bool:
+    text = source.text
+    if "\n" in text[start:end].rstrip() or "\n" in text[head:start]:
         return False
+    begin = text.rfind("\n", 0, head) + 1
+    row = _CELL.match(text, begin, head)
+    if row is None or row["first"]:
+        return row is not None
+    divider = source.search(_DIVIDER, 0)  # the same for each call of the text, so that it is found once
+    return divider is not None and divider.end() <= begin
+
+
+def in_indented_code(text: str, start: int, end: int, head: int) -> bool:
+    """Whether a call is in indented code, or in a literal block of reStructuredText."""
+    first = text.rfind("\n", 0, head) + 1
+    lead = text[first:head]
+    width = _column_count(lead)
+    lines = text[start:end].rstrip().split("\n")[1:]
+    # The place has to be the first on its line, and what follows it as far inside.
+    if lead.strip() or any(_column_count(line) < min(width, _CODE_WIDTH) for line in lines if line.strip()):
+        return False
+    # Between an indented block and the text before it is a blank line.
+    blank = False
+    for line in reversed(text[max(0, first - _BLOCK) : first].splitlines()):
+        if not line.strip():
+            blank = True
+        elif not _column_count(line):
+            return blank and (width >= _CODE_WIDTH or (width > 0 and _LITERAL.match(line) is not None))
+    return False
 
 
 def is_escaped(text: str, start: int) -> bool:
@@ -146,8 +114,7 @@ def is_escaped(text: str, start: int) -> bool:
 
 
 def _column_count(line: str) -> int:
-    lead = _INDENT.match(line)
-    return len(lead[0].expandtabs(_CODE_WIDTH)) if lead else 0
+    return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(_CODE_WIDTH))
 
 
 _LEADING_OVER: Final = (":", ",", "：", "\uff0c")

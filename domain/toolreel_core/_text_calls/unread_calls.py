@@ -17,13 +17,23 @@ from typing import Final
 
 from pyrsistent import pmap
 
-from toolreel_core._jsontext import Json, SearchedText, Style, Value, members_at, skip, tree_at, value_at
+from toolreel_core._jsontext import (
+    Json,
+    SearchedText,
+    Style,
+    Value,
+    as_tree,
+    members_at,
+    skip,
+    tree_at,
+    value_at,
+)
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Made, Offered, Source
 from toolreel_core._text_calls.dialects import BARE, WHOLE
 from toolreel_core._text_calls.markers import OPENERS, SPECIAL
 from toolreel_core._text_calls.parse import text_calls
-from toolreel_core._text_calls.payloads import object_at
+from toolreel_core._text_calls.payloads import decode_json
 from toolreel_core._text_calls.quotations import Quotations
 
 _REACH: Final = 300
@@ -62,15 +72,13 @@ _ATTRIBUTE: Final = lazy_pattern(r"""[^<>]{0,200}?\s(?P<key>[\w-]{1,100})\s*="""
 """A parameter as an attribute of the tag with the tool's name; the length is bounded, for speed."""
 _MOST: Final = 16
 """The most calls that a report is compared with: each may hold a long text."""
-_WORD: Final = lazy_pattern(r"\w[\w.-]*+")
-# fmt: off
-LABELS: Final = frozenset({
-    "tool", "tools", "call", "calls", "calling", "called", "function", "functions", "name", "action", "use",
-    "using", "with", "invoke", "invoking", "arguments", "args", "parameters", "params", "input",
-    "action_input", "json",
-})
-# fmt: on
-"""Words that label the parts of a call, and say nothing else."""
+_WORD: Final = lazy_pattern(r"[^\W\d][\w-]*+(?:\.[\w-]++)*")
+_LABEL: Final = lazy_pattern(
+    r"tools?|call(?:s|ing|ed)?|functions?|name|(?:action_)?input|action|use|using|with|invoke|invoking"
+    r"|arguments|args|parameters|params|json",
+    re.IGNORECASE,
+)
+"""A word that labels a part of a call, and says nothing else."""
 _EMPTY: Final = lazy_pattern(r"\(\s*+(?:\{\s*+\}\s*+)?\)[ \t]*+;?[ \t]*+(?:\n|\Z)")
 """A call without arguments, to the end of its line."""
 _LAST_BLOCK: Final = lazy_pattern(r"\n[ \t]*+```[\w-]{0,40}+[ \t]*+\n(?P<body>\s*+\{[^`]++)```\s*+\Z")
@@ -79,26 +87,27 @@ _WORDS: Final = lazy_pattern(r"\w\s+\w+\s*\Z")
 """Two words before a name: it is in a sentence."""
 _MORE: Final = lazy_pattern(r"\W{0,3}\s\w+\s\w")
 """Words after a name: the sentence continues."""
+_REST_OF_LINE: Final = lazy_pattern(".*")
 _END: Final = lazy_pattern(r"</([\w.-]{1,100})>")
 """A closing tag."""
 _VOID: Final = lazy_pattern(r"\s*/>")
 """The end of a tag that closes itself."""
 _HEAD_OF_LINE: Final = lazy_pattern(r"(?:\A|\n)[ \t\[]*(?:print\()?(?:functions\.|default_api\.)?\Z")
 """The start of a line, with what models put before a call in Python."""
-# fmt: off
-_HTML: Final = frozenset({
-    "a", "abbr", "address", "area", "article", "aside", "audio", "b", "base", "body", "br",
-    "button", "canvas", "caption", "cite", "code", "col", "data", "del", "details", "dialog", "div",
-    "em", "embed", "figure", "footer", "form", "frame", "h1", "h2", "head", "header", "hr", "html",
-    "i", "iframe", "image", "img", "input", "ins", "kbd", "label", "li", "link", "main", "map",
-    "mark", "menu", "meta", "meter", "nav", "object", "ol", "option", "output", "p", "param",
-    "path", "picture", "pre", "progress", "q", "s", "script", "search", "section", "select", "slot",
-    "small", "source", "span", "strong", "style", "sub", "summary", "sup", "svg", "table", "tbody",
-    "td", "template", "text", "textarea", "th", "time", "title", "tr", "track", "u", "ul", "use",
-    "var", "video", "wbr",
-})
-# fmt: on
+_HTML: Final = lazy_pattern(
+    "a|abbr|address|area|article|aside|audio|b|base|body|br|button|canvas|caption|cite|code|col|data|del"
+    "|details|dialog|div|em|embed|figure|footer|form|frame|h1|h2|head|header|hr|html|i|iframe|image|img|input"
+    "|ins|kbd|label|li|link|main|map|mark|menu|meta|meter|nav|object|ol|option|output|p|param|path|picture|pre"
+    "|progress|q|s|script|search|section|select|slot|small|source|span|strong|style|sub|summary|sup|svg|table"
+    "|tbody|td|template|text|textarea|th|time|title|tr|track|u|ul|use|var|video|wbr",
+    re.IGNORECASE,
+)
 """Elements of HTML, whose tags alone say nothing of a tool with the same name."""
+
+
+def telling_words(text: str) -> list[str]:
+    """The words of a text, in small letters, without those that only label the parts of a call."""
+    return [word.lower() for word in _WORD.findall(text) if not _LABEL.fullmatch(word)]
 
 
 def has_skeleton(
@@ -116,17 +125,16 @@ def has_skeleton(
     ... )
     False
     """
-    names = _name_pattern(frozenset(known))
     ends = {tag[1]: tag.start() for tag in _END.finditer(text)}
     brackets = (
         (name, _start_of_arguments(text, name, tree_at(schemas, name[0], "properties"), ends))
-        for name in names.finditer(text)
+        for name in _name_pattern(frozenset(known)).finditer(text)
     )
     skeletons = ((name, bracket) for name, bracket in brackets if bracket is not None)
-    reported = [*islice(skeletons, 1 if made is None else _MOST + 1)]
-    return bool(reported) and (
-        made is None or len(reported) > _MOST or not _reports_made_calls(text, reported, made)
-    )
+    if made is None:
+        return any(skeletons)
+    reported = [*islice(skeletons, _MOST + 1)]
+    return len(reported) > _MOST or (bool(reported) and not _reports_made_calls(text, reported, made))
 
 
 def _reports_made_calls(text: str, skeletons: Sequence[tuple[re.Match[str], int]], made: Made) -> bool:
@@ -149,8 +157,7 @@ def _reports_made_calls(text: str, skeletons: Sequence[tuple[re.Match[str], int]
         words += (text[at : name.start()], text[name.end() : bracket])
         at = max(at, given.end)
     words.append(text[at:])
-    said = {word.lower() for word in _WORD.findall(" ".join(words))}
-    return len(said - LABELS) > 1
+    return len({*telling_words(" ".join(words))}) > 1
 
 
 def named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> bool:
@@ -159,11 +166,14 @@ def named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, 
     if block is None:
         return False
     words = _WORD.findall(text[: block.start()].rstrip().rpartition("\n")[2])
-    named = [word for word in words if word.lower() not in LABELS]
-    read = object_at(SearchedText(block["body"]), 0)
-    if len(named) != 1 or named[0] not in known or not read:
-        return False
-    return bool(read[0]) and read[0].keys() <= tree_at(schemas, named[0], "properties").keys()
+    named = [word for word in words if not _LABEL.fullmatch(word)]
+    given = as_tree(decode_json(block["body"].strip()))
+    return (
+        len(named) == 1
+        and named[0] in known
+        and bool(given)
+        and given.keys() <= tree_at(schemas, named[0], "properties").keys()
+    )
 
 
 def name_in(text: str, known: Collection[str]) -> str:
@@ -188,14 +198,14 @@ def _start_of_arguments(
     """Where the arguments of a call that has this name seem to begin; ``None`` if it is no call."""
     before = text[max(0, name.start() - _REACH) : name.start()]
     after = text[name.end() : name.end() + _REACH]
-    if _KEYED.search(before, max(0, len(before) - _KEY_REACH)):
+    if _KEYED.search(before[-_KEY_REACH:]):
         if _is_in_a_sentence(text, name.start()):
             return None
         if _is_envelope(before, after, parameters):
             return name.end() + max(0, after.find("{"))
     if before.endswith(("<", "</")):
         is_element = _is_element(name, after, parameters) or (
-            name[0].lower() not in _HTML and ends.get(name[0], -1) >= name.start() - len("</")
+            not _HTML.fullmatch(name[0]) and ends.get(name[0], -1) >= name.start() - len("</")
         )
         return name.end() if is_element else None
     beside = _OBJECT.match(after)
@@ -221,11 +231,11 @@ def _is_in_a_sentence(text: str, at: int) -> bool:
 
     A sentence that leads in to a call ends with a colon, and nothing follows a call on its line.
     """
-    line = text.rfind("\n", 0, at) + 1
-    end = text.find("\n", at)
-    rest = text[at : end if end >= 0 else len(text)]
-    lead, brace, _ = text[line:at].partition("{")
-    return bool(brace and _WORDS.search(lead) and _MORE.match(rest.rpartition("}")[2]))
+    lead, brace, _ = text[text.rfind("\n", 0, at) + 1 : at].partition("{")
+    if not brace or not _WORDS.search(lead):
+        return False
+    rest = _REST_OF_LINE.match(text, at)
+    return rest is not None and _MORE.match(rest[0].rpartition("}")[2]) is not None
 
 
 def _is_element(name: re.Match[str], after: str, parameters: Mapping[str, Json]) -> bool:
@@ -233,7 +243,7 @@ def _is_element(name: re.Match[str], after: str, parameters: Mapping[str, Json])
     keys = (_ATTRIBUTE.match(after), _NAMED_KEY.search(after))
     if any(key is not None and key["key"] in parameters for key in keys):
         return True
-    return name[0].lower() not in _HTML and _VOID.match(after) is not None
+    return not _HTML.fullmatch(name[0]) and _VOID.match(after) is not None
 
 
 _NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()

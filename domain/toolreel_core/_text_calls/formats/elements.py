@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext import BLANK, Json, as_tree, end_of, parse, tree_at
+from toolreel_core._jsontext import Json, as_tree, end_of, parse, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     MAX_DEPTH,
@@ -331,13 +331,13 @@ _BLOCK: Final = Block(
 )
 _OWNERS: Final = {"seed:": "seed_xml", "ifm|": "ifm_xml", "longcat_": "longcat_json", "iquest_": "glm_xml"}
 # Some mix both forms: a bare name as GLM writes it, then an object as Hermes does.
-_NAMED: Final = lazy_pattern(rf"[{BLANK}]*+(?P<name>[\w.:-]{{1,200}}+)(?<=\w)[{BLANK}]*+(?={{)")
+_NAMED: Final = lazy_pattern(r"\s*+(?P<name>[\w.:-]{1,200}+)(?<=\w)\s*+(?={)")
 # Qwen's code interpreter writes its code behind the JSON.
-_CODE: Final = lazy_pattern(rf"[{BLANK}]*<code>")
+_CODE: Final = lazy_pattern(r"\s*<code>")
 _CODE_TAGS: Final = lazy_pattern(rf"(?P<opens>{OPENING})|</code>|{CLOSING}", re.IGNORECASE)
 """Tags that are left behind a call that was cut, and the end of an element of code around it."""
 # The beginning of `<code>` at the end of a truncated text.
-_BEGUN: Final = lazy_pattern(rf"[{BLANK}]*(?:<(?:c(?:o(?:de?)?)?)?)?\Z")
+_BEGUN: Final = lazy_pattern(r"\s*(?:<(?:c(?:o(?:de?)?)?)?)?\Z")
 _BLOCK_CLOSED: Final = lazy_pattern(rf"{CLOSING}\Z", re.IGNORECASE)
 """The closer at the end of a block."""
 

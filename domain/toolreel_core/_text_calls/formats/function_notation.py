@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Final, TypeAlias
 
-from toolreel_core._jsontext import BLANK, Bare, Flaw, Json, Style, as_tree, members_at, skip
+from toolreel_core._jsontext import Bare, Flaw, Json, Style, as_tree, members_at, skip
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Reading, Source, TextCall, text_call
 from toolreel_core._text_calls.payloads import (
@@ -86,9 +86,7 @@ def code_block(callee: re.Pattern[str], block: Block, source: Source, start: int
 
 
 # `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
-_HEAD: Final = lazy_pattern(
-    rf"[{BLANK}]*+(?:call\b[ ]*+)?(?::[ ]*+)?(?P<name>[\w.:-]{{1,200}}+)[{BLANK}]*+(?P<opener>[{{(])"
-)
+_HEAD: Final = lazy_pattern(r"\s*+(?:call\b[ ]*+)?(?::[ ]*+)?(?P<name>[\w.:-]{1,200}+)\s*+(?P<opener>[{(])")
 
 
 def gemma_call(quote: str, block: Block, source: Source, _start: int, at: int) -> Reading | None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
 
-from toolreel_core._jsontext import BLANK, Flaw, Json, as_list, as_tree, end_of, parse
+from toolreel_core._jsontext import Flaw, Json, as_list, as_tree, end_of, parse
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     Offered,
@@ -124,11 +124,9 @@ CALL_BEGIN: Final = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
 """DeepSeek's opener, also as proxies garble it; in plain ASCII it is Kimi's."""
 
 _SEP: Final = rf"<{BAR}tool[▁_ ]sep{BAR}>"
-_NAME: Final = rf"[{BLANK}]*+(?P<name>[^\s<>{{}}`\"']{{1,200}}+)[{BLANK}]*+"
+_NAME: Final = r"\s*+(?P<name>[^\s<>{}`\"']{1,200}+)\s*+"
 
-_KIMI_HEAD: Final = lazy_pattern(
-    rf"[{BLANK}]*+(?P<id>[^<>\n]{{1,200}}?)(?<![{BLANK}])[{BLANK}]*+<\|tool_call_argument_begin\|>"
-)
+_KIMI_HEAD: Final = lazy_pattern(r"\s*+(?P<id>[^<>\n]{1,200}?)(?<!\s)\s*+<\|tool_call_argument_begin\|>")
 """The id of a call of Kimi K2, up to its arguments."""
 _KIMI_COUNT: Final = lazy_pattern(r":\d+\Z")
 """The counter behind the name in such an id."""
@@ -141,8 +139,8 @@ _KIMI: Final = Block(
 )
 _END: Final = rf"<{BAR}tool[▁_ ]calls?[▁_ ]end{BAR}>"
 _DEEPSEEK_HEAD: Final = lazy_pattern(
-    rf"[{BLANK}]*+(?P<first>[^<>\n]{{1,200}}?)(?<![{BLANK}])[{BLANK}]*+{_SEP}"
-    rf"(?:{_NAME}(?=[{{`]|{_END}))?[{BLANK}]*+(?=[{{`\"]|{_END}|\Z)"
+    rf"\s*+(?P<first>[^<>\n]{{1,200}}?)(?<!\s)\s*+{_SEP}"
+    rf"(?:{_NAME}(?=[{{`]|{_END}))?\s*+(?=[{{`\"]|{_END}|\Z)"
 )
 """The head of a call of DeepSeek: V3 has a type before the name, V3.1 the name alone."""
 _DEEPSEEK: Final = Block(
@@ -152,16 +150,16 @@ _DEEPSEEK: Final = Block(
 )
 _DEEPSEEK_3: Final = replace(_DEEPSEEK, dialects=("deepseek_v3", "deepseek_v31"))
 _MISTRAL: Final = lazy_pattern(
-    rf"[{BLANK}]*+(?P<name>[\w.:-]{{1,200}})(?:\[CALL_ID\](?P<id>\w{{1,64}}))?[{BLANK}]*(?:\[ARGS\]|(?={{))"
+    r"\s*+(?P<name>[\w.:-]{1,200})(?:\[CALL_ID\](?P<id>\w{1,64}))?\s*(?:\[ARGS\]|(?={))"
 )
 """The head of a call of Mistral, with an id or without; the mark of the arguments may be missing."""
 SOLAR: Final = lazy_pattern(
-    rf"[{BLANK}]*+(?P<id>[^<>\s]{{0,200}}+)[{BLANK}]*+<\|tool_call:name\|>{_NAME}<\|tool_call:args\|>"
+    rf"\s*+(?P<id>[^<>\s]{{0,200}}+)\s*+<\|tool_call:name\|>{_NAME}<\|tool_call:args\|>"
 )
 """The head of a call of Solar."""
 PLAMO: Final = lazy_pattern(
-    rf"{_NAME}<\|plamo:end_tool_name:plamo\|>[{BLANK}]*<\|plamo:begin_tool_arguments:plamo\|>[{BLANK}]*"
-    rf"(?:<\|plamo:constrain\|>\w*[{BLANK}]*)?(?:<\|plamo:msg\|>)?"
+    rf"{_NAME}<\|plamo:end_tool_name:plamo\|>\s*<\|plamo:begin_tool_arguments:plamo\|>\s*"
+    rf"(?:<\|plamo:constrain\|>\w*\s*)?(?:<\|plamo:msg\|>)?"
 )
 """The head of a call of PLaMo, whose constraint on the arguments is optional."""
 _FLOWER: Final = lazy_pattern(r"[ ]*+(?:[:：][ ]*+)?(?P<name>[^\s✿:：]{1,200}+)\s*+✿ARGS✿[ ]*[:：]?")
