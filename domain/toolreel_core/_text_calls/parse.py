@@ -41,6 +41,7 @@ from toolreel_core._text_calls.markers import (
     calls_without_opener,
     mark_at,
 )
+from toolreel_core._text_calls.payloads import skip_blanks
 from toolreel_core._text_calls.quotations import (
     Quotations,
     opener_of_thoughts,
@@ -78,8 +79,21 @@ _CLOSER: Final = lazy_pattern(
     rf"\s*+(?:</[^<>\s]{{1,60}}>|<\|[^<>\s]{{0,60}}end\|>|{SPECIAL.pattern})", re.IGNORECASE
 )
 """A closing tag, or a token, behind a call."""
+_REMOVED: Final[Sequence[tuple[re.Pattern[str], Kind]]] = ((WRAPPER, "wrapper"), (SPECIAL, "special"))
+"""What is removed next to a call."""
+_NOT_OFFERED: Final = frozenset({"quotation", "fabricated_result"})
+"""Reasons for which nothing is an unread call of the model."""
 _BLOCKQUOTE: Final = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
 """A line of a block quotation; ``>>>`` is Python's prompt."""
+
+
+def _with_originals(calls: Sequence[TextCall], text: str) -> list[TextCall]:
+    """The calls with the text that they were read from; of several, each with its arguments."""
+    return [replace(call, original=call.arguments if len(calls) > 1 else text) for call in calls]
+
+
+def _names_of(calls: Sequence[TextCall]) -> str:
+    return ", ".join(f"{call.name} ({call.dialect})" for call in calls)
 
 
 class Scan:
@@ -130,14 +144,12 @@ class Scan:
                 begin = start_of_title(self.source.text, begin, reading)
             return self._take_reading(mark, reading, begin)
         if kind in {"special", "wrapper"}:
-            self._add_span(mark.start(), mark.end(), "special" if kind == "special" else "wrapper")
-            return mark.end()
+            return self._skip_marker(mark)
         if kind == "result" and (self.calls or not mark[0].startswith("<")):
             if not self.calls:
                 return mark.end()
             # The model invented a tool result: everything from here on is based on it, and is ignored.
-            self.rejected.append("fabricated_result")
-            self._add_span(mark.start(), len(self.source.text), "debris", "fabricated_result")
+            self._add_span(mark.start(), len(self.source.text), "debris", ["fabricated_result"])
             return len(self.source.text)
         region = self.quotations.region_of_opener(mark, kind)
         if region is None:
@@ -155,8 +167,7 @@ class Scan:
         if reading and reading.calls:
             if fence := self.quotations.open_fence(start, reading.end):
                 # A tag that prose only named seemed to open a call, which then ended inside a fence.
-                self.rejected.append("quotation")
-                self._add_span(start, fence.end, "quotation", "quotation")
+                self._add_span(start, fence.end, "quotation", ["quotation"])
                 return fence.end
             self._take_calls(start, reading)
             return reading.end
@@ -164,54 +175,37 @@ class Scan:
         # Only tokens may be between framing and the message before.
         if reading and reading.is_framing and first and first.start() >= start:
             self.reasoning.append(reading.reasoning)
-            self._take_problems(reading, text[start : reading.end])
-            self._add_span(start, reading.end, "frame", *reading.rejected)
+            self._add_span(start, reading.end, "frame", reading.rejected)
             return reading.end
         if reading is None or not reading.rejected or is_escaped(text, start):
             return self._skip_marker(mark)
         fence = self.quotations.open_fence(start, reading.end)
         end = fence.end if fence else reading.end
-        self._take_problems(reading, text[start:end])
-        self._add_span(start, end, "debris", reading.rejected[-1])
+        self._add_span(start, end, "debris", reading.rejected)
         return end
 
-    def _take_problems(self, reading: Reading, text: str) -> None:
-        self.rejected.extend(reading.rejected)
-        self.unread.extend(text for _ in reading.rejected)
-
     def _take_calls(self, start: int, reading: Reading) -> None:
-        text = self.source.text[start : reading.end]
+        end, text = reading.end, self.source.text[start : reading.end].rstrip()
         head = self._start_of_neighbours(start)
         shown = self._is_example(start, head)
-        if (
-            head < start and self.spans[-1].kind == "call"
-        ):  # one next to a call that runs stands where that stands
+        # One next to a call that runs stands where that stands.
+        if head < start and self.spans[-1].kind == "call":
             quoted = is_escaped(self.source.text, start)
         else:
-            quoted = not shown and is_quoted(self.source, start, start + len(text.rstrip()), head)
+            quoted = not shown and is_quoted(self.source, start, start + len(text), head)
         if shown or quoted or was_said(text.strip(), self.earlier):
-            self.rejected.append("quotation")
-            self._add_span(start, reading.end, "quotation", "example" if shown else "quotation")
-            return
-        if self._is_in_a_sentence(start, reading.end, head):
-            self.rejected.append("mentioned")
-            self.unread.append(text)
-            self._add_span(start, reading.end, "quotation", "mentioned")
-            return
-        self._take_problems(reading, text)
-        several = len(reading.calls) > 1
-        self.calls.extend(
-            replace(call, original=call.arguments if several else text.strip()) for call in reading.calls
-        )
-        self._add_span(
-            start, reading.end, "call", ", ".join(f"{call.name} ({call.dialect})" for call in reading.calls)
-        )
+            self._add_span(start, end, "quotation", ["quotation"], "example" if shown else "")
+        elif self._is_in_a_sentence(start, end, head):
+            self._add_span(start, end, "quotation", ["mentioned"])
+        else:
+            self.calls.extend(_with_originals(reading.calls, text.strip()))
+            self._add_span(start, end, "call", reading.rejected, _names_of(reading.calls))
 
     def _skip_marker(self, mark: re.Match[str]) -> int:
         """A marker without a call is text, or a wrapper or token that is removed next to a call."""
-        for pattern, kind in ((WRAPPER, "wrapper"), (SPECIAL, "special")):
+        for pattern, kind in _REMOVED:
             if token := pattern.match(self.source.text, mark.start()):
-                self._add_span(mark.start(), token.end(), "wrapper" if kind == "wrapper" else "special")
+                self._add_span(mark.start(), token.end(), kind)
                 return token.end()
         self._add_span(mark.start(), mark.end(), "prose")
         return mark.end()
@@ -240,9 +234,13 @@ class Scan:
             return start
         return self._head if _is_blank(self.source.text[last.end : start]) else start
 
-    def _add_span(self, start: int, end: int, kind: Kind, about: str = "") -> None:
+    def _add_span(
+        self, start: int, end: int, kind: Kind, rejected: Sequence[Rejection] = (), about: str = ""
+    ) -> None:
         self._head = self._start_of_neighbours(start)
-        self.spans.append(Span(start, end, kind, about))
+        self.spans.append(Span(start, end, kind, about or "".join(rejected[-1:])))
+        self.rejected.extend(rejected)
+        self.unread.extend(self.source.text[start:end] for why in rejected if why not in _NOT_OFFERED)
         if kind in {"call", "frame", "special"}:
             self._edge = end
 
@@ -257,8 +255,6 @@ def scan_for_calls(source: Source, earlier: Iterable[str] = (), *, nested: bool 
     return found
 
 
-# Zero-width characters, and the blank and line break that byte-level tokenizers leak.
-_INVISIBLE: Final = "\ufeff\u200b\u200c\u200d\u2060ĠĊ"
 _UNFINISHED: Final = lazy_pattern(r"\s*(?:<[/|｜‖a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
 """The beginning of a truncated tag at the end of a text."""
 
@@ -286,7 +282,7 @@ def text_beside_calls(scan: Scan) -> tuple[str, str]:
     removed.extend(_merged_spans(group))
     start = opener_of_thoughts(scan.source)
     if 0 <= start <= removed[0].start:
-        said = "\n".join(part for part in (scan.source.text[start : removed[0].start].strip(), said) if part)
+        said = "\n".join(filter(None, (scan.source.text[start : removed[0].start].strip(), said)))
         removed[0] = Span(0, removed[0].end, "debris")
     return _text_outside(scan.source.text, removed), said
 
@@ -307,28 +303,28 @@ def _text_outside(text: str, spans: Sequence[Span]) -> str:
 
 
 def _is_blank(text: str) -> bool:
-    return not text.strip().strip(_INVISIBLE).strip()
+    return skip_blanks(text, 0) == len(text)
 
 
 # A call in text is short; the limit bounds the time that a hostile text can cost.
 _MAX_BYTES: Final = 256 * 1024
 
-_BARE: Final[Sequence[tuple[frozenset[str], WholeReader]]] = (
-    (frozenset({"llama_json", "json_envelope", "json_array"}), json_message_calls),
-    (frozenset({"cohere_action_fence", "json_fenced"}), fenced_json_calls),
-    (frozenset({"glm4_name_json"}), name_and_json_call),
-    (frozenset({"functionary_v32"}), functionary_calls),
-    (frozenset({"react"}), react_call),
-    (frozenset({"pythonic_list"}), python_list_calls),
-    (frozenset({"tool_code_fence"}), tool_code_calls),
-    (frozenset({"tool_tag_xml"}), tool_tag_calls),
+_BARE: Final[Sequence[tuple[tuple[str, ...], WholeReader]]] = (
+    (("llama_json", "json_envelope", "json_array"), json_message_calls),
+    (("cohere_action_fence", "json_fenced"), fenced_json_calls),
+    (("glm4_name_json",), name_and_json_call),
+    (("functionary_v32",), functionary_calls),
+    (("react",), react_call),
+    (("pythonic_list",), python_list_calls),
+    (("tool_code_fence",), tool_code_calls),
+    (("tool_tag_xml",), tool_tag_calls),
 )
 """The readers of bare dialects, the strictest first: the first that accepts a message wins."""
 
 _WORD: Final = lazy_pattern(r"[^\W\d_]{2}")
 _SECTIONS: Final = ">>>"
 """Functionary's sections: what the model says to the user in one is no lead-in."""
-_JSON: Final = frozenset({"llama_json", "json_envelope", "json_array", "json_fenced"})
+_JSON: Final = ("llama_json", "json_envelope", "json_array", "json_fenced")
 
 
 def text_calls(
@@ -370,10 +366,9 @@ def text_calls(
     found = found if made is None else _without_succeeded_calls(found, content, made)
     # Removing calls may join the text around them into another call; such a remainder is never returned,
     # because it would be read as a call on the next turn.
-    if found.calls and _calls_in_source(replace(source, text=found.content, cut=False), earlier).calls:
-        return replace(found, content="")
-    if found.content != content and _calls_in_source(replace(source, text=found.content), earlier).calls:
-        return replace(found, content=content)
+    rest = replace(source, text=found.content, cut=source.cut and not found.calls)
+    if found.content != content and _calls_in_source(rest, earlier).calls:
+        return replace(found, content="" if found.calls else content)
     return found
 
 
@@ -399,7 +394,7 @@ def _calls_in_source(whole_text: Source, earlier: Iterable[str]) -> TextCalls:
     thought = thoughts(content, cut=cut)
     source = replace(whole_text, text=content[thought.end :])
     message = without_tokens(source.text)
-    if cut and not _JSON.isdisjoint(source.enabled) and begins_a_call(replace(source, text=message)):
+    if cut and not source.enabled.isdisjoint(_JSON) and begins_a_call(replace(source, text=message)):
         return TextCalls((), source.text, thought.text, ("truncated",))
     # Bare dialects come first: in a message that is one call, markers inside its arguments are data.
     if whole := _whole_message(source, message, earlier):
@@ -418,7 +413,7 @@ def _calls_in_source(whole_text: Source, earlier: Iterable[str]) -> TextCalls:
     return TextCalls(
         _with_distinct_ids(marked.calls),
         rest,
-        "\n".join(part for part in (thought.text, reasoning) if part),
+        "\n".join(filter(None, (thought.text, reasoning))),
         tuple(marked.rejected),
         tuple(marked.unread),
         tuple(spans),
@@ -446,14 +441,11 @@ def _whole_message(source: Source, text: str, earlier: Iterable[str]) -> TextCal
 
 
 def _calls_of_whole(whole: TextCalls, text: str, thought: tuple[str, ...], span: Span) -> TextCalls:
-    about = ", ".join(f"{call.name} ({call.dialect})" for call in whole.calls)
-    several = len(whole.calls) > 1
-    calls = [replace(call, original=call.arguments if several else text) for call in whole.calls]
     return replace(
         whole,
-        calls=_with_distinct_ids(calls),
-        reasoning="\n".join(part for part in (*thought, whole.reasoning) if part),
-        spans=(replace(span, about=about),),
+        calls=_with_distinct_ids(_with_originals(whole.calls, text)),
+        reasoning="\n".join(filter(None, (*thought, whole.reasoning))),
+        spans=(replace(span, about=_names_of(whole.calls)),),
     )
 
 
