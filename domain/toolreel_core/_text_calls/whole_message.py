@@ -181,20 +181,19 @@ def name_and_json_call(source: Source) -> TextCalls | None:
 
 def functionary_calls(source: Source) -> TextCalls | None:
     """Functionary's message: sections for tools, and ``>>>all`` for the user."""
-    if not source.text.startswith(">>>"):
-        return None
     calls: list[TextCall] = []
-    said: list[str] = []
-    for section in _SECTION.split(source.text)[1:]:
+    answers: list[str] = []
+    before, *sections = _SECTION.split(source.text)
+    for section in sections:
         name, _, body = section.strip().partition("\n")
         if name.strip() == "all":
-            said.append(body.strip())
+            answers.append(body.strip())
             continue
-        call = _named_call(source.of(section.strip()), name, len(name) + 1, "functionary_v32")
+        call = _named_call(source.of(body), name, 0, "functionary_v32")
         if call is None:
             return None
         calls.append(call)
-    return TextCalls(tuple(calls), "\n".join(said)) if calls else None
+    return TextCalls(tuple(calls), "\n".join(answers)) if calls and not before else None
 
 
 def react_call(source: Source) -> TextCalls | None:
@@ -203,17 +202,14 @@ def react_call(source: Source) -> TextCalls | None:
     if action is None:
         return None
     lead, *thoughts = _THOUGHT.split(source.text[: action.start()])
-    name = source.offered.resolve_name(action["name"].strip().strip("[]*"))
+    name = source.offered.resolve_name(action["name"].strip(" \t\r[]*"))
     if (
         name not in source.offered.names
         or not is_plain_lead(lead)
         or "Final Answer:" in source.text[: action.start()]
     ):
         return None
-    at = action.end()
-    given: Mapping[str, Json] = {}
-    if read := object_at(source, at):
-        given, at = read
+    given, at = object_at(source, action.end()) or ({}, action.end())
     after = _REACT_END.match(source.text, at)
     if after is None or not (after["result"] or after.end() == len(source.text)):
         return None
@@ -253,7 +249,8 @@ def tool_tag_calls(source: Source) -> TextCalls | None:
     calls: list[TextCall] = []
     at = first.start()
     while at < len(source.text):
-        read = _tag_call(source, at)
+        tag = _TAG.match(source.text, at)
+        read = _tag_call(source, tag) if tag else None
         if read is None:
             return None
         call, end = read
@@ -262,49 +259,32 @@ def tool_tag_calls(source: Source) -> TextCalls | None:
     return TextCalls(tuple(calls), lead.strip())
 
 
-def _tag_call(source: Source, at: int) -> tuple[TextCall, int] | None:
-    """The call of the tag that begins here, if it is one, and its end."""
-    tag = _TAG.match(source.text, at)
-    if tag is None or tag["name"] not in source.offered.names or (tag["listed"] and not tag["void"]):
-        return None
-    name, end = tag["name"], tag.end()
+def _tag_call(source: Source, tag: re.Match[str]) -> tuple[TextCall, int] | None:
+    """The call of a tag, if it is one, and its end: its parameters are attributes, tags, or one object."""
+    text, name, end = source.text, tag["name"], skip_blanks(source.text, tag.end())
+    given: dict[str, Json] = {}
+    members: list[re.Match[str]] = []
     if tag["void"]:
-        given = _attributes(source, name, tag["listed"] or "")
+        listed = tag["listed"] or ""
+        members, end = [*_ATTRIBUTE.finditer(listed)], tag.end()
+        if not _ATTRIBUTES.fullmatch(listed):
+            return None
     else:
-        given, end = _tag_arguments(source, skip_blanks(source.text, end), name)
+        if inner := object_at(source, end) if text.startswith("{", end) else None:
+            given, end = {**inner[0]}, skip_blanks(text, inner[1])
+        while member := _MEMBER.match(text, end):
+            members.append(member)
+            end = member.end()
         closing = f"</{name}>"
-        if not source.text.startswith(closing, end):
+        if tag["listed"] or not text.startswith(closing, end):
             return None
         end += len(closing)
-    call = (
-        None
-        if given is None or not source.offered.has_required(name, given)
-        else text_call(name, given, "tool_tag_xml")
-    )
+    for member in members:
+        key, value = member["key"], one_line_break_less(member["text"])
+        again = value.find(f"<{key}>")
+        if key not in source.offered.parameters(name) or (again >= 0 and not only_mentions(value[:again])):
+            return None
+        given[key] = typed_value(value, source.offered.parameter(name, key))
+    known = name in source.offered.names and source.offered.has_required(name, given)
+    call = text_call(name, given, "tool_tag_xml") if known and len(given) >= len(members) else None
     return (call, end) if call else None
-
-
-def _attributes(source: Source, name: str, listed: str) -> Mapping[str, Json] | None:
-    """Declared parameters as attributes; ``None`` if anything else is there."""
-    attributes = [*_ATTRIBUTE.finditer(listed)]
-    given = {
-        attribute["key"]: typed_value(attribute["text"], source.offered.parameter(name, attribute["key"]))
-        for attribute in attributes
-    }
-    plain = _ATTRIBUTES.fullmatch(listed) and len(given) == len(attributes)
-    return given if plain and given.keys() <= source.offered.parameters(name).keys() else None
-
-
-def _tag_arguments(source: Source, at: int, name: str) -> tuple[Mapping[str, Json] | None, int]:
-    """The parameters of a tool, as tags or as one object, and their end."""
-    if source.text.startswith("{", at):
-        read = object_at(source, at)
-        return (read[0], skip_blanks(source.text, read[1])) if read else (None, at)
-    given: dict[str, Json] = {}
-    while (member := _MEMBER.match(source.text, at)) and member["key"] in source.offered.parameters(name):
-        key, text = member["key"], one_line_break_less(member["text"])
-        if (again := text.find(f"<{key}>")) >= 0 and not only_mentions(text[:again]):
-            return None, at
-        given[key] = typed_value(text, source.offered.parameter(name, key))
-        at = member.end()
-    return given, at
