@@ -26,10 +26,8 @@ from returns.result import Failure, Result, Success
 from toolreel_core._lazy_pattern import lazy_pattern
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-"""A parsed JSON value."""
 
 Tree: TypeAlias = "Mapping[str, Json]"
-"""A parsed JSON object."""
 
 ArgumentRepairs: TypeAlias = Literal["strict", "safe", "lenient"]
 """``strict``: arguments are the JSON text of an object as they stand, or an error; ``safe``: the notation
@@ -49,7 +47,6 @@ _SAMPLE: Final = 40
 _SURROGATE_ESCAPE: Final = lazy_pattern(r"\\u[dD][89a-fA-F]")
 """The escape of a surrogate; only a text with one can have half a pair."""
 _SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
-"""A surrogate, which UTF-8 cannot encode."""
 _ESCAPE: Final = lazy_pattern(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL
 )
@@ -106,7 +103,6 @@ def sorted_text(value: Json) -> str:
 
 
 NOTHING: Final = canonical({})
-"""The text of an empty object."""
 
 
 quote: Final[Callable[[str], str]] = encode_basestring
@@ -123,7 +119,6 @@ def sound(text: str) -> str:
 
 
 def encodable(text: str) -> bool:
-    r"""Whether a text holds no lone surrogate."""
     if text.isascii():
         return True
     try:
@@ -149,7 +144,6 @@ def nesting(text: str, *, enough: int) -> int:
 
 
 def deeper(text: str, levels: int) -> bool:
-    """Whether the arrays and objects of a JSON text nest deeper than ``levels``."""
     return text.count("[") + text.count("{") > levels and nesting(text, enough=levels + 1) > levels
 
 
@@ -225,7 +219,6 @@ def finite(value: Json) -> Json:
 
 
 def finite_text(value: Json) -> JsonText:
-    """The canonical text of :func:`finite`, in one pass where all numbers can be written."""
     try:
         return canonical(value)
     except ValueError:
@@ -314,7 +307,6 @@ _DECODERS: Final = {
     )
     for unique in (False, True)
 }
-"""Decoders by whether keys must be unique."""
 _TOLERANT: Final = json.JSONDecoder(parse_int=integer)
 _TRUSTING: Final = json.JSONDecoder()
 
@@ -336,7 +328,6 @@ def chain(before: str, *parts: str) -> str:
 
 
 def link(before: str, part: str) -> str:
-    """Extend a chain by one part, given the digest of the part."""
     return sha256((before + part).encode()).hexdigest()
 
 

@@ -83,7 +83,6 @@ _COMMENTS: Final[Mapping[str, tuple[str, Repair]]] = {
     "/*": ("*/", "comments"),
     "#": ("\n", "hash_comments"),
 }
-"""Opener, closer and repair of each kind of comment."""
 
 BLANK: Final = "\\s\ufeff\u200b\u200c\u200d\u2060ĠĊ"
 """White space for a character class: models put zero-width characters around JSON, and byte-level
@@ -94,14 +93,12 @@ _SIGNS: Final = frozenset("{}[]:,<\"'")
 # All of these are possessive: text from outside must not make them backtrack.
 _BLANKS: Final = lazy_pattern(f"[{BLANK}]*+")
 _JSON_BLANKS: Final = lazy_pattern(r"[ \t\n\r]*+")
-"""White space of JSON, which is less than that of Python."""
 _STRINGS: Final = {
     '"': lazy_pattern(r'(?:[^"\\]++|\\.)*+"', re.DOTALL),
     "'": lazy_pattern(r"(?:[^'\\]++|\\.)*+'", re.DOTALL),
 }
 """The rest of a string, with its closing mark, by the kind of mark."""
 _CONTROL: Final = lazy_pattern(r"[\x00-\x1f]")
-"""Characters that JSON requires to be escaped within a string."""
 # Two escaped halves of a character are one escape; the longest forms come first.
 _ESCAPE: Final = lazy_pattern(
     r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
@@ -117,17 +114,11 @@ _LOOSE_ESCAPES: Final = {"'": "'", "`": "`", "\n": ""}
 _JSON_NUMBER: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
 _NUMBER: Final = lazy_pattern(r"[-+]?(?:\d[\d_]*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?(?![\w.])")
 _UNFINISHED: Final = lazy_pattern(r"[-+.\w]++\Z")
-"""A number or word at the end of the text, which may have been cut."""
 _BARE: Final = lazy_pattern(r"[^,{}\[\]()<>\"']++")
-"""A value without quotes: up to the next sign of structure."""
 _KEY: Final = lazy_pattern(r"(?:[^\W\d]|\$)[\w$]*+")
-"""A key without quotes, as in JavaScript."""
 _WORD: Final = lazy_pattern(r"-?[^\W\d]\w*+")
-"""A word such as ``True``, ``None``, ``NaN`` or ``-Infinity``."""
 _PREFIX: Final = lazy_pattern("[rRuU](?=[\"'])")
-"""The prefix of a Python string."""
 _LARGEST: Final = 0x10FFFF
-"""The last character of Unicode."""
 _literal: Final = lru_cache(maxsize=64)(lambda needle: re.compile(re.escape(needle)))
 
 
@@ -160,20 +151,16 @@ class SearchedText:
         return found
 
     def end_of_next(self, pattern: re.Pattern[str], start: int) -> int:
-        """The end of the next match, else of the text."""
         found = self.search(pattern, start)
         return found.end() if found else len(self.text)
 
     def find(self, needle: str, start: int) -> int:
-        """The next place of a needle, or -1."""
         found = self.search(_literal(needle), start)
         return found.start() if found else -1
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value and where it ends."""
-
     tree: Json
     end: int
     repairs: frozenset[Repair] = field(default=frozenset(), compare=False, repr=False)
@@ -182,8 +169,6 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why there is no value."""
-
     at: int
     unfinished: bool
     """The text ended before the value did."""
@@ -203,7 +188,6 @@ class Style:
     """The closing tag, before which closers may be missing."""
     repairs: frozenset[Repair] = _IN_TEXT
     max_depth: int = _MAX_DEPTH
-    """Maximum levels of nesting."""
 
 
 _TEXT_CALL: Final = Style()
@@ -263,7 +247,6 @@ def skip(source: SearchedText, at: int, style: Style = _TEXT_CALL) -> int:
 
 
 _FENCE: Final = lazy_pattern(r"\s*+(?:`{3,}+|~{3,}+)[\w+-]*+[ \t]*+\n")
-"""The opening line of a code block around the JSON."""
 # JSON begins here, or, behind words, with the first brace.
 _START: Final = lazy_pattern(r'\s*+(?=[\[{"\d-])|[^{]*+(?=\{)')
 # Half of a character that is escaped as two is not sound, and so is left out with the escape that is cut.
@@ -324,7 +307,6 @@ class _Reader:
         """Those that were needed so far."""
 
     def require_repair(self, repair: Repair, at: int | None = None) -> None:
-        """Record a repair, or fail if it is not allowed."""
         if repair not in self.style.repairs:
             raise _NoValueError(self.at if at is None else at, unfinished=False)
         self.repairs.add(repair)
@@ -352,7 +334,6 @@ class _Reader:
                 self.at = len(self.text) if end < 0 else end + len(closer)
 
     def read_value(self, put: Callable[[Json], object], levels: int) -> None:
-        """Read a value, and put it where it belongs."""
         first = self.text[self.at : self.at + 1]
         if self.style.quote and self.text.startswith(self.style.quote, self.at):
             put(self.text_between(self.style.quote))
@@ -427,7 +408,6 @@ class _Reader:
         return word[0]
 
     def text_between(self, token: str) -> str:
-        """The text up to the next of the token that stands here."""
         begin = self.at + len(token)
         end = self.source.find(token, begin)
         if end < 0:

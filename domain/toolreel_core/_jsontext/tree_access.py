@@ -15,7 +15,6 @@ def as_tree(value: Json) -> Tree:
 
 
 def items_of(tree: Tree, key: str) -> Sequence[Json]:
-    """The list under a key; empty if there is none."""
     value = tree.get(key)
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
@@ -36,7 +35,6 @@ _TYPES: Final[Mapping[type, str]] = {
 
 
 def json_type(value: Json) -> str:
-    """The type of a value, as JSON Schema names it."""
     return _TYPES.get(type(value), "object")
 
 
@@ -46,7 +44,6 @@ def named_types(schema: Tree) -> list[str]:
 
 
 def text_at(tree: Tree, key: str) -> str:
-    """The text under a key; empty if there is none."""
     value = tree.get(key)
     return value if isinstance(value, str) else ""
 
@@ -83,7 +80,6 @@ def calls_of(message: Tree) -> Sequence[Json]:
 
 
 def is_blank(value: Json) -> bool:
-    """Whether a value is null or blank text."""
     return value is None or (isinstance(value, str) and not value.strip())
 
 
@@ -123,7 +119,6 @@ def merged(base: Tree, patch: Tree) -> Tree:
 _ALLOWED: Final = "use None, a bool, a number, a str, a list or a dict"
 
 _Path: TypeAlias = tuple[str | int, ...]
-"""The way to a value: the name of the whole, then keys and indices."""
 
 
 def json_text(value: object, name: str) -> JsonText:
@@ -143,7 +138,6 @@ def json_text(value: object, name: str) -> JsonText:
 
 
 def _find_errors(value: object, path: _Path) -> Iterator[tuple[_Path, str]]:
-    """The errors of a value with their paths, in document order."""
     match value:
         case None | bool():
             return

@@ -38,7 +38,6 @@ from toolreel_core._replies.warning_codes import WarningCode
 # The closing fence is as long as the opening one, so that a fence may quote a shorter one.
 _FENCE: Final = lazy_pattern(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
 _OPEN_FENCE: Final = lazy_pattern(r"\s*+(?:```|~~~)")
-"""The start of a code block around arguments, whose end may be lost."""
 # `<|im_end|>`, `</s>`, `[/TOOL_CALLS]`. No blanks, quotes or braces within, so that it is no HTML and no
 # JSON; the length is bounded, so that a long text of `<` is not searched again from each of them.
 # The outer group is not possessive: see the numbers of `json_repair`.
@@ -52,7 +51,6 @@ _STRUCTURE: Final = lazy_pattern(
 # Qwen3-Coder's own notation, which a server passed on; without markup in the values.
 _ELEMENT: Final = lazy_pattern(r"\s*<parameter=(?P<key>[\w.-]{1,200})>(?P<text>[^<>]*)</parameter>")
 _END_OF_ELEMENTS: Final = lazy_pattern(r"\s*(?:</function>)?\s*(?:</tool_call>)?\s*")
-"""The closing tags of the notation, which servers leave behind the last element."""
 
 
 def arguments_in_elements(text: str) -> dict[str, Json] | None:
@@ -103,16 +101,12 @@ def is_cut(text: str) -> bool:
 
 
 class Reading(NamedTuple):
-    """The value of a text, and the repairs that it needed."""
-
     tree: Json
     codes: tuple[WarningCode, ...] = ()
     """One code for each repair, in the order in which they were applied."""
 
 
 class Unreadable(NamedTuple):
-    """Why a text could not be parsed."""
-
     why: str
     codes: tuple[WarningCode, ...] = ()
 
@@ -209,7 +203,6 @@ def _parse_by_repairs(
 
 
 _MOST_OBJECTS: Final = 1_000
-"""Maximum number of different objects that are read: what is behind them is text that nobody can use."""
 
 
 def _values_in_a_row(text: str, style: Style) -> tuple[Sequence[Value], int, str, bool]:
@@ -251,7 +244,6 @@ ERROR_WORDS: Final[Mapping[ArgumentErrorCode, str]] = {
     "ARGUMENTS_TRUNCATED": "The arguments were cut at the token limit and are never completed; the call is "
     "not run.",
 }
-"""What each code means, as a sentence for users."""
 
 _EMPTY: Final = canonical({})
 _LEVELS: Final = 2
@@ -265,8 +257,6 @@ _WRAPPERS: Final = frozenset({"arguments", "parameters", "args", "input"})
 
 @dataclass(frozen=True, slots=True)
 class ArgumentError:
-    """Why arguments could not be read as an object."""
-
     code: ArgumentErrorCode
     detail: str = ""
     """What was found instead, or the parser's message."""
@@ -283,7 +273,6 @@ class ArgumentsRead(NamedTuple):
     original: str
     """The text that the model wrote; for arguments that came as an object, its canonical text."""
     warnings: tuple[WarningCode, ...] = ()
-    """Codes of the repairs that were applied."""
 
 
 _Parsed: TypeAlias = "tuple[Arguments, tuple[WarningCode, ...]]"
@@ -360,7 +349,6 @@ def _arguments_of_text(text: str, max_depth: int, repairs: ArgumentRepairs, leve
 
 
 def _json_kind(tree: Json) -> str:
-    """What a value is that is not an object, in words."""
     kind = {"array": "list", "integer": "number"}.get(name := json_type(tree), name)
     return kind if kind == "null" else f"a {kind}"
 
@@ -368,13 +356,10 @@ def _json_kind(tree: Json) -> str:
 _CODE_BLOCK: Final = lazy_pattern(
     r"(?P<fence>(?<!`)`{3,}+|(?<!~)~{3,}+)[\w+-]*+[ \t]*+\n(?P<body>.*?)\n[ \t]*+(?P=fence)", re.DOTALL
 )
-"""A whole code block; its closer repeats the opening mark."""
 _BRACE: Final = lazy_pattern(r"\{")
-"""A place where an object may begin."""
 # What follows the brace of an object, as opposed to that of a template such as `{name}`.
 _OBJECT: Final = lazy_pattern(r"\{\s*+[\"'}]")
 _ATTEMPTS: Final = 64
-"""Maximum braces tried: the text comes from outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +370,6 @@ class Answers:
     whole: bool
     """Whether the text is that one value, and nothing else."""
     why: str = ""
-    """Why the text as a whole is not JSON."""
 
 
 def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answers:
@@ -414,7 +398,6 @@ def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answer
 
 
 def without_thoughts(text: str) -> str:
-    """The text behind tagged reasoning."""
     from toolreel_core._text_calls import has_think_tags, thoughts  # noqa: PLC0415 - decoders load slowly
 
     return text if not has_think_tags(text) else text[thoughts(text).end :]

@@ -39,12 +39,9 @@ _STRINGIFIED: Final = lazy_pattern(r'"(?:\\[nrt]|[ ])*+[\[{]')
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
 _WRAPPERS: Final = frozenset({"arguments", "parameters", "args", "input"})
 _LIMIT: Final = 64
-"""Maximum number of schemas followed for a value, and of strings tried: arguments come from outside."""
 
 
 class Intended(NamedTuple):
-    """Coerced arguments, and the coercions that were applied."""
-
     arguments: JsonText
     codes: tuple[Coercion, ...] = ()
     doubt: str = ""
@@ -161,7 +158,6 @@ class _Walk(NamedTuple):
     text: JsonText
     root: _Schema
     whole: list[Json]
-    """A list of nothing but the arguments."""
     may_try: bool
     """Whether to try strings that the schema also allows as strings, at two validations each."""
 
@@ -202,7 +198,6 @@ def _may_accept_text(schema: _Schema) -> bool:
 
 
 def _applied_schemas(root: _Schema, schemas: Sequence[Json]) -> Iterator[_Schema]:
-    """The given schemas, and those that they refer to or combine."""
     pending, met = [*schemas], 0
     while pending and met < _LIMIT:
         schema, met = pending.pop(), met + 1
@@ -216,14 +211,12 @@ def _applied_schemas(root: _Schema, schemas: Sequence[Json]) -> Iterator[_Schema
 
 
 def _decoded_text(text: str, applied: Sequence[_Schema]) -> Json:
-    """The decoded value of a text, if it is an array or object that the schemas name; else ``None``."""
     named = {kind for schema in applied for kind in named_types(schema)} & {"array", "object"}
     tree = read(text, unique_keys=True).value_or("") if named else ""
     return tree if json_type(tree) in named else None
 
 
 def _member_schema(key: str | int, schema: _Schema) -> Json:
-    """The schema of a property, or of an item."""
     named, others = (
         ("properties", "additionalProperties") if isinstance(key, str) else ("prefixItems", "items")
     )

@@ -16,7 +16,6 @@ from toolreel_core._schema.validation import BadReference, check_depth, check_re
 from toolreel_core._schema.walk import changed_within, schemas_in
 
 _ROUNDS: Final = 20
-"""Maximum attempts; a schema with more faults is left out as a whole."""
 _DEPENDENT: Final = {
     "properties": "additionalProperties",
     "patternProperties": "additionalProperties",
@@ -26,17 +25,13 @@ _DEPENDENT: Final = {
 _REJECTING: Final = ("not", "if", "maxContains", "unevaluatedItems", "unevaluatedProperties", "oneOf")
 """Keywords that reject more where another part of the schema accepts more."""
 _NOTES: Final = frozenset({"$comment", "deprecated", "description", "examples", "format", "title"})
-"""Keywords that reject nothing."""
 
 
 class _Fault(NamedTuple):
-    """A part of a schema that cannot be used."""
-
     why: str
     holder: Any
     """What it is in: a schema, a list of schemas, or an object of them."""
     keyword: str | int
-    """Its key or index there."""
     is_schema: bool = False
     """It stands for a schema, so that any value has to be allowed instead."""
 
@@ -88,7 +83,6 @@ def _bad_patterns(tree: Tree) -> Iterator[_Fault]:
 
 
 def _bad_keywords(tree: Tree) -> Iterator[_Fault]:
-    """Keywords with values that they cannot have."""
     from jsonschema import Draft202012Validator  # noqa: PLC0415 - see validation
 
     for error in Draft202012Validator(Draft202012Validator.META_SCHEMA).iter_errors(tree):

@@ -79,7 +79,6 @@ _MOST: Final = 10_000
 _EACH_PLACE: Final = 100
 """What counts once at the beginning of a text counts as so much if it is tried at each place."""
 _LONG: Final = 200
-"""The most repetitions that do not count as unlimited."""
 
 
 class _Part(NamedTuple):
@@ -150,7 +149,6 @@ def _join_parts(first: _Part, second: _Part) -> _Part:
 
 
 def _repeated_group(group: _Part, times: str) -> _Part | None:
-    """A group that is repeated; ``None`` if what it holds may match in several ways each time."""
     least, most = _repetition_limits(times)
     ways = group.ways + group.before
     if most == 1:
@@ -163,7 +161,6 @@ def _repeated_group(group: _Part, times: str) -> _Part | None:
 
 
 def _single_character(token: re.Match[str], following: re.Match[str] | None) -> _Part:
-    """A character that may be repeated."""
     if token["repeated"] is None or following is None:  # at the end of a pattern nothing can fail behind it
         return _Part()
     least, most = _repetition_limits(token["repeated"])
@@ -175,7 +172,6 @@ def _single_character(token: re.Match[str], following: re.Match[str] | None) -> 
 
 
 def _repetition_limits(repeated: str) -> tuple[int, int | None]:
-    """The least and the most times that a part is repeated."""
     if repeated in {"*", "+", "?"}:
         return int(repeated == "+"), 1 if repeated == "?" else None
     least, comma, most = repeated[1:-1].partition(",")

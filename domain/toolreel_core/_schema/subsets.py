@@ -78,7 +78,6 @@ _SHAPES: Final[Mapping[str, Sequence[str]]] = {
     "array": ("items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
-"""The type of a schema without ``type``, inferred from its keywords."""
 _OWN_SHAPE: Final = ("properties", "items", "prefixItems", "enum", "const")
 
 
@@ -95,7 +94,6 @@ def gemini_subset(schema: Tree) -> Tree:
 
 
 def _gemini_schema(schema: Json) -> dict[str, Json]:
-    """One schema below the root."""
     tree = merge_all_of(as_tree(schema))
     branches, kinds = _branches_except_null(tree), _types_of(tree)
     if not branches and len(kinds) > 1:
@@ -115,7 +113,6 @@ def _gemini_any_of(tree: Tree, branches: Sequence[Tree]) -> dict[str, Json]:
 
 
 def _gemini_type(tree: Tree, kind: str, *, nullable: bool) -> dict[str, Json]:
-    """A schema of one type, with what Gemini knows of that type."""
     node: dict[str, Json] = {"type": kind, "nullable": True} if nullable else {"type": kind}
     if isinstance(tree.get("title"), str):
         node["title"] = tree["title"]
@@ -172,7 +169,6 @@ def _is_number(value: Json) -> TypeGuard[int | float]:
 
 
 def _branches_except_null(tree: Tree) -> list[Tree]:
-    """The alternatives of a schema except null."""
     return [part for part in _all_branches(tree) if not _is_null(part)]
 
 
@@ -189,7 +185,6 @@ def _types_of(tree: Tree) -> list[str]:
 
 
 def _listed_values(tree: Tree) -> list[Json]:
-    """The values that a schema lists, without null."""
     listed = [tree["const"]] if "const" in tree else items_of(tree, "enum")
     return [choice for choice in listed if choice is not None]
 
@@ -205,6 +200,5 @@ def _is_nullable(tree: Tree) -> bool:
 
 
 def _is_null(tree: Tree) -> bool:
-    """Whether null is the one value that a schema takes."""
     listed = [tree["const"]] if "const" in tree else items_of(tree, "enum")
     return named_types(tree) == ["null"] or ("type" not in tree and [*listed] == [None])

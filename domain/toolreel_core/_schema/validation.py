@@ -65,7 +65,6 @@ _COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 }
 
 _Check: TypeAlias = Callable[[Any], bool]
-"""Whether a value fits."""
 
 
 @lru_cache(maxsize=1024)
@@ -175,7 +174,6 @@ def _is_number(value: Json) -> bool:
 AT_MOST: Final = 3
 """Maximum violations reported at once: more would hide the one that matters from the model."""
 _SAMPLE: Final = 80
-"""Characters of an offending value that are quoted back."""
 
 
 class Violation(NamedTuple):
@@ -236,14 +234,12 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
     if "null" not in arguments:
         return ()
     tree = as_tree(parse(arguments))
-    nulls = [name for name, value in tree.items() if value is None]
-    broken = violating_paths(schema, tree) if nulls else ()
-    needed = items_of(as_tree(parse(schema)), "required") if broken else ()
-    return tuple(name for name in nulls if (name,) in broken and name not in needed)
+    broken = violating_paths(schema, tree)
+    optional = tree.keys() - {*items_of(as_tree(parse(schema)), "required")}
+    return tuple(name for name in tree if tree[name] is None and (name,) in broken and name in optional)
 
 
 _NAMES: Final = 20
-"""Maximum parameters named in a violation."""
 _NO_NAME: Final = lazy_pattern(r"""[\s<>="'{}]|:\Z|\A\Z""")
 """What the name of a parameter does not have: markup or a sign of the call around it."""
 _OPENS: Final = frozenset({
@@ -279,7 +275,6 @@ def _declared_parameters(schema: JsonText) -> frozenset[str]:
 
 
 def _validation_errors(schema: JsonText, value: Json) -> list[ValidationError] | None:
-    """What jsonschema finds wrong with a value; ``None`` if it can't tell."""
     fits = common_check(schema)
     if fits and fits(value):
         return []
@@ -318,8 +313,6 @@ def check_depth(schema: JsonText) -> None:
 
 
 class BadReference(ConfigError):
-    """A reference that leads nowhere, or back to itself."""
-
     def __init__(self, why: str, schema: Tree, keyword: str) -> None:
         super().__init__(why)
         self.place = schema, keyword
@@ -377,7 +370,6 @@ def _checked_target(schema: Tree, keyword: str, root: Tree) -> Json:
 
 
 def _document_position(error: ValidationError, tree: Json) -> tuple[int, ...]:
-    """Position of the invalid value in the document, as a sort key: the index of each step."""
     place: list[int] = []
     at: Any = tree
     for step in error.absolute_path:

@@ -86,7 +86,6 @@ def reference_target(reference: Json, root: Tree) -> Json:
 
 
 _ESCAPED: Final = lazy_pattern(r"(?:%[0-9A-Fa-f]{2})+")
-"""Percent-encoded bytes of a reference; one character may take several."""
 
 
 def _decode_percent(escapes: re.Match[str]) -> str:
@@ -99,7 +98,6 @@ _HOLDERS: Final = ("$defs", "definitions")
 _NOTES: Final = frozenset(
     {"$comment", "default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"}
 )
-"""Annotations: keywords that reject no value."""
 
 
 class _TooLargeError(Exception):
@@ -161,12 +159,10 @@ def _merge_siblings(target: Json, beside: dict[str, Json]) -> Json:
 
 
 def _cut_recursion(definition: Tree) -> dict[str, Json]:
-    """The rest of a definition where it would recur."""
     kind = definition.get("type")
     notes = {key: definition[key] for key in ("title", "description") if key in definition}
     return {"type": kind if isinstance(kind, str) else "object", **notes}
 
 
 def _without_definitions(schema: Tree) -> dict[str, Json]:
-    """A schema without the definitions that it brings along."""
     return {keyword: value for keyword, value in schema.items() if keyword not in _HOLDERS}

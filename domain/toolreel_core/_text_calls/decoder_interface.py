@@ -58,11 +58,9 @@ class Offered:
         return name
 
     def name_at_start(self, text: str) -> str:
-        """The longest known name that a text begins with; empty if there is none."""
         return max((name for name in self.names if text.startswith(name)), key=len, default="")
 
     def parameters(self, name: str) -> Mapping[str, Json]:
-        """The schema of each parameter of a tool."""
         return tree_at(self.schemas, name, "properties")
 
     def parameter(self, name: str, key: str) -> Json:
@@ -72,7 +70,6 @@ class Offered:
         return tree_at(self._inlined[name], "properties").get(key)
 
     def has_required(self, name: str, given: Mapping[str, Json]) -> bool:
-        """Whether all required parameters of a tool are given."""
         return all(key in given for key in items_of(as_tree(self.schemas.get(name)), "required"))
 
     def only_tool_taking(self, given: Mapping[str, Json]) -> str:
@@ -88,12 +85,10 @@ class Source(SearchedText):
 
     offered: Offered
     enabled: AbstractSet[str]
-    """The dialects to look for."""
     cut: bool
     """Whether the text was truncated, so that an unclosed call may be incomplete."""
 
     def of(self, text: str) -> Source:
-        """Another text, complete, with the same tools and dialects."""
         return Source(text, self.offered, self.enabled, cut=False)
 
     def enabled_dialect(self, *dialects: str) -> str:
@@ -108,7 +103,6 @@ Made: TypeAlias = Callable[[str, Mapping[str, Json]], bool]
 """Whether a call of this name with these arguments was made, so that a text may report it."""
 
 MAX_DEPTH = 64
-"""Levels of nesting in the arguments of a call."""
 
 Rejection: TypeAlias = Literal[
     "malformed", "truncated", "builtin_recipient", "fabricated_result", "quotation", "mentioned", "too_large"
@@ -117,8 +111,6 @@ Rejection: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class TextCall:
-    """A call that was found in text."""
-
     name: str
     arguments: JsonText
     original: str
@@ -167,8 +159,6 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class TextCalls:
-    """The calls, content and reasoning of a text."""
-
     calls: tuple[TextCall, ...]
     content: str = ""
     """The text outside the calls; without calls, the unchanged text minus closed reasoning."""
@@ -191,19 +181,13 @@ class Reading:
     """Why it, or other calls of the same block, are rejected."""
     reasoning: str = ""
     is_framing: bool = False
-    """Whether it is part of a message header or trailer, which is not visible text."""
 
 
 def broken(why: Rejection, end: int) -> Reading:
-    """A call that cannot be read.
-
-    :param end: of its debris
-    """
     return Reading(end, rejected=(why,))
 
 
 Decoder: TypeAlias = Callable[[Source, int, int], "Reading | None"]
-"""Decodes the text after the opener at ``start:end``."""
 
 
 def text_call(

@@ -76,7 +76,6 @@ BARE: Final = (
 """Dialects that are read only as a whole message, and only for tools that exist."""
 
 DIALECTS: Final = (*MARKED, *BARE)
-"""The dialects that can be enabled."""
 
 
 def short_dialects(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -98,7 +97,6 @@ _THINK: Final = lazy_pattern(
 """Openers of reasoning, which count at the head of a text, and closers, which count anywhere."""
 _DRAWN: Final = frozenset("<[{=✿◁")
 WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
-"""First characters of messages that may be one call as a whole."""
 
 
 def is_plain(text: str) -> bool:

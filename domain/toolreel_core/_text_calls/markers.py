@@ -61,11 +61,8 @@ from toolreel_core._text_calls.surroundings import lead_in
 
 @dataclass(frozen=True, slots=True)
 class Opener:
-    """The opener of one or more dialects."""
-
     pattern: str
     dialects: tuple[str, ...]
-    """The opener counts if one of these is enabled."""
     decoder: Decoder
 
 
@@ -76,7 +73,6 @@ def _block(
     decode: Callable[[Block, Source, int, int], Reading | None] = enveloped_calls,
     envelopes: Envelopes = marked_calls,
 ) -> Opener:
-    """An opener whose block ends with a closing tag, which may be missing."""
     block = Block(dialects, lazy_pattern(opener, re.IGNORECASE), closing_tags(closer), envelopes)
     return Opener(opener, dialects, partial(decode, block))
 
@@ -189,7 +185,6 @@ _CLOSER: Final = lazy_pattern(
     rf"(?:{CLOSING}|<\|tool_call(?:s?_section)?_end\|>|<tool_call\|>)", re.IGNORECASE
 )
 _CLOSED: Final = lazy_pattern(rf"[}}`]\s*{_CLOSER.pattern}\Z", re.IGNORECASE)
-"""The end of such a call."""
 
 
 def calls_without_opener(source: Source, key: str) -> Reading | None:
@@ -279,4 +274,3 @@ SIGNS: Final = lazy_pattern(
     r"<[\w|｜‖!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
     r"|functools\[|function call<|to=|Observation:"
 )
-"""The first characters of markers."""

@@ -72,15 +72,12 @@ from toolreel_core._text_calls.whole_message import (
 _BEGUN: Final = lazy_pattern(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
 """So little text after an opener that, in a truncated text, a call may have begun."""
 _TEXT: Final = lazy_pattern(r"\S")
-"""Text that is not blank."""
 _LABEL: Final = 200
 """Maximum number of characters before a call that are read as its label."""
 _CLOSER: Final = lazy_pattern(
     rf"\s*+(?:</[^<>\s]{{1,60}}>|<\|[^<>\s]{{0,60}}end\|>|{SPECIAL.pattern})", re.IGNORECASE
 )
-"""A closing tag, or a token, behind a call."""
 _REMOVED: Final[Sequence[tuple[re.Pattern[str], Kind]]] = ((WRAPPER, "wrapper"), (SPECIAL, "special"))
-"""What is removed next to a call."""
 _NOT_OFFERED: Final = frozenset({"quotation", "fabricated_result"})
 """Reasons for which nothing is an unread call of the model."""
 _BLOCKQUOTE: Final = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
@@ -88,7 +85,6 @@ _BLOCKQUOTE: Final = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
 
 
 def _with_originals(calls: Sequence[TextCall], text: str) -> list[TextCall]:
-    """The calls with the text that they were read from; of several, each with its arguments."""
     return [replace(call, original=call.arguments if len(calls) > 1 else text) for call in calls]
 
 
@@ -97,8 +93,6 @@ def _names_of(calls: Sequence[TextCall]) -> str:
 
 
 class Scan:
-    """The result of a scan so far."""
-
     def __init__(self, source: Source, earlier: Iterable[str], *, nested: bool) -> None:
         self.source, self.quotations = source, Quotations.of(source)
         self.earlier = earlier
@@ -246,7 +240,6 @@ class Scan:
 
 
 def scan_for_calls(source: Source, earlier: Iterable[str] = (), *, nested: bool = False) -> Scan:
-    """Scan a text for the calls of all marked dialects."""
     found = Scan(source, earlier, nested=nested)
     quoted = _BLOCKQUOTE.match(source.text)
     position = found.quotations.rest_of_line(quoted.end()).end if quoted else found.read_call_without_opener()
@@ -256,7 +249,6 @@ def scan_for_calls(source: Source, earlier: Iterable[str] = (), *, nested: bool 
 
 
 _UNFINISHED: Final = lazy_pattern(r"\s*(?:<[/|｜‖a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
-"""The beginning of a truncated tag at the end of a text."""
 
 
 def text_beside_calls(scan: Scan) -> tuple[str, str]:

@@ -84,7 +84,6 @@ def marked_calls(
 
 
 def _is_strict(tree: Mapping[str, Json], *, wraps: bool) -> bool:
-    """Whether a wrapper or envelope has all of its keys, and no others."""
     if wraps:
         return tree.keys() <= {*_WRAPPERS, *_IDS, "type", "index"}
     places = [key for key in _ARGUMENTS if key in tree]
@@ -134,7 +133,6 @@ def _first_value(tree: Mapping[str, Json], keys: Sequence[str]) -> Json:
 
 
 def object_at(source: SearchedText, at: int) -> tuple[Mapping[str, Json], int] | None:
-    """The object that begins here, and its end."""
     value = value_at(source, at)
     return (value.tree, value.end) if isinstance(value, Value) and isinstance(value.tree, Mapping) else None
 
@@ -142,7 +140,6 @@ def object_at(source: SearchedText, at: int) -> tuple[Mapping[str, Json], int] |
 def one_call(
     name: str, given: Mapping[str, Json] | None, dialect: str, end: int, call_id: Json = None
 ) -> Reading:
-    """A reading of one call."""
     call = text_call(name, given, dialect, call_id)
     return Reading(end, (call,)) if call else broken("malformed", end)
 
@@ -165,19 +162,14 @@ _AND: Final = lazy_pattern(f"[{BLANK},;]*(?={{)")
 # Closers too many: weak models lose count of them, above all Qwen2.5-Coder with its doubled braces.
 _SURPLUS: Final = lazy_pattern(f"(?:[{BLANK}]*[}}\\]])*")
 _BLANKS: Final = lazy_pattern(f"[{BLANK}]*")
-"""Any white space, of any width."""
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """How the JSON of a dialect is enclosed."""
-
     dialects: tuple[str, ...]
     """The dialects that share the opener, the likeliest first."""
     opening: re.Pattern[str]
-    """The opener of a block."""
     closing: re.Pattern[str]
-    """The closing tag, which may be missing."""
     envelopes: Envelopes = marked_calls
 
 
@@ -218,7 +210,6 @@ def enveloped_calls(block: Block, source: Source, _start: int, end: int) -> Read
 
 
 def named_call(source: Source, at: int, name: str, block: Block, call_id: Json = None) -> Reading:
-    """The call of a named tool, whose arguments begin here."""
     at = end = end_of(_FENCE, source.text, at)
     given: Mapping[str, Json] | None = {}
     if not block.closing.match(source.text, at):
@@ -252,7 +243,6 @@ def end_of_debris(source: Source, begin: int, at: int, block: Block) -> int:
 
 
 def skip_blanks(text: str, at: int) -> int:
-    """The end of the white space that begins here."""
     return end_of(_BLANKS, text, at)
 
 
@@ -330,7 +320,6 @@ def unwrapped_arguments(given: Mapping[str, Json], parameters: Mapping[str, Json
 
 
 def _allowed_types(schema: Mapping[str, Json]) -> frozenset[str]:
-    """The types that a schema allows, as far as it names them."""
     names = {*named_types(schema)}
     if names:
         return frozenset(names)
@@ -341,33 +330,24 @@ def _allowed_types(schema: Mapping[str, Json]) -> frozenset[str]:
 
 
 def one_line_break_less(text: str) -> str:
-    r"""A value without one line break at its start and one at its end."""
     text = text.removeprefix("\r").removeprefix("\n")
     return text.removesuffix("\n").removesuffix("\r")
 
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """The tags of a dialect that has an element for each parameter."""
-
     opening: re.Pattern[str]
-    """The opener of a call."""
     closing: re.Pattern[str]
-    """The closer of a call."""
     value: re.Pattern[str]
     """What opens inside a value if its closer was lost."""
     value_end: re.Pattern[str]
-    """The closer of a value."""
     parameter: re.Pattern[str]
-    """The opener of a parameter, at a place."""
     following: re.Pattern[str]
-    """The same within a value."""
     left: re.Pattern[str]
     """What is left behind a call that was cut: tags of its inside and its end. ``opens`` is the next call."""
 
 
 def name_in_tag(opening: re.Match[str]) -> str:
-    """The name in an opening tag."""
     groups = opening.groupdict()
     name = next(groups[kind] for kind in ("double", "single", "plain") if groups.get(kind) is not None)
     for entity, character in _ENTITIES:

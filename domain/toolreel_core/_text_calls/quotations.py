@@ -21,9 +21,7 @@ from toolreel_core._text_calls.decoder_interface import Offered, Source
 from toolreel_core._text_calls.surroundings import in_indented_code, is_quoted
 
 _RUN: Final = lazy_pattern("`+")
-"""A run of backticks: only one of the same length closes it."""
 _MARK: Final = lazy_pattern("`+|~{3,}")
-"""Inline code, or a fence."""
 # Markdown allows blanks, `>` and a list marker before a fence. The look-behind is bounded, for speed.
 _LINE_LEAD: Final = lazy_pattern(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\Z")
 _REACH: Final = 60
@@ -36,13 +34,10 @@ _FENCE_LINE: Final = lazy_pattern(
 _NESTED: Final = 40
 """Maximum number of lines with a mark that are searched for the end of a fence."""
 _FenceLine: TypeAlias = tuple[int, int, str, bool]
-"""Start, end and mark of such a line, and whether it may close a fence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of a text that is quoted."""
-
     start: int
     end: int
     certain: bool = True
@@ -65,15 +60,11 @@ QUOTATION_OPENERS: Final = {
     "listing": r"\\begin\{(?:verbatim|lstlisting|minted|alltt)\*?\}|#\+begin_(?:src|example|quote)\b"
     r"|\[(?:code|quote)\]",
 }
-"""Patterns of the openers of quotations."""
 _ANY: Final = lazy_pattern(
     "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in QUOTATION_OPENERS.items()), re.IGNORECASE
 )
-"""The opener of a quotation of any kind."""
 _NAME: Final = lazy_pattern(r"\w+")
-"""The name in a tag."""
 _TAG_NAME: Final = lazy_pattern(r"<(\w+)")
-"""An opening tag, up to its name."""
 _TAGS: Final = 50
 """Maximum number of tags of one name that are searched for elements within an element."""
 _CLOSERS: Final = 10
@@ -83,28 +74,20 @@ _CODE: Final = frozenset({"ticks", "tildes", "blockquote"})
 _CALL_TAG: Final = lazy_pattern(
     r"<(?P<close>/?)(?:\w{1,20}[:_|])?(?:tool_?calls?|tool_use|function(?:_?calls?)?|invoke)\b", re.IGNORECASE
 )
-"""A tag of a call, opening or closing."""
 _QUOTED_LINE: Final = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
-"""The start of a text whose first line is quoted."""
 _HEAD_OF_LINE: Final = lazy_pattern(r"(?:\A|\n)[ ]{0,3}\Z")
-"""The start of a line; Markdown allows three blanks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Quotations:
-    """Finds the end of each quotation in a text."""
-
     source: Source
     runs: Mapping[int, Sequence[int]]
     """Offsets of runs of backticks by length: code within a line ends with a run of the same length."""
     lines: Sequence[_FenceLine]
-    """The lines that open or close a fence, in order."""
     closers: Sequence[int]
-    """The starts of those that may close one."""
 
     @classmethod
     def of(cls, source: Source) -> Quotations:
-        """The quotations of a text; the marks of its code are indexed once."""
         runs = defaultdict[int, list[int]](list)
         for run in _RUN.finditer(source.text):
             runs[len(run[0])].append(run.start())
@@ -233,7 +216,6 @@ class Quotations:
         return "".join([*parts, text[begin:]])
 
     def rest_of_line(self, start: int) -> Region:
-        """The rest of a line."""
         place = self.source.find("\n", start)
         return Region(start, len(self.source.text) if place < 0 else place)
 
@@ -282,7 +264,6 @@ class Quotations:
         return code if whole and (code.closed or self.source.cut) else None
 
     def _element_region(self, opener: str, start: int, end: int) -> Region | None:
-        """An element with the elements of the same name in it."""
         whole = self.region_to_closer(_closing_pattern(opener), start, end)
         name = _TAG_NAME.match(opener)
         if whole is None or name is None:
@@ -297,7 +278,6 @@ class Quotations:
 
 
 def _closing_pattern(opener: str) -> re.Pattern[str]:
-    """The closer of an element or a listing."""
     if opener.startswith("<!"):
         return re.compile(r"\]\]>")
     if opener.startswith("\\"):
@@ -332,12 +312,10 @@ _LEAD: Final = (
 _THINK_TAG: Final = (
     r"(?:(?:seed:|mm:|ifm\||longcat_)?think(?:ing|_fast|_faster)?(?::[^<>\s]{1,40})?|scratch_pad)>"
 )
-"""The rest of a tag, with a family's prefix or a checkpoint's suffix."""
 OPENERS: Final = (
     rf"<{_THINK_TAG}|\[THINK\]|<\|START_THINKING\|>|<\|channel>thought\b|<\|inner_prefix\|>|<\|think\|>"
     r"|<\|plamo:begin_think:plamo\|>"
 )
-"""Pattern of the openers of reasoning."""
 _PAIRS: Final = {
     "[think]": "[/think]",
     "<|start_thinking|>": "<|end_thinking|>",
@@ -347,11 +325,9 @@ _PAIRS: Final = {
     "<|plamo:begin_think:plamo|>": "<|plamo:end_think:plamo|>",
     "<|open|>think<|sep|>": "<|close|>think<|sep|>",
 }
-"""Closers of the openers that are not tags."""
 _ANY_OPENER: Final = lazy_pattern(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
 """An opener, also of the families whose text is not a tag."""
 _OPENER: Final = lazy_pattern(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
-"""An opener at the start of a text, after leaked tokens of the template."""
 _CLOSER: Final = lazy_pattern(
     rf"</{_THINK_TAG}|\[/THINK\]|<\|END_THINKING\|>|<\|inner_suffix\|>|<\|plamo:end_think:plamo\|>"
     r"|<\|close\|>think<\|sep\|>",
@@ -368,8 +344,6 @@ _LONE_CLOSERS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Thoughts:
-    """The reasoning of a text, and its end."""
-
     text: str
     end: int
 
@@ -407,7 +381,6 @@ def thoughts(text: str, *, cut: bool = False) -> Thoughts:
 
 
 def closer_of(opener: str) -> re.Pattern[str]:
-    """The pattern of the closer of an opener of reasoning."""
     mark = opener.lower()
     return re.compile(re.escape(_PAIRS.get(mark, f"</{mark[1:]}")), re.IGNORECASE)
 

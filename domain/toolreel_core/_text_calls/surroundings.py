@@ -15,11 +15,8 @@ _AROUND: Final = {"“": "”", "„": "“”", "«": "»", "\u2039": "\u203a",
 _REVERSED: Final = ("»", "«")
 """These quote only what stands directly between them, since they are the marks above the other way round."""
 _REST: Final = lazy_pattern(r"\s*(?:[<\[][^<>]*)?\Z")
-"""The rest of a truncated closing tag."""
 _REACH: Final = 400
-"""Number of characters before and after a call that are searched for quotation marks."""
 _PARAGRAPH_END: Final = lazy_pattern(r"\n[ \t\r]*\n")
-"""The end of a paragraph, which no quotation crosses."""
 _OPENING: Final = lazy_pattern(r"""(?:\A|[\s([{:,=>])"\Z""")
 """A straight mark opens a quotation after a blank, a bracket or a sign; after a number it means inches."""
 _CELL: Final = lazy_pattern(r"[ \t>]*(?P<first>\|)(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
@@ -27,12 +24,10 @@ _CELL: Final = lazy_pattern(r"[ \t>]*(?P<first>\|)(?![>｜|])|.*[^\s|][ \t]+\|[ 
 _DIVIDER: Final = lazy_pattern(
     r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*\|?[ \t\r]*+$", re.MULTILINE
 )
-"""The line between head and body of a table."""
 _LITERAL: Final = lazy_pattern(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
 """The line before a literal block of reStructuredText, which is indented by any width."""
 _CODE_WIDTH: Final = 4
 _BLOCK: Final = 8_000
-"""Number of characters before a call that are searched for the start of its indented block."""
 
 
 def is_quoted(source: Source, start: int, end: int, head: int) -> bool:
@@ -85,7 +80,6 @@ def _in_cell(source: Source, start: int, end: int, head: int) -> bool:
 
 
 def in_indented_code(text: str, start: int, end: int, head: int) -> bool:
-    """Whether a call is in indented code, or in a literal block of reStructuredText."""
     first = text.rfind("\n", 0, head) + 1
     lead = text[first:head]
     width = _column_count(lead)
@@ -122,20 +116,16 @@ _BLANK_OR_MARKUP: Final = "*_#>` \t\r\n"
 """Around a sentence: blanks, and what makes it bold, a heading or a quotation."""
 
 _ENDS: Final = (*_LEADING_OVER, ".", "!", "?", ";", "。", "\uff01", "\uff1f")
-"""The end of a sentence, or of what leads over to a call."""
 _MARKUP: Final = lazy_pattern(r"""[<>\[\]{}`"|✿]""")
 """Signs of markup, code and quotations: what is behind them is another sentence."""
 _CONTINUES: Final = tuple(",;:)\u2013")
-"""Signs with which a sentence goes on."""
 _WORD: Final = lazy_pattern(r"[^\W\d_]{2}[^\W_]*+")
 _SENTENCE: Final = 3
-"""Words of a sentence that a call stands in."""
 
 LeadIn: TypeAlias = Literal["announced", "shown", "unclear"]
 """Whether words announce a call of the model, show an example, or leave it open."""
 
 _SENTENCE_END: Final = lazy_pattern("(?<=[.!?。\uff01\uff1f])\\s+|\\n")
-"""The end of a sentence, also in Chinese and Japanese."""
 _EXAMPLE: Final = lazy_pattern(
     r"\b(?:examples?|for instance|e\.\s?g|such as|sample|look(?:s|ed)? like|hypothetical|imaginary"
     r"|would (?:be|look|have)"

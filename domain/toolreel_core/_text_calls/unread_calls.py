@@ -37,14 +37,12 @@ from toolreel_core._text_calls.payloads import decode_json
 from toolreel_core._text_calls.quotations import Quotations
 
 _REACH: Final = 300
-"""Characters around a name in which the rest of its call has to begin."""
 _KEY_REACH: Final = 40
 _KEYED: Final = lazy_pattern(
     r"""(?:(?:name|tool|tool_name|function|recipient_name|action)["']?\s*(?::|=>|=)|to=)"""
     r"""\s*["']?(?:functions\.)?\Z""",
     re.IGNORECASE,
 )
-"""What stands before the name in an envelope or an attribute."""
 _ARGUMENTS: Final = lazy_pattern(
     r"""["']?\b(?:arguments|parameters|args|input|kwargs|action_input)["']?\s*(?::|=>|=)\s*["']?\{""",
     re.IGNORECASE,
@@ -63,13 +61,10 @@ _NAMED: Final = lazy_pattern(
 )
 """The name of a tool that is not offered, in a call that could not be read."""
 _FLAT: Final = lazy_pattern(r"""["']\s*,\s*["'](?P<key>[\w-]{1,100})["']\s*:""")
-"""The key after the name in an object without a key for the arguments."""
 _NAMED_KEY: Final = lazy_pattern(
     r"""(?:<|name\s*=\s*["']?|parameter\s*=\s*["']?|["'])(?P<key>[\w-]{1,100})["']?\s*[>:=]"""
 )
-"""A parameter's name as a tag, an attribute or a key."""
 _ATTRIBUTE: Final = lazy_pattern(r"""[^<>]{0,200}?\s(?P<key>[\w-]{1,100})\s*=""")
-"""A parameter as an attribute of the tag with the tool's name; the length is bounded, for speed."""
 _MOST: Final = 16
 """The most calls that a report is compared with: each may hold a long text."""
 _WORD: Final = lazy_pattern(r"[^\W\d][\w-]*+(?:\.[\w-]++)*")
@@ -80,18 +75,14 @@ _LABEL: Final = lazy_pattern(
 )
 """A word that labels a part of a call, and says nothing else."""
 _EMPTY: Final = lazy_pattern(r"\(\s*+(?:\{\s*+\}\s*+)?\)[ \t]*+;?[ \t]*+(?:\n|\Z)")
-"""A call without arguments, to the end of its line."""
 _LAST_BLOCK: Final = lazy_pattern(r"\n[ \t]*+```[\w-]{0,40}+[ \t]*+\n(?P<body>\s*+\{[^`]++)```\s*+\Z")
-"""The block of code at the end of a text, with an object in it."""
 _WORDS: Final = lazy_pattern(r"\w\s+\w+\s*\Z")
 """Two words before a name: it is in a sentence."""
 _MORE: Final = lazy_pattern(r"\W{0,3}\s\w+\s\w")
 """Words after a name: the sentence continues."""
 _REST_OF_LINE: Final = lazy_pattern(".*")
 _END: Final = lazy_pattern(r"</([\w.-]{1,100})>")
-"""A closing tag."""
 _VOID: Final = lazy_pattern(r"\s*/>")
-"""The end of a tag that closes itself."""
 _HEAD_OF_LINE: Final = lazy_pattern(r"(?:\A|\n)[ \t\[]*(?:print\()?(?:functions\.|default_api\.)?\Z")
 """The start of a line, with what models put before a call in Python."""
 _HTML: Final = lazy_pattern(
@@ -259,22 +250,18 @@ _LEFT: Final = (
 )
 """Markup that remains of a call when a server has removed its opener, and markup around calls."""
 _CLOSER: Final = lazy_pattern(r"</[^<>\s]{1,60}>\s*")
-"""A closing tag that is left at the end of a text."""
 _CALL_END: Final = (
     rf"</{_PREFIX}(?:param(?:eter)?|function(?:_?calls?)?|invoke|tool_?calls?|tool_use|arg_key|arg_value)"
     r"(?::[^<>\s]{1,40})?\s?>|<\|(?:call|tool_call_end|tool_calls_section_end|/tool_call)\|>|<tool_call\|>"
     r"|<[|\uff5c]tool[▁_ ]calls?[▁_ ]end[|\uff5c]>|\[/TOOL_CALLS?\]"
 )
-"""The end of a call, in the dialects whose ends are tags or tokens."""
 _MARKUP: Final = lazy_pattern(
     "|".join([_LEFT, *(opener.pattern for key, opener in OPENERS.items() if key not in _OPENING)]),
     re.IGNORECASE,
 )
-"""The markup of calls in all dialects."""
 _END_MARKER: Final = lazy_pattern(rf"(?P<call>{_CALL_END})|{SPECIAL.pattern}", re.IGNORECASE)
 _LONGEST_MARKER: Final = 80
 _BRACKETS: Final = frozenset("{=<")
-"""Signs of which a call has at least one."""
 _IN_SENTENCE: Final = lazy_pattern(r"[^\s.!?:;,)}\]'\"”。>][ \t]\Z|[(\[{]\s?\Z")
 """What stands before a marker that a sentence names: a blank without the end of a sentence, or a bracket."""
 

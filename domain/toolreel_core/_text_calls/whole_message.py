@@ -26,12 +26,9 @@ from toolreel_core._text_calls.payloads import (
 )
 
 _HEAD: Final = lazy_pattern(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
-"""Blanks and special tokens before a message."""
 _LAST: Final = lazy_pattern(rf"(?:{SPECIAL.pattern})\Z", re.IGNORECASE)
-"""A special token at its end."""
 _LONGEST_TOKEN: Final = 80
 _FENCE: Final = lazy_pattern(r"^[ \t]*+```[ \t]*+(?P<info>[\w-]{0,40}+)[ \t]*+\n", re.MULTILINE)
-"""The opening line of a code block."""
 
 
 WholeReader: TypeAlias = Callable[[Source], "TextCalls | None"]
@@ -53,7 +50,6 @@ def is_plain_lead(text: str) -> bool:
 
 
 def without_tokens(text: str) -> str:
-    """A message without the control tokens and blanks around it."""
     text = text[end_of(_HEAD, text, 0) :].rstrip()
     while last := _LAST.search(text, max(0, len(text) - _LONGEST_TOKEN)):
         text = text[: last.start()].rstrip()
@@ -97,7 +93,6 @@ def fenced_json_calls(source: Source) -> TextCalls | None:
 
 
 def begins_a_call(source: Source) -> bool:
-    """Whether a truncated message is JSON that names a known tool."""
     name = _JSON_NAME.search(source.text) if source.text.startswith(("{", "[", "```")) else None
     return name is not None and source.offered.resolve_name(name["name"]) in source.offered.names
 
@@ -151,7 +146,6 @@ def tool_code_calls(source: Source) -> TextCalls | None:
 
 
 def _whole_code(source: Source, read: Expressions, lead: str = "") -> TextCalls | None:
-    """The message, if these are calls of known tools and nothing is behind them."""
     calls, end, flaw = read
     known = all(call.name in source.offered.names for call in calls)
     return TextCalls(calls, lead) if known and not flaw and end == len(source.text) else None
@@ -167,13 +161,11 @@ _ACTION: Final = lazy_pattern(
     re.MULTILINE,
 )
 _THOUGHT: Final = lazy_pattern(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
-"""The label of reasoning in ReAct's format."""
 # After the input: the end of its fence, and a result that the model invented.
 _REACT_END: Final = lazy_pattern(r"\s*(?:```)?\s*(?P<result>Observation:)?")
 
 
 def name_and_json_call(source: Source) -> TextCalls | None:
-    """GLM-4-9B's message: a name, and an object in the next line."""
     head = _NAME_LINE.match(source.text)
     call = _named_call(source, head["name"], head.end(), "glm4_name_json") if head else None
     return TextCalls((call,)) if call else None
@@ -237,7 +229,6 @@ _ATTRIBUTE: Final = lazy_pattern(
     r"""(?P<key>[\w.-]{1,200})=(?P<mark>["'])(?P<text>.*?)(?P=mark)""", re.DOTALL
 )
 _MEMBER: Final = lazy_pattern(r"<(?P<key>[\w.-]{1,200})>(?P<text>.*?)</(?P=key)>\s*", re.DOTALL)
-"""A parameter as a tag."""
 
 
 def tool_tag_calls(source: Source) -> TextCalls | None:

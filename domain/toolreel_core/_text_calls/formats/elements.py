@@ -51,10 +51,8 @@ BAR: Final = "[|｜‖]{1,2}"
 """The fullwidth bar, or an ASCII or double bar in its place, possibly twice (lsdefine/GenericAgent#804)."""
 
 DSML: Final = rf"{BAR}(?:DSML|GCML){BAR}[ ]?"
-"""The token before the names of DeepSeek's tags."""
 
 NAMESPACE: Final = rf"(?:\w{{1,40}}:|{DSML})?"
-"""Optional prefix of a tag's name."""
 
 _OTHER: Final = r"""(?!name\b|tool\b|key\b)\w{1,40}[ ]*=[ ]*(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
 ATTRIBUTE: Final = (
@@ -65,23 +63,18 @@ ATTRIBUTE: Final = (
 """The name in an opening tag, quoted or not, and the rest of the tag."""
 
 _PARAMETER: Final = lazy_pattern(rf"<{NAMESPACE}param(?:eter)?{ATTRIBUTE}>", re.IGNORECASE)
-"""The opening tag of a parameter."""
 _VALUE_END: Final = lazy_pattern(rf"</{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,80}}>", re.IGNORECASE)
-"""Its closing tag; some models repeat the name in it."""
 _KIND: Final = lazy_pattern(
     r"""string[ ]*=[ ]*["']?(?:true|false)|type(?:="|[^<>]*>\s*+)(?P<type>\w+)""", re.IGNORECASE
 )
 """Where DeepSeek says whether a value is text, and Kimi K3 and a family of GLM's say of which type it is."""
 _CDATA_BEGIN: Final = lazy_pattern(r"\s*<!\[CDATA\[")
-"""The start of a CDATA section around a value."""
 _CDATA: Final = lazy_pattern(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
-"""A value that is one CDATA section."""
 _LEAK: Final = lazy_pattern(">[ĠĊ]|[ĠĊ]<|<(?:function|param)[ĠĊ]")
 """A leaked sign next to a tag; elsewhere it may belong to a text."""
 _LEAKED: Final = str.maketrans("ĠĊ", " \n")
 """Blanks and line breaks as MiniCPM's tokenizer leaks them."""
 _REST: Final = lazy_pattern(r"(?:<(?:\|open\|>)?[^<>]*)?\Z")
-"""The rest of a text that was cut in a tag."""
 
 
 def _read_element(
@@ -123,7 +116,6 @@ def _read_element(
 def _read_parameters(
     source: Source, begin: int, name: str, tags: Tags
 ) -> tuple[dict[str, Json], int] | Reading:
-    """The parameters that begin here, and their end."""
     given: dict[str, Json] = {}
     at, repeated, lax = begin, False, False
     while (pair := _read_parameter(source, at, name, given, tags)) is not None:
@@ -140,7 +132,6 @@ def _read_parameters(
 def _read_parameter(
     source: Source, at: int, name: str, given: Mapping[str, Json], tags: Tags
 ) -> Pair | Reading | None:
-    """The parameter that begins here, if one does."""
     opening = tags.parameter.match(source.text, at)
     if opening is None:
         return None
@@ -180,7 +171,6 @@ def _read_parameter(
 FUNCTION: Final = lazy_pattern(rf"<{NAMESPACE}function{ATTRIBUTE}(?:>|(?=[\s,>]*{{))", re.IGNORECASE)
 """The opener; models without constrained decoding omit its ``>``."""
 _XAI: Final = lazy_pattern(rf"<xai:function_call{ATTRIBUTE}>", re.IGNORECASE)
-"""Grok's opener."""
 
 _WRAPPING: Final = lazy_pattern(
     rf"</{NAMESPACE}(?:\w{{1,20}}_)?(?:function_calls?|tool_?calls?|calls|tool|tool_use)\b[^<>\n]{{0,80}}>"
@@ -191,7 +181,6 @@ _WRAPPING: Final = lazy_pattern(
 _CALL: Final = lazy_pattern(
     rf"<{NAMESPACE}(?:function|invoke|function_call)(?:\s*=|[\sĠĊ]+\w{{1,40}}[ ]*=)", re.IGNORECASE
 )
-"""The start of a call, in any of the spellings."""
 _TAGS: Final = lazy_pattern(
     rf"(?P<opens>{_CALL.pattern})|<{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,200}}>"
     rf"|</{NAMESPACE}(?:param(?:eter)?|function|invoke|function_call)\b[^<>\n]{{0,80}}>",
@@ -234,22 +223,17 @@ def element_call(block: Block, source: Source, start: int, _end: int) -> Reading
 
 
 SUFFIX: Final = r"(?::[^<>\s]{1,40})?"
-"""The name of a checkpoint after the name of a tag."""
 
 _P: Final = r"(?:\w{1,20}[_:|])?"
 _GAP: Final = r"(?:\s|\\n)*+"
 _NAME: Final = lazy_pattern(
     rf"{_GAP}(?P<name>[^\s<>{{}}\[\]\"'\\]{{1,200}}){_GAP}(?P<sep><{_P}tool_sep{SUFFIX}>)?{_GAP}"
 )
-"""The name, up to the first key; a family has a tag of its own behind it."""
 _ARG_KEY: Final = lazy_pattern(rf"{_GAP}<{_P}arg_key{SUFFIX}>")
-"""The opener of a key."""
 _KEY_END: Final = lazy_pattern(rf"</{_P}arg_key{SUFFIX}>(?:{_GAP}</{_P}arg_key{SUFFIX}>)*")
-"""The closer of a key, which some replies repeat."""
 _INNER_VALUE: Final = lazy_pattern(rf"<{_P}arg_value{SUFFIX}>")
 """The same anywhere: without the gap before it, which a search would cross again from each of its blanks."""
 _ARG_VALUE_END: Final = lazy_pattern(rf"</{_P}arg_value{SUFFIX}>")
-"""The closer of a value."""
 _NEXT_KEY: Final = lazy_pattern(rf"<{_P}arg_key{SUFFIX}>(?P<plain>[^<]{{1,200}})</{_P}arg_key{SUFFIX}>")
 """A whole key within a value: the value's closer was lost before it."""
 _PAIR: Final = lazy_pattern(
@@ -262,16 +246,12 @@ _PAIR: Final = lazy_pattern(
 _BLANKS: Final = lazy_pattern(_GAP)
 """White space, also as an escape: some servers send the two characters."""
 _CALL_CLOSE: Final = lazy_pattern(rf"</{_P}tool_call{SUFFIX}>", re.IGNORECASE)
-"""The closer of a call."""
 _CLOSES: Final = lazy_pattern(rf"(?:{_GAP}{_CALL_CLOSE.pattern})*", re.IGNORECASE)
-"""Closers of a call, which some replies repeat."""
 _CALL_OPEN: Final = lazy_pattern(rf"<{_P}tool_call{SUFFIX}>", re.IGNORECASE)
-"""The opener of a call."""
 _ARG_TAGS: Final = lazy_pattern(
     rf"(?P<opens>{_CALL_OPEN.pattern})|</?{_P}arg_(?:key|value|type){SUFFIX}>|{_CALL_CLOSE.pattern}",
     re.IGNORECASE,
 )
-"""What is left behind a call that was cut: tags of its inside and its end, up to the next call."""
 _PAIRS: Final = Tags(
     _CALL_OPEN,
     _CALL_CLOSE,
@@ -282,7 +262,6 @@ _PAIRS: Final = Tags(
     _ARG_TAGS,
 )
 _WORD_REST: Final = lazy_pattern(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
-"""The rest of a text that was cut in a word or a tag."""
 
 
 def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
@@ -322,7 +301,6 @@ _PREFIX: Final = r"(?:seed:|ifm\||longcat_|iquest_)?"
 OPENING: Final = rf"<{_PREFIX}tool_call{SUFFIX}>"
 """The opening tag, with a family's prefix or a checkpoint's suffix."""
 CLOSING: Final = rf"</{_PREFIX}tool_call{SUFFIX}>"
-"""The closing tag."""
 
 _BLOCK: Final = Block(
     ("hermes_json", "granite_json", "glm_xml", "qwen_xml"),
@@ -339,7 +317,6 @@ _CODE_TAGS: Final = lazy_pattern(rf"(?P<opens>{OPENING})|</code>|{CLOSING}", re.
 # The beginning of `<code>` at the end of a truncated text.
 _BEGUN: Final = lazy_pattern(r"\s*(?:<(?:c(?:o(?:de?)?)?)?)?\Z")
 _BLOCK_CLOSED: Final = lazy_pattern(rf"{CLOSING}\Z", re.IGNORECASE)
-"""The closer at the end of a block."""
 
 
 def tool_call_block(source: Source, start: int, end: int) -> Reading | None:
@@ -392,11 +369,8 @@ def _with_interpreter_code(source: Source, reading: Reading | None, block: Block
 
 
 _XTML_CALL: Final = lazy_pattern(rf"<\|open\|>call{ATTRIBUTE}<\|sep\|>")
-"""The opener of a call."""
 _ARGUMENT: Final = lazy_pattern(rf"<\|open\|>argument{ATTRIBUTE}<\|sep\|>")
-"""The opener of one argument."""
 _XTML_JSON: Final = lazy_pattern(r"<\|open\|>json[^<>]{0,400}<\|sep\|>")
-"""The opener of all arguments as one object."""
 _JSON_BODY: Final = Block(("kimi_k3_xtml",), _XTML_CALL, closing_tags(r"<\|close\|>json<\|sep\|>"))
 _XTML_BODY: Final = replace(_JSON_BODY, closing=lazy_pattern(r"<\|close\|>call<\|sep\|>"))
 _XTML_TAGS: Final = Tags(
@@ -436,18 +410,14 @@ def xtml_channel(source: Source, start: int, end: int) -> Reading | None:
 
 
 TAG_TOKEN: Final = r"\]<\]minimax\[>\["  # noqa: S105 - a token of text
-"""The token before each tag."""
 
 _M3_TAG: Final = lazy_pattern(rf"{TAG_TOKEN}<(?P<close>/)?(?P<name>[^<>\s/]{{1,200}})[^<>]{{0,200}}>")
-"""Any tag of MiniMax M3, opening or closing."""
 _M3_INVOKE: Final = lazy_pattern(
     rf"""{TAG_TOKEN}<invoke\s+name\s*=\s*["']?(?P<name>[^"'<>]{{1,200}})["']?\s*>"""
 )
-"""The opener of its calls."""
 
 
 def minimax_m3_call(source: Source, start: int, _end: int) -> Reading | None:
-    """One ``<invoke name="f">`` and its elements."""
     opening = _M3_INVOKE.match(source.text, start)
     if opening is None:
         return None

@@ -36,7 +36,6 @@ CALLEE: Final = lazy_pattern(rf"(?:print\((?={_NAME.replace('?P<name>', '?:')}))
 BUILTIN: Final = lazy_pattern(r"(?P<name>[^\W\d]\w{0,100})\.call\(")
 _KEYWORDS: Final = Style(colons="=")
 CODE: Final = replace(_KEYWORDS, repairs=_KEYWORDS.repairs | {"hash_comments"})
-"""Python with its comments."""
 
 Expressions: TypeAlias = tuple[tuple[TextCall, ...], int, Flaw | None]
 """Calls, their end, and the error in the one that begins there."""
@@ -111,7 +110,6 @@ def _closing_tags(block: Block) -> re.Pattern[str]:
 
 
 def _typed_value(item: Json, schema: Json) -> Json:
-    """A value; unquoted text gets its type from the schema, or else from its form."""
     match item:
         case Bare():
             return typed_value(str(item), schema) if schema is not None else decode_json(str(item))

@@ -21,13 +21,9 @@ _HEADER: Final = lazy_pattern(
     r"<\|(?P<opener>start|channel)\|>(?P<role>\w{0,40})[^<>\n]{0,200}"
     r"(?:<\|(?:channel|constrain)\|>[^<>\n]{0,200}){0,4}<\|message\|>"
 )
-"""A header, with its role and the tokens within; each part is bounded, for speed."""
 _BODY_END: Final = lazy_pattern(rf"{_TRAILER}|(?=<\|start\|>|<\|channel\|>)")
-"""The end of a message: its trailer, or the header of the next one."""
 _RECIPIENT: Final = lazy_pattern(r"\bto=(?P<to>[^\s<>]{1,200})")
-"""The recipient in a header."""
 _CHANNEL: Final = lazy_pattern(r"<\|channel\|>\s*(?P<name>\w*)")
-"""The channel in a header."""
 _CALL: Final = Block(("harmony",), lazy_pattern(r"<\|start\|>|<\|channel\|>"), closing_tags(_TRAILER))
 
 _LEAKED: Final = lazy_pattern(r"to=functions\.(?P<name>[\w.-]{1,200})[^{}<>`]{0,100}(?={)")
@@ -35,11 +31,8 @@ _LEAKED: Final = lazy_pattern(r"to=functions\.(?P<name>[\w.-]{1,200})[^{}<>`]{0,
 _NO_TOKEN: Final = Block(("harmony",), lazy_pattern(r"to=functions\."), closing_tags(r"(?!)"))
 
 _DEBRIS: Final = lazy_pattern(r"[^\s<]*")
-"""What else is left behind the arguments."""
 _GLUED: Final = lazy_pattern(r"(?:assistant)?(?:commentary|analysis)?[ ]?\Z")
-"""The role and channel that are left before such a header."""
 _MUSE: Final = lazy_pattern(r"to=(?P<to>[^\s<>]{1,200})[ \t]*<\|message\|>")
-"""A header of Muse without its opener."""
 _THINKING: Final = {"thinking", "thought", "reasoning"}
 
 
@@ -92,13 +85,11 @@ def start_of_header_words(text: str, start: int) -> int:
 
 
 def start_of_title(text: str, start: int, reading: Reading | None) -> int:
-    """The start of the tool's name, which precedes the opener of Inkling's JSON."""
     name = reading.calls[0].name if reading and reading.calls else ""
     return start - len(name) if text.endswith(name, 0, start) else start
 
 
 def inkling_block(source: Source, start: int, end: int) -> Reading | None:
-    """A typed block of Inkling: text, or thinking."""
     kind = source.text[start:end].removeprefix("<|content_").removesuffix("|>")
     return _reasoning_message(source, end) if kind in _THINKING else Reading(end, is_framing=True)
 

@@ -38,20 +38,16 @@ from toolreel_core._text_calls.payloads import (
 )
 
 _MAP: Final = lazy_pattern(r"\{\s*tool\s*=>")
-"""A call with arrows between keys and values."""
 _HEAD: Final = lazy_pattern(r'\{\s*tool\s*=>\s*"(?P<name>[\w.:-]{1,200})"\s*,\s*args\s*=>\s*\{')
-"""Its head, up to the arguments."""
 _OPTION: Final = lazy_pattern(
     r'\s*--(?P<key>[\w-]{1,200})\s+(?:"(?P<text>[^"\\]*)"|(?P<plain>-?\d{1,40}(?:\.\d{1,40})?|true|false|null))'
     r"(?=[\s},]),?"
 )
 """One argument, as an option of a command line: a simple text, a number or a word."""
 _MAP_END: Final = lazy_pattern(r"\s*\}\s*\}\s*\[/TOOL_CALL\]", re.IGNORECASE)
-"""The end of the map, and of the block."""
 
 
 def bracket_call(block: Block, source: Source, _start: int, end: int) -> Reading | None:
-    """The call between the brackets: an envelope, or a map of arrows."""
     begin = skip_blanks(source.text, end)
     if not _MAP.match(source.text, begin):
         return enveloped_calls(block, source, begin, begin)
@@ -75,12 +71,9 @@ def bracket_call(block: Block, source: Source, _start: int, end: int) -> Reading
 
 _QUOTED: Final = r"""(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
 NAMED_TAG: Final = rf"<tool(?:_call)?(?:\s+(?:name|id)\s*=\s*{_QUOTED}){{1,2}}\s*>(?=\s*{{)"
-"""The opening tag, before an object."""
 
 _TAG: Final = lazy_pattern(r"<(\w+)")
-"""The name in an opening tag."""
 _ATTRIBUTE: Final = lazy_pattern(rf"(?<!\w)(?P<key>\w++)\s*+=\s*+(?P<value>{_QUOTED})")
-"""An attribute, which is an argument here."""
 _NAMED: Final = {
     tag: Block(
         ("invoke_xml", "hermes_json"),
@@ -92,9 +85,7 @@ _NAMED: Final = {
 _LEFT: Final = {
     tag: lazy_pattern(rf"(?P<opens><{tag}\b)|</{tag}\s*>", re.IGNORECASE) for tag in ("tool", "tool_call")
 }
-"""Tags that are left behind a call that was cut, by the name of the tag."""
 _CLOSED: Final = lazy_pattern(r"</tool(?:_call)?\s*>\Z", re.IGNORECASE)
-"""The closing tag at the end of a call."""
 
 
 def named_tag(source: Source, start: int, end: int) -> Reading | None:
@@ -114,7 +105,6 @@ def named_tag(source: Source, start: int, end: int) -> Reading | None:
 
 
 def calls_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCall | None]:
-    """Apertus: calls with the tool's name as key: ``[{"ping": {}}]``."""
     for item in as_list(tree):
         for name, raw in item.items() if isinstance(item, Mapping) else ():
             yield text_call(offered.resolve_name(name), arguments_of(raw), dialect)
@@ -127,9 +117,7 @@ _SEP: Final = rf"<{BAR}tool[▁_ ]sep{BAR}>"
 _NAME: Final = r"\s*+(?P<name>[^\s<>{}`\"']{1,200}+)\s*+"
 
 _KIMI_HEAD: Final = lazy_pattern(r"\s*+(?P<id>[^<>\n]{1,200}?)(?<!\s)\s*+<\|tool_call_argument_begin\|>")
-"""The id of a call of Kimi K2, up to its arguments."""
 _KIMI_COUNT: Final = lazy_pattern(r":\d+\Z")
-"""The counter behind the name in such an id."""
 _KIMI_COUNTER: Final = lazy_pattern(r"(?:call_?|functions\.)?:?\d+")
 """An id that is only a counter: then nothing names the tool."""
 _KIMI: Final = Block(
@@ -156,14 +144,12 @@ _MISTRAL: Final = lazy_pattern(
 SOLAR: Final = lazy_pattern(
     rf"\s*+(?P<id>[^<>\s]{{0,200}}+)\s*+<\|tool_call:name\|>{_NAME}<\|tool_call:args\|>"
 )
-"""The head of a call of Solar."""
 PLAMO: Final = lazy_pattern(
     rf"{_NAME}<\|plamo:end_tool_name:plamo\|>\s*<\|plamo:begin_tool_arguments:plamo\|>\s*"
     rf"(?:<\|plamo:constrain\|>\w*\s*)?(?:<\|plamo:msg\|>)?"
 )
 """The head of a call of PLaMo, whose constraint on the arguments is optional."""
 _FLOWER: Final = lazy_pattern(r"[ ]*+(?:[:：][ ]*+)?(?P<name>[^\s✿:：]{1,200}+)\s*+✿ARGS✿[ ]*[:：]?")
-"""The head of a call of Qwen-Agent; its colons may be full-width."""
 _REMARK: Final = lazy_pattern(r"[ \t]*(?://|#)[^\n]*")
 
 
