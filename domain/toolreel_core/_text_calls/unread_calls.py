@@ -67,7 +67,7 @@ _NAMED_KEY: Final = lazy_pattern(
 _ATTRIBUTE: Final = lazy_pattern(r"""[^<>]{0,200}?\s(?P<key>[\w-]{1,100})\s*=""")
 _MOST: Final = 16
 """The most calls that a report is compared with: each may hold a long text."""
-_WORD: Final = lazy_pattern(r"[^\W\d][\w-]*+(?:\.[\w-]++)*")
+_WORD: Final = lazy_pattern(r"\w[\w-]*+(?:\.[\w-]++)*")
 _LABEL: Final = lazy_pattern(
     r"tools?|call(?:s|ing|ed)?|functions?|name|(?:action_)?input|action|use|using|with|invoke|invoking"
     r"|arguments|args|parameters|params|json",
