@@ -324,7 +324,6 @@ class Agent(Generic[Value_co]):
         *,
         awaits: bool = False,
     ) -> Any:  # noqa: ANN401 - sync or async
-        """Its endpoint, with those of its fallbacks; what is opened closes with the stack."""
         first: Any = self.endpoint
         if first is None:
             from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
@@ -380,7 +379,6 @@ class Agent(Generic[Value_co]):
         return AgentRuns(self, self._output, **settings)
 
     def _connection_settings(self) -> dict[str, Any]:
-        """The arguments of an endpoint."""
         given = None if self.api_key is None else Secret(self.api_key)
         url, key, variable = server_settings(
             self.base_url, given, self.api_key_env, own_key=not self._keyless
@@ -390,10 +388,7 @@ class Agent(Generic[Value_co]):
 
 
 def _fallback_agents(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:
-    """The agent at each of its fallbacks, by their names.
-
-    :raises ConfigError: if a setting is not usable; names the fallback
-    """
+    """The agent at each of its fallbacks, by their names."""
     if isinstance(fallbacks, str) or not isinstance(fallbacks, Iterable):
         raise ConfigError(f"fallbacks: expected a list of Fallback, got {type(fallbacks).__name__}")
     found = dict[str, Any]()
@@ -431,7 +426,6 @@ def _free_recording_path(folder: Path | None) -> Path | None:
 
 
 def _agent_answer(run: Run) -> dict[str, Json]:
-    """The result of a call."""
     outcome = run.outcome
     match outcome:
         case Completed():

@@ -13,7 +13,7 @@ from contextlib import (
     contextmanager,
     nullcontext,
 )
-from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypedDict, TypeVar, cast
@@ -163,12 +163,8 @@ class AgentRun(Run, Generic[Value_co]):
         # A server may say the credentials back in an error.
         return printable(scrubbed(text, {name: value.reveal() for name, value in sent.items()}))
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "runs"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        for name, value in {**state, "runs": None}.items():
-            object.__setattr__(self, name, value)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return AgentRun, (self.state, self.notes, self.timing, self.server)
 
     def _own_runs(self) -> AgentRuns:
         if self.runs is None:
@@ -200,7 +196,7 @@ class RunSettings(StreamSettings, total=False):
 
 @dataclass(frozen=True, slots=True)
 class _DecidedCall:
-    """An approver that has decided about one call; another one, sync or async, decides about the others."""
+    """Has decided about one call; another approver, sync or async, decides about the others."""
 
     decision: ApprovalGiven
     others: Any
@@ -234,11 +230,9 @@ class AgentRuns:
         *,
         awaits: bool = False,
     ) -> AgentRun[Any]:
-        """Perform a run, or go on with one.
+        """Perform a run, or go on with the run before.
 
-        :param recording: its files
         :param drive: the driver's function, without its ports
-        :param before: the run that goes on
         :param decision: about the call at which that run rests
         :param awaits: whether the driver is the async one; else nothing suspends
         """
@@ -254,7 +248,6 @@ class AgentRuns:
         *,
         awaits: bool = False,
     ) -> AsyncGenerator[AgentEvent[Any], None]:
-        """Perform it like :meth:`perform`, and yield what happens."""
         ended = list[Run]()
         async with self._open_ports(recording, awaits=awaits) as (ports, journal):
             driving = drive(ports, journal=journal, inbox=self.inbox)
@@ -271,7 +264,6 @@ class AgentRuns:
     async def _open_ports(
         self, recording: _Recording, decision: ApprovalGiven | None = None, *, awaits: bool
     ) -> AsyncGenerator[tuple[Ports | AsyncPorts, Journal | None]]:
-        """The ports and the journal of a run."""
         with recording as files:
             tape = files and files.tape
             async with AsyncExitStack() as opened:
@@ -286,7 +278,6 @@ class AgentRuns:
                 yield ports, files or self.journal
 
     def _as_agent_run(self, run: Run, before: Run | None, ports: Ports | AsyncPorts) -> AgentRun[Any]:
-        """The agent's run, which goes on in this way, with the conversation before it."""
         going_on = replace(self, sent={name: Secret(value) for name, value in ports.secrets.items()})
         if before is None:
             return AgentRun(run.state, run.notes, run.timing, run.server, going_on)
@@ -317,10 +308,7 @@ class AgentRuns:
 
     @contextmanager
     def resume_recording(self, run: Run) -> Generator[ResumedFiles | None]:
-        """The files of a recording that goes on.
-
-        :raises ConfigError: if it has gone on without this run
-        """
+        """The files of a recording that goes on; :class:`ConfigError` if it has gone on without this run."""
         if self.record is None:
             yield None
             return

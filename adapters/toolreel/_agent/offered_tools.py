@@ -55,10 +55,7 @@ class OfferedTools:
 
     @classmethod
     def of(cls, given: AgentTools) -> OfferedTools:
-        """The tools in a list.
-
-        :raises ConfigError: if one of them is no tool, or two share a name; says what to write
-        """
+        """The tools in a list; :class:`ConfigError` if one of them is no tool, or two share a name."""
         functions, hosts, messages = list[Tool](), list[OfferingHost](), list[str]()
 
         def add(one: object) -> None:
@@ -93,7 +90,6 @@ class OfferedTools:
 
     @property
     def surface(self) -> ToolSurface:
-        """All tools, as a plan takes them."""
         surfaces = [host.surface for host in self.hosts]
         own = [tool.definition for tool in self.functions]
         return ToolSurface(
@@ -103,15 +99,10 @@ class OfferedTools:
 
     @property
     def needs_async(self) -> bool:
-        """Whether only async runs can run all of them."""
         return any(tool.is_async for tool in self.functions) or any(map(_is_async, self.hosts))
 
     def host(self, *, awaits: bool = False) -> Any:  # noqa: ANN401 - sync or async
-        """What runs them; in an async run, hosts that block run in threads.
-
-        :param awaits: whether the run is async
-        :raises ConfigError: if one of them is async and the run is not
-        """
+        """What runs them; in an async run, hosts that block run in threads."""
         own = AsyncPythonTools(self.functions) if awaits else PythonTools(self.functions)
         # Whole names: the longest prefix that a router finds for a name is the name itself.
         routes = dict[str, Any]()
@@ -143,8 +134,6 @@ Approve: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class _FunctionApprover:
-    """An approver that asks a function of name and arguments, async or not."""
-
     function: Callable[..., Any]
 
     def decide(self, effect: AskApproval) -> Any:  # noqa: ANN401 - sync or async, as the function
@@ -158,12 +147,7 @@ class _FunctionApprover:
 
 
 def approver_of(given: Approve | None, *, awaits: bool = False) -> Any:  # noqa: ANN401 - sync or async
-    """What approves calls in a run; without any, a run rests at the first.
-
-    :param awaits: whether the run is async
-    :raises ConfigError: if it is async and the run is not, or a function returns something other than a
-        decision
-    """
+    """What approves calls in a run; without any, a run rests at the first."""
     if given is None:
         return AsyncLater() if awaits else Later()
     is_async = iscoroutinefunction(_decide_method(given) or given)
@@ -174,10 +158,7 @@ def approver_of(given: Approve | None, *, awaits: bool = False) -> Any:  # noqa:
 
 
 def check_approve(given: object) -> None:
-    """Check what an agent was given.
-
-    :raises ConfigError: if it is neither
-    """
+    """Check that it is an approver, or a function of name and arguments."""
     instead = "write approve=lambda name, arguments: True, or approve=Always()"
     if given is None or (_decide_method(given) and not isinstance(given, type)):
         return

@@ -158,7 +158,6 @@ def server_settings(
     environments, and no other server shall get it.
 
     :param own_key: whether ``TOOLREEL_API_KEY`` is the key of this server
-    :raises EndpointConfigError: if no URL is named
     """
     said = {name: value for name, value in os.environ.items() if value.strip()}
     url = base_url or next((said[name] for name in URL_VARIABLES if name in said), "")

@@ -20,8 +20,6 @@ group may hold the pipe open for ever."""
 
 
 class ProcessOutput(NamedTuple):
-    """Output of a process on one stream."""
-
     kept: bytes = b""
     """The first bytes, up to the limit."""
     size: int = 0
@@ -34,8 +32,6 @@ class ProcessOutput(NamedTuple):
 
 
 class ProcessResult(NamedTuple):
-    """Exit code and output of a process."""
-
     exit_code: int | None
     """Negative if a signal ended it; ``None`` if we killed it, at its deadline or by ``kill``."""
     stdout: ProcessOutput = ProcessOutput()
@@ -43,16 +39,11 @@ class ProcessResult(NamedTuple):
 
 
 def inherited_environment(names: Sequence[str]) -> dict[str, str]:
-    """The named environment variables of this process that are set."""
     return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def describe_exit(status: int) -> str:
-    """How a process ended.
-
-    >>> describe_exit(-9)
-    'was ended by SIGKILL'
-    """
+    """How a process ended."""
     if status >= 0:
         return f"ended with exit code {status}"
     # Real-time signals between SIGRTMIN and SIGRTMAX are missing from the enumeration.
@@ -64,8 +55,7 @@ def describe_exit(status: int) -> str:
 class BoundedProcess:
     """A process that runs once, and that any thread can kill at any time.
 
-    It runs in a new process group. The whole group is killed when the process exits, reaches its deadline
-    or is killed. A descendant that leaves the group stays alive.
+    Its whole process group is killed when it exits, reaches its deadline or is killed.
     """
 
     command: Sequence[str]
@@ -82,10 +72,8 @@ class BoundedProcess:
     def run(
         self, stdin: bytes = b"", *, deadline: float = threading.TIMEOUT_MAX, inherit_stderr: bool = False
     ) -> ProcessResult:
-        """Run the process to its end.
+        """Run it to its end, or to a deadline in seconds.
 
-        :param deadline: seconds after which it is killed
-        :param inherit_stderr: whether it writes to the stderr of this process
         :raises OSError: if it cannot be started
         :raises ValueError: if an argument holds NUL or a lone surrogate
         """
@@ -154,7 +142,7 @@ class _Reader(threading.Thread):
 
 
 def _wait_without_reaping(process: subprocess.Popen[bytes]) -> None:
-    """Wait until a process has exited, without reaping it, so that its group id cannot be reused yet.
+    """Wait without reaping it, so that its group id cannot be reused yet.
 
     macOS has ``waitid`` since Python 3.13, and Windows has neither it nor process groups to kill.
     """

@@ -55,7 +55,6 @@ class CurrentCall:
 
 
 def _end_signal() -> Future[None]:
-    """What is done when a call is over; the thread of the tool polls it."""
     from concurrent.futures import Future  # slow to import
 
     return Future()
@@ -63,14 +62,13 @@ def _end_signal() -> Future[None]:
 
 @dataclass(slots=True)
 class Spending:
-    """What a call has taken of models so far. Any thread of the tool may add to it."""
+    """What a call has taken of models so far; any thread of the tool may add to it."""
 
     known: list[Spent] = field(default_factory=list)
     underway: int = 0
     """How many runs of inner agents are underway; until they end, nobody knows what they take."""
 
     def add_ended_run(self, spent: Spent | None) -> None:
-        """Say what a run took that was :func:`begin_spending`."""
         if spent is not None:
             self.known.append(spent)
         self.underway -= 1  # last, since a call at its deadline reads this from another thread
@@ -101,7 +99,6 @@ class RunContext(Generic[Deps]):
 
     @classmethod
     def of_call(cls, effect: RunTool, deps: Deps, deadline: float | None = None) -> RunContext[Deps]:
-        """The context of a call that begins."""
         return cls(deps, CurrentCall(effect.name, effect.call_id, effect.key, effect.turn), deadline)
 
     @property
@@ -160,10 +157,7 @@ def spend(spent: Spent | None) -> None:
 
 
 def begin_spending() -> Spending:
-    """What the current call takes; a run begins to add to it, and ends with :meth:`Spending.add_ended_run`.
-
-    Outside of a tool call, nobody counts it.
-    """
+    """What the current call takes; a run adds to it until :meth:`Spending.add_ended_run`."""
     context = _CURRENT.get(None)
     begun = Spending() if context is None else context.spending
     begun.underway += 1
@@ -182,7 +176,6 @@ def _current_context(function: str) -> RunContext[Any]:
 
 @contextmanager
 def as_current_call(context: RunContext[Any]) -> Generator[None]:
-    """Set the current call while its tool runs."""
     token = _CURRENT.set(context)
     try:
         yield

@@ -41,8 +41,6 @@ _FENCE: Final = ("```", "~~~")
 
 
 class Docstring(NamedTuple):
-    """A parsed docstring."""
-
     summary: str
     """The text outside of sections; paragraphs are joined, lists and code keep their lines."""
     parameters: Mapping[str, str]
@@ -94,7 +92,7 @@ def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
 
 
 def _parameter_entry(text: str, *, underlined: bool) -> tuple[list[str], str] | None:
-    """The parameter names and the text of a line that begins an entry, if the line does."""
+    """The names and the text of a line, if it begins an entry."""
     found = _NAMES.fullmatch(text)
     if found is None:
         return None
@@ -116,7 +114,7 @@ def _after_type(text: str) -> str:
 
 
 def _join_paragraphs(lines: Iterable[str]) -> str:
-    """One text: the lines of a paragraph are joined, and so are paragraphs; lists and code keep theirs."""
+    """One text: lines of a paragraph are joined, and so are paragraphs; lists and code keep theirs."""
     written: list[str] = []
     fenced = verbatim = flows = False
     begins = True

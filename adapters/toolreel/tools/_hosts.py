@@ -33,16 +33,12 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Threaded:
-    """Async version of an endpoint, a tool host or an approver that may block.
-
-    Each call has a thread, which a cancellation abandons.
-    """
+    """Async version of an endpoint, a host or an approver: each call has a thread, which may be abandoned."""
 
     port: Any
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The credentials that it sends, by name."""
         return secrets_of(self.port)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
@@ -50,19 +46,14 @@ class Threaded:
         return await await_future(in_thread("request", partial(self.port.send, effect)))
 
     async def run(self, effect: RunTool) -> ToolReturned:
-        """Run the tool."""
         return await await_future(in_thread(effect.name, partial(self.port.run, effect)))
 
     async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """Decide about a call."""
         return await resolved(await await_future(in_thread("approve", partial(self.port.decide, effect))))
 
 
 async def await_future(returned: Future[_Result]) -> _Result:
-    """Await the result of a call that runs in a thread.
-
-    :raises MissingExtra: if anyio is not installed
-    """
+    """Await the result of a call that runs in a thread."""
     try:
         import anyio
     except ImportError:
@@ -74,7 +65,6 @@ async def await_future(returned: Future[_Result]) -> _Result:
 
 
 def _wake_from_thread(wake: Callable[[], object]) -> Callable[[object], None]:
-    """A callback that runs ``wake`` in the current event loop from another thread."""
     import asyncio
 
     later: Callable[[Callable[[], object]], object]
@@ -97,8 +87,6 @@ _Host = TypeVar("_Host")
 
 @dataclass(frozen=True, slots=True)
 class _Routes(Generic[_Host]):
-    """Hosts by name prefix."""
-
     hosts: Mapping[str, _Host]
     """Hosts by prefix of the inner tool names, such as ``files.``; they receive the whole name."""
     default: _Host | None = None
@@ -112,7 +100,6 @@ class _Routes(Generic[_Host]):
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The credentials that the hosts send, by name."""
         return secrets_of(*self.hosts.values(), self.default)
 
     def _host_of(self, name: str) -> _Host | NoTools:

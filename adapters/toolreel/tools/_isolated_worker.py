@@ -24,7 +24,6 @@ from toolreel_core._protocol import RunTool, dump, load_effect
 
 
 def serve_request() -> None:
-    """Read a request from stdin, run it, and write the response to stdout."""
     # Keep stdout for the response and point descriptor 1 at stderr, so that output of the tool, even of C
     # extensions and child processes, cannot mix with it.
     channel = os.dup(1)

@@ -40,7 +40,7 @@ class Isolation:
     """Names of environment variables to pass, besides a few that every program needs."""
 
     def response(self, request: Mapping[str, Json], context: RunContext[Any]) -> Mapping[str, Any]:
-        """Run a call in a process, which is killed when the call ends, and return what the process answers.
+        """What a process answers that runs a call; it is killed when the call ends.
 
         :raises Crash: if there is no valid response
         """
@@ -74,9 +74,9 @@ class Crash(Exception):
 
 
 def import_path(function: Callable[..., object], place: str) -> str:
-    """The import path of a function for another process: ``module:qualname``.
+    """Where another process imports a function: ``module:qualname``.
 
-    :raises ConfigError: if another process could not import it
+    :raises ConfigError: if it could not
     """
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
     found: object = None

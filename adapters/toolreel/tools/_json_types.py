@@ -61,17 +61,12 @@ class InvalidValue(Exception):
         self.path = path
 
     def __str__(self) -> str:
-        """The path and the reason, in the format of the core's schema errors.
-
-        >>> print(InvalidValue("expected a date", ("days", 0)))
-        /days/0: expected a date
-        """
+        """The path and the reason, as the core's schema errors have them."""
         place = "".join(f"/{step}" for step in self.path)
         return f"{place}: {self.reason}" if place else self.reason
 
 
 def _unexpected(value: Json, expected: str) -> InvalidValue:
-    """The error that says what was expected, and the actual value."""
     text = canonical(value)
     shown = text if len(text) <= _MAX_DISPLAY else text[:_MAX_DISPLAY] + "…"
     return InvalidValue(f"expected {expected}, got {shown}")
@@ -79,18 +74,15 @@ def _unexpected(value: Json, expected: str) -> InvalidValue:
 
 @dataclass(frozen=True, slots=True)
 class JsonType:
-    """A Python type as JSON."""
-
     schema: Mapping[str, Json]
     read: Callable[[Json], object]
     """The Python value for a JSON value; raises :class:`InvalidValue`."""
 
     def having(self, **keywords: Json) -> JsonType:
-        """The same type with more keywords in its schema."""
         return JsonType({**self.schema, **keywords}, self.read)
 
     def read_at(self, step: str | int, value: Json) -> object:
-        """Read a part of a value; an error has the path to the part."""
+        """Read a part of a value; an error has the path to it."""
         try:
             return self.read(value)
         except InvalidValue as error:
@@ -178,10 +170,7 @@ class Types:
         self._recursive: set[object] = set()
 
     def json_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401 - a type hint can be anything
-        """A type as JSON.
-
-        :raises ConfigError: if JSON cannot represent it
-        """
+        """A type as JSON; a :class:`ConfigError` if JSON cannot represent it."""
         arguments, origin = get_args(hint), get_origin(hint) or hint
         if origin is Annotated:
             return self._annotated_type(hint, arguments[0], arguments[1:], place)
@@ -262,7 +251,6 @@ class Types:
         return kind
 
     def _library_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
-        """A type that pydantic or msgspec makes a schema of."""
         try:
             decode: Callable[[bytes], object]
             if hasattr(get_origin(hint) or hint, "__struct_config__"):
@@ -369,10 +357,7 @@ def _needs_pydantic(hint: object) -> bool:
 
 
 def _without_titles(schema: Any) -> Any:  # noqa: ANN401 - a schema
-    """The schema without the titles that pydantic generates from names: they cost tokens and add nothing.
-
-    Choices get their types, as those of our own schemas have.
-    """
+    """The schema without pydantic's titles, which cost tokens and add nothing; choices get their types."""
     if not isinstance(schema, Mapping):
         return schema
     tree = changed_within(schema, _without_titles)
@@ -387,11 +372,7 @@ _NAMES_OF_TYPES: Final[Mapping[type, str]] = {
 
 
 def _with_type(schema: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The schema with the types of its choices, which some providers demand.
-
-    >>> _with_type({"enum": ["a", 1, 1.5]})
-    {'type': ['string', 'number'], 'enum': ['a', 1, 1.5]}
-    """
+    """The schema with the types of its choices, which some providers demand."""
     choices = schema.get("enum")
     if "type" in schema or not isinstance(choices, list) or not choices:
         return schema
@@ -428,10 +409,7 @@ _CONSTRAINTS: Final[Mapping[str, Mapping[str, str]]] = {
 
 
 def _constrained_type(kind: JsonType, extras: Sequence[object], place: str) -> JsonType:
-    """The type with the constraints of ``Annotated``; other metadata is ignored.
-
-    :raises ConfigError: if a schema cannot say a constraint
-    """
+    """The type with the constraints of ``Annotated``; other metadata is ignored."""
     kinds, found = _types_in_schema(kind.schema) - {"null"}, dict[str, Json]()
     # A Field of pydantic has several constraints.
     each = [one for extra in extras for one in (cast("Any", extra).metadata if _is_field(extra) else [extra])]
@@ -446,7 +424,6 @@ def _constrained_type(kind: JsonType, extras: Sequence[object], place: str) -> J
 
 
 def _is_field(value: Any) -> bool:  # noqa: ANN401
-    """Whether an annotation is a pydantic ``Field``."""
     return isinstance(getattr(value, "metadata", None), list) and hasattr(value, "is_required")
 
 
@@ -464,9 +441,8 @@ def type_hints_of(
     place: str,
     namespace: Mapping[str, Any] | None = None,
 ) -> Mapping[str, Any]:
-    """The resolved annotations of a class, of the parameters of a function, or annotations by name.
+    """The resolved annotations of a class or a function, or given ones with the names that they may use.
 
-    :param namespace: the names that annotations by name may use
     :raises ConfigError: if they cannot be resolved
     """
     if not isinstance(annotated, type | Mapping):
@@ -483,9 +459,9 @@ def type_hints_of(
 
 
 def _hints_of_generic(hint: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
-    """The resolved annotations of a class, with the arguments of a generic one in place of its variables.
+    """The annotations of a class, with types in place of its variables.
 
-    Each class of the hierarchy binds its own variables: the same one may mean something else in a base.
+    Each class of the hierarchy binds its own: the same one may mean something else in a base.
     """
     kind = get_origin(hint) or hint
     variables, hints = _type_variables(kind, get_args(hint)), {**type_hints_of(kind, place)}
@@ -498,7 +474,6 @@ def _hints_of_generic(hint: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN4
 
 
 def _type_variables(kind: Any, arguments: Sequence[Any]) -> Mapping[Any, Any]:  # noqa: ANN401
-    """The variables of a generic type, with the arguments for them."""
     names = getattr(kind, "__type_params__", ()) or getattr(kind, "__parameters__", ())
     return dict(zip(names, arguments, strict=False))
 
@@ -514,11 +489,7 @@ def _substitute_variables(hint: Any, variables: Mapping[Any, Any]) -> Any:  # no
 
 
 def _definition_name(hint: Any) -> str:  # noqa: ANN401
-    """The name of a type under ``$defs``.
-
-    >>> _definition_name(list[dict[str, int]])
-    'list_dict_str_int'
-    """
+    """Its name under ``$defs``: ``list_dict_str_int`` for ``list[dict[str, int]]``."""
     if isinstance(hint, str):
         return "_".join(_WORD.findall(hint))
     origin, arguments = get_origin(hint) or hint, get_args(hint)
@@ -526,10 +497,6 @@ def _definition_name(hint: Any) -> str:  # noqa: ANN401
 
 
 def _json_default(value: object, place: str) -> Json:
-    """A default or a choice as JSON.
-
-    :raises ConfigError: if JSON cannot represent it
-    """
     try:
         return value_as_json(value)
     except (TypeError, ValueError):
@@ -547,7 +514,6 @@ def default_keyword(value: object, place: str) -> dict[str, Json]:
 
 
 def _is_record(hint: object) -> bool:
-    """Whether a type has named fields."""
     if not isinstance(hint, type):
         return False
     is_named_tuple = issubclass(hint, tuple) and hasattr(hint, "_fields")
@@ -555,15 +521,11 @@ def _is_record(hint: object) -> bool:
 
 
 def _is_typed_dict(kind: type) -> bool:
-    """Whether it is a ``TypedDict``, of ``typing`` or of ``typing_extensions``, which can differ."""
     return issubclass(kind, dict) and hasattr(kind, "__required_keys__")
 
 
 def _record_fields(kind: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool, object]]:  # noqa: ANN401
-    """The fields of a record in order: name, hint, whether it is required, and its default.
-
-    A default that a factory makes is not known.
-    """
+    """Name, hint, whether it is required, and default of each field; none for a default of a factory."""
     if _is_typed_dict(kind):
         for name, hint in hints.items():
             # With postponed annotations, __required_keys__ misses Required and NotRequired.

@@ -116,7 +116,6 @@ class Tool:
         return self.isolation is None and (is_async(self.function) or is_async(type(self.function).__call__))
 
     def with_source(self, source: str) -> Self:
-        """The same tool with another source in its definition."""
         return replace(self, definition=replace(self.definition, source=source))
 
 
@@ -162,7 +161,7 @@ def tool(
 
 
 def _typed_arguments(definition: ToolDefinition, function: Callable[..., object]) -> Arguments:
-    """Typed conversion of arguments, if the definition's schema is that of the signature; else plain JSON."""
+    """Typed, if the definition's schema is that of the signature; else plain JSON."""
     try:
         signature = signature_of(function, definition.name)
     except ConfigError:
@@ -213,10 +212,9 @@ def _load_tools(name: str) -> Iterator[Tool]:
 
 
 def load_module(place: str, option: str) -> ModuleType:
-    """Import a module by its name or its file; the working directory is searched too.
+    """Import a module by its name or its file, also from the working directory.
 
     :param option: what named it, for errors
-    :raises ToolModuleError: if it cannot be imported
     """
     here = str(Path.cwd())
     if here not in sys.path:
@@ -238,7 +236,7 @@ def load_module(place: str, option: str) -> ModuleType:
 
 
 def _module_of_file(file: Path, option: str) -> str:
-    """The name under which a file can be imported, with its folder searched first, as for a script."""
+    """The name under which a file can be imported, as for a script."""
     if not file.is_file():
         raise ToolModuleError(f"{option}: there is no file {file}")
     folder = str(file.resolve().parent)
@@ -299,17 +297,14 @@ class Toolbox:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools, without the masked ones."""
         return (*self._tools_in.values(),)
 
-    def _check_kinds(self) -> None:
-        """Check that this kind of host can run the tools."""
+    def _check_kinds(self) -> None: ...
 
     def _prepare_call(self, effect: RunTool) -> Call:
         """A call that has not started yet.
 
-        :raises ConfigError: if no run may call such a tool: the plan was built with other tools, or it is not
-            exposed
+        :raises ConfigError: if no run may make it: it is of other tools, or not exposed
         """
         name, tool = effect.name, self._tools_in.get(effect.name)
         if tool is None:
@@ -323,7 +318,7 @@ class Toolbox:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a tool: :meth:`perform` it once, and always end its context, which kills its process."""
+    """One call of a tool: perform it once, and always end its context, which kills its process."""
 
     tool: Tool
     effect: RunTool
@@ -333,7 +328,6 @@ class Call:
     on_error: ErrorListener
 
     async def perform(self) -> ToolReturned:
-        """Call the tool; exceptions become results for the model."""
         tool, effect = self.tool, self.effect
         try:
             with as_current_call(self.context):
@@ -371,12 +365,10 @@ class Call:
         return self._add_cost(timeout_event(self.effect, how, safe_to_repeat=repeatable))
 
     def _add_cost(self, event: ToolReturned) -> ToolReturned:
-        """The event with what the tool has said that it took of models."""
         spent = self.context.spending.total
         return event if spent is None else replace(event, spent=spent)
 
     def failure_result(self, error: Exception) -> ToolReturned:
-        """The event for an exception of the tool."""
         killed = isinstance(error, Crash) and self.context.cancelled
         if not killed and (surprise := unexpected_error(error)):
             self.on_error(self.context.call, surprise)
@@ -407,7 +399,6 @@ class PythonTools(Toolbox):
                 raise ConfigError(f"tool {name!r} is async; run it with arun and AsyncPythonTools")
 
     def run(self, effect: RunTool) -> ToolReturned:
-        """Run the tool; failures become results for the model."""
         call = self._prepare_call(effect)
         try:
             perform = partial(immediately, call.perform())
@@ -435,7 +426,6 @@ class AsyncPythonTools(Toolbox):
         self._move_on_after = move_on_after
 
     async def run(self, effect: RunTool) -> ToolReturned:
-        """Run the tool; failures become results for the model."""
         call = self._prepare_call(effect)
         try:
             with self._move_on_after(math.inf if call.seconds is None else call.seconds):

@@ -25,12 +25,10 @@ _ENVELOPE: Final = frozenset({"ok", "tool_name", "data", "warnings", "errors"})
 
 
 def apply_ok_key(value: Json, ok_key: OkKey) -> Json:
-    """What a tool returned, in the form in which the loop reads it as it is meant.
+    """What a tool returned, in the form that the loop reads as it is meant.
 
     >>> apply_ok_key({"ok": False, "error": "No room.", "left": 3}, "failure")
     {'ok': False, 'data': {'left': 3}, 'warnings': None, 'errors': ['No room.']}
-    >>> apply_ok_key({"ok": False, "data": {}}, "data")
-    {'ok': True, 'data': {'ok': False, 'data': {}}}
     """
     if ok_key == "envelope" or not isinstance(value, Mapping) or not isinstance(value.get("ok"), bool):
         return value
@@ -53,15 +51,11 @@ _REMEDY: Final = "Do not repeat the call as it was: try other arguments, or anot
 
 
 def call_arguments(effect: RunTool) -> Mapping[str, Json]:
-    """The arguments of a call as keyword arguments of JSON values."""
     return cast("Mapping[str, Json]", parse(effect.arguments))
 
 
 def success_event(effect: RunTool, value: object, ok_key: OkKey = "envelope") -> ToolReturned:
-    """The event for a returned value, or for one that JSON cannot represent.
-
-    Images, audio and files anywhere in the value go with it, and their labels say where they were.
-    """
+    """The event for a returned value; labels in it say where images, audio and files were."""
     parts: list[Media] = []
     try:
         output = canonical(apply_ok_key(value_as_json(value, parts), ok_key))
@@ -75,8 +69,7 @@ def success_event(effect: RunTool, value: object, ok_key: OkKey = "envelope") ->
 def exception_event(effect: RunTool, error: Exception) -> ToolReturned:
     """The event for an exception: the message of a :class:`ToolError`, only the class of any other.
 
-    Messages of other exceptions are not shown to the model, because they may contain secrets. A group is as
-    the first error in it that the tool means for the model, with the words of all of them.
+    Messages of others may contain secrets. A group is as its first ToolError, with the words of all.
     """
     if errors := tool_errors(error):
         words = " ".join(dict.fromkeys(str(each) for each in errors))
@@ -88,28 +81,26 @@ def exception_event(effect: RunTool, error: Exception) -> ToolReturned:
 
 
 def tool_errors(error: BaseException) -> list[ToolError]:
-    """The errors that a tool means for the model, also those in a group."""
+    """The errors that are meant for the model, also those in a group."""
     if isinstance(error, BaseExceptionGroup):
         return [found for each in error.exceptions for found in tool_errors(each)]
     return [error] if isinstance(error, ToolError) else []
 
 
 def unexpected_error(error: Exception) -> Exception | None:
-    """The exception without the errors that a tool means for the model."""
+    """The exception without the errors that are meant for the model."""
     if isinstance(error, ExceptionGroup):
         return error.split(ToolError)[1]
     return None if isinstance(error, ToolError) else error
 
 
 def timeout_event(effect: RunTool, how: str, *, safe_to_repeat: bool) -> ToolReturned:
-    """The event for a tool that took too long, with advice for the model."""
     repeat = "Calling it again with the same arguments does no harm."
     advice = repeat if safe_to_repeat else "Check before you call it again."
     return failed_event(effect, "TOOL_TIMEOUT", f"{effect.name} {how}. {advice}")
 
 
 def failed_event(effect: RunTool, code: str, message: str, data: Json = None) -> ToolReturned:
-    """The event for a failure, with an error code and a message for the model."""
     errors: list[Json] = [{"code": code, "message": message}]
     tree = {"ok": False, "data": {} if data is None else value_as_json(data), "errors": errors}
     return ToolReturned(effect.ref, canonical(tree))
@@ -118,7 +109,6 @@ def failed_event(effect: RunTool, code: str, message: str, data: Json = None) ->
 def returned_event(
     effect: RunTool, data: Json, *warnings: str, parts: tuple[Media, ...] = ()
 ) -> ToolReturned:
-    """The event for a result, with warnings for the model."""
     output = canonical({"ok": True, "data": data, "warnings": list(warnings)})
     return ToolReturned(effect.ref, output, parts=parts)
 
@@ -140,11 +130,9 @@ class Output(Generic[_Value]):
     _read: Callable[[JsonText], object] = field(repr=False, compare=False)
 
     def value(self, of: Run | Outcome | Resting) -> _Value:
-        """The value of a run whose plan has this output.
+        """The value of a run, or of its outcome.
 
-        :param of: the run, or its outcome
-        :raises OutputError: if it did not complete with a value, or checks of the type that JSON Schema
-            cannot say reject it
+        :raises OutputError: if it has none, or checks of the type that JSON Schema cannot say reject it
         """
         outcome = of.outcome if isinstance(of, Run) else of
         if not isinstance(outcome, Completed):

@@ -31,10 +31,7 @@ class Arguments:
     def keyword_arguments(
         self, name: str, arguments: Mapping[str, Json], context: RunContext[Any] | None
     ) -> dict[str, object]:
-        """Keyword arguments for the function.
-
-        :raises ToolError: if a value does not fit its type; names the place, the expected and actual value
-        """
+        """Arguments for the function; a :class:`ToolError` names each that does not fit its type."""
         values = dict[str, object]()
         complaints = list[str]()
         for key, value in arguments.items():
@@ -49,8 +46,6 @@ class Arguments:
 
 
 class Signature(NamedTuple):
-    """Definition of a function as a tool, and how to call it."""
-
     definition: ToolDefinition
     arguments: Arguments
 
@@ -120,7 +115,6 @@ def untyped_arguments(function: Callable[..., object]) -> Arguments:
 
 
 def summary_of(function: Callable[..., object]) -> str:
-    """The summary of a function's docstring."""
     return parse_docstring(_docstring_of(function), ()).summary
 
 
@@ -133,7 +127,7 @@ def _docstring_of(function: Callable[..., object]) -> str:
 
 
 def _annotations_holder(function: Callable[..., object]) -> Any:  # noqa: ANN401 - a function, a method or a class
-    """The object with the annotations: for a partial its function, for an instance its ``__call__``."""
+    """What has the annotations: the function of a partial, the ``__call__`` of an instance."""
     function = _function_of_method(function)
     if inspect.isclass(function):
         return function.__init__
@@ -141,7 +135,7 @@ def _annotations_holder(function: Callable[..., object]) -> Any:  # noqa: ANN401
 
 
 def _parameters_of(function: Callable[..., object], place: str) -> Mapping[str, inspect.Parameter]:
-    """The parameters for the model, without those that a partial has bound."""
+    """The parameters, without those that a partial has bound."""
     try:
         parameters = inspect.signature(function).parameters
     except ValueError as error:

@@ -96,7 +96,6 @@ def _convert_object(named: Mapping[object, object], above: tuple[int, ...], part
 
 
 def _named_fields(value: object) -> Mapping[object, object] | None:
-    """The named fields of a value; ``None`` if it has none."""
     if isinstance(value, Mapping):
         return value
     if isinstance(value, Envelope):

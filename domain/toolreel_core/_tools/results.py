@@ -49,8 +49,6 @@ _NOTHING = canonical({})
 
 
 class Fault(NamedTuple):
-    """Why a call failed, for the model to read."""
-
     code: FaultCode
     message: str
     """One or two sentences; the last one says what to do next."""
@@ -59,7 +57,6 @@ class Fault(NamedTuple):
 
 
 def tool_not_found(name: str, known: Sequence[str]) -> Fault:
-    """No tool has that name: the nearest one is named, never guessed and run."""
     from difflib import get_close_matches  # noqa: PLC0415 - few calls name a wrong tool
 
     name = shortened_name(name)
@@ -98,16 +95,12 @@ def arguments_violate_schema(name: str, violations: Sequence[Violation]) -> Faul
 
 
 def call_denied(name: str, reason: str) -> Fault:
-    """The call was denied approval."""
     why = f": {reason}" if reason else ""
     return Fault("TOOL_DENIED", f"{name} was not run, it was not approved{why}. Go on without it.")
 
 
 def _fault(code: FaultCode, sentences: str, *figures: str) -> Callable[..., Fault]:
-    """A fault that is made of the tool's name, ``{0}``, and of what else its sentences have.
-
-    :param figures: the keys under which its data has the further values
-    """
+    """Makes a fault of the tool's name, ``{0}``, and of values that its data has under ``figures``."""
 
     def make_fault(name: str, *values: str | int) -> Fault:
         data = canonical(dict(zip(figures, values, strict=True))) if figures else _NOTHING
@@ -216,8 +209,6 @@ _UNEXPLAINED: Final = "The tool failed without saying why. Try another way."
 
 @dataclass(frozen=True, slots=True)
 class ToolFailure:
-    """One reason why a call failed."""
-
     code: str
     message: str
 
@@ -237,18 +228,12 @@ class Envelope:
     _text: JsonText = field(default=NOTHING, init=False, repr=False, compare=False)
 
     def text(self) -> JsonText:
-        """The envelope as the model reads it.
-
-        >>> failed_envelope("ping", Fault("TOOL_NOT_FOUND", "No such tool.")).text()
-        '{"ok":false,"tool_name":"ping","data":{},"warnings":[],"errors":[{"code":"TOOL_NOT_FOUND",\
-"message":"No such tool."}]}'
-        """
+        """The envelope as the model reads it."""
         if self._text is NOTHING:
             object.__setattr__(self, "_text", canonical(self.tree()))
         return self._text
 
     def tree(self) -> Tree:
-        """The envelope as a parsed tree, for transforms."""
         return {
             "ok": self.ok,
             "tool_name": self.tool_name,
@@ -261,9 +246,6 @@ class Envelope:
 
 def plain_text(envelope: Tree) -> str:
     """The data of a successful envelope alone: a text as it is, anything else as JSON.
-
-    >>> plain_text(Envelope(True, "add", JsonText('{"value":"three"}')).tree())
-    'three'
 
     The whole envelope where there is more to say than data, and where the data reads like an envelope or is
     blank: a result never looks like another one, and some servers refuse an empty message.
@@ -297,23 +279,16 @@ _ALREADY_DONE: Final = (
 
 
 def already_done_envelope(tool_name: str) -> Envelope:
-    """The result of a call that repeats one that succeeded.
-
-    No failure, since what the model wants has been done.
-    """
+    """The result of a call that repeats one that succeeded, which is no failure."""
     return Envelope(
         True, shortened_name(tool_name), JsonText('{"already_done":true}'), warnings=(_ALREADY_DONE,)
     )
 
 
 def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = False) -> Envelope:
-    """The envelope for what a tool's host handed over.
+    """The envelope for what a tool's host handed over: JSON of an envelope or of any other value.
 
-    >>> envelope_of("add", "3", limit=100).data
-    '{"value":3}'
-
-    :param output: JSON text: an envelope, an object or any other value
-    :param limit: UTF-8 bytes of output that may pass; more becomes ``TOOL_OUTPUT_TOO_LARGE``
+    :param limit: UTF-8 bytes of output that may pass
     :param untrusted: whether what passes may have been written by strangers
     """
     size = len(output) if output.isascii() else len(output.encode("utf-8", "replace"))

@@ -33,10 +33,6 @@ _DIGITS: Final = 8
 
 
 def check_name(name: str) -> None:
-    """Check an inner name.
-
-    :raises ConfigError: if it is invalid
-    """
     if not _INNER.fullmatch(name):
         raise ConfigError(
             f"tool name {name!r} does not fit {_INNER.pattern}; use letters, digits and _ . / : - only"
@@ -44,13 +40,7 @@ def check_name(name: str) -> None:
 
 
 def outward_name(name: str) -> str:
-    """The name that is sent to a provider; the same inner name always gives the same one.
-
-    >>> outward_name("files.read")
-    'files_read'
-    >>> outward_name("x" * 70)
-    'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_c71bd109'
-    """
+    """The name that is sent to a provider, such as ``files_read`` for ``files.read``."""
     fitting = _FOREIGN.sub("_", name)
     if len(fitting) <= _MAX_LENGTH:
         return fitting
@@ -58,13 +48,10 @@ def outward_name(name: str) -> str:
 
 
 def prefixed_name(*parts: str) -> str:
-    """The inner name of a tool from a source such as an MCP server: a prefix and the tool's own name.
+    """The inner name of a tool of a source, such as ``mcp_my_files_read.text``.
 
     Invalid characters become ``_``, and a name that is too long is shortened; for two names that become
     equal, see :func:`with_digest`.
-
-    >>> prefixed_name("mcp", "my files", "read.text")
-    'mcp_my_files_read.text'
     """
     name = "_".join(parts)
     fitting = _UNFIT.sub("_", name)
@@ -72,33 +59,17 @@ def prefixed_name(*parts: str) -> str:
 
 
 def with_digest(name: str, whole: str) -> str:
-    """A name with the digest of what it stands for, where it alone is not unique.
-
-    >>> with_digest("mcp_shop_a_b", "mcp_shop_a+b")
-    'mcp_shop_a_b_e0415ac2'
-    """
+    """A name with the digest of what it stands for, where it alone is not unique."""
     return f"{name[: _MAX_INNER - _DIGITS - 1]}_{digest(whole)[:_DIGITS]}"
 
 
 def shortened_name(name: str) -> str:
-    """A name for error texts, shortened: models invent names as long as a page.
-
-    >>> shortened_name("files.read"), len(shortened_name("x" * 9_000))
-    ('files.read', 81)
-    """
+    """A name for error texts, shortened: models invent names as long as a page."""
     return name if len(name) <= _MAX_SHOWN else f"{name[:_MAX_SHOWN]}…"
 
 
 def matches_tool_name(pattern: str, name: str) -> bool:
-    """Whether a pattern matches an inner name or its outward form; ``*`` stands for any text.
-
-    >>> (
-    ...     matches_tool_name("files.*", "files.read"),
-    ...     matches_tool_name("files_*", "files.read"),
-    ...     matches_tool_name("files", "files.read"),
-    ... )
-    (True, True, False)
-    """
+    """Whether a pattern matches an inner name or its outward form; ``*`` stands for any text."""
     return any(matches_wildcard(pattern, form) for form in {name, outward_name(name)})
 
 
@@ -111,17 +82,13 @@ _DEFS: Final = "#/$defs/"
 class HasJsonSchema(Protocol):
     """An object with a schema, such as pydantic's ``TypeAdapter``; only the method counts."""
 
-    def json_schema(self) -> Mapping[str, Any]:
-        """The schema."""
-        ...
+    def json_schema(self) -> Mapping[str, Any]: ...
 
 
 class HasModelJsonSchema(Protocol):
     """A class with a schema, such as a pydantic model."""
 
-    def model_json_schema(self) -> Mapping[str, Any]:
-        """The schema."""
-        ...
+    def model_json_schema(self) -> Mapping[str, Any]: ...
 
 
 SchemaLike: TypeAlias = Mapping[str, Json] | HasJsonSchema | HasModelJsonSchema
@@ -129,10 +96,7 @@ SchemaLike: TypeAlias = Mapping[str, Json] | HasJsonSchema | HasModelJsonSchema
 
 
 def schema_tree(given: SchemaLike) -> Mapping[str, Json]:
-    """The schema as parsed JSON, with a reference at its root resolved.
-
-    :raises ConfigError: if there is no schema
-    """
+    """The schema as parsed JSON, with a reference at its root resolved."""
     if isinstance(given, Mapping):
         return given
     for method in ("model_json_schema", "json_schema"):
@@ -146,10 +110,7 @@ def schema_tree(given: SchemaLike) -> Mapping[str, Json]:
 
 
 def schema_text(tree: Mapping[str, Json]) -> JsonText:
-    """The canonical text of a schema.
-
-    :raises ConfigError: if a part of it is not JSON, with its place, or it allows no object
-    """
+    """The canonical text of a schema; :class:`ConfigError` if it is not JSON, or allows no object."""
     text = json_text(tree, "parameters")
     kinds = tree.get("type", "object")
     if "object" not in (kinds if isinstance(kinds, list) else [kinds]):
@@ -165,9 +126,6 @@ def resolve_root_reference(tree: Mapping[str, Json]) -> Mapping[str, Json]:
 
     msgspec, and pydantic for recursive models, put everything under ``$defs``; providers require
     ``type: object`` at the root.
-
-    >>> resolve_root_reference({"$ref": "#/$defs/P", "$defs": {"P": {"type": "object"}}})
-    {'type': 'object'}
     """
     reference, parts = tree.get("$ref"), tree.get("$defs")
     if not isinstance(reference, str) or not isinstance(parts, Mapping):
@@ -194,11 +152,7 @@ def _write_schema(write: Any, what: str) -> Mapping[str, Json]:  # noqa: ANN401 
 
 
 def without_empty_required(schema: Json) -> Json:
-    """A schema without empty ``required`` lists, at any depth; validators of older drafts reject those.
-
-    >>> without_empty_required({"type": "object", "required": [], "default": {"required": []}})
-    {'type': 'object', 'default': {'required': []}}
-    """
+    """A schema without empty ``required`` lists, at any depth; validators of older drafts reject those."""
     if not isinstance(schema, Mapping):
         return schema
     kept = {keyword: value for keyword, value in schema.items() if keyword != "required" or value}
@@ -306,10 +260,7 @@ class ToolDefinition:
         return outward_name(self.name)
 
     def seconds(self, default: float | None) -> float | None:
-        """The deadline of a call in seconds.
-
-        :param default: that of the host; ``None`` for no limit
-        """
+        """The deadline of a call in seconds, or that of the host."""
         return default if self.deadline_ms is None else self.deadline_ms / 1000
 
     def tree(self) -> Json:
@@ -320,7 +271,6 @@ class ToolDefinition:
 
     @property
     def size(self) -> int:
-        """UTF-8 bytes of its entry in a request's ``tools``."""
         return len(canonical(self.tree()).encode())
 
     @property
@@ -518,10 +468,7 @@ _MAX_NAMED: Final = 5
 
 
 def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
-    """Check the number and the size of the tools that are sent.
-
-    :raises ConfigError: if they exceed a limit, with the largest tools and their sources
-    """
+    """Check the number and the size of the tools that are sent; an error names the largest."""
     if config.tool_use_mode == "disabled":
         return
     for setting, amount, what in (

@@ -36,8 +36,6 @@ MCP_PREFIX = "mcp"
 
 @dataclass(frozen=True, slots=True)
 class McpTool:
-    """A tool of a server, and its definition for a run."""
-
     name: str
     """Its name on the server."""
     definition: ToolDefinition
@@ -100,7 +98,7 @@ def _tool_definition(name: str, tool: Mapping[str, Any], settings: ServerSetting
 
 
 def _usable_parameters(listed: Json) -> tuple[Tree, tuple[str, ...]]:
-    """The usable part of an input schema, and what is left out; servers omit one where nothing is needed."""
+    """The usable part of a schema, and what is left out; servers omit one where nothing is needed."""
     kinds = listed.get("type", "object") if isinstance(listed, Mapping) else "object"
     if not isinstance(listed, Mapping | None) or "object" not in (
         kinds if isinstance(kinds, list) else [kinds]
@@ -121,11 +119,7 @@ def pins_of(surface: ToolSurface) -> dict[str, str]:
 
 
 def pins_beside(config: Path) -> Path:
-    """The path of the pins of a configuration.
-
-    >>> pins_beside(Path("conf/mcp.json")).as_posix()
-    'conf/mcp.pins.json'
-    """
+    """The path of the pins of a configuration: ``mcp.pins.json`` beside ``mcp.json``."""
     return config.with_suffix(".pins.json")
 
 

@@ -31,11 +31,10 @@ _CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND:
 
 
 def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
-    """The event for a result of a tool, successful or not, as its server wrote it.
+    """The event for a result, successful or not, as a server wrote it.
 
-    Text and structured content are both given, unless one only repeats the other. Images, audio and files go
-    with the result, and their labels are in the data; one that cannot be read is replaced by its type and
-    size. A block that the protocol does not know is given as JSON.
+    Text and structured content are both given, unless one only repeats the other. A block that the protocol
+    does not know is given as JSON.
     """
     texts, parts = list[str](), list[Json]()
     media, warnings = list[Media](), list[str]()
@@ -82,7 +81,6 @@ def _repeats_structured(texts: Sequence[str], structured: Json) -> bool:
 
 
 def error_event(effect: RunTool, error: types.ErrorData) -> ToolReturned:
-    """The event for a protocol error."""
     return failed_event(effect, _CODES.get(error.code, "TOOL_ERROR"), error.message.strip() or _NO_MESSAGE)
 
 
@@ -103,7 +101,6 @@ _FAILURES: Final[Mapping[Failure, tuple[str, str]]] = {
 
 
 def failure_event(effect: RunTool, failure: Failure, why: str) -> ToolReturned:
-    """The event for a call without a result."""
     code, words = _FAILURES[failure]
     return failed_event(effect, code, words.format(tool=effect.name, why=why))
 
@@ -131,9 +128,6 @@ def _media_part(
     """What stands for bytes in the data; what is not Base64, or of a type no provider takes, is left out.
 
     A server chooses what it sends, and one part that the provider refuses would end the run.
-
-    :param media: takes the part
-    :param warnings: takes a warning, if it is left out
     """
     mime, uri = str(about.get("mime_type", "")), str(about.get("uri", ""))
     size = len(base64.rstrip("=")) * 3 // 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final, Literal, TypeAlias, cast
 
@@ -24,7 +24,7 @@ from toolreel.tools.mcp._transports import (
     SESSION_FORGOTTEN,
     TOO_LARGE,
     UNREADABLE,
-    ConnectionEnd,
+    Connection,
     ServerUnreachable,
     open_transport,
 )
@@ -35,8 +35,7 @@ from toolreel_core._tools import tool_changed, tool_not_implemented
 try:
     import anyio
     from anyio.abc import TaskGroup, TaskStatus
-    from mcp import Client, ClientSession, MCPError, types
-    from mcp.client import IncomingMessage
+    from mcp import Client, MCPError, types
     from mcp.client.subscriptions import SubscriptionLost
     from mcp.shared.dispatcher import ProgressFnT
     from mcp.types.version import MODERN_PROTOCOL_VERSIONS
@@ -82,32 +81,7 @@ class _NoResponse(AdapterError):
         self.failure: Failure = failure
 
 
-@dataclass(slots=True)
-class _Connection:
-    """One connection."""
-
-    session: ClientSession = field(init=False)
-    ending: ConnectionEnd = field(default_factory=ConnectionEnd)
-    stale: bool = True
-    """The tools must be listed: the connection is new, or the server announced a change."""
-    calls: int = 0
-    """Calls that use it now."""
-    forgotten: bool = False
-    """The server has forgotten the session: new calls need another connection."""
-    listing: anyio.Lock = field(default_factory=anyio.Lock)
-
-    async def on_message(self, message: IncomingMessage) -> None:
-        """Mark the tools as stale: protocol versions before 2026-07-28 send changes unsolicited."""
-        if isinstance(message, types.ToolListChangedNotification):
-            self.stale = True
-
-
 class Server:
-    """A server, its tools, and its current connection.
-
-    :param notify: callback for events of the server
-    """
-
     def __init__(self, config: McpServer, group: TaskGroup, notify: Callable[[McpNews], None]) -> None:
         self.config = config
         self._shown = f"the MCP server {config.name!r}"
@@ -115,7 +89,7 @@ class Server:
         """Its tools at the first start."""
         self._group = group
         self._notify = notify
-        self._link: _Connection | None = None
+        self._link: Connection | None = None
         self._starting = anyio.Lock()
         self._starts = 0
         self._forgotten = 0
@@ -124,27 +98,20 @@ class Server:
         """Its tools now."""
 
     async def open(self) -> None:
-        """Start it, and list its tools.
-
-        :raises McpServerError: if it cannot be started, or does not list its tools
-        """
+        """Start it, and list its tools; :class:`McpServerError` if it cannot."""
         try:
             await self._connect()
         except ServerUnreachable as error:
             raise McpServerError(f"MCP server {self.config.name!r}: {error}") from None
 
     def close(self) -> None:
-        """Request the end of the connection, without waiting for it."""
-        if self._link and not self._link.ending.over.is_set():
-            self._link.ending.requested = True
-            self._link.ending.over.set()
+        if self._link and not self._link.over.is_set():
+            self._link.requested = True
+            self._link.over.set()
 
     async def run(self, effect: RunTool, tool: McpTool, deadline: float | None) -> ToolReturned:
-        """Run one of its tools; failures become results for the model.
-
-        :param deadline: seconds for all that waits for the server: its start, its list of tools, and the call
-        """
-        sent: list[_Connection] = []
+        """Run one of its tools; all that waits for the server is within the deadline."""
+        sent: list[Connection] = []
         with anyio.move_on_after(math.inf if deadline is None else deadline):
             for is_last in (False, True):
                 sent.clear()
@@ -160,11 +127,10 @@ class Server:
             how = f"was not called: its server was not ready for it within {deadline or 0:g} s"
         return timeout_event(effect, how, safe_to_repeat=not sent)
 
-    async def _run_tool(self, effect: RunTool, tool: McpTool, sent: list[_Connection]) -> ToolReturned:
+    async def _run_tool(self, effect: RunTool, tool: McpTool, sent: list[Connection]) -> ToolReturned:
         """Run a tool on the current connection, or a new one.
 
         :param sent: takes the connection when the call is sent on it, so that it may have effects
-        :raises _NoResponse: if there is no result
         """
         try:
             link = await self._connect()
@@ -180,10 +146,10 @@ class Server:
             link.calls -= 1
             # Not before: other calls on this connection may still get their answers.
             if link.forgotten and not link.calls:
-                link.ending.end_because("it has forgotten the session")
+                link.end_because("it has forgotten the session")
 
     async def _call_tool(
-        self, effect: RunTool, tool: McpTool, link: _Connection, sent: list[_Connection]
+        self, effect: RunTool, tool: McpTool, link: Connection, sent: list[Connection]
     ) -> ToolReturned:
         try:
             await self._refresh_tools(link)
@@ -213,12 +179,11 @@ class Server:
             return error_event(effect, error.error)
 
     async def _send_request(
-        self, link: _Connection, request: types.ClientRequest, report: ProgressFnT | None = None
+        self, link: Connection, request: types.ClientRequest, report: ProgressFnT | None = None
     ) -> dict[str, Any]:
         """The result of a request, as the server wrote it.
 
-        :raises _NoResponse: if there is none that can be used
-        :raises MCPError: if the server answers with an error
+        :raises _NoResponse: if none can be used; an error of the server is an ``MCPError``
         """
         # Not session.call_tool, which fails if the result does not match the tool's output schema.
         try:
@@ -238,39 +203,35 @@ class Server:
                 first_line, _, _ = text.partition("\n")
                 raise _NoResponse("unusable", f"its answer cannot be read: {first_line}") from None
             if code == types.CONNECTION_CLOSED:
-                why = await _reason_of_end(link.ending, text.replace(_CLOSED, ""))
+                why = await _reason_of_end(link, text.replace(_CLOSED, ""))
                 raise _NoResponse("lost", f"{self._shown} went away: {why}") from None
             raise
         return cast("dict[str, Any]", result.meta and result.meta[RAW])
 
-    async def _connect(self) -> _Connection:
-        """The current connection, or a new one.
-
-        :raises ServerUnreachable: if the server cannot be started, or was restarted too often
-        """
+    async def _connect(self) -> Connection:
+        """The current connection, or a new one; :class:`ServerUnreachable` if there can be none."""
         async with self._starting:
             link = self._link
-            if link and not link.forgotten and not link.ending.over.is_set():
+            if link and not link.forgotten and not link.over.is_set():
                 return link
             self._forgotten += link is not None and link.forgotten
             limit = self.config.settings.max_restarts
             if self._starts - self._forgotten > limit:
                 raise ServerUnreachable(f"it has ended too often; it is restarted at most {limit} times")
             self._starts += 1
-            started: _Connection = await self._group.start(self._hold_connection)
+            started: Connection = await self._group.start(self._hold_connection)
             self._link = started
             return started
 
-    async def _hold_connection(self, *, task_status: TaskStatus[_Connection]) -> None:
+    async def _hold_connection(self, *, task_status: TaskStatus[Connection]) -> None:
         """Open a connection, and close it at its end, in one task."""
-        link = _Connection()
-        ending, settings = link.ending, self.config.settings
+        link, settings = Connection(), self.config.settings
         about = types.Implementation(name="toolreel", version=version("toolreel"))
         started = requested = False
         try:
             # No cache: we list tools only when the last list is stale, and then need the current one.
             client = Client(
-                open_transport(self.config, ending),
+                open_transport(self.config, link),
                 message_handler=link.on_message,
                 client_info=about,
                 cache=None,
@@ -286,24 +247,20 @@ class Server:
                         self._report("restarted", f"MCP server {self.config.name} was restarted")
                     watching.start_soon(_subscribe_to_changes, client, link)
                     task_status.started(link)
-                    await ending.over.wait()
-                    requested = ending.requested
+                    await link.over.wait()
+                    requested = link.requested
                     watching.cancel_scope.cancel()
             if scope.cancelled_caught:
-                ending.end_because(f"it did not say what it offers within {settings.start_ms} ms")
+                link.end_because(f"it did not say what it offers within {settings.start_ms} ms")
         except Exception as error:  # noqa: BLE001 - any failure of a server must not end the run
-            ending.end_because(_error_text(error))
+            link.end_because(_error_text(error))
         if not started:
-            raise ServerUnreachable(str(ending))
+            raise ServerUnreachable(str(link))
         if not requested:
-            self._report("ended", f"MCP server {self.config.name} exited: {ending}")
+            self._report("ended", f"MCP server {self.config.name} exited: {link}")
 
-    async def _refresh_tools(self, link: _Connection) -> None:
-        """List the tools, if they may have changed.
-
-        :raises _NoResponse: if the server does not say what it offers
-        :raises MCPError: if it answers with an error
-        """
+    async def _refresh_tools(self, link: Connection) -> None:
+        """List the tools, if they may have changed."""
         async with link.listing:
             if not link.stale:
                 return
@@ -318,8 +275,8 @@ class Server:
                 raise _NoResponse("unusable", f"no answer within {self.config.settings.start_ms} ms")
             self._store_tools(listed)
 
-    async def _list_tools(self, link: _Connection) -> list[dict[str, Any]]:
-        """All tools of the server, from all pages; none if it does not support tools."""
+    async def _list_tools(self, link: Connection) -> list[dict[str, Any]]:
+        """All tools, from all pages; none if it does not support tools."""
         tools: list[dict[str, Any]] = []
         cursor: str | None = None
         seen: set[str] = set()
@@ -343,7 +300,6 @@ class Server:
         raise _NoResponse("unusable", f"it goes on listing tools after {len(tools)} of them")
 
     def _store_tools(self, listed: list[dict[str, Any]]) -> None:
-        """Store the current tools, and report how they differ from the previous ones."""
         before, now = self._current, server_tools(self.config.name, listed, self.config.settings)
         self._current = now
         if before is None:
@@ -358,7 +314,7 @@ class Server:
         self._notify(McpNews(kind, self.config.name, text))
 
 
-async def _subscribe_to_changes(client: Client, link: _Connection) -> None:
+async def _subscribe_to_changes(client: Client, link: Connection) -> None:
     """Subscribe to changes of the tools, which the protocol requires since version 2026-07-28."""
     tools = client.server_capabilities.tools
     if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or not (tools and tools.list_changed):
@@ -378,14 +334,14 @@ async def _subscribe_to_changes(client: Client, link: _Connection) -> None:
         await anyio.sleep(_RESUBSCRIBE_DELAY)
 
 
-async def _reason_of_end(ending: ConnectionEnd, why: str) -> str:
+async def _reason_of_end(link: Connection, why: str) -> str:
     """Why a connection ended; the task that reads from it may learn it a moment after a call fails."""
     if why:
-        ending.end_because(why)
-    ending.over.set()
+        link.end_because(why)
+    link.over.set()
     with anyio.move_on_after(_REASON_TIMEOUT):
-        await ending.explained.wait()
-    return ending.why or "it ended the connection"
+        await link.explained.wait()
+    return link.why or "it ended the connection"
 
 
 def _error_text(error: BaseException) -> str:

@@ -31,7 +31,8 @@ try:
     from anyio.abc import ByteReceiveStream, ByteSendStream, Process
     from anyio.streams.buffered import BufferedByteReceiveStream
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-    from mcp import types
+    from mcp import ClientSession, types
+    from mcp.client import IncomingMessage
     from mcp.client.stdio import get_default_environment
     from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
     from mcp.shared.message import SessionMessage
@@ -53,10 +54,19 @@ class ServerUnreachable(AdapterError):
     """A server cannot be started or reached; the text is the reason, without the server's name."""
 
 
-class ConnectionEnd:
-    """State of a connection's end; only the first reason is kept."""
+class Connection:
+    """A connection to a server, and why it ended; only the first reason is kept."""
+
+    session: ClientSession
 
     def __init__(self) -> None:
+        self.stale = True
+        """The tools must be listed: the connection is new, or the server announced a change."""
+        self.listing = anyio.Lock()
+        self.calls = 0
+        """Calls that use it now."""
+        self.forgotten = False
+        """The server has forgotten the session: new calls need another connection."""
         self.why = ""
         self.stderr = ""
         """The last output of the server's process to stderr."""
@@ -66,6 +76,11 @@ class ConnectionEnd:
         """Set when the connection shall close, or is closed."""
         self.explained = anyio.Event()
 
+    async def on_message(self, message: IncomingMessage) -> None:
+        """Mark the tools as stale: protocol versions before 2026-07-28 send changes unsolicited."""
+        if isinstance(message, types.ToolListChangedNotification):
+            self.stale = True
+
     def end_because(self, why: str) -> None:
         """End the connection, and keep the reason if it is the first: later ones are consequences."""
         self.why = self.why or why
@@ -73,24 +88,21 @@ class ConnectionEnd:
         self.explained.set()
 
     def __str__(self) -> str:
-        """The reason, with the end of stderr."""
         last = self.stderr.strip()
         return f"{self.why}; end of its stderr:\n{last}" if last else self.why
 
 
 # Any: the SDK names the type of a pair of streams in a private module only.
-def open_transport(server: McpServer, ending: ConnectionEnd) -> AbstractAsyncContextManager[Any]:
+def open_transport(server: McpServer, link: Connection) -> AbstractAsyncContextManager[Any]:
     """Connect to a server; end its process or its session when the context exits.
 
-    :param ending: receives the reason of the end, and the tail of stderr
-    :raises ServerUnreachable: if it cannot be started
-    :raises httpx2.HTTPError: in a group, if it cannot be reached
+    :raises ServerUnreachable: if it cannot be started; httpx2's errors in a group, if it cannot be reached
     """
-    return _open_stdio(server, ending) if isinstance(server, StdioServer) else _open_http(server)
+    return _open_stdio(server, link) if isinstance(server, StdioServer) else _open_http(server)
 
 
 def error_response(request_id: types.RequestId | None, code: int, message: str) -> types.JSONRPCError:
-    """An error in place of a response that cannot be used, so that only its request fails."""
+    """In place of a response that cannot be used, so that only its request fails."""
     error = types.ErrorData(code=code, message=message)
     return types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
 
@@ -116,10 +128,9 @@ def running_processes() -> dict[int, tuple[int, int]]:
 
 
 def running_descendants(known: Mapping[int, int]) -> dict[int, int]:
-    """Those processes that still run, and all that these started: the start of each, by its pid.
+    """Those processes that still run, and all that they started: the start of each, by its pid.
 
-    A process whose parent has ended is no longer found through it: look while the parent runs, and pass on
-    what was found.
+    A process whose parent has ended is not found through it: look while it runs, and pass that on.
     """
     running = running_processes()
     found: dict[int, int] = {}
@@ -166,7 +177,7 @@ _Messages: TypeAlias = MemoryObjectReceiveStream[SessionMessage | Exception]
 
 @asynccontextmanager
 async def _open_stdio(
-    server: StdioServer, ending: ConnectionEnd
+    server: StdioServer, link: Connection
 ) -> AsyncGenerator[tuple[_Messages, MemoryObjectSendStream[SessionMessage]]]:
     """Start a server; on leaving the context, end it and all processes that it started."""
     process = await _start_process(server)
@@ -175,16 +186,16 @@ async def _open_stdio(
     stdin, stdout, stderr = cast("tuple[ByteSendStream, ByteReceiveStream, ByteReceiveStream]", pipes)
     to_client, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     outgoing, from_client = anyio.create_memory_object_stream[SessionMessage](_QUEUE)
-    talk = _StdioMessages(process, server.settings.max_message_bytes, ending)
+    talk = _StdioMessages(process, server.settings.max_message_bytes, link)
     try:
         async with anyio.create_task_group() as group, incoming, outgoing:
             group.start_soon(talk.read_messages, stdout, to_client)
             group.start_soon(talk.write_messages, from_client, stdin)
-            group.start_soon(_keep_stderr_tail, stderr, ending)
+            group.start_soon(_keep_stderr_tail, stderr, link)
             try:
                 yield incoming, outgoing
             finally:
-                ending.requested = True
+                link.requested = True
                 with anyio.CancelScope(shield=True):
                     await _end_process(process, family, at_once=talk.flooded)
                 group.cancel_scope.cancel()
@@ -215,10 +226,10 @@ async def _start_process(server: StdioServer) -> Process:
 class _StdioMessages:
     """Messages to and from a process; other output is skipped, up to a limit."""
 
-    def __init__(self, process: Process, limit: int, ending: ConnectionEnd) -> None:
+    def __init__(self, process: Process, limit: int, link: Connection) -> None:
         self._process = process
         self._limit = limit
-        self._ending = ending
+        self._link = link
         self._pending: set[types.RequestId] = set()
         """Ids of requests without a response yet."""
         self._noise = 0
@@ -239,7 +250,6 @@ class _StdioMessages:
     async def read_messages(
         self, stdout: ByteReceiveStream, to_client: MemoryObjectSendStream[SessionMessage | Exception]
     ) -> None:
-        """Read until the output ends, which also ends the connection."""
         lines = BufferedByteReceiveStream(stdout)
         async with to_client:
             with suppress(*_BROKEN):
@@ -306,41 +316,37 @@ class _StdioMessages:
         self._noise += size
         if self._noise > _MAX_NOISE_RATIO * self._limit:
             self.flooded = True
-            self._ending.end_because(
+            self._link.end_because(
                 f"it wrote more than {_MAX_NOISE_RATIO * self._limit} bytes that are no messages"
             )
 
     async def _explain_the_end(self) -> None:
         """Wait briefly for the process to exit, because its status is the best explanation."""
-        if self._ending.requested or self.flooded:
+        if self._link.requested or self.flooded:
             return
         with anyio.move_on_after(_GRACE):
-            self._ending.end_because(f"it {describe_exit(await self._process.wait())}")
-        self._ending.end_because("it closed its output")
+            self._link.end_because(f"it {describe_exit(await self._process.wait())}")
+        self._link.end_because("it closed its output")
 
 
 def request_id_in_line(head: bytes, tail: bytes) -> int | None:
-    """The id of the request that an oversized line answers, if it is near one end.
-
-    >>> request_id_in_line(b'{"jsonrpc":"2.0","id":7,"result":{"content', b"")
-    7
-    """
+    """The id of the request that an oversized line answers, if it is near one end."""
     found = _FIRST.search(head) or _LAST.search(tail)
     return int(found[1]) if found else None
 
 
-async def _keep_stderr_tail(stderr: ByteReceiveStream, ending: ConnectionEnd) -> None:
+async def _keep_stderr_tail(stderr: ByteReceiveStream, link: Connection) -> None:
     tail = b""
     with suppress(*_BROKEN):
         while True:
             tail = (tail + await stderr.receive())[-_STDERR_TAIL:]
-            ending.stderr = tail.decode("utf-8", "replace")
+            link.stderr = tail.decode("utf-8", "replace")
 
 
 async def _end_process(process: Process, family: Mapping[int, int], *, at_once: bool) -> None:
     """Shut down as the protocol says: close stdin, then SIGTERM, then SIGKILL, to the whole group.
 
-    What left the group is killed at the end. It is looked for before each step, while the server still runs.
+    What left the group is killed at the end.
     """
     family = running_descendants(family)
     if process.stdin:
@@ -449,10 +455,7 @@ RAW: Final = "toolreel/raw"
 
 
 def _bypass_sdk_checks(received: SessionMessage | Exception) -> SessionMessage | Exception:
-    """A message of a server, with tools and results put past the checks of the SDK.
-
-    Of a list of tools it accepts all or none, and so of the blocks of a result.
-    """
+    """A message with its tools and results put past the SDK, which accepts all of a list or none."""
     if isinstance(received, SessionMessage) and isinstance(received.message, types.JSONRPCResponse):
         result = received.message.result
         raw = {**result}

@@ -22,8 +22,7 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
@@ -48,7 +47,7 @@ _WORDS: Final = re.compile(r"[\W_]+")
 """What the name of a skill cannot have."""
 # A text that holds a colon, or begins with a sign that means something in YAML.
 _UNQUOTED: Final = re.compile(r"""(?m)^([\w-]+:[ ]+)([^\s"'|>].*:(?:\s.*)?|[@`%&*!].*)$""")
-_LIMITS: Final = {"description": 1024, "compatibility": 500}
+_LIMITS: Final = {"name": _HEAD_LIMIT, "description": 1024, "compatibility": 500}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +71,7 @@ class Skill:
 
 
 def parse_skill(text: str, folder: Path, *, strict: bool = False) -> Skill:
-    r"""The skill of a ``SKILL.md``, without its other files.
-
-    >>> parse_skill("---\nname: pdf\ndescription: Reads PDF files.\n---\nCall pdftotext.\n", Path("pdf")).body
-    'Call pdftotext.'
+    """The skill of a ``SKILL.md``, without its other files.
 
     :param strict: whether what does not follow the specification is an error
     :raises SkillError: with everything that is wrong with it
@@ -91,7 +87,9 @@ def parse_skill(text: str, folder: Path, *, strict: bool = False) -> Skill:
     try:
         fields = _parse_fields(head)
     except SkillError as error:
-        if (quoted := _quote_yaml_texts(head)) == head:
+        # With quotes round each text that YAML would take for something else, and without tabs.
+        quoted = _UNQUOTED.sub(lambda found: found[1] + json.dumps(found[2]), head.replace("\t", "  "))
+        if quoted == head:
             raise
         fields = _parse_fields(quoted)
         problems.append(str(error))
@@ -108,13 +106,7 @@ def parse_skill(text: str, folder: Path, *, strict: bool = False) -> Skill:
     return Skill(name, description, _text_field(fields, "compatibility"), body, tuple(problems), folder)
 
 
-def _quote_yaml_texts(head: str) -> str:
-    """Front matter with quotes round each text that YAML would take for something else, and without tabs."""
-    return _UNQUOTED.sub(lambda found: found[1] + json.dumps(found[2]), head.replace("\t", "  "))
-
-
 def _split_front_matter(text: str) -> tuple[str, str]:
-    """The front matter and the body."""
     first, *lines = (line.rstrip() if line.startswith(_MARK) else line for line in text.split("\n"))
     if first != _MARK:
         raise SkillError(f"it has to begin with front matter, a line {_MARK!r}")
@@ -143,28 +135,23 @@ def _text_field(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _find_problems(fields: Mapping[str, Any], name: str, folder: str) -> Iterator[str]:
-    """All that is wrong with the front matter."""
     if unknown := [field for field in fields if field not in _FIELDS]:
         yield (
             f"unknown field {', '.join(map(repr, unknown))}: there are {', '.join(_FIELDS)}; "
             "put what is your own under metadata"
         )
-    for field_name in ("name", "description", "compatibility"):
+    for field_name, limit in _LIMITS.items():
         value = fields.get(field_name, "")
         if not isinstance(value, str) or not (value.strip() or field_name == "compatibility"):
             yield f"{field_name}: expected a text"
-        elif len(value) > (limit := _LIMITS.get(field_name, len(value))):
+        elif len(value) > limit:
             yield f"{field_name}: {len(value)} characters, at most {limit}"
-    if name and not _is_name(name):
+    parts = name.split("-")  # of letters of any script
+    is_name = len(name) <= _NAME_LIMIT and name == name.lower() and all(part.isalnum() for part in parts)
+    if name and not is_name:
         yield f"name: {name!r} is not at most 64 lower-case letters and digits, with single hyphens inside"
     if name and unicodedata.normalize("NFKC", folder) != name:
         yield f"name: {name!r} is not the name of its folder, {folder!r}; rename one of the two"
-
-
-def _is_name(name: str) -> bool:
-    """Whether a skill may be called so: by lower-case letters of any script, digits and single hyphens."""
-    parts = name.split("-")
-    return len(name) <= _NAME_LIMIT and name == name.lower() and all(part.isalnum() for part in parts)
 
 
 _ABSOLUTE: Final = re.compile(r"/|[a-zA-Z]:")
@@ -187,12 +174,10 @@ class UnreadableFile(Exception):
 def read_inside(folder: Path, path: str, limit: int) -> bytes:
     """Read a file in a folder, and no other: paths come from the model, and folders are untrusted.
 
-    A path is resolved first, including symbolic links, and must stay inside the folder. It is then opened one
-    component at a time without following links, so that a link created in the meantime is rejected.
+    A path is resolved first, including symbolic links, and must stay inside. It is then opened one component
+    at a time without following links, so that a link created in the meantime is rejected.
 
-    :param path: relative to the folder, with ``/`` between its parts
-    :param limit: maximum size in bytes
-    :raises UnreadableFile: if it is outside the folder, not a file, too large, or cannot be read
+    :raises UnreadableFile: if it is outside the folder, not a file, over the limit in bytes, or unreadable
     """
     if not path.strip() or _ABSOLUTE.match(path) or ".." in path.split("/") or {"\0", "\\"} & {*path}:
         raise UnreadableFile(f"{path!r}: give a path inside the skill's folder, relative to it, with '/'")
@@ -201,8 +186,11 @@ def read_inside(folder: Path, path: str, limit: int) -> bytes:
         real = Path(os.path.realpath(root / PurePosixPath(path), strict=True))
         if not real.is_relative_to(root):
             raise UnreadableFile(f"{path!r} is a link that leaves the skill's folder, and is not followed")
-        with _open_beneath(root, real.relative_to(root).parts) as file:
+        file = _open_beneath(root, real.relative_to(root).parts)
+        try:
             return _file_content(file, path, limit)
+        finally:
+            os.close(file)
     except FileNotFoundError:
         raise UnreadableFile(f"there is no file {path!r}; skills_load lists its files") from None
     except OSError as error:
@@ -212,31 +200,25 @@ def read_inside(folder: Path, path: str, limit: int) -> bytes:
         raise UnreadableFile(f"{path!r} cannot be the name of a file") from None
 
 
-@contextmanager
-def _open_beneath(root: Path, parts: tuple[str, ...]) -> Generator[int]:
-    """Open a file component by component, without following links."""
+def _open_beneath(root: Path, parts: tuple[str, ...]) -> int:
     if os.open not in os.supports_dir_fd:  # Windows: rely on the path that was just resolved
-        file = os.open(root.joinpath(*parts), _FLAGS)
-    else:
-        file = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-        for part in parts:
-            above = file
-            try:
-                file = os.open(part, _FLAGS, dir_fd=above)
-            finally:
-                os.close(above)
-    try:
-        yield file
-    finally:
-        os.close(file)
+        return os.open(root.joinpath(*parts), _FLAGS)
+    file = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    for part in parts:
+        above = file
+        try:
+            file = os.open(part, _FLAGS, dir_fd=above)
+        finally:
+            os.close(above)
+    return file
 
 
 def _file_content(file: int, path: str, limit: int) -> bytes:
     found = os.fstat(file)
-    if stat.S_ISDIR(found.st_mode):
-        raise UnreadableFile(f"{path!r} is a folder; give the path of a file in it")
     if not stat.S_ISREG(found.st_mode):
-        raise UnreadableFile(f"{path!r} is no ordinary file")
+        is_folder = stat.S_ISDIR(found.st_mode)
+        what = "a folder; give the path of a file in it" if is_folder else "no ordinary file"
+        raise UnreadableFile(f"{path!r} is {what}")
     content = b""
     while len(content) <= limit and (chunk := os.read(file, limit + 1 - len(content))):
         content += chunk
@@ -317,10 +299,7 @@ def _manifest_name(folder: Path) -> str | None:
 
 
 def _skill_folders(folder: Path) -> list[Path]:
-    """The folders with a ``SKILL.md``, sorted by name.
-
-    :raises SkillError: if there are none, or one is a link
-    """
+    """The folders with a ``SKILL.md``, sorted; :class:`SkillError` if there are none, or one is a link."""
     if not folder.is_dir():
         what = "it is not a folder" if folder.exists() else "there is no such folder"
         raise SkillError(f"{folder}: {what}; correct --skills, or the path that was given")
@@ -354,10 +333,7 @@ def _skill_files(folder: Path, manifest: str) -> Mapping[str, int]:
 
 
 def _visible_entries(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """The folders below one, with the names of the folders and files in each, as :func:`os.walk` has them.
-
-    Links are not followed; hidden entries and names that are not UTF-8 are left out.
-    """
+    """Folders, with the names of those and of the files in each; no links, nothing hidden."""
 
     def refuse(error: OSError) -> None:
         raise SkillError(f"{error.filename}: cannot be read: {error.strerror}")

@@ -55,8 +55,6 @@ _PYTHON: Final = ("python", "python3")
 
 
 class SkillScript(NamedTuple):
-    """A script that is allowed to run."""
-
     program: tuple[str, ...]
     """Interpreter and its arguments, from the ``#!`` line or by suffix."""
     digest: str
@@ -68,10 +66,7 @@ Scripts: TypeAlias = Mapping[tuple[str, str], SkillScript]
 
 
 def allowed_scripts(skills: Iterable[Skill], patterns: Sequence[str]) -> Scripts:
-    """The scripts that match patterns such as ``pdf-forms/scripts/*.py``; ``*`` matches any text.
-
-    :raises SkillError: if a pattern matches no script
-    """
+    """The scripts that match patterns such as ``pdf-forms/scripts/*.py``; each has to match one."""
     files = [(skill, path) for skill in skills for path in skill.files]
     allowed: dict[tuple[str, str], SkillScript] = {}
     for pattern in patterns:
@@ -174,7 +169,6 @@ _ARGS: Final[Mapping[str, Json]] = {
 
 
 def _skill_schema(names: Iterable[str], **further: Mapping[str, Json]) -> Mapping[str, Json]:
-    """The schema of a tool with a skill's name and further parameters."""
     name: Json = {"type": "string", "enum": list(names), "description": "The skill's name."}
     return {
         "type": "object",
@@ -245,10 +239,7 @@ class _SkillTools:
     ) -> ProcessResult:
         """Run a script until it exits, reaches its deadline, or the call ends; no shell reads its arguments.
 
-        It has no input. Its environment has only ``PATH``, the key of the call, and a temporary folder as
-        ``HOME`` and ``TMPDIR``, which is removed afterwards.
-
-        :param arguments: the path of the script in the folder, and its arguments
+        It has no input, and nothing of the environment but ``PATH``; its home is a temporary folder.
         """
         found = sys.executable if program[0] in _PYTHON else shutil.which(program[0])
         if not found:
@@ -276,7 +267,6 @@ class _SkillTools:
 
 
 def _script_result(ended: ProcessResult, script: str, deadline: float) -> Json:
-    """The result of a script for the model; a non-zero exit code is a failure."""
     streams = {"stdout": ended.stdout, "stderr": ended.stderr}
     code, message = "TOOL_ERROR", f"{script} ended with exit code {ended.exit_code}."
     if ended.exit_code is None:
