@@ -3,14 +3,12 @@
 # ruff: noqa: ANN401 - settings are whatever an agent takes
 from __future__ import annotations
 
-import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.adapters.agent.shop import ASKS, ORDERS, WAYS, Events, Way, agent, order, stock
-from tests.samples import complaint
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from tests.servers.chat_server import streaming as pieces
 from toolreel import Agent, AgentRun, Completed, ConfigError, replay
@@ -95,12 +93,6 @@ def test_after_decisions_a_streamed_run_goes_on_in_its_recording(way: Way, tmp_p
         over = run_of(way.events(last, "reply_stream", "Bye."))
     assert replay(tmp_path / "order").run.state == over.state
     assert "not today" in str(last.messages_as_dicts()[-2]["content"])
-
-
-def test_without_the_agent_a_decision_says_what_to_write_instead() -> None:
-    resting = agent(ORDERS, tools=[order]).run("Order.")
-    alone = pickle.loads(pickle.dumps(resting))  # noqa: S301 - made here
-    assert "go_on(run.state, ports) with an approver" in complaint(ConfigError, alone.approve)
 
 
 def served(server: ChatServer, **settings: Any) -> Agent[str]:

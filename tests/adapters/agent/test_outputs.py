@@ -13,7 +13,7 @@ from tests.adapters.agent.shop import ASKS, ON, agent, order, stock
 from tests.adapters.agent.typing_of_agents import Order, Stock, typed
 from tests.adapters.tools.test_typed_output import Point
 from tests.samples import complaint
-from toolreel import Agent, AgentRun, ConfigError, OutcomeError, output_of, replay
+from toolreel import Agent, AgentRun, ConfigError, OutcomeError, output_of
 from toolreel._agent import AgentSettings
 from toolreel.errors import OutputError
 from toolreel.testing import Lost, calling, saying
@@ -69,13 +69,3 @@ def test_a_pickled_run_has_a_text_and_knows_no_agent() -> None:
     stored: AgentRun[Any] = pickle.loads(pickle.dumps(agent(FOUR, tools=[stock], output=Stock).run("?")))  # noqa: S301 - our own
     assert "output_of(YourType).value(run)" in complaint(ConfigError, lambda: stored.output)
     assert output_of(Stock).value(stored) == Stock("pin", 4)
-
-
-def test_the_run_of_a_recording_has_the_same_value(tmp_path: Any) -> None:  # noqa: ANN401 - pytest's
-    ended = agent(FOUR, tools=[stock], output=Stock).run("How many?", record=tmp_path / "pins")
-    assert output_of(Stock).value(replay(tmp_path / "pins").run) == ended.output
-
-
-def test_the_decision_about_a_call_keeps_the_output() -> None:
-    resting = agent(calling(("order", {"part": "pin"})), FOUR, tools=[order], output=Stock).run("Order.")
-    assert resting.approve().output == Stock("pin", 4)

@@ -100,11 +100,6 @@ def test_what_says_more_than_data_or_could_be_mistaken_keeps_its_envelope(envelo
     assert plain_text(envelope.tree()) == envelope.text()
 
 
-@pytest.mark.parametrize("data", [{"ok": "yes", "tool_name": "add"}, {"ok": True, "n": 3}])
-def test_data_with_ok_is_no_envelope(data: dict[str, Json]) -> None:
-    assert plain_text(Envelope(True, "add", canonical(data)).tree()) == canonical(data)
-
-
 def test_a_tree_that_a_transform_has_changed_is_plain_where_it_still_has_data() -> None:
     assert plain_text({"ok": True, "data": {"n": 3}}) == '{"n":3}'
     assert plain_text({"ok": True, "data": 3}) == '{"ok":true,"data":3}'

@@ -76,11 +76,6 @@ def test_what_cannot_be_used_is_named_with_its_place(entry: Json, told: str) -> 
     assert wrong(entry) == told
 
 
-def test_a_server_has_a_name() -> None:
-    told = complaint(McpConfigError, lambda: mcp_servers({"mcpServers": {" ": {"command": "x"}}}, {}))
-    assert told == "mcpServers: a server needs a name that is not empty"
-
-
 def test_a_file_is_read_and_named_where_it_cannot_be(tmp_path: Path) -> None:
     path = tmp_path / "mcp.json"
     assert complaint(McpConfigError, lambda: read_mcp_servers(path)) == (f"{path}: there is no such file")

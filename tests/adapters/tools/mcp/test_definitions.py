@@ -135,8 +135,3 @@ def test_pins_that_cannot_be_read_are_an_error(tmp_path: Path, text: str) -> Non
     assert complaint(McpConfigError, lambda: read_pins(path)) == (
         f"{path}: expected an object of fingerprints by name; accept the tools again"
     )
-
-
-def test_pins_in_a_place_that_is_none_are_an_error(tmp_path: Path) -> None:
-    assert "cannot be read" in complaint(McpConfigError, lambda: read_pins(tmp_path))
-    assert "cannot be written" in complaint(McpConfigError, lambda: write_pins(tmp_path, {}))

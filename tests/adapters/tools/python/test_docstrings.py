@@ -64,10 +64,6 @@ def test_a_line_under_ordinary_words_is_no_section() -> None:
     assert parse_docstring("Dice\n----\nAre fair.", NAMES) == ("Dice ---- Are fair.", {})
 
 
-def test_nothing_says_nothing() -> None:
-    assert parse_docstring("", NAMES) == ("", {})
-
-
 X, Y = "The text.", "More."
 
 

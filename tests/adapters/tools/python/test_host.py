@@ -8,10 +8,10 @@ import math
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from queue import Queue
-from typing import Any, Final, Protocol, cast
+from typing import Any, Protocol
 
 import anyio
 import pytest
@@ -89,13 +89,6 @@ class Fetcher:
 
     async def __call__(self) -> str:
         return "page"
-
-
-@pytest.mark.parametrize("host", [PythonTools, AsyncPythonTools])
-def test_a_function_alone_is_no_list_of_tools(host: type[PythonTools | AsyncPythonTools]) -> None:
-    assert complaint(ConfigError, lambda: host(cast("list[ToolLike]", add))) == (
-        f"tools: expected a list, got function; write {host.__name__}([function, ...])"
-    )
 
 
 @on_every_host
@@ -224,14 +217,6 @@ def test_the_thread_of_a_tool_does_not_keep_the_process() -> None:
         assert run(call("who"), Tool(ToolDefinition.of("who"), who)) == ToolReturned(4, '["who",true]')
 
 
-def test_without_a_deadline_a_tool_runs_in_the_calling_thread() -> None:
-    def here() -> bool:
-        return threading.current_thread() is threading.main_thread()
-
-    assert run_sync(call("here"), here, deadline=None) == ToolReturned(4, "true")
-    assert run_sync(call("here"), here) == ToolReturned(4, "false")
-
-
 @pytest.mark.anyio
 @pytest.mark.parametrize("deadline", [60.0, None])
 async def test_a_tool_in_its_thread_holds_up_nobody(deadline: float | None) -> None:
@@ -340,13 +325,6 @@ def test_the_words_of_a_tool_error_in_a_group_are_told(
     assert [str(error) for group in groups for error in group.exceptions] == logged
 
 
-def test_a_schema_of_ones_own_goes_before_the_signature() -> None:
-    schema: dict[str, Json] = {"type": "object", "properties": {"a": {"type": "integer"}}}
-    made = Tool.of(add, parameters=schema, polling=True)
-    assert made.definition == ToolDefinition.of("add", "Add two numbers.", schema, polling=True)
-    assert run_sync(call("add", a=2), made) == ToolReturned(4, "42")
-
-
 def test_names_that_are_masked_dotted_unknown_or_given_twice() -> None:
     tools = PythonTools([Tool.of(add, name="math.add"), wait, fetch], allow=["math.*", "wait"], deny=["w*"])
     assert tools.surface.names == ("math_add",)
@@ -411,20 +389,6 @@ def test_what_the_model_is_not_told_is_kept_for_people(
     ((told, error),) = seen
     assert (told.turn, type(error)) == (3, KeyError)
     assert error.__traceback__ is not None
-
-
-@dataclass
-class Point:
-    x: int
-
-
-def test_a_class_is_a_tool_like_a_function() -> None:
-    assert run_sync(call("Point", x=1), Point) == ToolReturned(4, '{"x":1}')
-
-
-REPORTED: Final[dict[str, Json]] = {"ok": False, "error": "No room."}
-UNEXPLAINED: Final = "The tool failed without saying why. Try another way."
-ENVELOPED: Final = {"ok": False, "errors": ["No room."]}
 
 
 def report(value: dict[str, Any]) -> dict[str, Any]:

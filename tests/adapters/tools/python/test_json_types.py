@@ -39,7 +39,7 @@ from typing_extensions import TypeAliasType
 from tests.samples import complaint
 from toolreel.tools import InvalidValue, JsonType, Types, output_of, signature_of
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, as_tree, canonical, tree_at
+from toolreel_core._jsontext import Json, canonical
 from toolreel_core._schema import violations
 
 
@@ -219,16 +219,6 @@ def test_a_dataclass_that_holds_itself_is_referred_to() -> None:
     }
 
 
-def test_a_part_of_a_generic_type_has_the_type_of_its_argument() -> None:
-    integer = {"type": "integer"}
-    assert properties(Labelled[str])["item"] == integer
-    assert properties(Holder[Pair[int]])["item"]["properties"]["one"] == integer
-
-
-def properties(hint: object) -> Any:  # noqa: ANN401 - any JSON
-    return tree_at(as_tree(kind_of(hint).schema), "properties")
-
-
 def test_recursive_types_are_shared_under_names_of_their_own() -> None:
     assert kind_of(Node[int] | Node[str]).schema == {
         "anyOf": [{"$ref": "#/$defs/Node_int"}, {"$ref": "#/$defs/Node_str"}]
@@ -325,21 +315,6 @@ def test_what_cannot_be_told_is_refused() -> None:
         Annotated[str, at.Predicate(str.isupper)],
     ):
         assert complaint(ConfigError, partial(kind_of, hint)).endswith("check it inside the function")
-
-
-def test_two_types_of_one_name_are_told_apart() -> None:
-    types = Types()
-    types.json_type(Folder, "it")
-
-    @dataclass
-    class Other:
-        inside: list[Folder]
-
-    Other.__name__ = "Folder"
-    Other.__annotations__ = {"inside": list[Other]}
-    assert complaint(ConfigError, lambda: types.json_type(Other, "it")) == (
-        "it: there are two types 'Folder'; rename one of the two"
-    )
 
 
 BOTH_WAYS: Sequence[tuple[object, Sequence[Json]]] = [

@@ -158,13 +158,6 @@ def test_a_folder_is_a_skill_or_has_some_and_they_come_by_name(tmp_path: Path) -
     assert names(tmp_path / "zip", tmp_path / "office") == ["excel", "word", "zip"]
 
 
-def test_what_is_inside_of_a_skill_belongs_to_it(tmp_path: Path) -> None:
-    skill(tmp_path / "zip")
-    skill(tmp_path / "zip" / "assets" / "template")
-    (found,) = read_skills(tmp_path).skills
-    assert [*found.files] == ["assets/template/SKILL.md"]
-
-
 def test_the_files_of_a_skill_are_listed_by_path_without_links_and_hidden_ones(tmp_path: Path) -> None:
     folder = write_skill(
         tmp_path / "zip",
@@ -189,14 +182,6 @@ def test_a_skill_that_cannot_be_used_stops(tmp_path: Path) -> None:
     bad = write_skill(tmp_path / "bad", "---\nname: bad\n")
     assert refusal(tmp_path) == (
         f"{bad / 'SKILL.md'}: its front matter is not closed; put a line '---' below it"
-    )
-
-
-def test_two_skills_of_one_name_are_refused(tmp_path: Path) -> None:
-    skill(tmp_path / "a" / "zip")
-    skill(tmp_path / "b" / "zip")
-    assert refusal(tmp_path) == (
-        f"{tmp_path / 'b/zip'}: skill 'zip' is in {tmp_path / 'a/zip'} as well; leave one of the two out"
     )
 
 

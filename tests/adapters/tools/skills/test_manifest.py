@@ -70,10 +70,6 @@ def test_what_is_read_is_what_the_reference_library_reads(tmp_path: Path, text: 
     assert ours.body == "Do it."
 
 
-def test_every_value_is_a_text() -> None:
-    assert parse_skill(front(description="2026-11-22"), Path("pdf-forms")).description == "2026-11-22"
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
