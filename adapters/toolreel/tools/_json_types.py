@@ -169,52 +169,62 @@ class Types:
         """Types whose parts are being converted, and recursive ones: what they hold refers to them."""
         self._recursive: set[object] = set()
 
-    def json_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401 - a type hint can be anything
+    def json_type(self, hint: Any) -> JsonType:  # noqa: ANN401 - a type hint can be anything
         """A type as JSON; a :class:`ConfigError` if JSON cannot represent it."""
         arguments, origin = get_args(hint), get_origin(hint) or hint
         if origin is Annotated:
-            return self._annotated_type(hint, arguments[0], arguments[1:], place)
+            return self._annotated_type(hint, arguments[0], arguments[1:])
         if origin in {Required, NotRequired}:
-            return self.json_type(arguments[0], place)
+            return self.json_type(arguments[0])
         if isinstance(hint, Hashable) and hint in _SCALARS:
             return _SCALARS[hint]
         if origin in {Union, types.UnionType}:
-            return self._union_type([self.json_type(choice, place) for choice in arguments])
+            return self._union_type([self.json_type(choice) for choice in arguments])
         if origin is Literal:
-            return _choice_type({choice: choice for choice in arguments}, place)
+            return _choice_type({choice: choice for choice in arguments})
         if origin in _ARRAYS:
-            return self._array_type(origin, arguments, place)
+            return self._array_type(origin, arguments)
         if origin in _OBJECTS:
-            return self._object_type(arguments, place)
+            return self._object_type(arguments)
         if isinstance(hint, type) and issubclass(hint, Enum):
-            return _choice_type({member: member.value for member in hint}, place)
+            return _choice_type({member: member.value for member in hint})
         if isinstance(hint, TypeVar):  # of a generic type without arguments
             known = hint.__constraints__ or (hint.__bound__ or Any,)
-            return self.json_type(Union[known], place)  # noqa: UP007 - of any number
+            return self.json_type(Union[known])  # noqa: UP007 - of any number
         if hasattr(hint, "__supertype__"):  # a NewType
-            return self.json_type(hint.__supertype__, place)
-        return self._named_type(hint, origin, place)
+            return self.json_type(hint.__supertype__)
+        return self._named_type(hint, origin)
 
-    def _named_type(self, hint: Any, origin: Any, place: str) -> JsonType:  # noqa: ANN401
+    def part(self, place: str, hint: Any, default: object) -> tuple[JsonType, Mapping[str, Json]]:  # noqa: ANN401
+        """The type of a parameter or a key, and the keyword for its default; an error names the place."""
+        try:
+            kind = self.json_type(hint)
+            if default is _NOTHING or default is None:
+                return kind, {}
+            return kind, {"default": _json_default(default, "its default")}
+        except ConfigError as error:
+            raise ConfigError(f"{place}: {error}") from None
+
+    def _named_type(self, hint: Any, origin: Any) -> JsonType:  # noqa: ANN401
         if _needs_pydantic(origin) or hasattr(origin, "__struct_config__"):
-            return self._library_type(hint, place)
+            return self._library_type(hint)
         if _is_record(origin):
-            return self._define_once(hint, place, lambda: self._record_type(hint, origin, place))
+            return self._define_once(hint, lambda: self._record_type(hint, origin))
         if isinstance(hint, ForwardRef):  # the name of an alias inside itself
-            return self._define_once(hint.__forward_arg__, place, lambda: self._resolve_type(hint, place))
+            return self._define_once(hint.__forward_arg__, lambda: self._resolve_type(hint))
         if hasattr(origin, "__value__"):  # `type X = …`
             aliased = _substitute_variables(origin.__value__, _type_variables(origin, get_args(hint)))
-            return self._define_once(hint, place, lambda: self._resolve_type(aliased, place, origin))
-        raise ConfigError(f"{place}: {hint!r} cannot be carried by JSON; {_KNOWN}")
+            return self._define_once(hint, lambda: self._resolve_type(aliased, origin))
+        raise ConfigError(f"{hint!r} cannot be carried by JSON; {_KNOWN}")
 
-    def _resolve_type(self, hint: Any, place: str, alias: Any = None) -> JsonType:  # noqa: ANN401
+    def _resolve_type(self, hint: Any, alias: Any = None) -> JsonType:  # noqa: ANN401
         """A type that may name itself, or others of its module."""
         module = sys.modules.get(getattr(alias, "__module__", None) or "", builtins)
         itself = {} if alias is None else {alias.__name__: alias}
         namespace = {**self._namespace, **vars(module), **itself}
-        return self.json_type(type_hints_of({"it": hint}, place, namespace)["it"], place)
+        return self.json_type(type_hints_of({"it": hint}, namespace)["it"])
 
-    def _define_once(self, hint: Any, place: str, make: Callable[[], JsonType]) -> JsonType:  # noqa: ANN401
+    def _define_once(self, hint: Any, make: Callable[[], JsonType]) -> JsonType:  # noqa: ANN401
         """A type whose parts may hold it again, which is then a reference."""
         name = _definition_name(hint)
 
@@ -228,21 +238,21 @@ class Types:
         self._kinds[hint] = _ANYTHING
         kind = self._kinds[hint] = make()
         if hint in self._recursive:
-            self._share_definitions({name: kind.schema}, place)
+            self._share_definitions({name: kind.schema})
             return reference
         del self._kinds[hint]
         return kind
 
-    def _share_definitions(self, schemas: Mapping[str, Json], place: str) -> None:
+    def _share_definitions(self, schemas: Mapping[str, Json]) -> None:
         for name, schema in schemas.items():
             if self.shared.setdefault(name, schema) != schema:
-                raise ConfigError(f"{place}: there are two types {name!r}; rename one of the two")
+                raise ConfigError(f"there are two types {name!r}; rename one of the two")
 
-    def _annotated_type(self, hint: Any, inner: Any, extras: Sequence[object], place: str) -> JsonType:  # noqa: ANN401
+    def _annotated_type(self, hint: Any, inner: Any, extras: Sequence[object]) -> JsonType:  # noqa: ANN401
         if any(_needs_pydantic(extra) for extra in extras):
-            kind = self._library_type(hint, place)
+            kind = self._library_type(hint)
         else:
-            kind = _constrained_type(self.json_type(inner, place), extras, place)
+            kind = _constrained_type(self.json_type(inner), extras)
         for extra in extras:
             name = "description" if _is_field(extra) else "documentation"
             text = extra if isinstance(extra, str) else getattr(extra, name, None)
@@ -250,7 +260,7 @@ class Types:
                 return kind.having(description=text)
         return kind
 
-    def _library_type(self, hint: Any, place: str) -> JsonType:  # noqa: ANN401
+    def _library_type(self, hint: Any) -> JsonType:  # noqa: ANN401
         try:
             decode: Callable[[bytes], object]
             if hasattr(get_origin(hint) or hint, "__struct_config__"):
@@ -261,7 +271,7 @@ class Types:
                 tree, decode = adapter.json_schema(), adapter.validate_json
         except Exception as error:  # noqa: BLE001 - pydantic raises many classes, all mean that there is no schema
             why, _, _ = str(error).partition("\n")
-            raise ConfigError(f"{place}: no schema can be made of {hint!r}: {why}") from None
+            raise ConfigError(f"no schema can be made of {hint!r}: {why}") from None
 
         def read_value(value: Json) -> object:
             try:
@@ -274,7 +284,7 @@ class Types:
                 raise InvalidValue(str(first["msg"]), tuple(first["loc"])) from None
 
         schema = _without_titles(tree)
-        self._share_definitions(schema.pop("$defs", {}), place)
+        self._share_definitions(schema.pop("$defs", {}))
         return JsonType(schema, read_value)
 
     def _union_type(self, choices: Sequence[JsonType]) -> JsonType:
@@ -298,9 +308,9 @@ class Types:
             return JsonType({"type": [schema["type"] for schema in schemas]}, read_value)
         return JsonType({"anyOf": schemas}, read_value)
 
-    def _array_type(self, origin: object, arguments: Sequence[Any], place: str) -> JsonType:
+    def _array_type(self, origin: object, arguments: Sequence[Any]) -> JsonType:
         build = _ARRAYS[origin]
-        items = [self.json_type(argument, place) for argument in arguments if argument is not Ellipsis]
+        items = [self.json_type(argument) for argument in arguments if argument is not Ellipsis]
         is_fixed = origin is tuple and items and Ellipsis not in arguments
         schema: dict[str, Json] = {"type": "array"}
         if is_fixed:
@@ -315,12 +325,12 @@ class Types:
 
         return JsonType(schema, read_value)
 
-    def _object_type(self, arguments: Sequence[Any], place: str) -> JsonType:
+    def _object_type(self, arguments: Sequence[Any]) -> JsonType:
         schema: dict[str, Json] = {"type": "object"}
         key = item = _ANYTHING
         if arguments:
-            key = self.json_type(arguments[0], f"{place}, the keys")
-            item = self.json_type(arguments[1], place)
+            key = self.json_type(arguments[0])
+            item = self.json_type(arguments[1])
             schema["additionalProperties"] = item.schema
 
         def read_value(value: Any) -> object:  # noqa: ANN401 - an object
@@ -328,17 +338,16 @@ class Types:
 
         return JsonType(schema, read_value)
 
-    def _record_type(self, hint: Any, kind: Any, place: str) -> JsonType:  # noqa: ANN401
+    def _record_type(self, hint: Any, kind: Any) -> JsonType:  # noqa: ANN401
         """A dataclass, named tuple or ``TypedDict``, as an object with a key for each field."""
         self._namespace = {**self._namespace, **vars(sys.modules.get(kind.__module__, builtins))}
-        fields = [*_record_fields(kind, _hints_of_generic(hint, place))]
+        fields = [*_record_fields(kind, _hints_of_generic(hint))]
         described = parse_docstring(inspect.getdoc(kind) or "", {name for name, *_ in fields}).parameters
         parts, properties, required = dict[str, JsonType](), dict[str, Json](), list[Json]()
-        for name, part, is_required, default in fields:
-            at = f"{place}, key {name!r}"
-            parts[name] = self.json_type(part, at)
+        for name, part, is_required, value in fields:
+            parts[name], default = self.part(f"key {name!r}", part, value)
             words = {"description": described[name]} if name in described else {}
-            properties[name] = {**words, **parts[name].schema, **default_keyword(default, at)}
+            properties[name] = {**words, **parts[name].schema, **default}
             required += [name] * is_required
         build = cast("Callable[..., object]", dict if _is_typed_dict(kind) else kind)
 
@@ -381,9 +390,9 @@ def _with_type(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     return {"type": kinds if len(kinds) > 1 else kinds[0], **schema}
 
 
-def _choice_type(choices: Mapping[object, object], place: str) -> JsonType:
+def _choice_type(choices: Mapping[object, object]) -> JsonType:
     """A type with fixed choices, each a Python value with what stands for it."""
-    written = [_json_default(value, f"{place}: the choice") for value in choices.values()]
+    written = [_json_default(value, "the choice") for value in choices.values()]
 
     def read_value(value: Json) -> object:
         for choice, each in zip(choices, written, strict=True):
@@ -408,7 +417,7 @@ _CONSTRAINTS: Final[Mapping[str, Mapping[str, str]]] = {
 """By the attribute of a constraint, its keyword for each JSON type; a function has none."""
 
 
-def _constrained_type(kind: JsonType, extras: Sequence[object], place: str) -> JsonType:
+def _constrained_type(kind: JsonType, extras: Sequence[object]) -> JsonType:
     """The type with the constraints of ``Annotated``; other metadata is ignored."""
     kinds, found = _types_in_schema(kind.schema) - {"null"}, dict[str, Json]()
     # A Field of pydantic has several constraints.
@@ -418,7 +427,7 @@ def _constrained_type(kind: JsonType, extras: Sequence[object], place: str) -> J
         if bound is None or (name == "min_length" and not bound):
             continue
         if not kinds or not keywords.keys() >= kinds or not isinstance(bound, int | float | str):
-            raise ConfigError(f"{place}: a schema cannot say {extra!r} here; check it inside the function")
+            raise ConfigError(f"a schema cannot say {extra!r} here; check it inside the function")
         found |= {keywords[json_type]: bound for json_type in kinds}
     return kind.having(**found)
 
@@ -438,7 +447,6 @@ def _types_in_schema(schema: Mapping[str, Json]) -> set[str]:
 
 def type_hints_of(
     annotated: Any,  # noqa: ANN401
-    place: str,
     namespace: Mapping[str, Any] | None = None,
 ) -> Mapping[str, Any]:
     """The resolved annotations of a class or a function, or given ones with the names that they may use.
@@ -455,20 +463,20 @@ def type_hints_of(
     try:
         return get_type_hints(annotated, cast("dict[str, Any]", namespace), include_extras=True)
     except (NameError, AttributeError, SyntaxError, TypeError) as error:
-        raise ConfigError(f"{place}: its annotations cannot be read: {error}") from None
+        raise ConfigError(f"its annotations cannot be read: {error}") from None
 
 
-def _hints_of_generic(hint: Any, place: str) -> Mapping[str, Any]:  # noqa: ANN401
+def _hints_of_generic(hint: Any) -> Mapping[str, Any]:  # noqa: ANN401
     """The annotations of a class, with types in place of its variables.
 
     Each class of the hierarchy binds its own: the same one may mean something else in a base.
     """
     kind = get_origin(hint) or hint
-    variables, hints = _type_variables(kind, get_args(hint)), {**type_hints_of(kind, place)}
+    variables, hints = _type_variables(kind, get_args(hint)), {**type_hints_of(kind)}
     for base in getattr(kind, "__orig_bases__", ()):
         if _is_record(origin := get_origin(base)):
-            inherited = type_hints_of(origin, place)
-            bound = _hints_of_generic(_substitute_variables(base, variables), place)
+            inherited = type_hints_of(origin)
+            bound = _hints_of_generic(_substitute_variables(base, variables))
             hints |= {name: bound[name] for name in inherited if hints[name] == inherited[name]}
     return {name: _substitute_variables(found, variables) for name, found in hints.items()}
 
@@ -496,21 +504,14 @@ def _definition_name(hint: Any) -> str:  # noqa: ANN401
     return "_".join([origin.__name__, *_WORD.findall(", ".join(map(inspect.formatannotation, arguments)))])
 
 
-def _json_default(value: object, place: str) -> Json:
+def _json_default(value: object, what: str) -> Json:
     try:
         return value_as_json(value)
     except (TypeError, ValueError):
-        raise ConfigError(f"{place} {value!r} is not JSON; use None and decide inside") from None
+        raise ConfigError(f"{what} {value!r} is not JSON; use None and decide inside") from None
 
 
 _NOTHING: Final = inspect.Parameter.empty
-
-
-def default_keyword(value: object, place: str) -> dict[str, Json]:
-    """The keyword for a default; none without one, and for ``None``."""
-    if value is _NOTHING or value is None:
-        return {}
-    return {"default": _json_default(value, f"{place}: its default")}
 
 
 def _is_record(hint: object) -> bool:

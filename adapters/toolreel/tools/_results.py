@@ -169,7 +169,7 @@ def output_of(kind: Any, *, name: str = _NAME, description: str = "") -> Output[
     if isinstance(kind, Mapping):
         return Output(OutputSpec.of(kind, name=name, description=description), parse)
     types = Types()
-    found = types.json_type(kind, f"output {name!r}")
+    found, _ = types.part(f"output {name!r}", kind, None)
     tree: Tree = {**found.schema, **({"$defs": types.shared} if types.shared else {})}
     spec = OutputSpec.of(tree, name=name, description=description)
     return Output(spec, lambda text: found.read(parse(text)))

@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, Union, get_args, get_origin
 
 from toolreel.tools._call_context import RunContext, ToolError
 from toolreel.tools._docstrings import parse_docstring
-from toolreel.tools._json_types import InvalidValue, JsonType, Types, default_keyword, type_hints_of
+from toolreel.tools._json_types import InvalidValue, JsonType, Types, type_hints_of
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._tools import ToolDefinition
@@ -69,18 +69,17 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
     :raises ConfigError: if a parameter has no annotation, or a type that JSON cannot represent
     """
     tool = name if name is not None else _tool_name(function)
-    place = f"tool {tool!r}"
     annotated = _annotations_holder(function)
-    hints, types = (
-        type_hints_of(annotated, place),
-        Types(getattr(inspect.unwrap(annotated), "__globals__", {})),
-    )
+    try:
+        hints, parameters = type_hints_of(annotated), _parameters_of(function)
+    except ConfigError as error:
+        raise ConfigError(f"tool {tool!r}: {error}") from None
+    types, context = Types(getattr(inspect.unwrap(annotated), "__globals__", {})), None
     properties, required = dict[str, Json](), list[str]()
     kinds = dict[str, JsonType]()
-    parameters, context = _parameters_of(function, place), None
     docstring = parse_docstring(_docstring_of(function), parameters)
     for key, parameter in parameters.items():
-        at = f"{place}, parameter {key!r}"
+        at = f"tool {tool!r}, parameter {key!r}"
         if parameter.kind not in {parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY}:
             raise ConfigError(f"{at}: models pass arguments by name; make it a plain parameter")
         if key not in hints:
@@ -89,13 +88,11 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
             context = key
             continue
         try:
-            kinds[key] = types.json_type(hints[key], at)
+            kinds[key], default = types.part(at, hints[key], parameter.default)
         except RecursionError:
-            raise ConfigError(
-                f"{at}: its type is recursive in a way that a schema cannot express; use dict"
-            ) from None
+            why = "its type is recursive in a way that a schema cannot express; use dict"
+            raise ConfigError(f"{at}: {why}") from None
         words = {"description": docstring.parameters[key]} if key in docstring.parameters else {}
-        default = default_keyword(parameter.default, at)
         properties[key] = {**kinds[key].schema, **words, **kinds[key].schema, **default}
         required += [key] if parameter.default is parameter.empty else []
     tree: dict[str, Json] = {"type": "object", "properties": properties}
@@ -108,7 +105,7 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
 def untyped_arguments(function: Callable[..., object]) -> Arguments:
     """Arguments that are passed as JSON, for tools with a schema of their own."""
     try:
-        hints = type_hints_of(_annotations_holder(function), "")
+        hints = type_hints_of(_annotations_holder(function))
     except ConfigError:
         return Arguments()
     return Arguments(context=next((name for name, hint in hints.items() if _is_run_context(hint)), None))
@@ -134,12 +131,12 @@ def _annotations_holder(function: Callable[..., object]) -> Any:  # noqa: ANN401
     return function if inspect.isroutine(function) else type(function).__call__
 
 
-def _parameters_of(function: Callable[..., object], place: str) -> Mapping[str, inspect.Parameter]:
+def _parameters_of(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
     """The parameters, without those that a partial has bound."""
     try:
         parameters = inspect.signature(function).parameters
     except ValueError as error:
-        raise ConfigError(f"{place}: {error}; wrap it in a function of your own") from None
+        raise ConfigError(f"{error}; wrap it in a function of your own") from None
     bound = function.keywords if isinstance(function, functools.partial) else {}
     return {name: parameter for name, parameter in parameters.items() if name not in bound}
 

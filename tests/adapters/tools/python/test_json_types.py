@@ -164,7 +164,7 @@ DAY = date(2026, 11, 22)
 
 
 def kind_of(hint: object) -> JsonType:
-    return Types().json_type(hint, "it")
+    return Types().part("it", hint, None)[0]
 
 
 @pytest.mark.parametrize(
@@ -208,8 +208,8 @@ def test_a_value_is_read_as_its_type(hint: object, value: Json, read: object) ->
 
 def test_a_dataclass_that_holds_itself_is_referred_to() -> None:
     types, reference = Types(), {"$ref": "#/$defs/Folder"}
-    assert types.json_type(list[Folder], "it").schema == {"type": "array", "items": reference}
-    assert types.json_type(Folder, "it").schema == reference
+    assert types.json_type(list[Folder]).schema == {"type": "array", "items": reference}
+    assert types.json_type(Folder).schema == reference
     inside: Json = {"type": "array", "items": reference}
     assert types.shared["Folder"] == {
         "type": "object",
