@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from inspect import iscoroutinefunction
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, overload
 
@@ -417,24 +418,17 @@ def _free_recording_path(folder: Path | None) -> Path | None:
     if folder is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    path, number = folder / current_call().key, 1
+    key = current_call().key
     # A call that is repeated after a crash, or in a fork, has the same key: no recording is replaced.
-    while any(folder.glob(f"{path.name}.*")):
-        number += 1
-        path = folder / f"{current_call().key}-{number}"
-    return path
+    names = (f"{key}-{number}" if number > 1 else key for number in count(1))
+    return folder / next(name for name in names if not any(folder.glob(f"{name}.*")))
 
 
 def _agent_answer(run: Run) -> dict[str, Json]:
     outcome = run.outcome
-    match outcome:
-        case Completed():
-            answer = outcome.content if outcome.value is None else parse(outcome.value)
-            return {"answer": answer}
-        case Resting():
-            raise ToolError(
-                "the agent wants to call a tool that needs approval, which nobody can give here",
-                "AGENT_RESTS",
-            )
-        case _:
-            raise ToolError(f"the agent did not answer: {outcome.name}", "AGENT_DID_NOT_ANSWER")
+    if isinstance(outcome, Completed):
+        return {"answer": outcome.content if outcome.value is None else parse(outcome.value)}
+    if isinstance(outcome, Resting):
+        why = "the agent wants to call a tool that needs approval, which nobody can give here"
+        raise ToolError(why, "AGENT_RESTS")
+    raise ToolError(f"the agent did not answer: {outcome.name}", "AGENT_DID_NOT_ANSWER")

@@ -177,13 +177,10 @@ def _decide_method(given: object) -> Callable[[AskApproval], Any] | None:
     return getattr(given, "decide", None)
 
 
-def _approval_event(effect: AskApproval, said: object) -> ApprovalGiven | None:
-    match said:
-        case None:
-            return None
-        case bool():
-            return ApprovalGiven(effect.ref, said)
-        case str():
-            return ApprovalGiven(effect.ref, False, said)
-        case _:
-            raise ConfigError(f"approve: expected True, False, a reason or None, got {type(said).__name__}")
+def _approval_event(effect: AskApproval, decision: object) -> ApprovalGiven | None:
+    if decision is None:
+        return None
+    if isinstance(decision, bool | str):
+        is_reason = isinstance(decision, str)
+        return ApprovalGiven(effect.ref, decision is True, decision if is_reason else "")
+    raise ConfigError(f"approve: expected True, False, a reason or None, got {type(decision).__name__}")

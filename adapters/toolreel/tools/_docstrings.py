@@ -12,23 +12,14 @@ from typing import Final, NamedTuple
 
 from toolreel_core._lazy_pattern import lazy_pattern
 
-_TITLES: Final = (
-    "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Attributes|Returns|"
-    "Return|Raises|Yields|Warns|Warnings|Example|Examples|Note|Notes|See Also|References"
+_PARAMETERS: Final = (
+    "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Attributes"
 )
+_OTHERS: Final = "Returns|Return|Raises|Yields|Warns|Warnings|Example|Examples|Note|Notes|See Also|References"
+_TITLES: Final = f"{_PARAMETERS}|{_OTHERS}"
 _UNDERLINED: Final = lazy_pattern(rf"(?m)^({_TITLES})\n-{{3,}}$")  # NumPy: a title above a line of dashes
 # Google: a title with a colon, alone on its line; or one of NumPy, with its dashes on the same line.
 _SECTION: Final = lazy_pattern(rf"({_TITLES})(:|---)")
-_PARAMETER_SECTIONS: Final = {
-    "Args",
-    "Arguments",
-    "Parameters",
-    "Params",
-    "Other Parameters",
-    "Keyword Args",
-    "Keyword Arguments",
-    "Attributes",
-}
 # One name or several, such as "x", "*args", "`x`", "- x" or "x, y"; what follows is a type or the text.
 _NAMES: Final = lazy_pattern(r"(?:[-*+•]\s)?\s*([\w`*]+(?:\s*,\s*[\w`*]+)*)(.*)")
 _TEXT: Final = lazy_pattern(r"(?::|--?\s|–\s)\s*(.*)")  # what follows the name and its type
@@ -73,7 +64,7 @@ def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
             current.append(line)
         else:
             indent = depth if indent < 0 else indent
-            is_entry = section in _PARAMETER_SECTIONS and depth <= indent
+            is_entry = section in _PARAMETERS.split("|") and depth <= indent
             found_names, about = (is_entry and _parameter_entry(text, underlined=underlined)) or ([], "")
             known = [name for name in found_names if name in names]
             if known or (found_names and depth) or (underlined and not depth):
