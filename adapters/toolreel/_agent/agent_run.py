@@ -180,7 +180,7 @@ AgentEvent: TypeAlias = ShownEvent | RunEnded[AgentRun[Value_co]]
 
 
 class StreamSettings(TypedDict, total=False):
-    """Keyword arguments of ``Agent.stream`` and ``Agent.astream``."""
+    """Keyword arguments of ``Agent.stream``; what they mean is said at ``Agent.run``."""
 
     record: str | Path | None
     overwrite: bool

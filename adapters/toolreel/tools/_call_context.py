@@ -143,12 +143,10 @@ def current_call() -> CurrentCall:
 
 
 def spend(spent: Spent | None) -> None:
-    """Say what the call that this thread or task is running took of a model that the tool asked itself.
+    """Say what the current call took of a model that the tool asked itself, which the run counts.
 
-    The run counts it: in its usage, its cost and its limits. A tool that runs an agent writes
-    ``spend(run.spent)``; :meth:`toolreel.Agent.as_tool` does it for you.
+    A tool that runs an agent writes ``spend(run.spent)``; :meth:`toolreel.Agent.as_tool` does it for you.
 
-    :param spent: is added to what the call has said before; ``None`` is nothing
     :raises AdapterError: outside of a tool call
     """
     context = _current_context("spend")

@@ -174,14 +174,10 @@ def _typed_arguments(definition: ToolDefinition, function: Callable[..., object]
 def load_tools(names: Iterable[str]) -> list[ToolLike]:
     """Import tools by name; an attribute can be a function, a :class:`Tool`, a list of them, or a host.
 
-    A name is ``module:attribute`` or ``file.py:attribute``; the file's folder is then searched for imports.
-    A host (``PythonTools``) gives its tools; it cannot be used if it has settings that calls need.
-
-    Each is returned as a :class:`Tool` whose source is the name. The working directory is searched too, as
-    ``python -m`` does.
+    A name is ``module:attribute`` or ``file.py:attribute``, which is the source of the tools. A host
+    (``PythonTools``) gives its tools; it cannot be used if it has settings that calls need.
 
     :raises ToolModuleError: if a module cannot be imported, or the attribute is not a tool
-    :raises ConfigError: if a signature cannot be converted to a schema
     """
     return [tool for name in names for tool in _load_tools(name)]
 

@@ -21,10 +21,8 @@ from toolreel_core._tools import Envelope
 
 _REMEDIES: Final[Mapping[str, str]] = {
     "bytes": "return Image.from_bytes(data), File.from_bytes(data, media_type), or base64 text",
-    "bytearray": "return Image.from_bytes(data), File.from_bytes(data, media_type), or base64 text",
     "timedelta": "return its total_seconds()",
     "generator": "return a list of what it yields",
-    "async_generator": "return a list of what it yields",
     "coroutine": "await it inside, or make the tool async",
 }
 
@@ -40,7 +38,7 @@ _TEXTS: Final[Sequence[tuple[type | UnionType, Callable[[Any], str]]]] = (
 def value_as_json(value: object, parts: list[Media] | None = None) -> Json:
     """A value as JSON; a label stands for each image, audio or file.
 
-    Dataclasses, named tuples, pydantic models, msgspec structs and attrs classes become objects; enums become
+    Dataclasses, named tuples, pydantic models and msgspec structs become objects; enums become
     their values; dates, times, UUIDs, decimals and paths become strings; sets become sorted arrays, so that
     results are reproducible.
 
@@ -104,8 +102,6 @@ def _named_fields(value: object) -> Mapping[object, object] | None:
     if dataclasses.is_dataclass(kind):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(kind)}
     names = getattr(kind, "__struct_fields__", None) or getattr(kind, "_fields", None)
-    if names is None and (attributes := getattr(kind, "__attrs_attrs__", None)) is not None:
-        names = [attribute.name for attribute in attributes]
     if names is None:
         return None
     written = getattr(kind, "__struct_encode_fields__", names)  # a struct may rename its fields

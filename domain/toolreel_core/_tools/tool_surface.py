@@ -99,14 +99,20 @@ def schema_tree(given: SchemaLike) -> Mapping[str, Json]:
     """The schema as parsed JSON, with a reference at its root resolved."""
     if isinstance(given, Mapping):
         return given
-    for method in ("model_json_schema", "json_schema"):
-        write = getattr(given, method, None)
-        if callable(write):
-            return resolve_root_reference(_write_schema(write, f"{method}() of {given!r}"))
-    raise ConfigError(
-        f"{given!r} gives no schema; expected a JSON Schema as a mapping, "
-        "or something with json_schema() or model_json_schema()"
-    )
+    write = getattr(given, "model_json_schema", None) or getattr(given, "json_schema", None)
+    if not callable(write):
+        raise ConfigError(
+            f"{given!r} gives no schema; expected a JSON Schema as a mapping, "
+            "or something with json_schema() or model_json_schema()"
+        )
+    try:
+        tree = write()
+    except Exception as error:  # noqa: BLE001 - whatever it is, there is no schema
+        why, _, _ = str(error).partition("\n")
+        raise ConfigError(f"the schema of {given!r} failed with {type(error).__name__}: {why}") from None
+    if not isinstance(tree, Mapping):
+        raise ConfigError(f"{given!r} returned a {type(tree).__name__}; expected a JSON Schema as a mapping")
+    return resolve_root_reference(tree)
 
 
 def schema_text(tree: Mapping[str, Json]) -> JsonText:
@@ -138,17 +144,6 @@ def resolve_root_reference(tree: Mapping[str, Json]) -> Mapping[str, Json]:
     if quote(reference) in json_text({**root, "$defs": others}, "parameters"):
         return {**root, "$defs": parts}
     return {**root, "$defs": others} if others else root
-
-
-def _write_schema(write: Any, what: str) -> Mapping[str, Json]:  # noqa: ANN401 - a method of anything
-    try:
-        tree = write()
-    except Exception as error:  # noqa: BLE001 - whatever it is, there is no schema
-        why, _, _ = str(error).partition("\n")
-        raise ConfigError(f"{what} failed with {type(error).__name__}: {why}") from None
-    if not isinstance(tree, Mapping):
-        raise ConfigError(f"{what} returned a {type(tree).__name__}; expected a JSON Schema as a mapping")
-    return tree
 
 
 def without_empty_required(schema: Json) -> Json:
@@ -324,7 +319,10 @@ class ToolSurface:
                 )
             # Where outward names are unique, no inner name is another's outward name either.
             if (other := by_outward.setdefault(tool.outward, tool)) is not tool:
-                raise ConfigError(_clash_text(other, tool))
+                both = f"{_named_with_source(other)} and {_named_with_source(tool)}"
+                raise ConfigError(
+                    f"tools {both} are both {tool.outward!r} to the model; rename one, or leave it out"
+                )
         for name in self.masked:
             if outward_name(name) in by_outward:
                 raise ConfigError(
@@ -367,13 +365,8 @@ class ToolSurface:
         return name if tool is None else tool.name
 
 
-def _clash_text(*tools: ToolDefinition) -> str:
-    both = " and ".join(f"{tool.name!r}{_origin_text(tool)}" for tool in tools)
-    return f"tools {both} are both {tools[0].outward!r} to the model; rename one, or leave it out"
-
-
-def _origin_text(tool: ToolDefinition) -> str:
-    return f" (source {tool.source!r})" if tool.source else ""
+def _named_with_source(tool: ToolDefinition) -> str:
+    return repr(tool.name) + (f" (source {tool.source!r})" if tool.source else "")
 
 
 # Sources of tools, composed into one surface, without the tools that patterns exclude.
@@ -394,17 +387,14 @@ def masked(
     denied = _check_patterns("deny", deny, surface)
     if allowed is None and not denied:
         return surface
-    kept = tuple(
-        tool
-        for tool in surface.definitions
-        if (allowed is None or _matches_any(allowed, tool.name)) and not _matches_any(denied, tool.name)
-    )
-    gone = tuple(tool.name for tool in surface.definitions if tool not in kept)
-    return ToolSurface(kept, (*surface.masked, *gone))
-
-
-def _matches_any(patterns: Iterable[str], name: str) -> bool:
-    return any(matches_tool_name(pattern, name) for pattern in patterns)
+    kept, gone = list[ToolDefinition](), list[str]()
+    for tool in surface.definitions:
+        is_allowed = allowed is None or any(matches_tool_name(pattern, tool.name) for pattern in allowed)
+        if is_allowed and not any(matches_tool_name(pattern, tool.name) for pattern in denied):
+            kept.append(tool)
+        else:
+            gone.append(tool.name)
+    return ToolSurface(tuple(kept), (*surface.masked, *gone))
 
 
 def _check_patterns(mask: str, given: Iterable[str], surface: ToolSurface) -> tuple[str, ...]:
@@ -421,18 +411,11 @@ def _check_patterns(mask: str, given: Iterable[str], surface: ToolSurface) -> tu
 
 @dataclass(frozen=True, slots=True)
 class ToolSource:
-    """Tools of one origin, such as a module or an MCP server.
-
-    :raises ConfigError: if it has no name
-    """
+    """Tools of one origin, such as a module or an MCP server."""
 
     name: str
     """Its name in errors and listings."""
     definitions: tuple[ToolDefinition, ...]
-
-    def __post_init__(self) -> None:
-        if not self.name.strip():
-            raise ConfigError("source: expected a name, which errors and listings can use, got an empty text")
 
 
 def compose(
@@ -479,7 +462,7 @@ def check_surface(surface: ToolSurface, config: LoopConfig) -> None:
         if amount > limit:
             sent = [tool for tool in surface.definitions if tool.exposed]
             largest = sorted(sent, key=lambda tool: -tool.size)[:_MAX_NAMED]
-            named = ", ".join(f"{tool.name}{_origin_text(tool)} ({tool.size} bytes)" for tool in largest)
+            named = ", ".join(f"{_named_with_source(tool)} ({tool.size} bytes)" for tool in largest)
             raise ConfigError(
                 f"{setting}: {amount} {what} would be sent, the limit is {limit}; the largest: {named}; "
                 "mask some (allow, deny, or exposed=False), or raise the limit"

@@ -202,7 +202,6 @@ def test_a_clash_is_one_even_if_a_mask_would_take_it_away() -> None:
             lambda: compose(cast("ToolSource", [FILES, WEB])),
             "compose: expected ToolSource values, one argument each",
         ),
-        (lambda: ToolSource(" ", ()), "source: expected a name"),
     ],
 )
 def test_what_is_no_surface_mask_or_source_is_told(make: Callable[[], object], why: str) -> None:
@@ -221,7 +220,7 @@ def test_tools_beyond_a_limit_are_refused_with_the_largest() -> None:
     tools = compose(ToolSource("mail", surface("", "ccc", "bb", "a").definitions))
     size, total = tools.definitions[0].size, tools.size
     named = ", ".join(
-        f"t{number} (source 'mail') ({size + more} bytes)"
+        f"'t{number}' (source 'mail') ({size + more} bytes)"
         for number, more in ((1, 3), (2, 2), (3, 1), (0, 0))
     )
     remedy = "mask some (allow, deny, or exposed=False), or raise the limit"

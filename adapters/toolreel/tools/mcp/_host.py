@@ -164,16 +164,7 @@ class AsyncMcpTools(_McpHost):
 
 
 class McpTools(_McpHost):
-    """A tool host over MCP servers, which run while its context is open.
-
-    ::
-
-        with McpTools(read_mcp_servers(Path("mcp.json"))) as tools:
-            plan = Plan.of(model="…", messages="…", tools=tools.surface)
-            run(plan, Ports(endpoint, tools))
-
-    You can call it from any thread. The parameters are those of :class:`AsyncMcpTools`.
-    """
+    """The sync version of :class:`AsyncMcpTools`, with the same parameters; any thread can call it."""
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:

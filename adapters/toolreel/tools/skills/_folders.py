@@ -1,15 +1,11 @@
 """Find skills: folders with a ``SKILL.md``, read once, and read the files in them.
 
-A ``SKILL.md`` has front matter of YAML and a body of Markdown. Skills as they exist are read leniently: what
-does not follow the specification is mended where it can be, with a warning. With ``strict``, it is an error,
-and the verdict is that of the reference library, skills-ref, over the same folder. Ours differs
+Skills as they exist are read leniently: what does not follow the specification is mended where it can be,
+with a warning. With ``strict``, it is an error, and the verdict is that of skills-ref, the reference, but
 
-- in what only strictyaml refuses: lists and mappings in brackets, and levels that are indented differently,
-  are YAML, and are taken;
-- in the marks: the first line is ``---`` and nothing else, and so is the one that closes the front matter,
-  while the library takes ``---`` anywhere; a text that holds ``---`` is therefore whole here;
-- in bounds, which the library has none of: a file, its front matter and its nesting have a size, and an
-  escape for half a character is refused, since it cannot be sent.
+- what only strictyaml refuses (lists and mappings in brackets, uneven indentation) is YAML, and is taken;
+- a mark is a line ``---`` and nothing else, while the library takes ``---`` anywhere;
+- a file, its front matter and its nesting have a size, and half a character is refused.
 
 Everything in the front matter is text: ``version: 1.0`` is ``"1.0"``, and nothing becomes an object.
 """

@@ -2,13 +2,7 @@
 
 A skill is a folder with a ``SKILL.md`` (https://agentskills.io/specification). The model sees it in three
 steps: name and description in the first request (:func:`skills_message`), the instructions when it loads the
-skill, and other files when it reads them. Pass the tools to any host for Python functions::
-
-    skills = read_skills("skills")
-    tools = PythonTools(skill_tools(skills, allow_scripts=["pdf-forms/scripts/*.py"]))
-    plan = Plan.of(
-        model="…", messages=[SystemMessage(skills_message(skills)), UserMessage("…")], tools=tools.surface
-    )
+skill, and other files when it reads them.
 """
 
 from __future__ import annotations

@@ -9,7 +9,6 @@ from decimal import Decimal
 from enum import Enum, IntEnum
 from functools import partial
 from pathlib import PurePosixPath
-from types import SimpleNamespace
 from typing import NamedTuple
 from uuid import UUID
 
@@ -75,13 +74,6 @@ class Struct:
     x = 1
 
 
-class Attrs:
-    """As attrs makes them."""
-
-    __attrs_attrs__ = (SimpleNamespace(name="x"),)
-    x = 1
-
-
 DAY = date(2026, 11, 22)
 
 
@@ -101,7 +93,6 @@ DAY = date(2026, 11, 22)
         (Checked(query="a"), {"query": "a"}),
         (Renamed(1), {"aB": 1}),
         (Struct(), {"x": 1}),
-        (Attrs(), {"x": 1}),
         (datetime(2026, 11, 22, 9, 30, tzinfo=UTC), "2026-11-22T09:30:00+00:00"),
         (time(9, 30), "09:30:00"),
         (Decimal("1.50"), "1.50"),
