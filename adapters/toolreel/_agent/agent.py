@@ -236,12 +236,12 @@ class Agent(Generic[Value_co]):
         :raises SecretFound: if the recording would hold a secret
         """
         runs, plan = self._agent_runs(**how), self.plan(prompt)
-        return immediately(runs.perform(runs.new_recording(plan), partial(run, plan)))
+        return immediately(runs.perform(partial(run, plan), plan))
 
     async def arun(self, prompt: Messages, **how: Unpack[RunSettings]) -> AgentRun[Value_co]:
         """The async version of :meth:`run`, for asyncio and trio; what blocks runs in threads."""
         runs, plan = self._agent_runs(**how), self.plan(prompt)
-        return await runs.perform(runs.new_recording(plan), partial(arun, plan), awaits=True)
+        return await runs.perform(partial(arun, plan), plan, awaits=True)
 
     def stream(
         self, prompt: Messages, **how: Unpack[StreamSettings]
@@ -252,7 +252,7 @@ class Agent(Generic[Value_co]):
         the recording then ends with a ``CancelRequested``.
         """
         runs, plan = self._agent_runs(**how), self.plan(prompt, streams=True)
-        return iterated(runs.perform_stream(runs.new_recording(plan, streams=True), partial(stream, plan)))
+        return iterated(runs.perform_stream(partial(stream, plan), plan))
 
     def astream(
         self, prompt: Messages, **how: Unpack[StreamSettings]
@@ -262,8 +262,7 @@ class Agent(Generic[Value_co]):
         If you may stop before the last event, use it with ``contextlib.aclosing``.
         """
         runs, plan = self._agent_runs(**how), self.plan(prompt, streams=True)
-        recording = runs.new_recording(plan, streams=True)
-        return runs.perform_stream(recording, partial(astream, plan), awaits=True)
+        return runs.perform_stream(partial(astream, plan), plan, awaits=True)
 
     def as_tool(
         self,

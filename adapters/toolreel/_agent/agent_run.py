@@ -93,11 +93,11 @@ class AgentRun(Run, Generic[Value_co]):
         :param content: what the user says: a text, or texts, images, audio and files in a list
         :raises ConfigError: if the message is empty, or the recording has gone on without this run
         """
-        return immediately(self._continue_run(partial(speak, self, message_of(content))))
+        return immediately(self._own_runs().perform(partial(speak, self, message_of(content)), self))
 
     async def areply(self, content: Said) -> AgentRun[Value_co]:
         """The async version of :meth:`reply`."""
-        return await self._continue_run(partial(aspeak, self, message_of(content)), awaits=True)
+        return await self._own_runs().perform(partial(aspeak, self, message_of(content)), self, awaits=True)
 
     def reply_stream(self, content: Said) -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`reply`, and yield what there is to show, as it happens.
@@ -105,11 +105,13 @@ class AgentRun(Run, Generic[Value_co]):
         The pieces of a reply arrive one by one if the conversation began with ``stream`` or ``astream``, or
         the agent's ``config`` has ``{"stream": "always"}``; else each reply comes as a whole.
         """
-        return iterated(self._continue_stream(partial(stream_on, self.state, say=message_of(content))))
+        drive = partial(stream_on, self.state, say=message_of(content))
+        return iterated(self._own_runs().perform_stream(drive, self))
 
     def areply_stream(self, content: Said) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`reply_stream`."""
-        return self._continue_stream(partial(astream_on, self.state, say=message_of(content)), awaits=True)
+        drive = partial(astream_on, self.state, say=message_of(content))
+        return self._own_runs().perform_stream(drive, self, awaits=True)
 
     def approve(self) -> AgentRun[Value_co]:
         """Approve the call that the run rests at, and go on.
@@ -140,20 +142,9 @@ class AgentRun(Run, Generic[Value_co]):
         for effect in pending(self.state):
             if isinstance(effect, AskApproval):
                 decision = ApprovalGiven(effect.ref, approved, reason)
-                return await self._continue_run(partial(drive, self.state), decision, awaits=awaits)
+                going_on = partial(drive, self.state)
+                return await self._own_runs().perform(going_on, self, decision, awaits=awaits)
         raise ConfigError(f"the run rests at no call that needs approval: it is {self.outcome.name}")
-
-    async def _continue_run(
-        self, drive: _Drive, decision: ApprovalGiven | None = None, *, awaits: bool = False
-    ) -> AgentRun[Value_co]:
-        runs = self._own_runs()
-        return await runs.perform(runs.resume_recording(self), drive, self, decision, awaits=awaits)
-
-    def _continue_stream(
-        self, drive: _StreamingDrive, *, awaits: bool = False
-    ) -> AsyncGenerator[AgentEvent[Value_co], None]:
-        runs = self._own_runs()
-        return runs.perform_stream(runs.resume_recording(self), drive, self, awaits=awaits)
 
     def _recording(self) -> Path | None:
         return None if self.runs is None else self.runs.record
@@ -223,33 +214,28 @@ class AgentRuns:
 
     async def perform(
         self,
-        recording: _Recording,
         drive: _Drive,
-        before: Run | None = None,
+        begun: Plan | Run,
         decision: ApprovalGiven | None = None,
         *,
         awaits: bool = False,
     ) -> AgentRun[Any]:
-        """Perform a run, or go on with the run before.
+        """Perform a run of a plan, or go on with a run.
 
         :param drive: the driver's function, without its ports
         :param decision: about the call at which that run rests
         :param awaits: whether the driver is the async one; else nothing suspends
         """
+        recording = self._files_of(begun)
         async with self._open_ports(recording, decision, awaits=awaits) as (ports, journal):
             ended = await resolved(drive(ports, journal=journal, observe=self.observe, inbox=self.inbox))
-        return self._as_agent_run(ended, before, ports)
+        return self._as_agent_run(ended, begun, ports)
 
     async def perform_stream(
-        self,
-        recording: _Recording,
-        drive: _StreamingDrive,
-        before: Run | None = None,
-        *,
-        awaits: bool = False,
+        self, drive: _StreamingDrive, begun: Plan | Run, *, awaits: bool = False
     ) -> AsyncGenerator[AgentEvent[Any], None]:
         ended = list[Run]()
-        async with self._open_ports(recording, awaits=awaits) as (ports, journal):
+        async with self._open_ports(self._files_of(begun, streams=True), awaits=awaits) as (ports, journal):
             driving = drive(ports, journal=journal, inbox=self.inbox)
             async with aclosing(scoped_items(driving, nullcontext)) as events:
                 async for event in events:
@@ -258,7 +244,12 @@ class AgentRuns:
                     else:
                         yield event
         # Only now, since a recording that was refused raises at the end of its block.
-        yield RunEnded(self._as_agent_run(ended[0], before, ports))
+        yield RunEnded(self._as_agent_run(ended[0], begun, ports))
+
+    def _files_of(self, begun: Plan | Run, *, streams: bool = False) -> _Recording:
+        if isinstance(begun, Run):
+            return self.resume_recording(begun)
+        return self.new_recording(begun, streams=streams)
 
     @asynccontextmanager
     async def _open_ports(
@@ -277,11 +268,11 @@ class AgentRuns:
                     ports = replace(ports, approver=_DecidedCall(decision, ports.approver))
                 yield ports, files or self.journal
 
-    def _as_agent_run(self, run: Run, before: Run | None, ports: Ports | AsyncPorts) -> AgentRun[Any]:
+    def _as_agent_run(self, run: Run, begun: Plan | Run, ports: Ports | AsyncPorts) -> AgentRun[Any]:
         going_on = replace(self, sent={name: Secret(value) for name, value in ports.secrets.items()})
-        if before is None:
-            return AgentRun(run.state, run.notes, run.timing, run.server, going_on)
-        notes, timing = before.notes + run.notes, before.timing + run.timing
+        notes, timing = run.notes, run.timing
+        if isinstance(begun, Run):
+            notes, timing = begun.notes + notes, begun.timing + timing
         return AgentRun(run.state, notes, timing, run.server, going_on)
 
     @contextmanager
