@@ -180,7 +180,8 @@ def _decide_method(given: object) -> Callable[[AskApproval], Any] | None:
 def _approval_event(effect: AskApproval, decision: object) -> ApprovalGiven | None:
     if decision is None:
         return None
-    if isinstance(decision, bool | str):
-        is_reason = isinstance(decision, str)
-        return ApprovalGiven(effect.ref, decision is True, decision if is_reason else "")
+    if isinstance(decision, str):
+        return ApprovalGiven(effect.ref, False, decision)
+    if isinstance(decision, bool):
+        return ApprovalGiven(effect.ref, decision)
     raise ConfigError(f"approve: expected True, False, a reason or None, got {type(decision).__name__}")
