@@ -139,7 +139,7 @@ def current_call() -> CurrentCall:
 
     :raises AdapterError: outside of a tool call
     """
-    return _current_context("current_call").call
+    return _current_context().call
 
 
 def spend(spent: Spent | None) -> None:
@@ -149,9 +149,8 @@ def spend(spent: Spent | None) -> None:
 
     :raises AdapterError: outside of a tool call
     """
-    context = _current_context("spend")
-    if spent is not None:
-        context.spending.known.append(spent)
+    known = _current_context().spending.known
+    known += [] if spent is None else [spent]
 
 
 def begin_spending() -> Spending:
@@ -162,12 +161,12 @@ def begin_spending() -> Spending:
     return begun
 
 
-def _current_context(function: str) -> RunContext[Any]:
+def _current_context() -> RunContext[Any]:
     context = _CURRENT.get(None)
     if context is None:
         raise AdapterError(
-            f"{function}: no tool call is running here; call it inside a tool that PythonTools or "
-            "AsyncPythonTools runs, and run your own threads in contextvars.copy_context()"
+            "no tool call is running here; do this inside a tool that PythonTools or AsyncPythonTools runs, "
+            "and run your own threads in contextvars.copy_context()"
         )
     return context
 
