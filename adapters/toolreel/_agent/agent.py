@@ -167,16 +167,19 @@ class Agent(Generic[Value_co]):
             kind = type(self.endpoint).__name__
             raise ConfigError(f"endpoint: expected an endpoint, got {kind}; write base_url= for a URL")
         check_approve(self.approve)
-        if self.api_key is not None:
-            object.__setattr__(self, "api_key", Secret(self.api_key))
-        if self.headers is not None:
-            hidden = {name: Secret(value) for name, value in self.headers.items()}
-            object.__setattr__(self, "headers", hidden)
+        secret = None if self.api_key is None else Secret(self.api_key)
+        headers = self.headers and {name: Secret(value) for name, value in self.headers.items()}
         is_ready = self.output is None or isinstance(self.output, Output)
-        object.__setattr__(self, "_output", self.output if is_ready else output_of(self.output))
-        object.__setattr__(self, "_offered", OfferedTools.of(self.tools))
-        object.__setattr__(self, "_preset", merged_preset(self.preset, self.provider, self.model))
-        object.__setattr__(self, "at_fallbacks", _fallback_agents(self, self.fallbacks))
+        made = {
+            "api_key": secret,
+            "headers": headers,
+            "_output": self.output if is_ready else output_of(self.output),
+            "_offered": OfferedTools.of(self.tools),
+            "_preset": merged_preset(self.preset, self.provider, self.model),
+            "at_fallbacks": _fallback_agents(self, self.fallbacks),
+        }
+        for name, value in made.items():
+            object.__setattr__(self, name, value)
         self.plan("?")  # what is wrong with a setting is told here, not by the first run
 
     def plan(self, prompt: Messages, *, streams: bool = False) -> Plan:

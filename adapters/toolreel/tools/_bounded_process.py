@@ -60,7 +60,6 @@ class BoundedProcess:
 
     command: Sequence[str]
     environment: Mapping[str, str]
-    """All its environment variables."""
     limit: int
     """Bytes of each output stream that are kept; the rest is read and counted, so that the process never
     blocks on a full pipe."""

@@ -1,9 +1,7 @@
 """What a tool function can use: :class:`RunContext`, :func:`current_call`, :func:`spend`, :class:`ToolError`.
 
-The host fills a parameter that is annotated as ``RunContext[Deps]``; the model does not see it.
-
-The key of a call is an idempotency key: a tool that passes it on (as ``Idempotency-Key``, or as the key of a
-row) acts once, even if the call is repeated after a crash.
+The key of a call is an idempotency key: a tool that passes it on acts once, even if the call is made again
+after a crash.
 """
 
 from __future__ import annotations
@@ -91,7 +89,6 @@ class RunContext(Generic[Deps]):
     deps: Deps
     """The ``deps`` of the host; ``None`` by default."""
     call: CurrentCall
-    """The current call."""
     deadline: float | None = None
     """When the call times out, on ``time.monotonic``; ``None`` for never."""
     _end: Future[None] = field(default_factory=_end_signal, compare=False, repr=False)

@@ -35,7 +35,6 @@ class Docstring(NamedTuple):
     summary: str
     """The text outside of sections; paragraphs are joined, lists and code keep their lines."""
     parameters: Mapping[str, str]
-    """Descriptions by parameter name."""
 
 
 def parse_docstring(docstring: str, names: Container[str]) -> Docstring:

@@ -1,11 +1,9 @@
 """Isolation: run each call of a Python tool in a separate process.
 
 Each call has a new process, because workers that are used again keep state and need a supervisor; that
-costs a third of a second, which counts towards the deadline. A call that hangs is killed at its deadline,
-with all its child processes. If a call crashes or exceeds its memory limit, only that call fails. **This is
-not a sandbox**: the process runs as the same user, and can read files and use the network. It has only the
-environment variables that you name, and no access to the memory of the run. Run hostile code in a container
-or a virtual machine.
+costs a third of a second, which counts towards the deadline. **This is not a sandbox**: the process runs as
+the same user, and can read files and use the network. It has only the environment variables that you name,
+and no access to the memory of the run. Run hostile code in a container or a virtual machine.
 """
 
 from __future__ import annotations

@@ -59,11 +59,8 @@ class Tool:
     definition: ToolDefinition
     function: Callable[..., object]
     isolation: Isolation | None = None
-    """Isolation of its calls; ``None`` runs them in this process."""
     ok_key: OkKey = "envelope"
-    """What ``ok`` in a returned object means."""
     arguments: Arguments = field(init=False, repr=False, compare=False)
-    """Conversion of a call's arguments."""
 
     def __post_init__(self) -> None:
         check_choice("ok_key", self.ok_key, get_args(OkKey))
@@ -120,7 +117,6 @@ class Tool:
 
 
 ToolLike: TypeAlias = Callable[..., object] | Tool
-"""A typed function, or a :class:`Tool`."""
 
 
 @overload

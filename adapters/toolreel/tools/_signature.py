@@ -26,7 +26,6 @@ class Arguments:
     kinds: Mapping[str, JsonType] = field(default_factory=dict)
     """Type of each argument; arguments without one are passed as JSON."""
     context: str | None = None
-    """Name of the parameter for the :class:`~toolreel.tools._call_context.RunContext`, if any."""
 
     def keyword_arguments(
         self, name: str, arguments: Mapping[str, Json], context: RunContext[Any] | None

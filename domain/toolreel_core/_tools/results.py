@@ -20,10 +20,8 @@ from toolreel_core._jsontext import (
 from toolreel_core._schema import Violation
 from toolreel_core._tools.tool_surface import shortened_name
 
-# Faults: what can be wrong with a tool call or its result, as errors for the model to read.
-#
-# A fault is a value: it becomes a failed :class:`~toolreel_core._tools.results.Envelope`. Its text
-# says what to do next, since that is the one thing that decides whether the retry works.
+# Faults: what can be wrong with a tool call or its result, as errors for the model to read. The text of one
+# says what to do next, since that decides whether the retry works.
 
 
 FaultCode: TypeAlias = Literal[
@@ -179,9 +177,6 @@ output_too_early: Final = _fault("OUTPUT_TOO_EARLY", "{1} Then call {0}.")
 
 
 # The envelope: the format in which tool results are returned to the model, unless plain ones are wanted.
-#
-# ``{"ok": bool, "tool_name": str, "data": object, "warnings": [], "errors": [{"code", "message"}]}``:
-# small and uniform, whatever the tool returned. Debugging detail goes to the notes instead.
 
 
 _KEYS: Final = frozenset({"ok", "tool_name", "data", "warnings", "errors"})

@@ -21,7 +21,6 @@ from toolreel_core._settings import LoopConfig
 
 _MAX_INNER: Final = 256
 _INNER: Final = lazy_pattern(rf"[a-zA-Z0-9_./:-]{{1,{_MAX_INNER}}}")
-"""A tool's inner name."""
 _FOREIGN: Final = lazy_pattern(r"[^a-zA-Z0-9_-]")
 """A character that providers refuse in names of functions."""
 _UNFIT: Final = lazy_pattern(r"[^a-zA-Z0-9_./:-]")
@@ -92,7 +91,6 @@ class HasModelJsonSchema(Protocol):
 
 
 SchemaLike: TypeAlias = Mapping[str, Json] | HasJsonSchema | HasModelJsonSchema
-"""A schema, or an object that has one."""
 
 
 def schema_tree(given: SchemaLike) -> Mapping[str, Json]:
@@ -447,7 +445,6 @@ def compose(
 
 
 _MAX_NAMED: Final = 5
-"""Maximum tools that an error names."""
 
 
 def check_surface(surface: ToolSurface, config: LoopConfig) -> None:

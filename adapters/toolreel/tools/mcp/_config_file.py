@@ -1,21 +1,7 @@
 """Configuration of MCP servers, in Python or in the ``mcpServers`` JSON that MCP clients share.
 
-::
-
-    {
-        "mcpServers": {
-            "git": {
-                "command": "mcp-server-git",
-                "args": ["--repository", "${HOME}/work"],
-                "toolreel": {"allow": ["git_log"], "deadline_ms": 5000},
-            },
-            "wiki": {"url": "https://wiki.example/mcp", "headers": {"Authorization": "Bearer ${WIKI_TOKEN}"}},
-        }
-    }
-
-``${NAME}``, ``${env:NAME}`` and ``${NAME:-default}`` are replaced by environment variables. Keys of
-other clients are ignored; the keys under ``toolreel`` are the fields of :class:`ServerSettings`, and unknown
-ones are errors.
+``${NAME}``, ``${env:NAME}`` and ``${NAME:-default}`` are replaced by environment variables. Keys of other
+clients are ignored; those under ``toolreel`` are the fields of :class:`ServerSettings`.
 """
 
 from __future__ import annotations
@@ -25,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias, assert_never
+from typing import Annotated, Any, Final, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._internal import McpConfigError, read_file
@@ -48,22 +34,17 @@ class ServerSettings:
     """
 
     allow: tuple[str, ...] = ("*",)
-    """Offer only these tools."""
     deny: tuple[str, ...] = ()
-    """Never offer these tools, even if ``allow`` matches."""
     read_only: tuple[str, ...] = ()
     """These tools change nothing, so that their calls may run concurrently."""
     needs_approval: tuple[str, ...] = ()
-    """Calls of these tools need approval."""
     trust_hints: bool = False
     """Trust the server's annotations: read-only tools may run concurrently, destructive ones need
     approval. Off by default, because a malicious server can claim anything."""
     deadline_ms: int | None = None
     """Deadline of a call in milliseconds; by default that of the host. Progress does not extend it."""
     start_ms: int = 30_000
-    """Milliseconds for the server to start and list its tools."""
     max_restarts: Natural = 3
-    """Maximum number of restarts of a server that exits."""
     max_message_bytes: Annotated[int, 1024] = 4_000_000
     """Maximum size of a message; a call with a larger response fails."""
 
@@ -95,7 +76,6 @@ class HttpServer:
 
 
 McpServer: TypeAlias = StdioServer | HttpServer
-"""A server over stdio or over HTTP."""
 
 
 _EXPANDED: Final[Mapping[type[McpServer], Sequence[str]]] = {
@@ -106,18 +86,10 @@ _EXPANDED: Final[Mapping[type[McpServer], Sequence[str]]] = {
 
 
 def server_credentials(server: McpServer) -> dict[str, str]:
-    """The credentials that a server is given, by the variable or header that holds them.
-
-    >>> server_credentials(StdioServer("shop", "shop-server", env={"SHOP_TOKEN": "7d1e52c0aa", "PORT": "80"}))
-    {'SHOP_TOKEN': '7d1e52c0aa'}
-    """
-    match server:
-        case StdioServer():
-            return known_secrets(server.env)
-        case HttpServer():
-            return secrets_sent(server.url, server.headers)
-        case _:
-            assert_never(server)
+    """The credentials that a server is given, by the variable or header that holds them."""
+    if isinstance(server, StdioServer):
+        return known_secrets(server.env)
+    return secrets_sent(server.url, server.headers)
 
 
 def read_mcp_servers(path: Path | str, environment: Mapping[str, str] | None = None) -> tuple[McpServer, ...]:

@@ -31,13 +31,11 @@ from toolreel_core._tools import (
 )
 
 MCP_PREFIX = "mcp"
-"""Prefix of the inner names of all MCP tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class McpTool:
     name: str
-    """Its name on the server."""
     definition: ToolDefinition
 
 
@@ -46,7 +44,6 @@ class ServerTools:
     """The usable tools of a server, and those left out."""
 
     tools: Mapping[str, McpTool]
-    """By inner name, in the server's order."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Why, by the inner name that each would have."""
 

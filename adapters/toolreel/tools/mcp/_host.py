@@ -55,7 +55,6 @@ class _McpHost:
         self._pins = pins
         self._listen = listen
         self.surface = ToolSurface()
-        """The tools of all servers."""
         self.left_out: Mapping[str, str] = {}
         """Why tools are not offered, by name: they have no name of their own, or were not accepted."""
 

@@ -51,7 +51,6 @@ class McpNews:
     kind: Literal["restarted", "ended", "changed", "progress"]
     server: str
     text: str
-    """What happened, for people."""
 
 
 McpListener: TypeAlias = Callable[[McpNews], None]

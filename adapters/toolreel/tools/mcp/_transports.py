@@ -16,6 +16,7 @@ import signal
 import sys
 from collections.abc import AsyncGenerator, AsyncIterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from subprocess import PIPE
 from typing import Any, Final, TypeAlias, cast
@@ -42,12 +43,10 @@ except ImportError:
 
 # Error codes of our own, outside the range that JSON-RPC reserves.
 TOO_LARGE: Final = -1_000_001
-"""A response exceeds the limit."""
 _TOO_LARGE_WORDS: Final = "its answer exceeds the limit"
 SESSION_FORGOTTEN: Final = -1_000_002
 """The server does not know the session, and has not run the request."""
 UNREADABLE: Final = -1_000_003
-"""A response cannot be read."""
 
 
 class ServerUnreachable(AdapterError):
@@ -64,7 +63,6 @@ class Connection:
         """The tools must be listed: the connection is new, or the server announced a change."""
         self.listing = anyio.Lock()
         self.calls = 0
-        """Calls that use it now."""
         self.forgotten = False
         """The server has forgotten the session: new calls need another connection."""
         self.why = ""
@@ -154,7 +152,6 @@ _EDGE_BYTES: Final = 512
 """Bytes kept of each end of an oversized line."""
 
 _SAMPLE: Final = 80
-"""Bytes of an unreadable line that an error shows."""
 # A line that is meant as a message, as the first line of one that is wrapped, or as a batch of them, which
 # the protocol dropped in 2025-06-18.
 _MESSAGE: Final = re.compile(rb'\[?\s*\{.*"(?:jsonrpc|id)"|"jsonrpc"\s*:', re.DOTALL)
@@ -223,18 +220,18 @@ async def _start_process(server: StdioServer) -> Process:
         raise ServerUnreachable(f"cannot start {server.command!r}: {error.strerror or error}") from None
 
 
+@dataclass(slots=True)
 class _StdioMessages:
     """Messages to and from a process; other output is skipped, up to a limit."""
 
-    def __init__(self, process: Process, limit: int, link: Connection) -> None:
-        self._process = process
-        self._limit = limit
-        self._link = link
-        self._pending: set[types.RequestId] = set()
-        """Ids of requests without a response yet."""
-        self._noise = 0
-        self.flooded = False
-        """The server wrote too much output that is not a message."""
+    process: Process
+    limit: int
+    link: Connection
+    pending: set[types.RequestId] = field(default_factory=set)
+    """Ids of requests without a response yet."""
+    noise: int = 0
+    flooded: bool = False
+    """The server wrote too much output that is not a message."""
 
     async def write_messages(
         self, from_client: MemoryObjectReceiveStream[SessionMessage], stdin: ByteSendStream
@@ -243,7 +240,7 @@ class _StdioMessages:
             with suppress(*_BROKEN):
                 async for outgoing in from_client:
                     if isinstance(outgoing.message, types.JSONRPCRequest):
-                        self._pending.add(outgoing.message.id)
+                        self.pending.add(outgoing.message.id)
                     line = outgoing.message.model_dump_json(by_alias=True, exclude_unset=True)
                     await stdin.send(line.encode() + b"\n")
 
@@ -265,14 +262,14 @@ class _StdioMessages:
         size = 0
         while not self.flooded:
             try:
-                line = await lines.receive_until(b"\n", self._limit)
+                line = await lines.receive_until(b"\n", self.limit)
             except anyio.DelimiterNotFound:
                 # The buffer has at least `limit` bytes of the line: drop them, and continue to its end.
-                chunk = await lines.receive_exactly(self._limit)
+                chunk = await lines.receive_exactly(self.limit)
                 head, tail, size = head or chunk[:_EDGE_BYTES], chunk[-_EDGE_BYTES:], size + len(chunk)
                 self._count_noise(len(chunk))
                 continue
-            if size + len(line) <= self._limit:
+            if size + len(line) <= self.limit:
                 return self._parse_line(line.strip().removeprefix(codecs.BOM_UTF8))
             edges = head or line[:_EDGE_BYTES], tail + line[-_EDGE_BYTES:]
             return self._errors_for_lost_answer(*edges, TOO_LARGE, _TOO_LARGE_WORDS)
@@ -295,11 +292,11 @@ class _StdioMessages:
             self._count_noise(len(line) + 1)
             return []
         if isinstance(message, types.JSONRPCResponse):
-            self._pending.discard(message.id)
+            self.pending.discard(message.id)
         elif isinstance(message, types.JSONRPCError):
             # Without an id, the server could not read which request it was.
-            answered = {*self._pending} if message.id is None else {message.id}
-            self._pending -= answered
+            answered = {*self.pending} if message.id is None else {message.id}
+            self.pending -= answered
             return [message.model_copy(update={"id": request}) for request in answered]
         return [message]
 
@@ -308,25 +305,25 @@ class _StdioMessages:
     ) -> list[types.JSONRPCMessage]:
         """Errors for the request that a lost line answers; for all pending ones, if its id is unknown."""
         request_id = request_id_in_line(head, tail)
-        lost = {request_id} if request_id in self._pending else {*self._pending}
-        self._pending -= lost
+        lost = {request_id} if request_id in self.pending else {*self.pending}
+        self.pending -= lost
         return [error_response(each, code, why) for each in lost]
 
     def _count_noise(self, size: int) -> None:
-        self._noise += size
-        if self._noise > _MAX_NOISE_RATIO * self._limit:
+        self.noise += size
+        if self.noise > _MAX_NOISE_RATIO * self.limit:
             self.flooded = True
-            self._link.end_because(
-                f"it wrote more than {_MAX_NOISE_RATIO * self._limit} bytes that are no messages"
+            self.link.end_because(
+                f"it wrote more than {_MAX_NOISE_RATIO * self.limit} bytes that are no messages"
             )
 
     async def _explain_the_end(self) -> None:
         """Wait briefly for the process to exit, because its status is the best explanation."""
-        if self._link.requested or self.flooded:
+        if self.link.requested or self.flooded:
             return
         with anyio.move_on_after(_GRACE):
-            self._link.end_because(f"it {describe_exit(await self._process.wait())}")
-        self._link.end_because("it closed its output")
+            self.link.end_because(f"it {describe_exit(await self.process.wait())}")
+        self.link.end_because("it closed its output")
 
 
 def request_id_in_line(head: bytes, tail: bytes) -> int | None:

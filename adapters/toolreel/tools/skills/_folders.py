@@ -53,11 +53,9 @@ class Skill:
     name: str
     """Letters, digits and hyphens; the name of its folder."""
     description: str
-    """What it does, and when it is to be used."""
     compatibility: str
     """What it needs, such as programs or a network; often empty."""
     body: str
-    """The instructions."""
     warnings: tuple[str, ...]
     """What does not follow the specification, and was mended or ignored."""
     folder: Path
@@ -164,7 +162,6 @@ class UnreadableFile(Exception):
     def __init__(self, message: str, *, too_large: bool = False) -> None:
         super().__init__(message)
         self.too_large = too_large
-        """The file is larger than the limit."""
 
 
 def read_inside(folder: Path, path: str, limit: int) -> bytes:

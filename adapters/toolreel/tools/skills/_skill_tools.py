@@ -33,7 +33,6 @@ from toolreel_core._jsontext import Json
 from toolreel_core._tools import ToolFlags
 
 _SCRIPT_LIMIT: Final = 2**20
-"""Maximum size of a script."""
 _PROGRAMS: Final = {
     ".py": "python3",
     ".sh": "sh",
@@ -50,7 +49,6 @@ _PYTHON: Final = ("python", "python3")
 
 class SkillScript(NamedTuple):
     program: tuple[str, ...]
-    """Interpreter and its arguments, from the ``#!`` line or by suffix."""
     digest: str
     """SHA-256 of its content when it was allowed."""
 
@@ -100,7 +98,6 @@ def _script_program(path: str, content: bytes) -> tuple[str, ...]:
 
 _SOURCE: Final = "skills"
 _FILE_LIMIT: Final = 128 * 1024
-"""Maximum size in bytes of a file to read."""
 _OUTPUT_LIMIT: Final = 32 * 1024
 """Maximum bytes of stdout and of stderr to return."""
 _MARGIN: Final = 5.0
