@@ -289,6 +289,10 @@ def test_a_limit_is_a_whole_number(key: str, unit: str, limit: object) -> None:
     )
 
 
+def test_the_deadline_of_a_tool_goes_before_that_of_its_host() -> None:
+    assert [replace(READ, deadline_ms=ms).seconds(60.0) for ms in (None, 500)] == [60.0, 0.5]
+
+
 def test_the_fingerprint_is_the_same_in_every_process_and_release() -> None:
     assert READ.fingerprint == "7d2bf6a46697590201a958703c67b527b63eb6c095a5e802574fff32553b8489"
 
