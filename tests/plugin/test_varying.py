@@ -116,7 +116,7 @@ def test_rules_of_the_project_are_for_all_tests(
     later(monkeypatch)
     result = project.here()
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines([f"pyproject.toml: {USED}: 2 requests in 1 test"])
+    result.stdout.fnmatch_lines([f"pyproject.toml: {USED}: 2 requests"])
     assert result.ret == 0
 
 

@@ -238,12 +238,14 @@ class Agent(Generic[Value_co]):
         :raises EndpointConfigError: if no server is named, or its settings are not usable
         :raises SecretFound: if the recording would hold a secret
         """
-        runs, plan = self._agent_runs(**how), self.plan(prompt)
+        plan = self.plan(prompt)
+        runs = self._agent_runs(plan, **how)
         return immediately(runs.perform(partial(run, plan), plan))
 
     async def arun(self, prompt: Messages, **how: Unpack[RunSettings]) -> AgentRun[Value_co]:
         """The async version of :meth:`run`, for asyncio and trio; what blocks runs in threads."""
-        runs, plan = self._agent_runs(**how), self.plan(prompt)
+        plan = self.plan(prompt)
+        runs = self._agent_runs(plan, **how)
         return await runs.perform(partial(arun, plan), plan, awaits=True)
 
     def stream(
@@ -254,7 +256,8 @@ class Agent(Generic[Value_co]):
         The last event, ``RunEnded``, has the run. Closing the generator before its end closes the connection;
         the recording then ends with a ``CancelRequested``.
         """
-        runs, plan = self._agent_runs(**how), self.plan(prompt, streams=True)
+        plan = self.plan(prompt, streams=True)
+        runs = self._agent_runs(plan, **how)
         return iterated(runs.perform_stream(partial(stream, plan), plan))
 
     def astream(
@@ -264,7 +267,8 @@ class Agent(Generic[Value_co]):
 
         If you may stop before the last event, use it with ``contextlib.aclosing``.
         """
-        runs, plan = self._agent_runs(**how), self.plan(prompt, streams=True)
+        plan = self.plan(prompt, streams=True)
+        runs = self._agent_runs(plan, **how)
         return runs.perform_stream(partial(astream, plan), plan, awaits=True)
 
     def as_tool(
@@ -371,7 +375,7 @@ class Agent(Generic[Value_co]):
         names = [definition.name for definition in self._offered.surface.definitions]
         return f"Agent({self.model!r}{where}, tools=[{', '.join(names)}])"
 
-    def _agent_runs(self, **how: Unpack[RunSettings]) -> AgentRuns:
+    def _agent_runs(self, plan: Plan, **how: Unpack[RunSettings]) -> AgentRuns:  # noqa: ARG002 - for a reel
         record, journal = how.get("record"), how.get("journal")
         check_types(record=record, overwrite=how.get("overwrite", False))
         check_given(journal=journal, observe=how.get("observe"), inbox=how.get("inbox"))

@@ -27,8 +27,6 @@ def log_to_stderr(level: str, form: str) -> None:
 
 
 class _Text(logging.Formatter):
-    """A line for people."""
-
     converter = staticmethod(time.gmtime)
 
     def format(self, record: logging.LogRecord) -> str:
@@ -36,8 +34,6 @@ class _Text(logging.Formatter):
 
 
 class _Json(logging.Formatter):
-    """A line for machines, with the fields of the record."""
-
     def format(self, record: logging.LogRecord) -> str:
         fields = {key: value for key, value in vars(record).items() if key not in _OWN}
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")

@@ -57,7 +57,7 @@ from toolreel._replay import (
     fork_beginning,
     plan_changes,
 )
-from toolreel._secrets import known_secrets, refuse_secrets_in_line
+from toolreel._secrets import known_secrets, refuse_secrets
 from toolreel_core._jsontext import canonical, read
 from toolreel_core._protocol import Cancelled, Completed, ConversationSpent, CostUnknown
 from toolreel_core._tools import masked
@@ -478,7 +478,7 @@ def _save_fork(forked: Forked, cassette: Path, *, overwrite: bool) -> tuple[Path
     """Write the journal of a fork; delete a stale cassette of that name. Existing files stay if it fails."""
     path, secrets = journal_path(cassette), known_secrets(os.environ)
     for number, line in enumerate(forked.recorded.text.split("\n")[:-1], 1):
-        refuse_secrets_in_line(line, secrets, f"{path}, line {number}")
+        refuse_secrets(line, secrets, f"{path}, line {number}")
     with FileJournal(path, forked.plan, known_secrets=secrets, overwrite=overwrite) as journal:
         for effect, event in forked.answered:
             journal.record(effect, event)

@@ -37,7 +37,6 @@ RENAMED: Final = {"name": "tool", "names": "tools", "is": "status"}
 
 @cache
 def logger(concern: Concern) -> logging.Logger:
-    """The logger of a concern."""
     import logging
 
     top = logging.getLogger("toolreel")
@@ -72,7 +71,6 @@ def log(concern: Concern, level: Level, event: str, told: Mapping[str, object], 
 
 
 def log_error(concern: Concern, message: str, told: Mapping[str, object], error: Exception) -> None:
-    """Log an exception, with its traceback."""
     logger(concern).error(message, exc_info=error, extra={"event": "error", **_fields(told)})
 
 

@@ -87,8 +87,6 @@ def read_tree(text: str, rules: Rules) -> Any:
 
 @dataclass(slots=True)
 class _Open:
-    """A list or mapping whose end has not been read yet."""
-
     items: list[Any] | dict[str, Any]
     anchor: str | None
     size: int = 1
@@ -97,7 +95,6 @@ class _Open:
     """In a mapping, the key whose value comes next."""
 
     def put(self, value: Any, size: int, max_size: int, mark: Any) -> None:
-        """Take a complete value."""
         self.size += size
         if self.size > max_size:
             raise _error(mark, f"more than {max_size} characters with its aliases unfolded")
@@ -114,7 +111,6 @@ class _Open:
 
 
 def _tree_of_events(events: Iterable[Any], rules: Rules) -> Any:
-    """The tree that events of the parser describe."""
     root: Any = None
     opened: list[_Open] = []
     anchored: dict[str, tuple[Any, int]] = {}

@@ -32,7 +32,7 @@ from toolreel._journal.format import (
     withhold_result,
 )
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
+from toolreel._secrets import refuse_secrets
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, ToolReturned, blob_lines, blobs_in, header_line
@@ -291,8 +291,7 @@ class _OpenJournal:
 
     def _check_line(self, line: str, value: Plan | Event) -> None:
         where = f"{self.path}, line {self._events + (not isinstance(value, Plan)) + 1}"
-        refuse_secrets_in_line(line, self._secrets, where)
-        refuse_secrets_in_blobs(blobs_in(value), self._secrets, where)
+        refuse_secrets(line, self._secrets, where, blobs_in(value))
 
     def _write_lines(self, lines: Iterable[str], effect: Wanted | None, event: Event | None) -> None:
         before, data = self._end, "".join(f"{line}\n" for line in lines).encode()
@@ -400,8 +399,7 @@ class FileJournal(_OpenJournal):
         """
         super().withhold(secrets)
         try:
-            refuse_secrets_in_line(self._header, secrets, f"{self.path}, line 1")
-            refuse_secrets_in_blobs(blobs_in(self._plan), secrets, f"{self.path}, line 1")
+            refuse_secrets(self._header, secrets, f"{self.path}, line 1", blobs_in(self._plan))
         except SecretFound:
             self.discard()
             raise

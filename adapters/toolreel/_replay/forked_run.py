@@ -277,7 +277,7 @@ def fork(
 ) -> Forked:
     """Continue a recorded run from one of its events, with something changed.
 
-    >>> from toolreel.demo._recorded_session import demo_cassette
+    >>> from toolreel.demo import demo_cassette
     >>> forked = fork(demo_cassette(), 2, Changes(config={"max_turns": 2}))
     >>> len(forked.answered), forked.outcome
     (4, MaxTurns(limit=2))

@@ -219,7 +219,7 @@ class Difference:
 def diff(a: Source, b: Source) -> Difference:
     """Compare two recorded runs.
 
-    >>> from toolreel.demo._recorded_session import demo_cassette
+    >>> from toolreel.demo import demo_cassette
     >>> from toolreel._replay.forked_run import Changes, fork
     >>> forked = fork(demo_cassette(), 2, Changes(config={"max_turns": 2}))
     >>> difference = diff(demo_cassette(), forked.recorded)

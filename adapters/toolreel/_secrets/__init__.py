@@ -27,8 +27,7 @@ if TYPE_CHECKING:
         leaks,
         leaks_at,
         line_texts,
-        refuse_secrets_in_blobs,
-        refuse_secrets_in_line,
+        refuse_secrets,
         secrets_in,
         tree_texts,
     )

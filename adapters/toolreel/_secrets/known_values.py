@@ -32,11 +32,7 @@ _PARAMETER: Final = lazy_pattern(r"(?<=[?&;#])([^=&;#]+)=[^&;#]*")
 
 
 def shown_url(url: str) -> str:
-    """A URL as an error, a ``repr`` or a log may quote it, even if it is none.
-
-    >>> shown_url("http://me:pw@[a/v1?api-key=1234&api-version=1")
-    'http://[a/v1?api-key=REDACTED&api-version=1'
-    """
+    """A URL as an error, a ``repr`` or a log may quote it, even if it is none."""
 
     def masked(found: re.Match[str]) -> str:
         return f"{found[1]}=REDACTED" if is_secret_parameter(found[1]) else found[0]
@@ -54,15 +50,7 @@ def scrubbed_url(url: str) -> str:
 
 
 def is_secret_parameter(name: str) -> bool:
-    """Whether a query parameter of this name holds a key, a signature or another secret.
-
-    >>> (
-    ...     is_secret_parameter("X-Amz-Signature"),
-    ...     is_secret_parameter("accessToken"),
-    ...     is_secret_parameter("limit"),
-    ... )
-    (True, True, False)
-    """
+    """Whether a query parameter of this name, as ``X-Amz-Signature`` or ``accessToken``, holds a secret."""
     return _SECRET_PARAMETER.fullmatch(unquote_plus(name)) is not None
 
 
@@ -129,11 +117,7 @@ def key_as_secret(name: str, key: str) -> dict[str, str]:
 
 
 def key_notice(name: str, key: str) -> str:
-    """What to say about a key for which recordings are not searched; empty if there is nothing to say.
-
-    >>> key_notice("MY_KEY", "ollama")
-    'The value of MY_KEY is short, or what servers without keys take, so it may be in the recording.'
-    """
+    """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
     if not key.strip() or key_as_secret(name, key):
         return ""
     return f"The value of {name} is short, or what servers without keys take, so it may be in the recording."
@@ -147,25 +131,27 @@ def secrets_sent(url: str, headers: Mapping[str, str], known: Collection[str] = 
     >>> secrets_sent("http://a/?key=1a2b3c4d5e6f", {"Authorization": "Bearer abcdefgh1234"})
     {'the header authorization': 'abcdefgh1234', 'the parameter key': '1a2b3c4d5e6f'}
     """
-    keys: dict[str, str] = {}
-    sent: dict[str, str] = {}
-    for name, value in headers.items():
-        holds_key = name.lower() in known or _KEY_HEADER.fullmatch(name)
-        if not holds_key and not _SECRET_HEADER.fullmatch(name):
-            continue
-        place, credential = f"the header {name.lower()}", _SCHEME.sub("", value.strip(), count=1)
-        if holds_key:
-            keys |= key_as_secret(place, credential)
-        else:
-            sent[place] = credential
     parts = urlsplit(url)
+    found: dict[str, str] = {}
+    for name, value in headers.items():
+        is_key = name.lower() in known or bool(_KEY_HEADER.fullmatch(name))
+        if is_key or _SECRET_HEADER.fullmatch(name):
+            credential = _SCHEME.sub("", value.strip(), count=1)
+            found |= _credential(f"the header {name.lower()}", credential, is_key=is_key)
     for name, value in parse_qsl(parts.query) if parts.query else ():
-        if _KEY_PARAMETER.fullmatch(name):
-            keys |= key_as_secret(f"the parameter {name}", value)
-        elif is_secret_parameter(name):
-            sent[f"the parameter {name}"] = value
-    sent["the URL"] = unquote(parts.netloc.rpartition("@")[0].partition(":")[2])
-    return keys | {place: value for place, value in sent.items() if _is_distinctive(value)}
+        is_key = bool(_KEY_PARAMETER.fullmatch(name))
+        if is_key or is_secret_parameter(name):
+            found |= _credential(f"the parameter {name}", value, is_key=is_key)
+    password = unquote(parts.netloc.rpartition("@")[0].partition(":")[2])
+    return found | _credential("the URL", password, is_key=False)
+
+
+def _credential(place: str, value: str, *, is_key: bool) -> dict[str, str]:
+    """A credential by its place, unless it may occur by chance: then it is no secret."""
+    if is_key:
+        return key_as_secret(place, value)
+    mixed = re.search(r"\d", value) and len(set(value)) >= _MIN_DISTINCT
+    return {place: value} if mixed and len(value) >= _MIN_SENT_LENGTH else {}
 
 
 @lru_cache(maxsize=256)
@@ -218,22 +204,11 @@ def _password_in_url(value: str) -> str:
     return unquote(password) if _is_long(password) else ""
 
 
-def _is_distinctive(value: str) -> bool:
-    """Whether a value is too long and mixed to occur by chance; ``not-needed``, a usual dummy key, is not."""
-    return (
-        len(value) >= _MIN_SENT_LENGTH and bool(re.search(r"\d", value)) and len(set(value)) >= _MIN_DISTINCT
-    )
-
-
 # ``Secret``: a value that a program may hold and never shows.
 
 
 class Secret:
-    """A text, such as a key, that is in no ``repr``, traceback or pickle; :meth:`reveal` gives it.
-
-    >>> Secret("3f2a90bc71")
-    Secret('…')
-    """
+    """A text, such as a key, that is in no ``repr``, traceback or pickle."""
 
     __slots__ = ("_value",)
 
@@ -241,7 +216,6 @@ class Secret:
         self._value = value.reveal() if isinstance(value, Secret) else value
 
     def reveal(self) -> str:
-        """The text itself, for the request that carries it."""
         return self._value
 
     def __repr__(self) -> str:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from toolreel._internal import SecretRulesError, read_file, read_toml
 from toolreel_core._config_checks import Table, matches_wildcard
@@ -62,60 +62,36 @@ def names_a_secret(name: str) -> bool:
     return match is not None and not _NO_SECRET_TOKEN.search(name[: match.start()])
 
 
-def secret_group(match: re.Match[str]) -> str | int:
-    """The group of a match that contains the secret."""
-    return "secret" if "secret" in match.re.groupindex else 0
+# What tells secrets from ordinary text: a check of the secret and of what stands before it.
+
+Proof: TypeAlias = Callable[[str, str], bool]
 
 
-def _secret_text(match: re.Match[str]) -> str:
-    text: str = match[secret_group(match)]
-    return text
-
-
-def looks_random(run: int) -> Callable[[re.Match[str]], bool]:
+def _looks_random(run: int) -> Proof:
     """A check for a digit, mixed case or padding, and a run of at least ``run`` letters and digits."""
     long = lazy_pattern(rf"[A-Za-z0-9]{{{run}}}")
-
-    def proof(match: re.Match[str]) -> bool:
-        text = _secret_text(match)
-        return bool(
-            re.search(r"\d|=$|[a-z][A-Z]", text) and long.search(text) and not _SURE_PLACEHOLDER.search(text)
-        )
-
-    return proof
+    return lambda text, _: bool(
+        re.search(r"\d|=$|[a-z][A-Z]", text) and long.search(text) and not _SURE_PLACEHOLDER.search(text)
+    )
 
 
-def has_a_digit(match: re.Match[str]) -> bool:
-    """Whether there is a digit: nearly all keys have one, few names do."""
-    return bool(re.search(r"\d", _secret_text(match)))
-
-
-def is_a_password(match: re.Match[str]) -> bool:
-    """Whether a value has letters and digits, and is neither a path nor a placeholder."""
-    text = _secret_text(match)
+def _is_password(text: str, _before: str) -> bool:
     mixed = re.search(r"\d", text) and re.search(r"[^\W\d]", text)
     return bool(mixed) and not PLACEHOLDER.search(text) and not _PATH.search(text)
 
 
-def is_a_key(match: re.Match[str]) -> bool:
+def _is_key(text: str, before: str) -> bool:
     """Whether a value looks random, and is neither a path, a placeholder nor a list cursor."""
-    text = _secret_text(match)
-    before = match.string[max(0, match.start() - 20) : match.start()]
     if _NO_SECRET_TOKEN.search(before) or PLACEHOLDER.search(text) or _PATH.search(text):
         return False
     mixed = re.search(r"\d", text) and re.search(r"[A-Za-z]", text) and re.search(r"[A-Za-z0-9]{12}", text)
-    return bool(mixed) and _shannon_entropy(text) >= 3  # random keys usually have more than 3.5
-
-
-def _shannon_entropy(text: str) -> float:
-    """The Shannon entropy of a text, in bits per character."""
     shares = [count / len(text) for count in Counter(text).values()]
-    return -sum(share * math.log2(share) for share in shares)
+    entropy = -sum(share * math.log2(share) for share in shares)  # in bits per character
+    return bool(mixed) and entropy >= 3  # random keys usually have more than 3.5
 
 
-def are_credentials(match: re.Match[str]) -> bool:
+def _are_credentials(text: str, _before: str) -> bool:
     """Whether a text is the Base64 of ``name:password``."""
-    text = _secret_text(match)
     try:
         decoded = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_" if "-" in text else None)
         return ":" in decoded.decode() and decoded.decode().isprintable()
@@ -123,11 +99,18 @@ def are_credentials(match: re.Match[str]) -> bool:
         return False
 
 
-def is_no_placeholder(match: re.Match[str]) -> bool:
-    """Whether a value is real, not a word from an example."""
-    text = _secret_text(match)
+def _is_real(text: str, _before: str) -> bool:
     return text.lower() not in _PLAIN_PASSWORDS and not PLACEHOLDER.search(text)
 
+
+_PROOFS: Final[Mapping[str, Proof]] = {
+    "": lambda _text, _before: True,
+    "credentials": _are_credentials,
+    "digit": lambda text, _: bool(re.search(r"\d", text)),  # nearly all keys have one, few names do
+    "key": _is_key,
+    "password": _is_password,
+    "real": _is_real,
+}
 
 _START: Final = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
 """Where a key may start: not inside a word, except after an escape such as ``\\n``, whose letter is not
@@ -142,8 +125,6 @@ _WORD: Final = r"[^\s\"'`,;&<>{}()\[\]\\]"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """The pattern of one kind of secret."""
-
     kind: str
     pattern: re.Pattern[str]
     """The secret is the group ``secret``, or the whole match."""
@@ -152,30 +133,21 @@ class Shape:
 
     A pattern of a project has none, and is always searched.
     """
-    proof: Callable[[re.Match[str]], bool] = bool
+    proof: Proof = _PROOFS[""]
     """Whether a match is a secret and not ordinary text."""
     in_blobs: bool = False
     """Whether it is looked for in Base64, too, where patterns match by chance."""
 
     def matches(self, text: str, blobs: Collection[tuple[int, int]]) -> Iterator[tuple[int, int, int, str]]:
-        """For each match in a text: where it starts, start and end of the secret in it, and the kind.
-
-        :param blobs: start and end of what is Base64
-        """
+        """Where each match starts, start and end of the secret in it, and the kind; ``blobs`` are Base64."""
+        group = "secret" if "secret" in self.pattern.groupindex else 0
         for match in self.pattern.finditer(text):
-            inside = not self.in_blobs and any(start < match.start() < end for start, end in blobs)
-            if not inside and self.proof(match):
-                yield match.start(), match.start(secret_group(match)), match.end(), self.kind
+            begin = match.start()
+            inside = not self.in_blobs and any(start < begin < end for start, end in blobs)
+            if not inside and self.proof(match[group], text[max(0, begin - 20) : begin]):
+                yield begin, match.start(group), match.end(), self.kind
 
 
-_PROOFS: Final[Mapping[str, Callable[[re.Match[str]], bool]]] = {
-    "": bool,
-    "credentials": are_credentials,
-    "digit": has_a_digit,
-    "key": is_a_key,
-    "password": is_a_password,
-    "real": is_no_placeholder,
-}
 _PARTS: Final = {"{colon}": _COLON, "{word}": _WORD, "{logins}": LOGIN_NAMES, "{keys}": KEY_NAMES}
 
 
@@ -188,7 +160,7 @@ def shipped_shapes() -> tuple[Shape, ...]:
         pattern: str = entry["pattern"]
         for name, shared in _PARTS.items():
             pattern = pattern.replace(name, shared)
-        proof = looks_random(entry["run"]) if "run" in entry else _PROOFS[entry.get("proof", "")]
+        proof = _looks_random(entry["run"]) if "run" in entry else _PROOFS[entry.get("proof", "")]
         source = pattern if entry.get("inside") else _START + pattern
         shapes.append(Shape(entry["kind"], lazy_pattern(source), tuple(entry["hints"]), proof))
     return tuple(shapes)
@@ -232,15 +204,11 @@ class SecretRules:
     """The patterns to search for."""
 
     def allows(self, secret: str) -> bool:
-        """Whether the rules allow this text."""
         return any(matches_wildcard(pattern, secret) for pattern in self.allowed)
 
 
 def rules_in(environ: Mapping[str, str] | None = None) -> SecretRules:
-    """The rules in the file named by ``TOOLREEL_SECRETS``; without it, the default rules.
-
-    :raises SecretRulesError: if the file is missing or invalid
-    """
+    """The rules in the file named by ``TOOLREEL_SECRETS``; without it, the default rules."""
     named = (os.environ if environ is None else environ).get(VARIABLE, "")
     if not named:
         return SecretRules()
@@ -252,11 +220,7 @@ def rules_in(environ: Mapping[str, str] | None = None) -> SecretRules:
 
 @lru_cache(maxsize=8)
 def read_rules(path: Path, _changed: int = 0) -> SecretRules:
-    """The rules in a file.
-
-    :param _changed: the time of its last change, which makes the cache read an edited file again
-    :raises SecretRulesError: if it cannot be read or used; names the key
-    """
+    """The rules in a file; ``_changed``, the time of its last change, renews what is cached."""
     missing = f"is missing (named by {VARIABLE})"
     return read_toml(str(path), read_file(path, SecretRulesError, missing), _parse_rules, SecretRulesError)
 

@@ -30,8 +30,6 @@ _BASE64: Final = lazy_pattern(r"[A-Za-z0-9+/]{256,}")
 
 @dataclass(frozen=True, slots=True)
 class Leak:
-    """A secret in a text."""
-
     kind: str
     """The name of a pattern, or ``value of NAME`` for a known value."""
     line: int
@@ -43,9 +41,6 @@ def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None)
 
     >>> leaks("key: sk-abcdefghij0123456789", {})
     (Leak(kind='API key', line=1),)
-
-    :param known: secret values by their names, as from :func:`known_secrets`
-    :param rules: by default, those in the file named by ``TOOLREEL_SECRETS``
     """
     return tuple(leak for _, leak in _leaks_among([("", text)], known, rules))
 
@@ -83,7 +78,6 @@ def _secret_spans(text: str, shapes: Iterable[Shape], rules: SecretRules) -> Ite
 
 @lru_cache(maxsize=256)
 def _value_shape(name: str, value: str) -> Shape:
-    """The shape of a known value, in each of its spellings."""
     written = spellings(value)
     pattern = re.compile("|".join(map(re.escape, written)))
     return Shape(f"value of {name}", pattern, written, in_blobs=True)
@@ -124,11 +118,6 @@ _ARRAYS: Final = (list, tuple)
 
 
 def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
-    """The texts of a body.
-
-    >>> [*body_texts("body", b'{"a":["hi"]}')]
-    [('body (a key)', 'a'), ('body.a[0]', 'hi')]
-    """
     for text in decoded_texts(body):
         yield from _texts_in_json(place, text)
         for content in joined_stream_texts(text):
@@ -136,7 +125,6 @@ def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def line_texts(line: str) -> Iterator[tuple[str, str]]:
-    """The texts of a line of a journal."""
     yield from _texts_in_json("", line)
     match read(line).value_or(None):
         case {"event": {"body": str() as body}}:
@@ -147,7 +135,7 @@ def line_texts(line: str) -> Iterator[tuple[str, str]]:
 
 
 def tree_texts(tree: Json, place: str = "") -> list[tuple[str, str]]:
-    """The texts of a value; JSON in them is not parsed.
+    """The texts of a value, each with its place; JSON in them is not parsed.
 
     >>> tree_texts({"a": (1, "hi")})
     [('(a key)', 'a'), ('a[0]', '1'), ('a[1]', 'hi')]
@@ -163,10 +151,7 @@ def leaks_at(
     rules: SecretRules | None = None,
     seen: set[str] | None = None,
 ) -> Iterator[tuple[str, Leak]]:
-    """The leaks in texts, each with its location.
-
-    :param seen: texts scanned before, which are skipped; new ones are added
-    """
+    """The leaks in texts, each with its place; texts in ``seen`` are skipped, and new ones added to it."""
     yield from _leaks_among([*unseen_texts(texts, set() if seen is None else seen)], known, rules)
 
 
@@ -185,23 +170,17 @@ def unseen_texts(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[t
         seen.add(text)
 
 
-def refuse_secrets_in_line(line: str, known: Mapping[str, str], where: str) -> None:
-    """Reject a line of a journal that contains a secret.
+def refuse_secrets(line: str, known: Mapping[str, str], where: str, blobs: Iterable[Blob] = ()) -> None:
+    """Reject a line of a journal that contains a secret; the error never shows it.
 
-    :raises SecretFound: names location and kind, never the secret itself
+    :param blobs: those of the line, searched for known secrets: patterns match random bytes by chance
+    :raises SecretFound: names the place, and the kind or the variable
     """
     for place, leak in leaks_at(line_texts(line), known):
         raise SecretFound(
             f"{where}: not written, it holds {leak.kind} at {place or 'the top'}; "
             "keep secrets out of prompts and tool results"
         )
-
-
-def refuse_secrets_in_blobs(blobs: Iterable[Blob], known: Mapping[str, str], where: str) -> None:
-    """Reject blobs that contain a known secret; patterns of keys match random bytes by chance.
-
-    :raises SecretFound: names the place and the variable, never the secret itself
-    """
     for blob in blobs:
         for name, value in known.items():
             if value.encode("utf-8", "replace") in blob.data:

@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from toolreel._secrets.known_values import spellings
 from toolreel._secrets.rules import rules_in
@@ -40,12 +40,9 @@ _BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
 def decoded_texts(body: bytes, layers: int = _LAYERS) -> Iterator[str]:
-    r"""The texts that a body may mean, each at least once: UTF-8, what is packed in it, UTF-16 and UTF-32.
+    """The texts that a body may mean, each at least once: UTF-8, what is packed in it, UTF-16 and UTF-32.
 
     No header is trusted, as a server may name another encoding than it uses, or none.
-
-    >>> [*decoded_texts(b"hi")], "hi" in [*decoded_texts("hi".encode("utf-16"))]
-    (['hi'], True)
     """
     text = body.decode("utf-8", "replace")
     yield text.lstrip(_MARKS)
@@ -60,16 +57,12 @@ def decoded_texts(body: bytes, layers: int = _LAYERS) -> Iterator[str]:
 
 
 def as_ascii(text: str) -> str:
-    r"""All of ASCII in UTF-16 or UTF-32 that was read as UTF-8, wherever it begins.
-
-    >>> as_ascii("\ufffd\ufffdh\0i\0")
-    'hi'
-    """
+    """All of ASCII in UTF-16 or UTF-32 that was read as UTF-8, wherever it begins."""
     return text.replace("\0", "").lstrip(_MARKS)
 
 
 def _decompress(body: bytes, wbits: int) -> bytes:
-    """What is packed in bytes, as far as they can be unpacked; empty if nothing is."""
+    """What is packed in bytes, as far as it can be unpacked."""
     found = bytearray()
     decoder = zlib.decompressobj(wbits)
     try:
@@ -85,91 +78,88 @@ def _decompress(body: bytes, wbits: int) -> bytes:
     return bytes(found)
 
 
-_LABELS: Final = ("index", "id", "type")
-"""Names, or their last words, of the scalars that say to which text of the reply a piece belongs."""
 _PARTS: Final = frozenset({"text", "content"})
 """What content parts have their texts under."""
-_Label: TypeAlias = tuple[str, Json]
 
 
 @dataclass(slots=True)
-class Piece:
-    """A text in a frame, and what may say to which text of the reply it belongs."""
+class _Piece:
+    """A text in a frame."""
 
     text: str
     frame: int
-    holder: Any
-    """The list or object that it is in."""
-    key: Any
-    """Where it is in that."""
-    names: tuple[str, ...]
-    """The keys on the way to it."""
-    positions: tuple[int, ...]
-    """Its places in the lists on the way."""
-    labels: tuple[_Label, ...]
-    """The scalars on the way under keys such as ``index`` and ``output_index``, ``id`` and ``item_id``, and
-    ``type``, each with the last word of its key. Some servers send ids with the first frame only."""
+    root: Any
+    """The frame itself."""
+    path: tuple[Any, ...]
+    """The keys and places on the way to it."""
 
-    def label_values(self, word: str) -> tuple[Json, ...]:
-        """The values of the labels with this word."""
-        return tuple([value for last, value in self.labels if last == word])
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple([key for key in self.path if isinstance(key, str)])
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        return tuple([key for key in self.path if isinstance(key, int)])
+
+    def labels(self, word: str) -> tuple[Json, ...]:
+        """The scalars on the way under a key such as ``index`` or ``output_index``, by its last word.
+
+        They may say to which text of the reply it belongs; some servers send ids with the first frame only.
+        """
+        found: list[Json] = []
+        holder = self.root
+        for key in self.path:
+            if isinstance(holder, dict):
+                found += [
+                    value
+                    for name, value in holder.items()
+                    if name.rpartition("_")[2] == word and not isinstance(value, list | dict)
+                ]
+            holder = holder[key]
+        return tuple(found)
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """Put another text in the place of a part of it, in the frame too."""
-        self.text = self.holder[self.key] = f"{self.text[:start]}{text}{self.text[end:]}"
+        holder = self.root
+        for key in self.path[:-1]:
+            holder = holder[key]
+        self.text = holder[self.path[-1]] = f"{self.text[:start]}{text}{self.text[end:]}"
 
 
-def pieces_in(frame: Json, number: int = 0) -> list[Piece]:
-    """The texts in a frame that have a name.
+def _pieces_in(frame: Json, number: int = 0) -> list[_Piece]:
+    pieces = list[_Piece]()
 
-    :param number: of the frame
-    """
-    pieces = list[Piece]()
-
-    def add(
-        holder: Any,  # noqa: ANN401 - a list or an object
-        names: tuple[str, ...],
-        positions: tuple[int, ...],
-        labels: tuple[_Label, ...],
-    ) -> None:
-        is_object = isinstance(holder, dict)
-        if is_object and (labelling := [key for key in holder if key.endswith(_LABELS)]):
-            words = ((key.rpartition("_")[2], holder[key]) for key in labelling)
-            labels = (*labels, *(pair for pair in words if not isinstance(pair[1], list | dict)))
-        entries: Iterable[tuple[Any, Json]] = holder.items() if is_object else enumerate(holder)
-        for key, value in entries:
-            inside = (*names, str(key)) if is_object else names
-            places = positions if is_object else (*positions, key)
+    def add(holder: Any, path: tuple[Any, ...]) -> None:  # noqa: ANN401 - a list or an object
+        for key, value in holder.items() if isinstance(holder, dict) else enumerate(holder):
             if isinstance(value, dict | list):
-                add(value, inside, places, labels)
-            elif isinstance(value, str) and inside:
-                pieces.append(Piece(value, number, holder, key, inside, places, labels))
+                add(value, (*path, key))
+            elif isinstance(value, str) and any(isinstance(each, str) for each in (key, *path)):
+                pieces.append(_Piece(value, number, frame, (*path, key)))
 
     if isinstance(frame, dict | list):
-        add(frame, (), (), ())
+        add(frame, ())
     return pieces
 
 
-def joinable_groups(pieces: Iterable[Piece]) -> Iterator[list[Piece]]:
+def _joinable_groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
     """The pieces that may be of one text, in each way in which a reader may join them."""
-    by_name: dict[str, list[Piece]] = {}
+    by_name: dict[str, list[_Piece]] = {}
     for piece in pieces:
         by_name.setdefault(piece.names[-1], []).append(piece)
     for named in by_name.values():
         if len({piece.text for piece in named}) == 1:  # the model's name and the like are in every frame
             yield named[:1]
             continue
-        groups: dict[Hashable, list[Piece]] = {}
+        groups: dict[Hashable, list[_Piece]] = {}
         for piece in named:
-            indexes, ids, kinds = map(piece.label_values, _LABELS)
+            names, indexes, ids = piece.names, piece.labels("index"), piece.labels("id")
             keys: tuple[Hashable, ...] = (
-                ("by name",),
-                ("by path", piece.names),
+                "by name",
+                ("by path", names),
                 ("by index", indexes),
-                ("by path and index", piece.names, indexes),
+                ("by path and index", names, indexes),
                 ("by index and id", indexes, ids),
                 ("by id", ids),
-                ("by place", piece.names, piece.positions, kinds),
+                ("by place", names, piece.positions, piece.labels("type")),
             )
             for key in keys:
                 groups.setdefault(key, []).append(piece)
@@ -184,11 +174,11 @@ def joined_stream_texts(text: str) -> tuple[str, ...]:
     """
     frames = [*_frames_in(text)]
     if frames:
-        groups = joinable_groups(piece for frame in frames for piece in pieces_in(frame))
+        groups = _joinable_groups(piece for frame in frames for piece in _pieces_in(frame))
     else:
         whole = read(text).value_or(()) if text.lstrip()[:1] == "{" else ()
-        parts = (each for each in pieces_in(whole) if each.positions and each.names[-1] in _PARTS)
-        groups = (group for group in joinable_groups(parts) if len(group) > 1)
+        parts = (each for each in _pieces_in(whole) if each.positions and each.names[-1] in _PARTS)
+        groups = (group for group in _joinable_groups(parts) if len(group) > 1)
     return tuple(dict.fromkeys("".join(piece.text for piece in group) for group in groups))
 
 
@@ -253,14 +243,12 @@ class RunningScrub:
         self._held = ""
 
     def feed(self, text: str) -> str:
-        """What can be shown after the next piece."""
         text = scrubbed(self._held + text, self._known)
         kept = max((_begun_length(text, spelling) for spelling in self._spellings), default=0)
         self._held = text[len(text) - kept :]
         return text[: len(text) - kept]
 
     def close(self) -> str:
-        """What was held back, at the end of the text."""
         held, self._held = self._held, ""
         return held
 
@@ -281,7 +269,6 @@ class RunningBodyScrub:
         self._is_document: bool | None = None
 
     def feed(self, text: str) -> str:
-        """What can pass after the next piece."""
         if not self._mask_table:
             return text
         self._arrived.append(text)
@@ -297,7 +284,6 @@ class RunningBodyScrub:
         return self._release_lines(lines, last=_STREAM_ENDS.match(lines[-1]) is not None)
 
     def close(self) -> str:
-        """What was held back, at the end of the body."""
         rest, self._arrived = "".join(self._arrived), []
         return self._release_lines([rest], last=True)
 
@@ -305,12 +291,12 @@ class RunningBodyScrub:
         """The lines that hold no beginning of a secret, without those that hold one."""
         lines = self._held + lines
         frames = [_frame_in(line) for line in lines]
-        pieces = [piece for at, (frame, _) in enumerate(frames) for piece in pieces_in(frame, at)]
+        pieces = [piece for at, (frame, _) in enumerate(frames) for piece in _pieces_in(frame, at)]
         # Most texts begin no secret, and need not be joined with others.
         beginnings = {*filter(self._may_begin_secret, {piece.text for piece in pieces})}
         begun = {piece.names[-1] for piece in pieces if piece.text in beginnings}
         passing, masked = len(lines), set[int]()
-        for group in joinable_groups(piece for piece in pieces if piece.names[-1] in begun):
+        for group in _joinable_groups(piece for piece in pieces if piece.names[-1] in begun):
             masked |= self._mask_group(group)
             if not last:
                 passing = min(passing, self._first_held(group, passing))
@@ -324,7 +310,7 @@ class RunningBodyScrub:
     def _may_begin_secret(self, text: str) -> bool:
         return any(spelling in text or _begun_length(text, spelling) for spelling, _ in self._mask_table)
 
-    def _mask_group(self, group: list[Piece]) -> set[int]:
+    def _mask_group(self, group: list[_Piece]) -> set[int]:
         """Mask the secrets that a group spells; returns the numbers of the frames that were changed."""
         masked = set[int]()
         whole = "".join(piece.text for piece in group)
@@ -341,7 +327,7 @@ class RunningBodyScrub:
                 whole = "".join(piece.text for piece in group)
         return masked
 
-    def _first_held(self, group: list[Piece], nothing: int) -> int:
+    def _first_held(self, group: list[_Piece], nothing: int) -> int:
         """The first line that may begin a secret which is spelt by this group, if one does."""
         whole = "".join(piece.text for piece in group)
         overlap = max(_begun_length(whole, spelling) for spelling, _ in self._mask_table)
@@ -363,7 +349,6 @@ def _frame_in(line: str) -> tuple[Json, tuple[int, int]]:
 
 
 def _mask_table(known: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Each spelling of each secret, with what stands in its place."""
     return [
         (spelling, f"[value of {name}]")
         for name, value in known.items()

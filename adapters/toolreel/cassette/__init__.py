@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         RERECORD,
         Change,
         canonical_body,
+        changed_lines,
         changes,
         clip_around_difference,
         compared_endpoint,

@@ -42,10 +42,9 @@ import re
 from base64 import b64decode, b64encode
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import takewhile
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from toolreel._internal import CassetteError
 from toolreel_core._conversation import Rope
@@ -101,10 +100,6 @@ def _blob_mention(text: str, start: int, found: dict[str, bytes]) -> str:
 
 
 def insert_blobs(interactions: object, blobs: object) -> None:
-    """Put the blobs of a file where they are mentioned.
-
-    :raises CassetteError: if one is missing or damaged
-    """
     if not isinstance(blobs, dict):
         raise CassetteError("blobs: expected a mapping of digests to !!binary")
     for name, data in blobs.items():
@@ -189,77 +184,68 @@ class _Anchors(dict[int, str]):
         self[id(value)] = next(name for name in tried if name not in self.values())
 
 
-@dataclass(slots=True, eq=False)
-class _MessageNode:
-    """A list of messages in the tree: its last message, and the list without it."""
-
-    parent: _MessageNode | None
-    message: Json
-    digest: str
-    """Identifies the whole list, by chaining the digests of its messages."""
-    length: int
-    children: dict[str, _MessageNode] = field(default_factory=dict)
-    ends: bool = False
-    """Whether the list of a request ends here."""
-    folded: list[Json] | None = None
-    """The list as it is written; ``None`` until then."""
-
-    def prefix(self, count: int) -> _MessageNode:
-        node = self
-        while node.length > count and node.parent is not None:
-            node = node.parent
-        return node
-
-    def extend(self, messages: Sequence[Json]) -> _MessageNode:
-        """The list that goes on with these messages."""
-        node = self
-        for message in messages:
-            text = canonical(message)
-            if text not in node.children:
-                node.children[text] = _MessageNode(node, message, chain(node.digest, text), node.length + 1)
-            node = node.children[text]
-        node.ends = True
-        return node
-
-    def written_list(self, anchors: _Anchors) -> list[Json]:
-        """The list as it is written, once all lists are in the tree: the same object for the same list."""
-        trail: list[_MessageNode] = []
-        node = self
-        while node.folded is None and node.parent is not None:
-            trail.append(node)
-            node = node.parent
-        folded: list[Json] = [] if node.folded is None else node.folded
-        current: list[Json] = [] if node.folded is None else [folded]
-        for node in reversed(trail):
-            current.append(node.message)
-            if node.ends or len(node.children) > 1:
-                node.folded = folded = current
-                anchors.add("messages", folded, node.digest)
-                current = [folded]
-        return folded
-
-
 _WORTH_AN_ALIAS: Final = 60
 """Minimum characters of a repeated value that is written as an alias."""
 
 
-def written_bodies(bodies: Iterable[bytes]) -> tuple[list[dict[str, Any]], dict[str, bytes], dict[int, str]]:
-    """The bodies of all requests in one file, in order, for writing.
+class _Conversations:
+    """The lists of messages of all requests in one file, as a tree of their beginnings.
 
-    :returns: the value of ``body`` for each request, the blobs of all of them by digest, and the anchors
+    A list is identified by a chain of the digests of its messages.
     """
+
+    def __init__(self) -> None:
+        self._ends: set[str] = set()
+        """The lists of requests."""
+        self._following: dict[str, set[str]] = {}
+        """By list, those that have one message more."""
+        self._folded: dict[str, list[Json]] = {}
+        """By list, how it is written."""
+
+    def add(self, path: _Path, messages: Iterable[Json]) -> _Path:
+        """A list that goes on from another one with these messages."""
+        path = [*path]
+        for message in messages:
+            before = path[-1][0] if path else ""
+            whole = chain(before, canonical(message))
+            self._following.setdefault(before, set()).add(whole)
+            path.append((whole, message))
+        self._ends.add(path[-1][0])
+        return path
+
+    def written_list(self, path: _Path, anchors: _Anchors) -> list[Json]:
+        """A list as it is written, once all lists are in the tree: the same object for the same list."""
+        current: list[Json] = []
+        for whole, message in path:
+            current.append(message)
+            if whole in self._ends or len(self._following.get(whole, ())) > 1:
+                if whole not in self._folded:
+                    self._folded[whole] = current
+                    anchors.add("messages", current, whole)
+                current = [self._folded[whole]]
+        return self._folded[path[-1][0]]
+
+
+_Path: TypeAlias = list[tuple[str, Json]]
+"""A list of messages: for each, the digest of the list up to it, and the message."""
+
+
+def written_bodies(bodies: Iterable[bytes]) -> tuple[list[dict[str, Any]], dict[str, bytes], dict[int, str]]:
+    """The values of ``body`` for all requests in one file, their blobs by digest, and the anchors."""
     blobs: dict[str, bytes] = {}
-    conversations, last = ConversationBodies(), _MessageNode(None, None, "", 0)
-    read_bodies: list[tuple[dict[str, Any], _MessageNode | None]] = []
+    reader, conversations = ConversationBodies(), _Conversations()
+    path: _Path = []
+    read_bodies: list[tuple[dict[str, Any], _Path]] = []
     for body in bodies:
-        found = conversations.read(body)
+        found = reader.read(body)
         if found is None:
-            read_bodies.append((_single_body_form(body), None))
+            read_bodies.append((_single_body_form(body), []))
             continue
         tree, same = found
-        last = last.prefix(same).extend([_without_blobs(each, blobs) for each in items_of(tree, "messages")])
-        # The tree of lists keeps each message once; this copy would be one of many.
-        read_bodies.append(({"json": {**tree, "messages": None}}, last))
+        new = [_without_blobs(each, blobs) for each in items_of(tree, "messages")]
+        path = conversations.add(path[:same], new)
+        # The paths keep each message once; this copy would be one of many.
+        read_bodies.append(({"json": {**tree, "messages": None}}, path))
     values: dict[str, Json] = {}
     anchors = _Anchors()
 
@@ -275,12 +261,12 @@ def written_bodies(bodies: Iterable[bytes]) -> tuple[list[dict[str, Any]], dict[
 
     # Once all lists are in the tree, it is known which of them are repeated.
     forms: list[dict[str, Any]] = []
-    for form, node in read_bodies:
+    for form, path in read_bodies:
         json_tree = form.get("json")
         if isinstance(json_tree, dict):
             form = {"json": {key: first_equal(key, value) for key, value in json_tree.items()}}  # noqa: PLW2901
-        if node:
-            form["json"]["messages"] = node.written_list(anchors)
+        if path:
+            form["json"]["messages"] = conversations.written_list(path, anchors)
         forms.append(form)
     return forms, blobs, anchors
 
@@ -293,11 +279,7 @@ class BodyReader:
         """The messages of folded lists, by ``id``, so that none is encoded twice."""
 
     def pieces(self, stored: Mapping[str, Any], place: str, *, folds: bool = False) -> tuple[bytes, ...]:
-        """The body in a ``body`` mapping of one key.
-
-        :param folds: whether lists of messages may be folded, as those of requests are
-        :raises CassetteError: if it has another shape
-        """
+        """The body in a ``body`` mapping of one key; the lists of messages in requests may be folded."""
         try:
             match [*stored.items()]:
                 case [("json", {"messages": [_, *_]} as tree)] if folds:
@@ -327,21 +309,17 @@ class BodyReader:
 
     def _messages_in(self, folded: Sequence[Json]) -> Rope:
         """The canonical text of each message in a folded list; lists share the blocks of shared messages."""
-        trail: list[Sequence[Json]] = [folded]
-        while id(trail[-1]) not in self._known and trail[-1] and isinstance(trail[-1][0], list):
-            trail.append(trail[-1][0])
-        rope = Rope()
-        for own in reversed(trail):
-            if id(own) not in self._known:
-                for message in own[bool(own) and isinstance(own[0], list) :]:
-                    rope = rope.append(canonical(message).encode())
-                self._known[id(own)] = rope
-            rope = self._known[id(own)]
-        return rope
+        if id(folded) not in self._known:
+            inner = folded[0] if folded else None
+            is_folded = isinstance(inner, list)
+            rope = self._messages_in(inner) if isinstance(inner, list) else Rope()
+            for message in folded[is_folded:]:
+                rope = rope.append(canonical(message).encode())
+            self._known[id(folded)] = rope
+        return self._known[id(folded)]
 
 
 def _single_body_form(body: bytes) -> dict[str, Any]:
-    """The value of ``body`` for a request that continues no conversation."""
     match body_form(body):
         case {"json": {"messages": [[*_], *_]}}:  # would be read as a list that continues another
             return {"text": body.decode()}
@@ -350,7 +328,6 @@ def _single_body_form(body: bytes) -> dict[str, Any]:
 
 
 def body_form(body: bytes) -> dict[str, Any]:
-    """The value of ``body`` for a response, or for a request alone."""
     try:
         text = body.decode()
     except UnicodeDecodeError:

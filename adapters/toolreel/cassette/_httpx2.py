@@ -31,29 +31,23 @@ class Httpx2Transport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
         self._inner: Any = inner
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The response of the inner transport; its exceptions become those of httpx2 with the same name."""
         request.read()
         with _errors_of_httpx2():
             return _to_httpx2_response(self._inner.handle_request(_to_httpx_request(request)))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The response of the inner transport; its exceptions become those of httpx2 with the same name."""
         await request.aread()
         with _errors_of_httpx2():
             return _to_httpx2_response(await self._inner.handle_async_request(_to_httpx_request(request)))
 
     def close(self) -> None:
-        """Close the inner transport."""
         self._inner.close()
 
     async def aclose(self) -> None:
-        """Close the inner transport."""
         await self._inner.aclose()
 
 
 class _Stream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
-    """The body of a response, as it arrives."""
-
     def __init__(self, response: httpx.Response) -> None:
         self._response = response
 

@@ -107,10 +107,9 @@ def drift_text(recorded: bytes, request: bytes) -> str:
     return "\n".join(lines)
 
 
-def changed_lines(change: Change) -> list[str]:
-    """The first change, in lines of a message."""
-    was, now = clip_around_difference(change.old, change.new)
-    return [f"first change: {change.place or 'the whole body'}", f"  recorded: {was}", f"  request:  {now}"]
+def changed_lines(change: Change, now: str = "request:") -> list[str]:
+    old, new = clip_around_difference(change.old, change.new)
+    return [f"first change: {change.place or 'the whole body'}", f"  recorded: {old}", f"  {now}  {new}"]
 
 
 def _shared_prefix(one: Sequence[object], other: Sequence[object]) -> int:
@@ -119,11 +118,7 @@ def _shared_prefix(one: Sequence[object], other: Sequence[object]) -> int:
 
 
 def differing_bytes(one: bytes, other: bytes) -> int:
-    """The number of bytes between the common prefix and the common suffix of two bodies.
-
-    >>> differing_bytes(b"abcde", b"abxxde")
-    2
-    """
+    """The number of bytes between the common prefix and the common suffix of two bodies."""
     common = _shared_prefix(one, other) + _shared_prefix(one[::-1], other[::-1])
     return max(len(one), len(other)) - min(common, len(one), len(other))
 
@@ -173,11 +168,7 @@ def compared_endpoint(url: str) -> str:
 
 
 def canonical_body(body: bytes) -> bytes:
-    """The body in the form that is compared: canonical text if it is JSON, else unchanged.
-
-    >>> canonical_body(b'{ "a": [1, 2] }')
-    b'{"a":[1,2]}'
-    """
+    """The body in the form that is compared: canonical text if it is JSON, else unchanged."""
     try:
         text = body.decode()
     except UnicodeDecodeError:
@@ -186,7 +177,6 @@ def canonical_body(body: bytes) -> bytes:
 
 
 def request_name(method: str, url: str) -> str:
-    """Method and endpoint of a request, as they are compared and shown."""
     return f"{method.upper()} {compared_endpoint(url)}"
 
 

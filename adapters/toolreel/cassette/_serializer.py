@@ -41,14 +41,6 @@ from toolreel_core._jsontext import items_of
 class Header:
     """What a cassette says besides its interactions: its own rules, and values that were frozen for it.
 
-    ::
-
-        vary:
-          - pattern: 'Now: [0-9-]{10} [0-9:]{5}'
-            becomes: 'Now: <time>'
-        now: '2026-11-22T14:03:00+00:00'
-        seed: 1804289383
-
     A key that is not needed is left out. A session draws its time and the seed of its ids once; each replay
     gets the same.
     """
@@ -61,18 +53,12 @@ class Header:
 
     @property
     def as_mapping(self) -> dict[str, Any]:
-        """The keys that go into the file."""
         now = None if self.now is None else self.now.isoformat()
         keys = {"vary": [rule_as_mapping(rule) for rule in self.vary] or None, "now": now, "seed": self.seed}
         return {key: value for key, value in keys.items() if value is not None}
 
 
 def header_of(tree: Mapping[str, Any]) -> Header:
-    """The header in the top mapping of a file.
-
-    :raises VaryError: if a rule cannot be used; names its place
-    :raises CassetteError: if the time cannot
-    """
     now = None
     if "now" in tree:
         with suppress(ValueError):
@@ -116,32 +102,28 @@ _NAMES: Final[Mapping[type, str]] = {
 }
 
 
-def _check_shape(value: object, shape: Any, place: str = "") -> None:
+def _check_shape(value: Any, shape: Any, place: str = "") -> None:
     kind = shape if isinstance(shape, type) else type(shape)
-    where = place or "the top of the file"
-    if not isinstance(value, kind) or isinstance(value, bool):
+    where, fits = place or "the top of the file", isinstance(value, kind) and not isinstance(value, bool)
+    if not fits:
         raise CassetteError(f"{where}: expected {_NAMES[kind]}, found {type(value).__name__}: {_RERECORD}")
-    if isinstance(value, list) and isinstance(shape, list):
+    if isinstance(shape, list):
         for number, item in enumerate(value, 1):
             _check_shape(item, shape[0], f"interaction {number}" if place == "interactions" else place)
-    if not isinstance(value, dict) or not isinstance(shape, dict):
-        return
-    for key in shape:
-        if key not in value and not key.endswith("?") and key != "*":
-            raise CassetteError(f"{where}: the key {key!r} is missing: {_RERECORD}")
-    for key, item in value.items():
-        inner = shape.get(key, shape.get(f"{key}?", shape.get("*")))
-        if inner is None:
-            raise CassetteError(f"{where}: the key {key!r} is not known here: remove it, or {_RERECORD}")
-        between = "" if not place else "." if ":" in place else ": "
-        _check_shape(item, inner, f"{place}{between}{key}")
+    if isinstance(shape, dict):
+        for key in shape:
+            if key not in value and not key.endswith("?") and key != "*":
+                raise CassetteError(f"{where}: the key {key!r} is missing: {_RERECORD}")
+        for key, item in value.items():
+            inner = shape.get(key, shape.get(f"{key}?", shape.get("*")))
+            if inner is None:
+                raise CassetteError(f"{where}: the key {key!r} is not known here: remove it, or {_RERECORD}")
+            between = "" if not place else "." if ":" in place else ": "
+            _check_shape(item, inner, f"{place}{between}{key}")
 
 
 def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
-    """The text of a cassette, checked to read back the same.
-
-    :raises CassetteError: if it would not
-    """
+    """The text of a cassette, checked to read back the same."""
     bodies, blobs, anchors = written_bodies(exchange.body for exchange in exchanges)
     tree = {
         "toolreel": VERSION,
@@ -164,7 +146,6 @@ def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
 
 
 def _written_exchange(exchange: Exchange, body: dict[str, Any]) -> dict[str, Any]:
-    """An exchange as it is written; an empty body is left out."""
     request: dict[str, Any] = {
         "method": exchange.method,
         "uri": exchange.url,
@@ -185,10 +166,7 @@ def _written_exchange(exchange: Exchange, body: dict[str, Any]) -> dict[str, Any
 
 
 def parse_cassette(text: str) -> tuple[Header, list[Exchange]]:
-    """The header and the exchanges in a text, with bodies of conversations in pieces.
-
-    :raises CassetteError: if the text is not one that :func:`serialize` can write
-    """
+    """The header and the exchanges in a text, with bodies of conversations in pieces."""
     tree: Any = load_yaml(text)
     _check_shape(tree, dict)
     if "toolreel" not in tree:
@@ -231,11 +209,6 @@ def _read_exchange(entry: Mapping[str, Any], reader: BodyReader, number: int) ->
 
 
 def read_cassette(path: Path) -> tuple[Header, list[Exchange]]:
-    """The header and the exchanges in a file.
-
-    :raises CassetteError: if it cannot be read or is invalid
-    :raises VaryError: if it has a rule that cannot be used
-    """
     try:
         return parse_cassette(path.read_bytes().decode())
     except FileNotFoundError as error:
@@ -317,10 +290,7 @@ def _with_masked_headers(exchange: Exchange, known: Mapping[str, str]) -> Exchan
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Replace a file atomically, once the new content is on disk.
-
-    :raises CassetteError: if it cannot be written; the old file stays
-    """
+    """Replace a file atomically, once the new content is on disk."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

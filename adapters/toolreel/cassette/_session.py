@@ -18,7 +18,7 @@ from uuid import UUID
 
 from toolreel._internal import CassetteError, VaryError, log
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel._secrets import scrubbed, scrubbed_body, secrets_sent, secrets_to_scrub
+from toolreel._secrets import scrubbed, scrubbed_body, scrubbed_url, secrets_sent, secrets_to_scrub
 from toolreel.cassette._lookup import (
     RERECORD,
     Change,
@@ -30,7 +30,7 @@ from toolreel.cassette._lookup import (
     request_name,
 )
 from toolreel.cassette._serializer import Header, read_cassette, write_cassette
-from toolreel.cassette._stored_exchange import Exchange, StoredResponse, stored_exchange
+from toolreel.cassette._stored_exchange import REQUEST_HEADERS, Exchange, StoredResponse, stored_answer
 from toolreel.cassette._vary import Vary, apply_rules_to_body, check_requests_differ, distinct_rules
 from toolreel_core._config_checks import check_choice
 from toolreel_core._errors import ReplayMismatch
@@ -175,10 +175,7 @@ class Session:
         return None
 
     def pass_over(self, method: str, url: str, *body: bytes, whole: bool = True) -> None:
-        """Count the next exchange for a request as played, if there is one.
-
-        :param whole: whether it may be complete; else only one that broke off counts
-        """
+        """Count the next exchange for a request as played; unless ``whole``, only if it broke off."""
         self._take_place(method, url, *body, whole=whole)
 
     def append(
@@ -199,13 +196,15 @@ class Session:
             raise CassetteError(f"{self.path}: is being replayed, so nothing can be recorded in it")
         sent = secrets_sent(url, headers, credentials)
         with self._lock:
-            exchange = stored_exchange(len(self.exchanges) + 1, method, url, headers, body, answer)
-            exchange = replace(exchange, answer=_without_secrets(secrets_to_scrub(sent), exchange.answer))
+            stored = _without_secrets(secrets_to_scrub(sent), stored_answer(answer))
+            kept = {name.lower(): [value] for name, value in headers.items()}
+            kept = {name: values for name, values in kept.items() if name in REQUEST_HEADERS}
+            number = len(self.exchanges) + 1
+            self.exchanges.append(Exchange(number, method, scrubbed_url(url), kept, (body,), stored))
             self._sent |= sent
-            self.exchanges.append(exchange)
             if self.rules:
                 self._count_rules(body, apply_rules_to_body(body, self.rules)[1])
-        return exchange.answer
+        return stored
 
     def check(self) -> None:
         """Check the requests so far: the client may have caught the exception.

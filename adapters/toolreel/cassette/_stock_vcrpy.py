@@ -104,7 +104,6 @@ class _SafeSerializer:
 
 
 def _read_stock(path: Path) -> list[Exchange]:
-    """The exchanges in a file, with all of their headers."""
     try:
         requests, responses, *_ = deserialize(path.read_bytes().decode(), _SafeSerializer)
         pairs = zip(requests, responses, strict=True)
@@ -123,10 +122,6 @@ def _read_stock(path: Path) -> list[Exchange]:
 
 
 def _exchange_of(request: Any, response: Any, number: int) -> Exchange:
-    """The exchange that vcrpy has read.
-
-    :raises CassetteError: if it has values of other types than vcrpy writes
-    """
     if "status_code" in response:  # as older releases wrote it for httpx
         status, body = {"code": response["status_code"]}, response["content"]
     else:
@@ -165,7 +160,6 @@ def _decoded(response: StoredResponse) -> StoredResponse:
 
 
 def _stock_text(_header: Header, exchanges: Sequence[Exchange]) -> str:
-    """The text as stock vcrpy writes it, with texts instead of bytes."""
     requests = [
         Request(
             one.method, one.url, one.body, {name: ", ".join(values) for name, values in one.headers.items()}

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Final, Self
 
-from toolreel._secrets import scrubbed_url, shown_url
+from toolreel._secrets import shown_url
 from toolreel.cassette._lookup import request_name
 
 KINDS: Final = (
@@ -55,7 +55,6 @@ class Break:
 
     @classmethod
     def of(cls, error: Exception) -> Self:
-        """The stored form of an httpx exception: its nearest public class, and its text."""
         bases = (base for base in type(error).__mro__ if base.__module__ == "httpx")
         return cls(next(base.__name__ for base in bases if base.__name__ in KINDS), str(error))
 
@@ -81,16 +80,10 @@ _LINK_TARGET: Final = re.compile(r"<[^<>]*>")
 
 
 def is_stored(header: str) -> bool:
-    """Whether a cassette stores this header of a response.
-
-    >>> is_stored("X-RateLimit-Remaining-Tokens"), is_stored("Server")
-    (True, False)
-    """
     return _RESPONSE_HEADERS.fullmatch(header.lower()) is not None
 
 
 def values_by_name(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """The values of each header, by its name in lower case."""
     found: dict[str, list[str]] = {}
     for name, value in headers:
         found.setdefault(name.lower(), []).append(value)
@@ -132,8 +125,6 @@ class StoredResponse:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One interaction of a cassette: the request, and the response or failure."""
-
     number: int = field(compare=False)
     """Counted from 1."""
     method: str
@@ -146,22 +137,18 @@ class Exchange:
 
     @property
     def body(self) -> bytes:
-        """The body of the request."""
         return b"".join(self.pieces)
 
     @property
     def name(self) -> str:
-        """Its name in messages."""
         return f"interaction {self.number}"
 
     @property
     def request_name(self) -> str:
-        """Method and endpoint of the request."""
         return request_name(self.method, self.url)
 
     @property
     def broke(self) -> Break | None:
-        """What ended it before its response was complete."""
         return self.answer.broke
 
     def texts(self) -> Iterator[tuple[str, str]]:
@@ -173,19 +160,6 @@ class Exchange:
         for part, headers in (("request", self.headers), ("response", values_by_name(self.answer.headers))):
             for name, values in headers.items():
                 yield f"{part}.headers.{name}", "\n".join(f"{name}: {value}" for value in values)
-
-
-def stored_exchange(
-    number: int,
-    method: str,
-    url: str,
-    headers: Mapping[str, str],
-    body: bytes,
-    answer: StoredResponse,
-) -> Exchange:
-    """An exchange as a cassette stores it."""
-    kept = {name.lower(): [value] for name, value in headers.items() if name.lower() in REQUEST_HEADERS}
-    return Exchange(number, method, scrubbed_url(url), kept, (body,), stored_answer(answer))
 
 
 def stored_answer(answer: StoredResponse) -> StoredResponse:

@@ -60,8 +60,6 @@ def replay_response(
     """The httpx response for a stored one; a stored failure is raised.
 
     :param wait: lets the client wait, where the recorded one was cancelled
-    :raises httpx.TransportError: the recorded exception, if there was no response
-    :raises toolreel.ReplayMismatch: if the recorded client was cancelled, and this one is not
     """
     return immediately(areplay_response(stored, cassette, request, wait))
 
@@ -72,8 +70,6 @@ async def areplay_response(
     request: httpx.Request,
     wait: Callable[[float], object] = anyio.sleep,
 ) -> httpx.Response:
-    """The same as :func:`replay_response`, for an async client."""
-
     async def end() -> None:
         """End the exchange as the recorded one ended: wait, raise, or do nothing."""
         broke = stored.broke
@@ -123,7 +119,6 @@ class _Replayed(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 def is_event_stream(stored: StoredResponse) -> bool:
-    """Whether a response is an event stream, by its content type."""
     kinds = [value for name, value in stored.headers if name == "content-type"]
     return bool(kinds) and kinds[0].lower().startswith("text/event-stream")
 
@@ -152,7 +147,6 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         session.under_way[self] = self._record_left
 
     def take_head(self, response: httpx.Response) -> None:
-        """Take the head of the response."""
         headers = tuple(response.headers.multi_items())
         self._inner = response.stream
         self._response = StoredResponse(response.status_code, response.reason_phrase, headers, b"")
@@ -214,14 +208,10 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         await self._inner.aclose()
 
     def _record_left(self) -> None:
-        """Record that the client has left: it was cancelled while it waited, or read no further."""
         self._record(Break(CANCELLED if self._waits else CLOSED, ""))
 
     def _record(self, broke: Break | None = None, *, whole: bool = False) -> None:
-        """Add the exchange to the session, unless it is there or the session is over.
-
-        :raises TooLarge: if the decoded body exceeds the limit
-        """
+        """Add the exchange to the session, unless it is there or the session is over."""
         if self._session.under_way.pop(self, None) is None:
             return
         request = self._request
@@ -234,7 +224,6 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         )
 
     def _stored_answer(self, broke: Break | None, *, whole: bool) -> StoredResponse:
-        """The response with its body as far as it has come."""
         response, body = self._response, self._raw.body
         # What cannot be decoded is stored as sent, with its content-encoding, so that the client decides.
         with suppress(UndecodableBody):
@@ -274,18 +263,12 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._limit = limit
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The stored response, or a new one, which is recorded.
-
-        :raises toolreel.ReplayMismatch: if the recording has to have the request, and does not
-        :raises TooLarge: if the body of the response exceeds the limit
-        """
         request.read()
         self._inner = self._inner or PlainTransport()
         wait = self._session.over.wait
         return immediately(self._handle(request, self._inner.handle_request, wait, _read_whole))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The same as :meth:`handle_request`, for an async client."""
         await request.aread()
         self._inner = self._inner or AsyncPlainTransport()
         return await self._handle(request, self._inner.handle_async_request, anyio.sleep, _aread_whole)
@@ -313,18 +296,15 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         )
 
     def close(self) -> None:
-        """Close the inner transport."""
         if self._inner is not None:
             self._inner.close()
 
     async def aclose(self) -> None:
-        """Close the inner transport."""
         if self._inner is not None:
             await self._inner.aclose()
 
 
 def _read_whole(stream: _TapedStream) -> bytes:
-    """The body, whose end records the exchange."""
     with closing(stream):
         return b"".join(stream)
 

@@ -81,11 +81,7 @@ class Vary:
 
 
 def rule_of(entry: object, place: str = "") -> Vary:
-    """The rule in a table of TOML or a mapping of YAML.
-
-    :param place: of the entry, for messages
-    :raises VaryError: if it is none
-    """
+    """The rule in a table of TOML or a mapping of YAML; ``place`` is that of the entry."""
     if not isinstance(entry, Mapping) or not entry.keys() <= {*_FIELDS}:
         raise VaryError(f"{place}: expected a table with {_LISTED}, found {entry!r}")
     try:
@@ -95,13 +91,11 @@ def rule_of(entry: object, place: str = "") -> Vary:
 
 
 def rule_as_mapping(rule: Vary) -> dict[str, str]:
-    """The rule as a mapping, for a file."""
     given = ((name, getattr(rule, name)) for name in _FIELDS)
     return {name: value for name, value in given if value is not None}
 
 
 def distinct_rules(*rules: Iterable[Vary]) -> tuple[Vary, ...]:
-    """All rules in order, each once."""
     return tuple(dict.fromkeys(rule for some in rules for rule in some))
 
 
@@ -126,13 +120,11 @@ def apply_rules_to_body(body: bytes, rules: Sequence[Vary]) -> tuple[bytes, tupl
 
 
 def requests_by_rule(rules: Sequence[Vary], bodies: Iterable[bytes]) -> dict[Vary, int]:
-    """For each rule, the number of these bodies that it fits."""
     fits = Counter(rule for body in bodies for rule in apply_rules_to_body(body, rules)[1])
     return {rule: fits[rule] for rule in rules}
 
 
 def apply_rules(tree: Json, rules: Sequence[Vary]) -> tuple[Json, tuple[Vary, ...]]:
-    """A JSON value after the rules, and the rules that fit it."""
     used: list[Vary] = []
     for rule in rules:
         found = list[Json]()
@@ -175,13 +167,6 @@ _LEFT_OUT: Final[Json] = "\0left out"
 
 @lru_cache(maxsize=256)
 def pointer_steps(pointer: str) -> tuple[str, ...]:
-    """The keys and indices of a JSON Pointer.
-
-    >>> pointer_steps("/messages/*/a~1b")
-    ('messages', '*', 'a/b')
-
-    :raises VaryError: if it is none
-    """
     if not _POINTER.fullmatch(pointer):
         raise VaryError(
             f"at: {pointer!r} is no JSON Pointer: write '/' before each key and index, as in "
@@ -213,7 +198,6 @@ def in_other_words(value: Json) -> Json:
 
 
 def _sample_bodies() -> tuple[Json, ...]:
-    """Chat completions, Responses and completions."""
     texts = ("Be brief.", "How many pins are left?", "Let me see.", '{"part":"pin"}', "And nails?")
     chat: list[Json] = [{"role": "user", "content": text} for text in texts]
     in_parts: list[Json] = [{"role": "user", "content": [{"type": "text", "text": text}]} for text in texts]
@@ -230,10 +214,6 @@ SAMPLES: Final = _sample_bodies()
 
 
 def check_requests_differ(rules: Sequence[Vary], bodies: Iterable[Json] = SAMPLES) -> None:
-    """Check that requests stay different from such as say something else.
-
-    :raises VaryError: names the rules
-    """
     for body in bodies:
         other = in_other_words(body)
         if other != body and apply_rules(body, rules)[0] == apply_rules(other, rules)[0]:

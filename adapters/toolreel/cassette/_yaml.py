@@ -27,8 +27,6 @@ _BREAKS: Final = frozenset("\n\x85\u2028\u2029")
 
 
 class _Dumper(yaml.SafeDumper):
-    """PyYAML's dumper, with literal blocks and named anchors."""
-
     named: ClassVar[Mapping[int, str]] = {}
     """The anchors by ``id`` of a collection."""
 
@@ -69,9 +67,7 @@ _Dumper.add_representer(Mention, _represent_mention)
 def dump_yaml(tree: object, anchors: Mapping[int, str]) -> str:
     """The YAML text of a tree of plain values, closed by an end mark.
 
-    :param anchors: by ``id`` of a collection in the tree, the anchor under which its second mention
-        becomes an alias; every other object is written out each time
-    :raises CassetteError: if it contains a value of another type
+    :param anchors: by ``id`` of a collection, the anchor under which its second mention becomes an alias
     """
     kind = type("_Dumper", (_Dumper,), {"named": anchors})
     try:
@@ -96,13 +92,11 @@ _LONG: Final = 100
 """Minimum characters of a plain scalar that is not cached."""
 
 
-def load_yaml(text: str, *, expanded_limit: int = EXPANDED_LIMIT, whole: bool = True) -> object:
-    """The tree of plain values in a YAML text from :func:`dump_yaml`, perhaps edited by hand.
-
-    An alias gives the same object again.
+def load_yaml(text: str, *, whole: bool = True) -> object:
+    """The tree of plain values in a YAML text; an alias gives the same object again.
 
     :param whole: whether the closing end mark must be there, which stock vcrpy does not write
-    :raises CassetteError: for anything else; names line and column
+    :raises CassetteError: names line and column
     """
     if len(text) > TEXT_LIMIT:
         raise CassetteError(f"larger than {TEXT_LIMIT} characters: split the session over several cassettes")
@@ -112,7 +106,7 @@ def load_yaml(text: str, *, expanded_limit: int = EXPANDED_LIMIT, whole: bool = 
     if whole and not text.rstrip().endswith(_END):
         raise CassetteError("the closing line '...' is missing, so the file was cut off: record again")
     try:
-        tree: object = read_tree(text, _parse_rules(expanded_limit))
+        tree: object = read_tree(text, _RULES)
     except YamlError as error:
         raise CassetteError(f"not a YAML that can be trusted: {error}") from error
     return tree
@@ -136,7 +130,6 @@ _TAGS: Final[Mapping[str, Callable[[str], Scalar]]] = {
 
 
 def _plain_scalar(text: str) -> Scalar:
-    """The value of a scalar without quotes."""
     if text[:1] not in _IMPLICIT:
         return text
     return _known(text) if len(text) < _LONG else _resolve_scalar(text)
@@ -156,6 +149,4 @@ _known: Final = lru_cache(maxsize=1024)(_resolve_scalar)
 """A cached version, for keys and numbers."""
 
 
-@lru_cache(maxsize=4)
-def _parse_rules(expanded_limit: int) -> Rules:
-    return Rules(_plain_scalar, _TAGS, max_depth=_MAX_DEPTH, max_size=expanded_limit)
+_RULES: Final = Rules(_plain_scalar, _TAGS, max_depth=_MAX_DEPTH, max_size=EXPANDED_LIMIT)

@@ -5,8 +5,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.demo._recorded_session import demo_cassette, demo_drivers
-    from toolreel.demo._workspace import START, TOOLS, Workspace, workspace
+    from toolreel.demo._workspace import START, TOOLS, Workspace, demo_cassette, demo_drivers, workspace
 else:
     from toolreel_core._lazy_names import face
 

@@ -1,14 +1,17 @@
-"""A small workspace with two tools, as in the recorded sessions.
-
-``toolreel run … --tools toolreel.demo:TOOLS``
-"""
+"""A small workspace with two tools, as in the recorded sessions, and the session of the demo."""
 
 from __future__ import annotations
 
 import copy
-from typing import Final, TypeAlias
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from toolreel._internal import CassetteError
 from toolreel.tools import ToolError, ToolLike
+
+if TYPE_CHECKING:
+    from toolreel._replay import Driver
 
 Value: TypeAlias = str | int
 Section: TypeAlias = dict[str, Value]
@@ -66,7 +69,6 @@ class Workspace:
 
 
 def _like(present: Value, value: str) -> Value:
-    """The new value, converted to the type of the current one."""
     if isinstance(present, str):
         return value
     if not value.removeprefix("-").isdecimal():
@@ -85,3 +87,22 @@ def workspace() -> list[ToolLike]:
 
 TOOLS: Final = workspace()
 """Tools of a workspace that lives as long as the process."""
+
+
+def demo_cassette() -> Path:
+    """The recorded session: package data of the wheel, or under ``cassettes/`` in a checkout.
+
+    :raises CassetteError: if it is missing
+    """
+    name, here = "local--qwen2.5-coder-1.5b.yaml", Path(__file__).parent
+    for path in (here / "session" / name, here.parents[2] / "cassettes" / "workspace" / name):
+        if path.exists():
+            return path
+    raise CassetteError("the demo's session is missing from this installation; install toolreel again")
+
+
+def demo_drivers() -> list[Driver]:
+    """The drivers whose packages are installed."""
+    from toolreel._replay import DRIVERS  # the tools need none of it
+
+    return [driver for driver in DRIVERS if find_spec(driver) or driver == "sync"]

@@ -9,7 +9,7 @@ from toolreel._driver import Lap, Wanted, Watches
 from toolreel._internal import DurableError, SecretFound
 from toolreel._journal import Recorded, event_line, parse_journal, withhold_result
 from toolreel._replay import retrace
-from toolreel._secrets import refuse_secrets_in_blobs, refuse_secrets_in_line
+from toolreel._secrets import refuse_secrets
 from toolreel.durable._store import Written
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._loop import pending, step
@@ -34,8 +34,7 @@ def plan_lines(plan: Plan, secrets: Mapping[str, str]) -> str:
     :raises SecretFound: if the plan contains a secret
     """
     header = header_line(plan)
-    refuse_secrets_in_line(header, secrets, "the plan")
-    refuse_secrets_in_blobs(blobs_in(plan), secrets, "the plan")
+    refuse_secrets(header, secrets, "the plan", blobs_in(plan))
     return "".join(f"{line}\n" for line in (header, *blob_lines(plan).values()))
 
 
@@ -111,8 +110,7 @@ class Book:
         number = self.events + 1
         line, place = event_line(number, effect, event, lap), f"{self._source}, event {number}"
         try:
-            refuse_secrets_in_line(line, self._secrets, place)
-            refuse_secrets_in_blobs(blobs_in(event), self._secrets, place)
+            refuse_secrets(line, self._secrets, place, blobs_in(event))
         except SecretFound:
             event = (
                 withhold_result(event, "secret")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel.testing._assertions import Claims, ExpectedCall, assert_reel, call
     from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
-    from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
     from toolreel.testing._recordings_check import Checked, Finding, check
     from toolreel.testing._reel import LiveSide, Reel
+    from toolreel.testing._reel_files import ReelFiles, files_by_name, files_of_test
     from toolreel.testing._scripted import (
         Line,
         Lost,

@@ -31,36 +31,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from dataclasses import fields as dataclass_fields
 from itertools import zip_longest
-from typing import Final, NamedTuple, Self, TypeAlias, get_args
+from typing import Any, Final, NamedTuple, Self, TypeAlias, get_args
 
 from toolreel._driver import Run
 from toolreel.cassette import ABSENT, first_change
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._conversation import AssistantMessage, ToolMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, canonical, read
+from toolreel_core._jsontext import Json, as_tree, canonical, items_of, read
 from toolreel_core._protocol import Completed, Note, Outcome, Settled, type_name
 
 _MAX_DISPLAY: Final = 100
 """Maximum length of a value in a listing."""
 _NOTES: Final = {type_name(kind): kind for kind in get_args(Note)}
-_OUTCOMES: Final[tuple[type[Outcome], ...]] = get_args(Outcome)
+_OUTCOMES: Final = {kind.name: kind for kind in get_args(Outcome)}
 
 
 class _CallMade(NamedTuple):
-    """A call of the model that has a result."""
-
     name: str
     """The inner name of the tool, or the unknown name that the model used."""
     arguments: Json
     """As the model wrote them; text if they were not JSON."""
-    codes: tuple[str, ...]
-    """Of its errors; empty if the call succeeded."""
+    result: str
+    """``ok``, or the codes of its errors."""
 
 
 def _calls_made(run: Run) -> list[_CallMade]:
-    """The calls of a run with their results, in the order in which the model made them."""
     plan = run.state.plan
     messages = tuple(run.state.messages.messages)[len(plan.opening) :]
     # The final tool is not one of the test's: the value of its call is that of the outcome.
@@ -71,18 +69,10 @@ def _calls_made(run: Run) -> list[_CallMade]:
         for call, result in zip(calls, messages[at + 1 :], strict=False):
             if call.name != final and isinstance(result, ToolMessage):
                 arguments = read(call.arguments).value_or(call.arguments)
-                made.append(
-                    _CallMade(plan.tools.inner_name(call.name), arguments, _error_codes(result.content))
-                )
+                envelope = as_tree(read(result.content).value_or(""))
+                codes = [str(as_tree(error).get("code")) for error in items_of(envelope, "errors")]
+                made.append(_CallMade(plan.tools.inner_name(call.name), arguments, ", ".join(codes) or "ok"))
     return made
-
-
-def _error_codes(result: str) -> tuple[str, ...]:
-    match read(result).value_or(None):
-        case {"ok": False, "errors": [*errors]}:
-            return tuple(str(error["code"]) for error in errors if isinstance(error, Mapping))
-        case _:
-            return ()
 
 
 def _call_text(name: str, arguments: Json, *more: str) -> str:
@@ -94,16 +84,6 @@ def _call_text(name: str, arguments: Json, *more: str) -> str:
 
 def _short_text(text: str) -> str:
     return text if len(text) <= _MAX_DISPLAY else text[:_MAX_DISPLAY] + "…"
-
-
-def _outcome_line(run: Run) -> str:
-    match run.state.phase:
-        case Settled(outcome=Completed(content)):
-            return f"completed: {_short_text(canonical(content))}"
-        case Settled(outcome=outcome):
-            return f"ended: {_short_text(repr(outcome))}"
-        case phase:
-            return f"rests: {type(phase).__name__}"
 
 
 def _with_sorted_keys(value: Json) -> Json:
@@ -130,11 +110,11 @@ class ExpectedCall:
         """The same call, without other arguments."""
         return replace(self, whole=True)
 
-    def mismatch(self, made: tuple[str, Json, object]) -> str:
-        """Why a call of this name and these arguments does not match; empty if it does."""
-        name, given, _ = made
-        if name != self.name:
-            return f"expected {self.name}, got {name}"
+    def mismatch(self, made: _CallMade) -> str:
+        """Why a call does not match; empty if it does."""
+        given = made.arguments
+        if made.name != self.name:
+            return f"expected {self.name}, got {made.name}"
         if not isinstance(given, Mapping):
             return f"expected arguments, got the text {given!r}" if self.arguments or self.whole else ""
         for key, value in self.arguments.items():
@@ -163,9 +143,9 @@ Call: TypeAlias = str | ExpectedCall
 """An expected call: the name of a tool for any call of it, or a result of :func:`call`."""
 
 
-def _expected_call(given: Call, arguments: Mapping[str, Json]) -> ExpectedCall:
+def _expected_call(given: Call, arguments: Mapping[str, Json] | None = None) -> ExpectedCall:
     expected = call(given) if isinstance(given, str) else given
-    return replace(expected, arguments={**expected.arguments, **arguments})
+    return replace(expected, arguments={**expected.arguments, **(arguments or {})})
 
 
 def _match_calls(expected: Sequence[ExpectedCall], made: Sequence[_CallMade]) -> dict[int, int]:
@@ -217,61 +197,56 @@ class Claims:
     def then(self, name: Call, /, **arguments: Json) -> Self:
         """Like :meth:`called`, but after the call that ``called`` or ``then`` found."""
         __tracebackhide__ = True
-        expected, start = _expected_call(name, arguments), self._after
-        for at, made in enumerate(self._made[start:], start + 1):
-            if not expected.mismatch(made):
+        expected = _expected_call(name, arguments)
+        message = f"expected a call of {expected}" + (f" after call {self._after}" if self._after else "")
+        nearest = ""
+        for at, made in enumerate(self._made[self._after :], self._after + 1):
+            why = expected.mismatch(made)
+            if not why:
                 self._after = at
                 return self
-        message = f"expected a call of {expected}" + (f" after call {start}" if start else "")
-        for at, made in enumerate(self._made[start:], start + 1):
-            if made.name == expected.name:
-                message += f"\n  nearest, call {at}: {expected.mismatch(made)}"
-                break
-        raise self._failure(message)
+            if made.name == expected.name and not nearest:
+                nearest = f"\n  nearest, call {at}: {why}"
+        raise self._failure(message + nearest)
 
     def never_called(self, name: Call, /, **arguments: Json) -> Self:
         """Assert that there was no such call."""
         __tracebackhide__ = True
         expected = _expected_call(name, arguments)
-        if found := [at for at, made in enumerate(self._made) if not expected.mismatch(made)]:
-            raise self._failure(f"expected no call of {expected}", dict.fromkeys(found, "here"))
+        for at, made in enumerate(self._made, 1):
+            self._require(expected.mismatch(made), f"expected no call of {expected}, and call {at} is one")
         return self
 
     def calls(self, *expected: Call) -> Self:
         """Assert that these are all calls of the run, in this order."""
         __tracebackhide__ = True
-        for at, (given, made) in enumerate(zip_longest(expected, self._made)):
-            wanted = "none" if given is None else _expected_call(given, {})
-            if made is None or isinstance(wanted, str) or wanted.mismatch(made):
-                why = "" if made is None or isinstance(wanted, str) else f"\n  {wanted.mismatch(made)}"
-                raise self._failure(f"expected call {at + 1} to be {wanted}{why}", {at: "here"})
+        for at, (given, made) in enumerate(zip_longest(expected, self._made), 1):
+            one = None if given is None else _expected_call(given)
+            why = one.mismatch(made) if one and made else "one is missing"
+            self._require(not why, f"expected call {at} to be {one or 'none'}\n  {why}")
         return self
 
     def calls_in_order(self, *expected: Call) -> Self:
         """Assert that these calls happened in this order, perhaps with others between them."""
         __tracebackhide__ = True
-        found: dict[int, str] = {}
-        left = [_expected_call(each, {}) for each in expected]
-        for at, made in enumerate(self._made):
+        left = [_expected_call(each) for each in expected]
+        for made in self._made:
             if left and not left[0].mismatch(made):
-                found[at] = str(left.pop(0))
-        if left:
-            raise self._failure(f"expected in this order, and not found: {_calls_in_words(left)}", found)
-        return self
+                del left[0]
+        return self._require(not left, f"expected in this order, and not found: {_listed(left)}")
 
     def calls_in_any_order(self, *expected: Call) -> Self:
         """Assert that these are all calls of the run, in any order."""
         __tracebackhide__ = True
-        wanted = [_expected_call(each, {}) for each in expected]
-        matched = _match_calls(wanted, self._made)
-        missing = [one for number, one in enumerate(wanted) if number not in matched.values()]
-        over = [at for at in range(len(self._made)) if at not in matched]
-        if missing or over:
-            message = (
-                f"expected in any order: {_calls_in_words(wanted)}\n  missing: {_calls_in_words(missing)}"
-            )
-            raise self._failure(message, dict.fromkeys(over, "not expected"))
-        return self
+        calls = [_expected_call(each) for each in expected]
+        matched = _match_calls(calls, self._made)
+        missing = [one for number, one in enumerate(calls) if number not in matched.values()]
+        over = [_call_text(*made[:2]) for at, made in enumerate(self._made) if at not in matched]
+        return self._require(
+            not missing and not over,
+            f"expected in any order: {_listed(calls)}\n"
+            f"  missing: {_listed(missing)}\n  not expected: {_listed(over)}",
+        )
 
     # The end.
 
@@ -283,64 +258,75 @@ class Claims:
     def ended(self, outcome: str, /, **fields: object) -> Self:
         """Assert that the run ended with this outcome and at least these fields."""
         __tracebackhide__ = True
-        if outcome not in (names := [kind.name for kind in _OUTCOMES]):
-            raise ConfigError(unknown_name("outcome", outcome, names))
+        kind = _kind_of("outcome", outcome, _OUTCOMES, fields)
         phase = self._run.state.phase
-        if not (
-            isinstance(phase, Settled)
-            and phase.outcome.name == outcome
-            and _has_fields(phase.outcome, fields)
-        ):
-            raise self._failure(f"expected the run to end as {_with_fields(outcome, fields)}")
-        return self
+        is_so = isinstance(phase, Settled) and _fits(phase.outcome, kind, fields)
+        return self._require(is_so, f"expected the run to end as {_with_fields(outcome, fields)}")
 
     # Notes.
 
     def noted(self, note: str, /, **fields: object) -> Self:
         """Assert that the run has a note such as ``recovery_tried`` with at least these fields."""
         __tracebackhide__ = True
-        same = self._notes_named(note, fields)
-        if not any(_has_fields(each, fields) for each in same):
-            message = f"expected a note {_with_fields(note, fields)}; of that name there are:"
-            raise self._failure("\n  ".join([message, *([*map(repr, same)] or ["none"])]))
-        return self
+        kind = _kind_of("note", note, _NOTES, fields)
+        same = [repr(each) for each in self._run.notes if isinstance(each, kind)]
+        return self._require(
+            any(_fits(each, kind, fields) for each in self._run.notes),
+            "\n  ".join(
+                [
+                    f"expected a note {_with_fields(note, fields)}; of that name there are:",
+                    *(same or ["none"]),
+                ]
+            ),
+        )
 
     def never_noted(self, note: str, /, **fields: object) -> Self:
         """Assert that the run has no such note."""
         __tracebackhide__ = True
-        for each in self._notes_named(note, fields):
-            if _has_fields(each, fields):
-                raise self._failure(f"expected no note {_with_fields(note, fields)}\n  there is: {each!r}")
+        kind = _kind_of("note", note, _NOTES, fields)
+        found = [repr(each) for each in self._run.notes if _fits(each, kind, fields)]
+        return self._require(
+            not found, f"expected no note {_with_fields(note, fields)}\n  there is: {_listed(found)}"
+        )
+
+    def _require(self, holds: object, text: str) -> Self:
+        """Fail with all calls and the end of the run, unless it holds."""
+        __tracebackhide__ = True
+        if not holds:
+            raise self._failure(text)
         return self
 
-    def _notes_named(self, name: str, fields: Mapping[str, object]) -> list[Note]:
-        """The notes of a name, which has these fields."""
-        if name not in _NOTES:
-            raise ConfigError(unknown_name("note", name, _NOTES))
-        known = [*_NOTES[name].__dataclass_fields__]
-        for key in fields:
-            if key not in known:
-                raise ConfigError(unknown_name(f"field of {name}", key, known))
-        return [note for note in self._run.notes if isinstance(note, _NOTES[name])]
-
-    def _failure(self, text: str, marks: Mapping[int, str] | None = None) -> AssertionError:
-        """The error, with all calls, of which some are marked, and the end of the run."""
+    def _failure(self, text: str) -> AssertionError:
         lines = [text, "what happened:"]
-        for at, made in enumerate(self._made):
-            mark = f"  <- {marks[at]}" if marks and at in marks else ""
-            shown = _short_text(_call_text(made.name, made.arguments))
-            lines.append(f"  {at + 1}. {shown}  {', '.join(made.codes) or 'ok'}{mark}")
+        for at, (name, arguments, result) in enumerate(self._made, 1):
+            lines.append(f"  {at}. {_short_text(_call_text(name, arguments))}  {result}")
         lines += [] if self._made else ["  no calls"]
-        return AssertionError("\n".join([*lines, f"  {_outcome_line(self._run)}"]))
+        match self._run.state.phase:
+            case Settled(outcome=Completed(content)):
+                end = f"completed: {_short_text(canonical(content))}"
+            case Settled(outcome=outcome):
+                end = f"ended: {_short_text(repr(outcome))}"
+            case phase:
+                end = f"rests: {type(phase).__name__}"
+        return AssertionError("\n".join([*lines, f"  {end}"]))
 
 
-def _calls_in_words(calls: Sequence[ExpectedCall]) -> str:
-    return ", ".join(map(str, calls)) or "none"
+def _kind_of(what: str, name: str, kinds: Mapping[str, type[Any]], fields: Mapping[str, object]) -> type[Any]:
+    if name not in kinds:
+        raise ConfigError(unknown_name(what, name, kinds))
+    known = [each.name for each in dataclass_fields(kinds[name])]
+    for key in fields:
+        if key not in known:
+            raise ConfigError(unknown_name(f"field of {name}", key, known))
+    return kinds[name]
 
 
-def _has_fields(value: object, fields: Mapping[str, object]) -> bool:
-    nothing = object()
-    return all(getattr(value, name, nothing) == expected for name, expected in fields.items())
+def _fits(value: object, kind: type[Any], fields: Mapping[str, object]) -> bool:
+    return isinstance(value, kind) and all(getattr(value, name) == each for name, each in fields.items())
+
+
+def _listed(values: Sequence[object]) -> str:
+    return ", ".join(map(str, values)) or "none"
 
 
 def _with_fields(name: str, fields: Mapping[str, object]) -> str:

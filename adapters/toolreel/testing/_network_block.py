@@ -35,8 +35,6 @@ def network_blocked(allowed: Sequence[str], remedy: str) -> Generator[list[str]]
 
 
 class _Guard:
-    """Checks the hosts that sockets are for."""
-
     def __init__(self, allowed: Sequence[str], remedy: str) -> None:
         self.refused: list[str] = []
         self._allowed = allowed
@@ -89,17 +87,12 @@ def _hook_sockets() -> None:
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether a name or an address is this machine.
-
-    >>> _is_loopback("127.0.0.1"), _is_loopback("::1"), _is_loopback("db.test")
-    (True, True, False)
-    """
     address = _parse_ip(host)
     return address.is_loopback if address else host.lower() == "localhost"
 
 
 def _parse_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The IP address of a host; ``None`` if the host is a name."""
+    """The address, unless the host is a name."""
     try:
         return ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

@@ -46,7 +46,6 @@ _MARK: Final = "reel(name): use a recording with this name instead of the name o
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options in this module's table."""
     group = parser.getgroup("reel", "recorded sessions with language models")
     group.addoption(
         "--reel",
@@ -67,7 +66,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Register the marker."""
     config.addinivalue_line("markers", _MARK)
 
 
@@ -87,37 +85,28 @@ def reel(request: pytest.FixtureRequest) -> Reel:
     return reel_session.open_reel(request.node)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    """Report errors of a recording without a stack trace."""
+def _watch(item: pytest.Item, when: str) -> Generator[None, object, object]:
     if not _uses_reel(item):
         return (yield)
     from toolreel.testing import _pytest_reel as reel_session
 
-    with reel_session.readable_failures(item):
+    with reel_session.watch_phase(item, when):
         return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    return (yield from _watch(item, "setup"))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """The same; also fail a test that has left the recording, even if it has caught the exception."""
-    if not _uses_reel(item):
-        return (yield)
-    from toolreel.testing import _pytest_reel as reel_session
-
-    with reel_session.readable_failures(item), reel_session.failing_on_drift(item):
-        return (yield)
+    return (yield from _watch(item, "call"))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    """The same; afterwards, fail a test that did not use its whole recording, and write a new one."""
-    if not _uses_reel(item):
-        return (yield)
-    from toolreel.testing import _pytest_reel as reel_session
-
-    with reel_session.readable_failures(item), reel_session.finish_reel(item):
-        return (yield)
+    return (yield from _watch(item, "teardown"))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -136,21 +125,18 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """List the rules that were used, and the files that were written."""
     from toolreel._internal import counted
 
-    reports = [report for reports in terminalreporter.stats.values() for report in reports]
-    ended = [report for report in reports if getattr(report, "when", "") == "teardown"]
-    said = [pair for report in ended for pair in report.user_properties]
-    requests, tests = Counter[str](), Counter[str]()
-    for rule, count in (value for name, value in said if name == "reel_rule"):
+    ended = [one for reports in terminalreporter.stats.values() for one in reports]
+    told = [pair for one in ended if getattr(one, "when", "") == "teardown" for pair in one.user_properties]
+    requests = Counter[str]()
+    for rule, count in (value for name, value in told if name == "reel_rule"):
         requests[rule] += count
-        tests[rule] += 1
-    if requests:
-        terminalreporter.section("what may vary in recordings")
-    for rule, count in sorted(requests.items()):
-        terminalreporter.line(f"{rule}: {counted(count, 'request')} in {counted(tests[rule], 'test')}")
-    written = sorted(str(value) for name, value in said if name == "reel_recorded")
-    if written:
-        terminalreporter.section("recorded")
-        for line in (*written, *dict.fromkeys(str(value) for name, value in said if name == "reel_notice")):
+    rules = [f"{rule}: {counted(count, 'request')}" for rule, count in sorted(requests.items())]
+    written = sorted(str(value) for name, value in told if name == "reel_recorded")
+    notices = dict.fromkeys(str(value) for name, value in told if name == "reel_notice")
+    for title, lines in (("what may vary in recordings", rules), ("recorded", [*written, *notices])):
+        if lines:
+            terminalreporter.section(title)
+        for line in lines:
             terminalreporter.line(line)
 
 

@@ -6,7 +6,7 @@ import os
 import shlex
 import traceback
 from collections.abc import Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -22,11 +22,10 @@ from toolreel._internal import (
     project_settings,
 )
 from toolreel._secrets import scrubbed, secrets_to_scrub
-from toolreel.cassette import Vary
 from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
-from toolreel.testing._recording_paths import ReelFiles, files_by_name, files_of_test
 from toolreel.testing._recordings_check import project_rules
 from toolreel.testing._reel import LiveSide, Reel
+from toolreel.testing._reel_files import ReelFiles, files_by_name, files_of_test
 from toolreel_core._errors import ReplayMismatch
 
 PASSED: Final = pytest.StashKey[bool]()
@@ -38,11 +37,7 @@ _RECORDED: Final = pytest.StashKey[set[Path]]()
 
 @dataclass(slots=True)
 class _Open:
-    """The reel of a test that is running."""
-
     reel: Reel
-    shared: Sequence[Vary]
-    """The rules of the project."""
     block: ExitStack = field(default_factory=ExitStack)
     """Keeps the network from a replay."""
     refused: Sequence[str] = ()
@@ -62,65 +57,34 @@ _OPEN: Final = pytest.StashKey[_Open]()
 
 def open_reel(item: pytest.Item) -> Reel:
     """The reel of a test, until the end of its teardown; the network is blocked unless it records."""
-    _project_settings(item.config).set_variables(os.environ)
-    mode, live = item.config.getoption("--reel"), _live_side(item.config)
-    files = _recording_files(item)
+    settings = project_settings(item.config.rootpath)
+    settings.set_variables(os.environ)
+    mode, files = item.config.getoption("--reel"), _recording_files(item, settings)
     recorded = item.config.stash.setdefault(_RECORDED, set())
     missing = not files.exist if mode == "auto" else files.cassette not in recorded
     recording = mode != "replay" and missing
-    shared = project_rules(_project_settings(item.config))
-    reel = Reel(files, live, recording=recording, shared=shared)
-    open_ = _Open(reel, shared)
+    live = _live_side(item.config, settings)
+    reel = Reel(files, live, recording=recording, shared=project_rules(settings))
+    open_ = _Open(reel)
     item.stash[_OPEN] = open_
     item.stash[PASSED] = False
     if not recording:
-        hosts = (LOOPBACK, *_project_settings(item.config).texts("allowed_hosts"))
+        hosts = (LOOPBACK, *settings.texts("allowed_hosts"))
         open_.refused = open_.block.enter_context(network_blocked(hosts, _network_remedy(item)))
     return reel
 
 
 @contextmanager
-def failing_on_drift(item: pytest.Item) -> Generator[None]:
-    """Fail a test that left its recording, though it caught the exception."""
-    yield
-    if open_ := item.stash.get(_OPEN, None):  # none if the reel itself could not be made
-        open_.check()
+def watch_phase(item: pytest.Item, when: str) -> Generator[None]:
+    """Check the reel of a test after a phase: ``setup``, ``call`` or ``teardown``.
 
-
-@contextmanager
-def finish_reel(item: pytest.Item) -> Generator[None]:
-    """End a reel after the teardown: check that a replay used all of it, and write a new recording.
-
-    Only if the test has passed, and its teardown, too.
+    Errors of a recording become failures with the difference and without a stack trace.
     """
-    open_ = item.stash.get(_OPEN, None)
-    if open_ is None:
-        yield
-        return
     try:
-        yield
-    finally:
-        open_.block.close()
-        open_.reel.close()
-    if not item.stash[PASSED]:
-        return
-    open_.check()
-    reel = open_.reel
-    reel.finish()
-    _report_rules(item, reel, open_.shared)
-    if reel.recording:
-        written = [os.path.relpath(path, item.config.invocation_params.dir) for path in reel.save()]
-        item.config.stash[_RECORDED].add(reel.files.cassette)
-        item.user_properties += [("reel_recorded", path) for path in written]
-        if reel.live.key_notice:
-            item.user_properties.append(("reel_notice", reel.live.key_notice))
-
-
-@contextmanager
-def readable_failures(item: pytest.Item) -> Generator[None]:
-    """Turn errors of a recording into test failures with the difference and without a stack trace."""
-    try:
-        yield
+        with _end_reel(item) if when == "teardown" else nullcontext():
+            yield
+        if when == "call" and (open_ := item.stash.get(_OPEN, None)):
+            open_.check()
     except BaseException as error:
         cause = _readable_cause(error)
         is_failure = isinstance(error, pytest.fail.Exception)
@@ -129,6 +93,38 @@ def readable_failures(item: pytest.Item) -> Generator[None]:
         if cause is None:
             raise
         raise pytest.fail.Exception(_failure_text(item, error, cause), pytrace=False) from None
+
+
+@contextmanager
+def _end_reel(item: pytest.Item) -> Generator[None]:
+    """End a reel after the teardown: check that a replay used all of it, and write a new recording.
+
+    Only if the test has passed, and its teardown, too.
+    """
+    open_ = item.stash.get(_OPEN, None)
+    if open_ is None:  # the reel itself could not be made
+        yield
+        return
+    reel = open_.reel
+    try:
+        yield
+    finally:
+        open_.block.close()
+        reel.close()
+    if not item.stash[PASSED]:
+        return
+    open_.check()
+    reel.finish()
+    for rule, count in reel.requests_by_rule.items():
+        if count:
+            source = PYPROJECT if rule in reel.shared else item.nodeid
+            item.user_properties.append(("reel_rule", (f"{source}: {rule.text}", count)))
+    if reel.recording:
+        written = [os.path.relpath(path, item.config.invocation_params.dir) for path in reel.save()]
+        item.config.stash[_RECORDED].add(reel.files.cassette)
+        item.user_properties += [("reel_recorded", path) for path in written]
+        if reel.live.key_notice:
+            item.user_properties.append(("reel_notice", reel.live.key_notice))
 
 
 def scrub_report(item: pytest.Item, report: pytest.TestReport) -> None:
@@ -149,59 +145,26 @@ _ONE_TEST: Final = (
 )
 
 
-def _live_side(config: pytest.Config) -> LiveSide:
+def _live_side(config: pytest.Config, settings: ProjectSettings) -> LiveSide:
     """The server to record from; one that is named for this session gets no key of the project's own."""
     url, key_env = config.getoption("--reel-live-url"), config.getoption("--reel-live-key-env")
-    ours = _project_settings(config).values
+    ours = settings.values
     return LiveSide(url or ours.get("base_url"), key_env or (None if url else ours.get("api_key_env")))
 
 
-def _project_settings(config: pytest.Config) -> ProjectSettings:
-    """What the project says for all commands, and for this plugin.
-
-    :raises ProjectSettingsError: if it cannot be used
-    """
-    return project_settings(config.rootpath)
-
-
-def _recordings_folder(config: pytest.Config) -> Path | None:
-    """The folder of all recordings; ``None`` if they are next to each test file."""
-    root = config.inipath.parent if config.inipath else config.rootpath
-    named = _project_settings(config).values.get("recordings")
-    return root / named if named else None
-
-
-def _recording_files(item: pytest.Item) -> ReelFiles:
-    folder, module = _recording_folder(item)
-    mark = item.get_closest_marker("reel")
-    if mark and (name := _name_in_marker(*mark.args, **mark.kwargs)):
-        return files_by_name(folder, name)
+def _recording_files(item: pytest.Item, settings: ProjectSettings) -> ReelFiles:
+    """In the folder of all recordings, or else in one next to each test file."""
+    config, named = item.config, settings.values.get("recordings")
+    base = item.path.parent
+    if named:
+        base = config.inipath.parent if config.inipath else config.rootpath
+    folder, module = base / (named or "reels"), item.path.with_suffix("")
+    if mark := item.get_closest_marker("reel"):
+        for name in (*mark.args, *mark.kwargs.values()):
+            return files_by_name(folder, name)
+    module = module.relative_to(base) if module.is_relative_to(base) else Path(module.name)
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
     return files_of_test(folder / module, [*classes, item.name])
-
-
-def _name_in_marker(name: str | None = None) -> str | None:
-    """The name in a marker; Python rejects other arguments."""
-    return name
-
-
-def _report_rules(item: pytest.Item, reel: Reel, shared: Sequence[Vary]) -> None:
-    """Put the rules that fit requests of a test that passed into its report."""
-    cassette = os.path.relpath(reel.files.cassette, item.config.invocation_params.dir)
-    for rule, count in reel.requests_by_rule.items():
-        source = PYPROJECT if rule in shared else item.nodeid if rule in reel.rules_of_test else cassette
-        if count:
-            item.user_properties.append(("reel_rule", (f"{source}: {rule.text}", count)))
-
-
-def _recording_folder(item: pytest.Item) -> tuple[Path, Path]:
-    """The folder of recordings, and the subfolder of the test's module."""
-    folder = _recordings_folder(item.config)
-    if folder is None:
-        return item.path.parent / "reels", Path(item.path.stem)
-    root = item.config.inipath.parent if item.config.inipath else item.config.rootpath
-    module = item.path.with_suffix("")
-    return folder, module.relative_to(root) if module.is_relative_to(root) else Path(module.name)
 
 
 def _readable_cause(error: BaseException) -> BaseException | None:
@@ -231,7 +194,8 @@ def _failure_text(item: pytest.Item, error: BaseException, cause: BaseException)
 
 
 def _command_to_record(item: pytest.Item) -> str:
-    where = "" if _live_side(item.config).base_url else " --reel-live-url URL"
+    live = _live_side(item.config, project_settings(item.config.rootpath))
+    where = "" if live.base_url else " --reel-live-url URL"
     return f"pytest {shlex.quote(item.nodeid)} --reel=record{where}"
 
 

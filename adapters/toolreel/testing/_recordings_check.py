@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -15,11 +16,9 @@ from toolreel._internal import PYPROJECT, CassetteError, ProjectSettings, VaryEr
 from toolreel._journal import Recorded, read_journal
 from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, check_recovered_journals
 from toolreel._secrets import leaks, leaks_at, line_texts
-from toolreel.cassette import Exchange, Session, Vary, leaks_in_exchanges, requests_by_rule, rule_of
-from toolreel.cassette import _serializer as cassette_format
-from toolreel.testing._reel_journal import ReelJournal
+from toolreel.cassette import Session, Vary, leaks_in_exchanges, requests_by_rule, rule_of
+from toolreel.testing._reel_files import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
-from toolreel_core._protocol import VERSION
 
 _JOURNAL: Final = ".journal.jsonl"
 _HOMES: Final = frozenset({"cassettes", "reels"})
@@ -31,8 +30,7 @@ _HEAD: Final = re.compile(r"^\W?(?:toolreel|interactions|version):", re.MULTILIN
 """The first keys of a cassette, ours or of vcrpy; a byte order mark may stand before them."""
 _CREATED: Final = re.compile(rb'"created(?:_at)?"\s*:\s*([1-9][0-9]{9})(?![0-9])')
 """The time of a reply, in seconds."""
-_FORMAT: Final = re.compile(r'^(?:toolreel: *|\{"toolreel_journal": ?)([0-9]+)', re.MULTILINE)
-"""The version of our format at the head of a cassette or a journal."""
+_OURS: Final = re.compile(r"^toolreel:", re.MULTILINE)
 _STOCK: Final = re.compile(r"^- request:|^interactions:", re.MULTILINE)
 """A line that only stock cassettes of vcrpy have."""
 # Whatever stands between two quotes, which are not told apart as beginnings and ends.
@@ -44,8 +42,6 @@ Kind: TypeAlias = Literal["leak", "unreadable", "version", "drift", "rule", "orp
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding."""
-
     path: Path
     kind: Kind
     text: str
@@ -54,24 +50,15 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class CheckedRecording:
-    """A recording that was checked."""
-
     cassette: Path | None
     journals: tuple[Path, ...]
     interactions: int
     recorded: datetime | None
     """The time of its oldest reply, if a reply has one."""
 
-    @property
-    def file(self) -> Path:
-        """The cassette, or else the first journal."""
-        return self.cassette or self.journals[0]
-
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The result of a check."""
-
     recordings: tuple[CheckedRecording, ...]
     findings: tuple[Finding, ...]
 
@@ -110,33 +97,22 @@ def check(
     if not (groups or evaluations):
         raise CassetteError(f"{', '.join(map(str, paths))}: no recordings there")
     checked = [checker.check(cassette, journals) for cassette, journals in sorted(groups.items())]
-    for one in checked:
+    files = [one.cassette or one.journals[0] for one in checked]
+    for path, one in zip(files, checked, strict=True):
         if max_age and one.recorded and now - one.recorded > max_age:
             days = (now - one.recorded).days
-            checker.add(
-                one.file, "old", f"recorded on {one.recorded:%Y-%m-%d}, {days} days ago: record it again"
-            )
+            checker.add(path, "old", f"recorded on {one.recorded:%Y-%m-%d}, {days} days ago: record it again")
     for rule in checker.unused:
         text = f"{rule.text}: fits no request of these recordings: correct or remove it"
         checker.add(Path(PYPROJECT), "rule", text)
-    findings = [*checker.findings, *_orphan_findings([one.file for one in checked], tests)]
-    return Checked(tuple(checked), tuple(sorted(findings, key=lambda finding: finding.path)))
+    checker.find_orphans(files, tests)
+    return Checked(tuple(checked), tuple(sorted(checker.findings, key=lambda finding: finding.path)))
 
 
 def project_rules(project: ProjectSettings) -> tuple[Vary, ...]:
-    """The rules of a project about what may vary in requests.
-
-    ::
-
-        [[tool.toolreel.vary]]
-        pattern = "Now: [0-9-]{10} [0-9:]{5}"
-        becomes = "Now: <time>"
-
-    :raises VaryError: if one cannot be used; names the place
-    """
-    place = f"{project.path}: tool.toolreel.vary"
+    """The rules in ``[[tool.toolreel.vary]]`` about what may vary in requests."""
     entries = enumerate(project.values.get("vary", ()))
-    return tuple(rule_of(entry, f"{place}[{n}]") for n, entry in entries)
+    return tuple(rule_of(entry, f"{project.path}: tool.toolreel.vary[{n}]") for n, entry in entries)
 
 
 def _files_below(paths: Sequence[Path]) -> Iterator[Path]:
@@ -171,8 +147,6 @@ def _stem(path: Path) -> str:
 
 @dataclass(slots=True)
 class _Checker:
-    """Checks one recording after the other, and collects the findings."""
-
     known: Mapping[str, str]
     rules: Sequence[Vary]
     """Those of the project."""
@@ -187,8 +161,9 @@ class _Checker:
         recorded = [(path, read) for path in journals if (read := self._check_journal(path))]
         if len(recorded) == len(journals) and (tape or not is_there):
             self._check_replay(recorded, tape)
-        exchanges = tape.exchanges if tape else ()
-        oldest = _oldest_reply(exchanges)
+        exchanges = tape.exchanges if tape else []
+        times = [int(found[1]) for one in exchanges if (found := _CREATED.search(one.answer.body))]
+        oldest = datetime.fromtimestamp(min(times), UTC) if times else None
         return CheckedRecording(cassette if is_there else None, tuple(journals), len(exchanges), oldest)
 
     def add(self, path: Path, kind: Kind, text: str) -> None:
@@ -196,29 +171,28 @@ class _Checker:
         self.findings.append(Finding(path, kind, text.removeprefix(str(path)).lstrip(":, ")))
 
     def add_leaks(self, path: Path) -> None:
-        """Add the leaks in a file, scanned as plain text."""
         for leak in leaks(_raw_text(path), self.known):
             self.add(path, "leak", f"line {leak.line}: {leak.kind}")
 
-    def _add_unreadable(self, path: Path, error: ToolreelError, expected: int) -> None:
-        version = _FORMAT.search(_raw_text(path))
-        is_other = version and int(version[1]) != expected
+    def _add_unreadable(self, path: Path, error: ToolreelError) -> None:
+        is_other = "this toolreel reads version" in str(error)  # as check_version says it
         self.add(path, "version" if is_other else "unreadable", str(error))
 
     def _check_cassette(self, path: Path) -> Session | None:
-        """The recording in a cassette; ``None`` if it cannot be read."""
         try:
             tape = Session(path, shared=self.rules)
+        except VaryError as error:
+            self.add_leaks(path)
+            self.add(path, "rule", str(error))
+            return None
         except ToolreelError as error:
             self.add_leaks(path)
             text = _raw_text(path)
-            if isinstance(error, VaryError):
-                self.add(path, "rule", str(error))
-            elif _STOCK.search(text) and not _FORMAT.search(text):
+            if _STOCK.search(text) and not _OURS.search(text):
                 why = f"a cassette of stock vcrpy: toolreel cassettes import {path} NEW.yaml"
                 self.add(path, "version", why)
             else:
-                self._add_unreadable(path, error, cassette_format.VERSION)
+                self._add_unreadable(path, error)
             return None
         found = [*leaks_in_exchanges(tape.exchanges, self.known)]
         for exchange, place, leak in found:
@@ -239,7 +213,7 @@ class _Checker:
         try:
             return read_journal(path)
         except ToolreelError as error:
-            self._add_unreadable(path, error, VERSION)
+            self._add_unreadable(path, error)
         return None
 
     def _check_replay(self, journals: Sequence[tuple[Path, Recorded]], tape: Session | None) -> None:
@@ -254,57 +228,43 @@ class _Checker:
                 journal = ReelJournal(recorded.plan, path, recorded)
                 rehearsal = Rehearsal(recorded, endpoint=TapedEndpoint(tape) if tape else None, tape=tape)
                 rehearsal.play(recorded.plan, journal=journal)
-                rehearsal.finish()
                 journal.check()
             except ToolreelError as error:
                 is_drift = isinstance(error, ReplayMismatch)
                 self.add(path, "drift", str(error) if is_drift else f"cannot be replayed here: {error}")
                 return
 
+    def find_orphans(self, recordings: Sequence[Path], tests: Sequence[Path]) -> None:
+        """Add the recordings that no test names, in the given folders or next to the recording.
 
-def _oldest_reply(exchanges: Iterable[Exchange]) -> datetime | None:
-    """The time of the oldest reply, in UTC; a cassette has no other date."""
-    bodies = (one.answer.body for one in exchanges)
-    times = [int(found[1]) for body in bodies if (found := _CREATED.search(body))]
-    return datetime.fromtimestamp(min(times), UTC) if times else None
-
-
-def _orphan_findings(recordings: Sequence[Path], tests: Sequence[Path]) -> Iterator[Finding]:
-    """The recordings that no test names, in the given folders or next to the recording.
-
-    A test names a recording by a string that is its path without the suffix or ends in it, its folder, or its
-    own name if no other has it; or the pytest plugin named it after the test, in the folder of its module
-    (``reels/test_agent/test_status.yaml``).
-    """
-    by_places: dict[tuple[Path, ...], list[Path]] = {}
-    for path in recordings:
-        # The tests of a pytest recording are in the folder that contains "reels".
-        beside = [folder.parent for folder in path.parents if folder.name == "reels"][:1]
-        if places := tuple(dict.fromkeys((*tests, *beside))):
-            by_places.setdefault(places, []).append(path)
-    for places, those in by_places.items():
-        names = {name for place in places for name in _names_in(place)}
-        shared = Counter(map(_stem, those))
-        for path in those:
+        A test names a recording by a string that is its path without the suffix or ends in it, its folder, or
+        its own name if no other has it; or the pytest plugin named it after the test, in the folder of its
+        module (``reels/test_agent/test_status.yaml``).
+        """
+        names = cache(_names_in)
+        shared = Counter(map(_stem, recordings))
+        for path in recordings:
+            # The tests of a pytest recording are in the folder that contains "reels".
+            beside = [folder.parent for folder in path.parents if folder.name == "reels"][:1]
+            places = [*dict.fromkeys((*tests, *beside))]
             folder, stem = path.parent.name, _stem(path)
             test = stem.partition("-")[0].rpartition(".")[2]
-            known = {folder, f"{folder}/{stem}", f"{folder}/{test}"} | (
-                {stem} if shared[stem] == 1 else set()
-            )
-            if known.isdisjoint(names):
+            known = {folder, f"{folder}/{stem}", f"{folder}/{test}", *([stem] if shared[stem] == 1 else ())}
+            if places and all(known.isdisjoint(names(place)) for place in places):
                 where = " or ".join(map(str, places))
-                yield Finding(path, "orphan", f"no test in {where} names it: remove it")
+                self.add(path, "orphan", f"no test in {where} names it: remove it")
 
 
-def _names_in(path: Path) -> Iterator[str]:
+def _names_in(path: Path) -> set[str]:
     """What the Python files below a path name, or one file does.
 
     Their strings without the suffixes of recordings, with what paths end in, and tests as ``MODULE/TEST``.
     """
+    names = set[str]()
     for file in path.rglob("*.py") if path.is_dir() else [path]:
         text = _raw_text(file)
         for string in _STRING.findall(text):
             name = string.removesuffix(_JOURNAL).removesuffix(".yaml")
-            yield name
-            yield from ("/".join(name.rsplit("/", 2)[-count:]) for count in (1, 2))
-        yield from (f"{file.stem}/{name}" for name in _FUNCTION.findall(text))
+            names |= {name, *("/".join(name.rsplit("/", 2)[-count:]) for count in (1, 2))}
+        names |= {f"{file.stem}/{name}" for name in _FUNCTION.findall(text)}
+    return names

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Unpack, cast
+from typing import TYPE_CHECKING, Any, Final, Unpack
 
 import httpx
 
@@ -22,14 +22,15 @@ from toolreel._driver import (
     Approver,
     AsyncApprover,
     AsyncLater,
+    AsyncPerformer,
     AsyncPorts,
     AsyncSystemClock,
     AsyncToolHost,
     ImmediateClock,
-    ImmediateEndpoint,
     InstantClock,
     Later,
     Observer,
+    Performer,
     Ports,
     Run,
     SystemClock,
@@ -38,13 +39,12 @@ from toolreel._driver import (
     run,
 )
 from toolreel._internal import CassetteError, EndpointConfigError, VaryError
-from toolreel._journal import Recorded, read_journal
+from toolreel._journal import read_journal
 from toolreel._replay import AllowedDifferences, AsyncRehearsal, Rehearsal, TapedEndpoint
 from toolreel._secrets import key_as_secret, key_notice, known_secrets
 from toolreel.cassette import Session, Vary, distinct_rules
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing._recording_paths import ReelFiles
-from toolreel.testing._reel_journal import ReelJournal
+from toolreel.testing._reel_files import ReelFiles, ReelJournal
 from toolreel.tools import AsyncPythonTools, PythonTools, Threaded, Tool, ToolLike
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan import Plan
@@ -67,17 +67,14 @@ class LiveSide:
 
     @property
     def api_key(self) -> str:
-        """The key, if there is one."""
         return os.environ.get(self.api_key_env or "", "").strip()
 
     @property
     def secrets(self) -> dict[str, str]:
-        """Values to keep out of recordings."""
         return known_secrets(os.environ) | key_as_secret(str(self.api_key_env), self.api_key)
 
     @property
     def key_notice(self) -> str:
-        """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
         return key_notice(str(self.api_key_env), self.api_key)
 
 
@@ -103,8 +100,9 @@ class Reel:
         self.files: Final = files
         self.recording: Final = recording
         self.live: Final = live or LiveSide()
+        self.shared: Final = shared
+        """The rules of the project."""
         self._vary: tuple[Vary, ...] = ()
-        self._shared = distinct_rules(shared)
         self._session: Session | None = None
         self._journals: list[ReelJournal] = []
         self._endpoint: HttpEndpoint | None = None
@@ -139,11 +137,6 @@ class Reel:
         self._vary = distinct_rules(self._vary, rules)
 
     @property
-    def rules_of_test(self) -> Sequence[Vary]:
-        """The rules that the test gave."""
-        return self._vary
-
-    @property
     def now(self) -> datetime:
         """The time of the recording, in UTC and whole seconds; the same in each replay.
 
@@ -163,7 +156,7 @@ class Reel:
     @property
     def requests_by_rule(self) -> Mapping[Vary, int]:
         """For each rule, the number of requests of this test that it fits."""
-        return self._session.fits if self._session else dict.fromkeys(self._shared, 0)
+        return self._session.fits if self._session else {}
 
     @property
     def transport(self) -> httpx.BaseTransport:
@@ -202,8 +195,12 @@ class Reel:
         """The journal of the next run, for a driver of your own; checked at the end of the test."""
         path = self.files.journal(len(self._journals) + 1)
         self._check_exists()
-        recorded = read_journal(path) if not self.recording and path.exists() else None
-        self._journals.append(ReelJournal(plan, path, recorded, self._allowed_differences(recorded)))
+        recorded = allowed = None
+        if not self.recording and path.exists():
+            recorded, tape = read_journal(path), self._replayed_tape()
+            rules = tape.rules if tape else distinct_rules(self._vary, self.shared)
+            allowed = AllowedDifferences(recorded, rules) if rules else None
+        self._journals.append(ReelJournal(plan, path, recorded, allowed))
         return self._journals[-1]
 
     def check(self) -> None:
@@ -277,20 +274,11 @@ class Reel:
                 self.files.cassette,
                 "record" if self.recording else "replay",
                 vary=self._vary,
-                shared=self._shared,
+                shared=self.shared,
             )
         return self._session
 
-    def _allowed_differences(self, recorded: Recorded | None) -> AllowedDifferences | None:
-        """What may differ from a recorded run; ``None`` without rules."""
-        if recorded is None:
-            return None
-        tape = self.replayed_tape()
-        rules = tape.rules if tape else distinct_rules(self._vary, self._shared)
-        return AllowedDifferences(recorded, rules) if rules else None
-
-    def replayed_tape(self) -> Session | None:
-        """The cassette of a replay; ``None`` if there is none, since no request was answered."""
+    def _replayed_tape(self) -> Session | None:
         return self._open_session() if self.files.cassette.exists() else None
 
     def agent(self, agent: Agent[Value_co]) -> Agent[Value_co]:
@@ -302,7 +290,12 @@ class Reel:
 
         :raises ConfigError: if the agent has an endpoint of its own
         """
-        return _InReel.of_agent(agent, self)
+        if agent.endpoint is not None:
+            raise ConfigError("reel.agent: an endpoint of your own is not recorded; write base_url=")
+        settings: dict[str, Any] = {
+            each.name: getattr(agent, each.name) for each in fields(agent) if each.init
+        }
+        return _InReel(**settings, reel=self)
 
     def run(
         self,
@@ -322,20 +315,14 @@ class Reel:
         """
         host = PythonTools(tools) if isinstance(tools, Iterable) else tools
         journal = self._journal_of_run(plan, tools)
+        performer: Performer
         if journal.recorded is None:
             clock = SystemClock() if self.recording else InstantClock()
-            ports = Ports(self.endpoint, host or PythonTools(), approver or Later(), clock)
-            return run(plan, ports, journal=journal, observe=observe)
-        tape = self.replayed_tape()
-        rehearsal = Rehearsal(
-            journal.recorded,
-            endpoint=TapedEndpoint(tape) if tape else None,
-            tape=tape,
-            tools=host if tools_in_replay else None,
-            allowed=journal.allowed,
-        )
-        done = run(plan, rehearsal, journal=journal, observe=observe)
-        rehearsal.finish()
+            performer = Ports(self.endpoint, host or PythonTools(), approver or Later(), clock)
+        else:
+            replay = self._replay_of(journal)
+            performer = Rehearsal(journal.recorded, tools=host if tools_in_replay else None, **replay)
+        done = run(plan, performer, journal=journal, observe=observe)
         journal.check()
         return done
 
@@ -349,23 +336,24 @@ class Reel:
         tools_in_replay: bool = True,
     ) -> Run:
         """The async version of :meth:`run`, for asyncio and trio."""
-        host = _async_tools(tools)
+        host: AsyncToolHost | None
+        if isinstance(tools, PythonTools):
+            host = Threaded(tools)
+        else:
+            host = AsyncPythonTools(tools) if isinstance(tools, Iterable) else tools
         journal = self._journal_of_run(plan, tools)
-        if journal.recorded is None:
-            clock = AsyncSystemClock() if self.recording else ImmediateClock(InstantClock())
-            async with self.async_endpoint() as endpoint:
-                ports = AsyncPorts(endpoint, host or AsyncPythonTools(), approver or AsyncLater(), clock)
-                return await arun(plan, ports, journal=journal, observe=observe)
-        tape = self.replayed_tape()
-        rehearsal = AsyncRehearsal(
-            journal.recorded,
-            endpoint=ImmediateEndpoint(TapedEndpoint(tape)) if tape else None,
-            tape=tape,
-            tools=host if tools_in_replay else None,
-            allowed=journal.allowed,
-        )
-        done = await arun(plan, rehearsal, journal=journal, observe=observe)
-        rehearsal.finish()
+        async with AsyncExitStack() as opened:
+            performer: AsyncPerformer
+            if journal.recorded is None:
+                endpoint = await opened.enter_async_context(self.async_endpoint())
+                clock = AsyncSystemClock() if self.recording else ImmediateClock(InstantClock())
+                performer = AsyncPorts(endpoint, host or AsyncPythonTools(), approver or AsyncLater(), clock)
+            else:
+                replay = self._replay_of(journal)
+                performer = AsyncRehearsal(
+                    journal.recorded, tools=host if tools_in_replay else None, **replay
+                )
+            done = await arun(plan, performer, journal=journal, observe=observe)
         journal.check()
         return done
 
@@ -377,69 +365,43 @@ class Reel:
             )
         return self.journal(plan)
 
-
-def _async_tools(tools: AsyncToolHost | PythonTools | Iterable[ToolLike] | None) -> AsyncToolHost | None:
-    if isinstance(tools, PythonTools):
-        return Threaded(tools)
-    return AsyncPythonTools(tools) if isinstance(tools, Iterable) else tools
-
-
-class _ReelRuns(AgentRuns):
-    """Runs of an agent, of which each has a journal of the reel."""
-
-    @contextmanager
-    def new_recording(self, plan: Plan, *, streams: bool = False) -> Generator[None]:  # noqa: ARG002 - of the base
-        object.__setattr__(self, "journal", cast("_InReel[Any]", self.agent).reel.journal(plan))
-        yield None
+    def _replay_of(self, journal: ReelJournal) -> dict[str, Any]:
+        """What a rehearsal, sync or async, takes besides the journal and tools."""
+        tape = self._replayed_tape()
+        return {"endpoint": TapedEndpoint(tape) if tape else None, "tape": tape, "allowed": journal.allowed}
 
 
+# With slots, a dataclass is another class than its methods' super() knows, so they name the base.
+@dataclass(frozen=True, slots=True, repr=False)
 class _InReel(Agent[Value_co]):
     """The agent with ports and journals of a reel."""
 
-    __slots__ = ("_is_inner", "reel")
-    reel: Reel
-    _is_inner: bool
-
-    @classmethod
-    def of_agent(cls, agent: Agent[Value_co], reel: Reel, *, is_inner: bool = False) -> _InReel[Value_co]:
-        """The same agent in a reel.
-
-        :param is_inner: whether its runs are in the cassette alone, and have no journals
-        """
-        if agent.endpoint is not None:
-            raise ConfigError("reel.agent: an endpoint of your own is not recorded; write base_url=")
-        settings: dict[str, Any] = {
-            each.name: getattr(agent, each.name) for each in fields(agent) if each.init
-        }
-        made = cls(**settings)
-        # Agents are frozen.
-        object.__setattr__(made, "reel", reel)
-        object.__setattr__(made, "_is_inner", is_inner)
-        return made
+    reel: Reel = field(kw_only=True)
+    is_inner: bool = field(kw_only=True, default=False)
+    """Whether its runs are in the cassette alone, and have no journals."""
 
     def as_tool(self, *given: Any, **settings: Any) -> Tool:  # noqa: ANN401 - as of the base
-        """This agent as a tool of another; its requests are in the same cassette."""
-        if self._is_inner:
-            return super().as_tool(*given, **settings)
-        return self.of_agent(self, self.reel, is_inner=True).as_tool(*given, **settings)
+        inner = self if self.is_inner else replace(self, is_inner=True)
+        return Agent.as_tool(inner, *given, **settings)
 
-    def _agent_runs(self, **how: Unpack[RunSettings]) -> AgentRuns:
+    def _agent_runs(self, plan: Plan, **how: Unpack[RunSettings]) -> AgentRuns:
         if self.reel.recording:
             self.reel.keep_secret(self.secrets)
-        if self._is_inner:
-            return super()._agent_runs(**how)
+        if self.is_inner:
+            return Agent._agent_runs(self, plan, **how)
         if how.get("record") is not None or how.get("journal") is not None:
             raise ConfigError("reel.agent: the reel records its runs; leave out record= and journal=")
-        return _ReelRuns(self, self._output, observe=how.get("observe"), inbox=how.get("inbox"))
+        inbox, observe = how.get("inbox"), how.get("observe")
+        return AgentRuns(self, self._output, journal=self.reel.journal(plan), inbox=inbox, observe=observe)
 
     @contextmanager
     def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - as of the base
-        with super().ports(transport or self.reel.transport) as ports:
+        with Agent.ports(self, transport or self.reel.transport) as ports:
             yield ports if self.reel.recording else replace(ports, clock=InstantClock())
 
     @asynccontextmanager
     async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - as of the base
-        async with super().aports(transport or self.reel.async_transport) as ports:
+        async with Agent.aports(self, transport or self.reel.async_transport) as ports:
             yield ports if self.reel.recording else replace(ports, clock=ImmediateClock(InstantClock()))
 
     def _connection_settings(self) -> dict[str, Any]:
@@ -447,7 +409,7 @@ class _InReel(Agent[Value_co]):
         reel = self.reel
         if reel.recording and not reel.live.base_url:
             try:
-                return super()._connection_settings()
+                return Agent._connection_settings(self)
             except EndpointConfigError as error:
                 raise EndpointConfigError(f"{error}; or give pytest --reel-live-url URL") from None
         key = reel.live.api_key_env if reel.recording else None

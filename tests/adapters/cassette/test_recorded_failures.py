@@ -28,6 +28,7 @@ Heard: TypeAlias = "list[tuple[str, str]]"
 
 def asking(client: Any, url: str, times: int) -> Heard:  # noqa: ANN401 - of httpx or httpx2
     heard: Heard = []
+    own = httpx.HTTPError if isinstance(client, httpx.Client) else httpx2.HTTPError
     with client:
         for _ in range(times):
             try:
@@ -35,7 +36,7 @@ def asking(client: Any, url: str, times: int) -> Heard:  # noqa: ANN401 - of htt
                     heard.append(("status", str(response.status_code)))
                     for line in response.iter_lines():
                         heard.append(("line", line))
-            except (httpx.HTTPError, httpx2.HTTPError) as error:
+            except own as error:
                 heard.append((type(error).__name__, str(error)))
     return heard
 
@@ -48,24 +49,31 @@ def ask2(session: Session, url: str, times: int) -> Heard:
     return asking(httpx2.Client(transport=session.httpx2_transport(), timeout=PATIENCE), url, times)
 
 
-def on(backend: str) -> Callable[[Session, str, int], Heard]:
+def on(backend: str, kind: Any = httpx) -> Callable[[Session, str, int], Heard]:  # noqa: ANN401 - or httpx2
     async def asked(session: Session, url: str, times: int) -> Heard:
         heard: Heard = []
-        async with httpx.AsyncClient(transport=session.async_transport(), timeout=PATIENCE) as client:
+        transport = session.async_transport() if kind is httpx else session.async_httpx2_transport()
+        async with kind.AsyncClient(transport=transport, timeout=PATIENCE) as client:
             for _ in range(times):
                 try:
                     async with client.stream("POST", f"{url}/v1/chat/completions", json=BODY) as response:
                         heard.append(("status", str(response.status_code)))
                         async for line in response.aiter_lines():
                             heard.append(("line", line))
-                except httpx.HTTPError as error:
+                except kind.HTTPError as error:
                     heard.append((type(error).__name__, str(error)))
         return heard
 
     return lambda session, url, times: anyio.run(asked, session, url, times, backend=backend)
 
 
-CLIENTS: Final = {"httpx": ask, "asyncio": on("asyncio"), "trio": on("trio"), "httpx2": ask2}
+CLIENTS: Final = {
+    "httpx": ask,
+    "asyncio": on("asyncio"),
+    "trio": on("trio"),
+    "httpx2": ask2,
+    "httpx2-asyncio": on("asyncio", httpx2),
+}
 each = pytest.mark.parametrize("asks", CLIENTS.values(), ids=CLIENTS)
 
 BREAKS: Final[dict[str, tuple[Answer, str]]] = {

@@ -166,8 +166,6 @@ GOOD = cassette(exchange('{"a":1}', "plain"))
             "interaction 1: response.status.code: expected a whole number, found bool",
         ),
         ("      text: plain", "      text: 1", "interaction 1: response.body: expected one of"),
-        ("      json:", "      text: x\n      json:", "interaction 1: request.body: expected one of"),
-        ("a: 1", "a: .nan", "is a number that no cassette holds"),
         (
             "a: 1",
             "messages: [[!!binary eA==]]",

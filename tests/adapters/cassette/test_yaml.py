@@ -130,13 +130,6 @@ def test_an_alias_bomb_is_refused_without_unfolding_it(open_and_close: str) -> N
         load_yaml("\n".join(lines) + "\n...\n")
 
 
-def test_bytes_count_and_the_limit_is_exact() -> None:
-    text = "[&a 'xxxx', *a, !!binary 'eHh4eA==', 1]\n...\n"
-    assert load_yaml(text, expanded_limit=17) == ["xxxx", "xxxx", b"xxxx", 1]
-    with pytest.raises(CassetteError, match="more than 16"):
-        load_yaml(text, expanded_limit=16)
-
-
 def test_a_text_above_the_limit_is_not_even_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cassette_yaml, "TEXT_LIMIT", 10)
     with pytest.raises(CassetteError, match="larger than 10 characters"):

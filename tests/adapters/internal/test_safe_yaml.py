@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -52,6 +53,12 @@ def test_an_alias_gives_the_same_object() -> None:
     assert tree["a"] is tree["b"]
 
 
+def test_aliases_count_as_often_as_they_stand_and_the_limit_is_exact() -> None:
+    text = "[&a 'xxxx', *a, 'xxxxx', 1]"
+    assert read_tree(text, replace(NUMBERS, max_size=18)) == ["xxxx", "xxxx", "xxxxx", 1]
+    assert "more than 17 characters" in refusal(text, replace(NUMBERS, max_size=17))
+
+
 def test_a_key_is_a_text() -> None:
     assert read_tree("[&k x, {*k : 1}]", NUMBERS) == ["x", {"x": 1}]
     assert refusal("007: 1", NUMBERS) == "line 1, column 1: a key has to be a text; put it in quotes"
@@ -72,7 +79,6 @@ def test_tags_are_those_of_the_rules() -> None:
 @pytest.mark.parametrize(
     ("text", "rules", "why"),
     [
-        ("a: 1\nb:\n  c: 1\n  c: 2", TEXTS, "line 4, column 3: the key 'c' stands twice"),
         ("[&x [1], &x [*x]]", NUMBERS, "line 1, column 14: the alias *x has no anchor before it"),
         (
             "a\n\nb\x07",

@@ -58,27 +58,24 @@ def denied(claim: object) -> str:
 
 def test_all_calls_in_their_order() -> None:
     assert_reel(RUN).calls("files.read", "files.read", "write", call("files.read", path="a").exactly())
-    over = denied(lambda: assert_reel(RUN).calls("files.read"))
-    assert over.startswith("expected call 2 to be none\n")
+    assert denied(lambda: assert_reel(RUN).calls("files.read")).startswith("expected call 2 to be none\n")
     said = denied(lambda: assert_reel(RUN).calls("files.read", "write", "files.read", "files.read"))
-    assert said == "expected call 2 to be write(…)\n  expected write, got files.read\n" + LISTING.replace(
-        "ARGUMENT_ERROR", "ARGUMENT_ERROR  <- here"
-    )
+    assert said == "expected call 2 to be write(…)\n  expected write, got files.read\n" + LISTING
+    over = denied(lambda: assert_reel(RUN).calls(*["files.read"] * 2, "write", "files.read", "write"))
+    assert over.startswith("expected call 5 to be write(…)\n")
 
 
 def test_calls_in_order_may_have_others_between_them() -> None:
     assert_reel(RUN).calls_in_order("files.read", call("files.read", path="a").exactly())
     said = denied(lambda: assert_reel(RUN).calls_in_order("write", "write"))
     assert said.startswith("expected in this order, and not found: write(…)\nwhat happened:")
-    assert '3. write(path="a")  ok  <- write(…)\n' in said
 
 
 def test_calls_in_any_order_are_a_multiset() -> None:
     reads = [call("files.read"), call("files.read", path="gone"), call("files.read", lines=[1, 2])]
     assert_reel(RUN).calls_in_any_order("write", *reads)
     said = denied(lambda: assert_reel(RUN).calls_in_any_order("write", "write", *reads[:2]))
-    assert "  missing: write(…)\n" in said
-    assert said.count("<- not expected") == 1
+    assert "  missing: write(…)\n  not expected: files.read(path=" in said
 
 
 def test_then_goes_on_behind_the_call_that_was_found() -> None:
@@ -90,8 +87,7 @@ def test_then_goes_on_behind_the_call_that_was_found() -> None:
 def test_what_never_happened() -> None:
     assert_reel(RUN).never_called("write", path="b").never_called("files.write")
     said = denied(lambda: assert_reel(RUN).never_called("write"))
-    assert said.startswith("expected no call of write(…)\nwhat happened:")
-    assert '3. write(path="a")  ok  <- here\n' in said
+    assert said.startswith("expected no call of write(…), and call 3 is one\nwhat happened:")
 
 
 def test_arguments_are_named_ones_or_all() -> None:

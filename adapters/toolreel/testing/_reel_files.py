@@ -1,0 +1,157 @@
+"""The files of a test's recording: their names, and the journal of one run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from toolreel._driver import Wanted
+from toolreel._internal import CassetteError
+from toolreel._journal import FileJournal, MemoryJournal, Recorded, journal_path
+from toolreel._replay import AllowedDifferences
+from toolreel._secrets import refuse_secrets
+from toolreel.cassette import Change, changed_lines, first_change
+from toolreel_core._errors import ReplayMismatch
+from toolreel_core._jsontext import JsonText, digest, parse
+from toolreel_core._plan import Plan
+from toolreel_core._protocol import Event
+
+_PLAIN: Final = re.compile(r"[a-z0-9._-]+")
+"""A name that is the same on every file system."""
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+"""Characters that are replaced in file names."""
+_PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+"""A part of a path that no file system hides or takes for an option."""
+_MAX_LENGTH: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class ReelFiles:
+    """A cassette, and the journals of its runs."""
+
+    cassette: Path
+
+    def journal(self, number: int) -> Path:
+        """The journal of a test's first run, its second, and so on; names of recordings have no plus."""
+        first = journal_path(self.cassette)
+        stem = self.cassette.name.removesuffix(".yaml")
+        return first if number == 1 else first.with_name(f"{stem}+{number}.journal.jsonl")
+
+    @property
+    def journals(self) -> tuple[Path, ...]:
+        found: list[Path] = []
+        while (path := self.journal(len(found) + 1)).exists():
+            found.append(path)
+        return tuple(found)
+
+    @property
+    def exist(self) -> bool:
+        """Whether there is a recording; a run that stopped at its first request has only a journal."""
+        return self.cassette.exists() or bool(self.journals)
+
+
+def files_by_name(folder: Path, name: str) -> ReelFiles:
+    """The recording of a name that somebody chose; the name must be a valid path on every system."""
+    parts = PurePosixPath(name.removesuffix(".yaml")).parts
+    if not parts or not all(_PART.fullmatch(part) for part in parts):
+        raise CassetteError(
+            f"the reel's name {name!r}: expected letters, digits, '.', '_' and '-', with '/' between folders"
+        )
+    return ReelFiles(folder.joinpath(*parts[:-1], parts[-1] + ".yaml"))
+
+
+def files_of_test(folder: Path, path: Sequence[str]) -> ReelFiles:
+    """The recording of a test, by its own name.
+
+    >>> files_of_test(Path("reels/test_agent"), ["TestStatus", "test_get[small]"]).cassette.as_posix()
+    'reels/test_agent/TestStatus.test_get-small.yaml'
+
+    :param path: names of the test's classes, and its own name with parameters
+    """
+    *classes, last = path
+    name, _, parameters = last.partition("[")
+    stem = ".".join([*classes, name])
+    if parameters:
+        stem += f"-{_file_name_part(parameters.removesuffix(']'))}"
+    return ReelFiles(folder / f"{stem}.yaml")
+
+
+def _file_name_part(text: str) -> str:
+    """The text as part of a file name; a digest distinguishes texts with replaced characters.
+
+    Upper case gets a digest too, because some file systems ignore case.
+
+    >>> _file_name_part("gpt-4o"), _file_name_part("a b/c")
+    ('gpt-4o', 'a-b-c-539138d5')
+    """
+    if _PLAIN.fullmatch(text) and len(text) <= _MAX_LENGTH:
+        return text
+    return f"{_UNSAFE.sub('-', text)[:_MAX_LENGTH].strip('-')}-{digest(text)[:8]}"
+
+
+class ReelJournal:
+    """The journal of one run in a test: compared with the recorded one, or replacing it.
+
+    :param allowed: what may differ from the recorded events
+    """
+
+    def __init__(
+        self, plan: Plan, path: Path, recorded: Recorded | None, allowed: AllowedDifferences | None = None
+    ) -> None:
+        self.path = path
+        self.recorded = recorded
+        self.allowed = allowed
+        self._plan = plan
+        self._events: list[tuple[Wanted | None, Event]] = []
+        self._memory = MemoryJournal(plan)
+
+    @property
+    def text(self) -> str:
+        return self._memory.text
+
+    def record(self, effect: Wanted | None, event: Event) -> None:
+        self._events.append((effect, event))
+        self._memory.record(effect, event)
+
+    def check(self, *, whole: bool = True) -> None:
+        """Fail if the events differ from the recorded ones.
+
+        The plan is not compared: a changed limit that has no effect is not a difference.
+
+        :param whole: whether the run is over; else the recorded events may go on
+        :raises ReplayMismatch: at the first difference
+        """
+        if self.recorded is None:
+            return
+        was, now = self.recorded.text.splitlines()[1:], self._memory.lines[1:]
+        for number, (old, new) in enumerate(zip_longest(was if whole else was[: len(now)], now), 1):
+            if old == new or (old and new and self._is_allowed(number)):
+                continue
+            if old is None:
+                fault = f"the run continued after the {number - 1} recorded events"
+            elif new is None:
+                fault = f"the run ended before recorded event {number}"
+            else:
+                first = first_change(parse(JsonText(old)), parse(JsonText(new))) or Change("", old, new)
+                lines = "\n".join(changed_lines(first, "now:    "))
+                fault = f"event {number} is not the recorded one; {lines}"
+            raise ReplayMismatch(f"{self.path}: {fault}")
+
+    def _is_allowed(self, number: int) -> bool:
+        records = self.recorded.records if self.recorded and self.allowed else ()
+        if self.allowed is None or number > min(len(records), len(self._events)):
+            return False
+        return self.allowed.matches(records[number - 1], *self._events[number - 1])
+
+    def refuse_secrets(self, known: Mapping[str, str]) -> None:
+        for number, line in enumerate(self._memory.lines, 1):
+            refuse_secrets(line, known, f"{self.path}, line {number}")
+
+    def save(self, known: Mapping[str, str]) -> None:
+        with FileJournal(self.path, self._plan, known_secrets=known, overwrite=True) as file:
+            for effect, event in self._events:
+                file.record(effect, event)
