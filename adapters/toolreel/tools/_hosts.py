@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from toolreel._driver import AsyncToolHost, NoTools, ToolHost, resolved, secrets_of
 from toolreel._internal import MissingExtra, in_thread
-from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import (
     ApprovalGiven,
     AskApproval,
@@ -88,22 +87,16 @@ _Host = TypeVar("_Host")
 @dataclass(frozen=True, slots=True)
 class _Routes(Generic[_Host]):
     hosts: Mapping[str, _Host]
-    """Hosts by prefix of the inner tool names, such as ``files.``; they receive the whole name."""
+    """Hosts by prefix of the inner tool names, such as ``files.`` or ``files.*``."""
     default: _Host | None = None
     """Host for tools without a matching prefix; without it, their calls fail as not implemented."""
-
-    def __post_init__(self) -> None:
-        for prefix in self.hosts:
-            if "*" in prefix:
-                without = prefix.rstrip("*")
-                raise ConfigError(f"router: {prefix!r} is a pattern, expected a prefix; write {without!r}")
 
     @property
     def secrets(self) -> Mapping[str, str]:
         return secrets_of(*self.hosts.values(), self.default)
 
     def _host_of(self, name: str) -> _Host | NoTools:
-        matching = [prefix for prefix in self.hosts if name.startswith(prefix)]
+        matching = [prefix for prefix in self.hosts if name.startswith(prefix.rstrip("*"))]
         return (self.hosts[max(matching, key=len)] if matching else self.default) or NoTools()
 
 
@@ -113,8 +106,6 @@ class Router(_Routes[ToolHost]):
 
     ``Router({"files.": disk, "files.remote.": cloud}, default=others)``; combine the surfaces of
     the hosts with :func:`toolreel_core._tools.tool_surface.compose`.
-
-    :raises ConfigError: if a prefix contains ``*``
     """
 
     def run(self, effect: RunTool) -> ToolReturned:

@@ -145,12 +145,7 @@ def tool(
     """
 
     def mark(marked: _Function) -> _Function:
-        try:
-            setattr(marked, _MARK, settings)
-        except AttributeError:
-            raise ConfigError(
-                f"{marked!r} does not accept attributes; use Tool.of instead of @tool"
-            ) from None
+        setattr(marked, _MARK, settings)
         return marked
 
     return mark if function is None else mark(function)

@@ -10,9 +10,7 @@ import anyio
 import pytest
 
 from tests.adapters.driver.immediate import ImmediateTools
-from tests.samples import complaint
 from toolreel.tools import AsyncRouter, Router
-from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical
 from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._tools import tool_not_implemented
@@ -56,19 +54,14 @@ Answer = Callable[[Router, str], ToolReturned]
         ("files.remot", "disk"),
         ("files", "others"),
         ("my.files.read", "others"),
+        ("mail.send", "mail"),
     ],
 )
 def test_the_longest_prefix_wins_whatever_the_order(answer: Answer, name: str, host: str) -> None:
-    hosts = {"files.": Named("disk"), "files.remote.": Named("cloud"), "mail.": Named("mail")}
+    hosts = {"files.": Named("disk"), "files.remote.": Named("cloud"), "mail.*": Named("mail")}
     for order in permutations(hosts):
         router = Router({prefix: hosts[prefix] for prefix in order}, Named("others"))
         assert answer(router, name) == ToolReturned(7, f"{host}: {name}")
-
-
-def test_a_pattern_is_no_prefix_and_would_never_fit() -> None:
-    why = "router: 'skills_*' is a pattern, expected a prefix; write 'skills_'"
-    assert complaint(ConfigError, lambda: Router({"skills_*": Named("skills")})) == why
-    assert complaint(ConfigError, lambda: AsyncRouter({"skills_*": ImmediateTools(Named("skills"))})) == why
 
 
 @in_both_colours
