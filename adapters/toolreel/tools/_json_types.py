@@ -169,6 +169,11 @@ class Types:
         """Types whose parts are being converted, and recursive ones: what they hold refers to them."""
         self._recursive: set[object] = set()
 
+    @property
+    def definitions(self) -> dict[str, Json]:
+        """The keyword for the shared schemas, if there are any."""
+        return {"$defs": self.shared} if self.shared else {}
+
     def json_type(self, hint: Any) -> JsonType:  # noqa: ANN401 - a type hint can be anything
         """A type as JSON; a :class:`ConfigError` if JSON cannot represent it."""
         arguments, origin = get_args(hint), get_origin(hint) or hint
@@ -291,9 +296,8 @@ class Types:
         def read_value(value: Json) -> object:
             complaint = _unexpected(value, "another type")
             results = list[object]()
-            shared = {"$defs": self.shared} if self.shared else {}
             for choice in choices:
-                if not violating_paths(canonical({**choice.schema, **shared}), value):
+                if not violating_paths(canonical({**choice.schema, **self.definitions}), value):
                     try:
                         results.append(choice.read(value))
                     except InvalidValue as error:

@@ -13,7 +13,7 @@ from toolreel.tools._isolation import Crash
 from toolreel.tools._json_types import InvalidValue, Types
 from toolreel.tools._values import value_as_json
 from toolreel_core._conversation import Media
-from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse
+from toolreel_core._jsontext import Json, JsonText, canonical, parse
 from toolreel_core._plan import OutputSpec
 from toolreel_core._protocol import Completed, Outcome, RunTool, ToolReturned
 
@@ -170,6 +170,5 @@ def output_of(kind: Any, *, name: str = _NAME, description: str = "") -> Output[
         return Output(OutputSpec.of(kind, name=name, description=description), parse)
     types = Types()
     found, _ = types.part(f"output {name!r}", kind, None)
-    tree: Tree = {**found.schema, **({"$defs": types.shared} if types.shared else {})}
-    spec = OutputSpec.of(tree, name=name, description=description)
+    spec = OutputSpec.of({**found.schema, **types.definitions}, name=name, description=description)
     return Output(spec, lambda text: found.read(parse(text)))

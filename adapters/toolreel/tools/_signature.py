@@ -94,8 +94,7 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
         words = {"description": docstring.parameters[key]} if key in docstring.parameters else {}
         properties[key] = {**kinds[key].schema, **words, **kinds[key].schema, **default}
         required += [key] if parameter.default is parameter.empty else []
-    tree: dict[str, Json] = {"type": "object", "properties": properties}
-    tree |= {"$defs": types.shared} if types.shared else {}
+    tree: dict[str, Json] = {"type": "object", "properties": properties, **types.definitions}
     tree |= {"required": required} if required else {}
     definition = ToolDefinition.of(tool, docstring.summary, {**tree, "additionalProperties": False})
     return Signature(definition, Arguments(kinds, context))
