@@ -181,6 +181,8 @@ class Types:
             return self._annotated_type(hint, arguments[0], arguments[1:])
         if origin in {Required, NotRequired}:
             return self.json_type(arguments[0])
+        if hasattr(hint, "__supertype__"):  # a NewType
+            return self.json_type(hint.__supertype__)
         if isinstance(hint, Hashable) and hint in _SCALARS:
             return _SCALARS[hint]
         if origin in {Union, types.UnionType}:
@@ -196,8 +198,6 @@ class Types:
         if isinstance(hint, TypeVar):  # of a generic type without arguments
             known = hint.__constraints__ or (hint.__bound__ or Any,)
             return self.json_type(Union[known])  # noqa: UP007 - of any number
-        if hasattr(hint, "__supertype__"):  # a NewType
-            return self.json_type(hint.__supertype__)
         return self._named_type(hint, origin)
 
     def part(self, place: str, hint: Any, default: object) -> tuple[JsonType, Mapping[str, Json]]:  # noqa: ANN401

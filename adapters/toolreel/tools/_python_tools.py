@@ -101,9 +101,8 @@ class Tool:
             definition = replace(signature_of(function, name).definition, **merged)
         else:
             inner = str(getattr(function, "__name__", "")) if name is None else name
-            definition = ToolDefinition.of(
-                inner, parameters=schema, **{"description": summary_of(function), **merged}
-            )
+            merged.setdefault("description", summary_of(function))
+            definition = ToolDefinition.of(inner, parameters=schema, **merged)
         return cls(definition, function, Isolation() if isolated is True else isolated or None, ok_key)
 
     @property
