@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         time_left,
         withhold,
     )
-    from toolreel._driver.progress import EffectScopes, LapTimes, record, watch_logs
+    from toolreel._driver.progress import Progress, record, watch_logs
     from toolreel._driver.run_result import (
         OutcomeError,
         Run,
@@ -109,10 +109,8 @@ if TYPE_CHECKING:
         Begun,
         Watch,
         Watcher,
-        Watches,
         current_trace,
         joined_trace,
-        watched,
     )
 else:
     from toolreel_core._lazy_names import face

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import aclosing
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from toolreel._driver.first_checks import performer_for_plan
@@ -28,7 +29,6 @@ from toolreel._driver.ports import (
 )
 from toolreel._driver.progress import Answer, Progress, check_state, step_with_message
 from toolreel._driver.run_result import Run
-from toolreel._driver.watch import watched
 from toolreel._internal import MissingExtra
 from toolreel_core._conversation import Said
 from toolreel_core._loop import pending, start
@@ -255,8 +255,8 @@ async def _run(
     in_tasks: bool = False,
 ) -> Run:
     check_given(journal=journal, observe=observe, inbox=inbox)
-    with watched(at, performer) as watches:
-        progress = Progress(at, performer, watches, journal, inbox, observe)
+    withhold(journal, secrets_of(performer))
+    with Progress(at, performer, journal, inbox, observe) as progress:
         async for _ in _events(progress, performer, streams=False, in_tasks=in_tasks):
             pass
     return progress.run
@@ -272,8 +272,8 @@ async def _stream(
 ) -> AsyncGenerator[StreamEvent, None]:
     from toolreel._driver.stream_events import STOPPED, RunEnded, ShownRun  # most runs are not shown
 
-    with watched(at, performer) as watches:
-        progress = Progress(at, performer, watches, journal, inbox)
+    withhold(journal, secrets_of(performer))
+    with Progress(at, performer, journal, inbox) as progress:
         shown = ShownRun(progress)
         try:
             for event in shown.events_of_step():
@@ -302,7 +302,8 @@ async def _events(
     """
 
     async def perform(effect: Wanted) -> Answer:
-        with progress.begin_effect(effect)():
+        progress.begin_effect(effect)
+        with progress.scope_of(effect):
             answer: Event | None = await resolved(performer.perform(effect))
         return effect, progress.end_effect(effect, answer)
 
@@ -310,12 +311,12 @@ async def _events(
         asked = wanted[0]
         answers: Iterable[Answer] = ()
         if streams and is_shown(asked) and hasattr(performer, "stream"):
-            async with aclosing(
-                scoped_items(performer.stream(asked), progress.begin_effect(asked))
-            ) as pieces:
+            progress.begin_effect(asked)
+            pulling = scoped_items(performer.stream(asked), partial(progress.scope_of, asked))
+            async with aclosing(pulling) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Delta):
-                        progress.began_to_arrive(asked)
+                        progress.note_piece(asked)
                         yield asked, piece
                     else:
                         answers = [(asked, progress.end_effect(asked, piece))]

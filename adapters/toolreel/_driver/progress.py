@@ -7,17 +7,18 @@ places.
 
 from __future__ import annotations
 
+import os
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from math import inf
-from typing import TypeAlias
+from typing import Final, Self, TypeAlias
 
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.inbox import Incoming, message_of
-from toolreel._driver.ports import Journal, Observer, Wanted, ending_at, notify, secrets_of, withhold
+from toolreel._driver.ports import Journal, Observer, Wanted, ending_at, notify, secrets_of
 from toolreel._driver.run_result import Run
 from toolreel._driver.timing import EffectTime, Lap, Timing
 from toolreel._driver.watch import WATCHERS, Begun, Watch, Watches
@@ -30,6 +31,7 @@ from toolreel_core._protocol import (
     Event,
     Finish,
     RunStarted,
+    SendRequest,
     Settled,
     State,
     Step,
@@ -50,75 +52,8 @@ def watch_logs(begun: Begun) -> Watch:
 
 
 WATCHERS.append(watch_logs)
-
-
-class LapTimes:
-    """The times of what a driver performs, from its begin on.
-
-    The clock is that of the ports if it tells the time (``now``, in seconds), else the system's. A performer
-    that answers from a record has a method ``lap_of``: the recorded times of an effect that it has answered,
-    or ``None`` if it was performed just now. Effects that run together are started and stopped in threads of
-    their own, and taken by the driver, in its order.
-    """
-
-    def __init__(self, performer: object) -> None:
-        self._now: Callable[[], float] = getattr(getattr(performer, "clock", None), "now", time.monotonic)
-        self._recorded: Callable[[Wanted], Lap | None] | None = getattr(performer, "lap_of", None)
-        self._began = self._now()
-        self._counted = 0
-        """The milliseconds since then that are in laps."""
-        self._times: dict[int, list[float]] = {}
-        """When each effect was started, when its first piece came, if it was streamed, and when it ended."""
-        self._took: list[tuple[Wanted, Event, Lap, int]] = []
-
-    @property
-    def timing(self) -> Timing:
-        """The times so far."""
-        return Timing(
-            tuple(EffectTime.of(effect, event, lap, turn) for effect, event, lap, turn in self._took)
-        )
-
-    def start(self, effect: Wanted) -> None:
-        """Note that an effect begins."""
-        self._times[effect.ref] = [self._now()]
-
-    def note_piece(self, effect: Wanted) -> bool:
-        """Note that a piece of a reply has come; whether it is the first."""
-        times = self._times[effect.ref]
-        if is_first := len(times) == 1:
-            times.append(self._now())
-        return is_first
-
-    def stop(self, effect: Wanted) -> None:
-        """Note that an effect has ended."""
-        self._times[effect.ref].append(self._now())
-
-    def pop_lap(self, effect: Wanted, event: Event, turn: int) -> Lap:
-        """The times of an effect that has ended, of the event that came of it, in this turn."""
-        started, *first, ended = self._times.pop(effect.ref)
-        lap = None if self._recorded is None else self._recorded(effect)
-        if lap is None:
-            first_ms = _ms(first[0] - started) if first else None
-            lap = Lap(_ms(ended - started), self._count_elapsed(ended), first_ms)
-        else:  # what follows goes on from here: reading a record takes a run no time
-            self._began, self._counted = ended, 0
-        self._took.append((effect, event, lap, turn))
-        return lap
-
-    def lap_since_last(self) -> Lap:
-        """The time since the last effect that ended: that of what is cancelled now."""
-        passed = self._count_elapsed(self._now())
-        return Lap(passed, passed)
-
-    def _count_elapsed(self, now: float) -> int:
-        # Less than 0: of several that ran together, one that was done before the others.
-        passed = max(0, _ms(now - self._began) - self._counted)
-        self._counted += passed
-        return passed
-
-
-def _ms(seconds: float) -> int:
-    return round(seconds * 1000)
+_NAME_BYTES: Final = 6
+"""Of the name of a run that has none. It is in no journal and no digest: a replay has another one."""
 
 
 def record(journal: Journal | None, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
@@ -133,33 +68,93 @@ def record(journal: Journal | None, effect: Wanted | None, event: Event, lap: La
     return (keep(effect, event, lap) if keeps_times else keep(effect, event)) or event
 
 
-class EffectScopes:
-    """Puts the time on events, limits the time of effects, and lets watchers surround them.
+class Progress:
+    """A run while a driver performs it, without I/O: it records the answers, and steps.
 
-    The core has no clock: time reaches it only on events, so that a replay makes the same decisions. A run
-    whose plan does not limit its time has none on its events.
+    The core has no clock. Time reaches it on events (``at_ms``), and only where the plan limits it, so that a
+    replay makes the same decisions. What a run is told to have taken (:class:`Lap`) is measured by the clock
+    of the ports if it tells the time (``now``, in seconds). A performer that answers from a record has a
+    method ``lap_of``: the recorded times of an effect that it has answered, or ``None`` if it was performed
+    just now. Effects that run together begin and end in threads of their own; the driver takes them in order.
 
-    :param state: where the run begins, or goes on with its time so far
+    :param run: the name of a durable run
     """
 
-    def __init__(self, state: State, watches: Watches) -> None:
-        self._watches = watches
-        self._began = time.monotonic() - state.tally.at_ms / 1000
-        self.renew_limit(state)
+    def __init__(
+        self,
+        at: Step,
+        performer: object,
+        journal: Journal | None = None,
+        inbox: Incoming | None = None,
+        observe: Observer | None = None,
+        run: str = "",
+    ) -> None:
+        self.at = at
+        """The step that the run has reached."""
+        self._notes = [*at.notes]
+        self._performer, self._journal, self._inbox, self._observe = performer, journal, inbox, observe
+        self._lap_of: Callable[[Wanted], Lap | None] | None = getattr(performer, "lap_of", None)
+        self._replays_requests = bool(getattr(getattr(performer, "endpoint", performer), "replays", False))
+        name, replays = run or os.urandom(_NAME_BYTES).hex(), self._lap_of or self._replays_requests
+        begun = Begun(name, at, performer, secrets_of(performer), bool(run), bool(replays))
+        self._watches = Watches(begun)
+        self._now: Callable[[], float] = getattr(getattr(performer, "clock", None), "now", time.monotonic)
+        self._laps_began, self._counted_ms = self._now(), 0
+        """When laps began, and the milliseconds since then that are in laps."""
+        self._times: dict[int, list[float]] = {}
+        """When each effect began, when its first piece came, if it was streamed, and when it ended."""
+        self._took: list[tuple[Wanted, Event, Lap, int]] = []
+        self._began = time.monotonic() - at.state.tally.at_ms / 1000
+        self._ends_at = inf
+        notify(observe, at.notes)
 
-    def renew_limit(self, state: State) -> None:
-        """Take the limit of the present exchange, which may have begun since the last effect."""
-        limit = state.plan.config.max_wall_ms
-        self._ends_at = inf if limit is None else self._began + (state.exchange_began.at_ms + limit) / 1000
+    def __enter__(self) -> Self:
+        return self
 
-    def scope_of(self, effect: Wanted) -> AbstractContextManager[None]:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._watches.call("ended", self.at.state, error)
+
+    @property
+    def timing(self) -> Timing:
+        """The times so far."""
+        return Timing(tuple(EffectTime.of(*took) for took in self._took))
+
+    @property
+    def run(self) -> Run:
+        """The result so far."""
+        state = self.at.state
+        server = server_of(self._performer, state.endpoint_name)
+        return Run(state, tuple(self._notes), timing=self.timing, server=server)
+
+    def next_effects(self) -> Sequence[Wanted]:
+        """The effects to perform next; none at the end of the run."""
+        return [effect for effect in self.at.effects if not isinstance(effect, Finish)]
+
+    def begin_effect(self, effect: Wanted) -> None:
+        """Start the time of an effect, and limit it by that of the present exchange."""
+        state = self.at.state
+        if (limit := state.plan.config.max_wall_ms) is not None:
+            self._ends_at = self._began + (state.exchange_began.at_ms + limit) / 1000
+        self._times[effect.ref] = [self._now()]
+
+    def scope_of(self, effect: Wanted) -> AbstractContextManager[object]:
         """The scope in which an effect is performed, or the next piece of a reply is read."""
         watched = self._watches.performing(effect)
         return watched if self._ends_at == inf else ending_at(self._ends_at, watched)
 
-    def with_time(self, effect: Wanted, event: Event | None) -> Event | None:
-        """The event that came of an effect, with the milliseconds since the run began."""
-        self._watches.performed(effect)
+    def note_piece(self, effect: Wanted) -> None:
+        """Note that a piece of a streamed reply is there."""
+        times = self._times[effect.ref]
+        if len(times) == 1:
+            times.append(self._now())
+            self._watches.call("began_to_arrive", effect)
+
+    def end_effect(self, effect: Wanted, event: Event | None) -> Event | None:
+        """Stop the time of an effect; returns its event with the milliseconds since the run began."""
+        replayed = self._lap_of is not None and self._lap_of(effect) is not None
+        replayed = replayed or (self._replays_requests and isinstance(effect, SendRequest))
+        self._watches.call("performed", effect, replayed=replayed)
+        self._times[effect.ref].append(self._now())
         if (
             self._ends_at == inf
             or event is None
@@ -167,62 +162,22 @@ class EffectScopes:
             or event.at_ms is not None  # from a recording
         ):
             return event
-        return replace(event, at_ms=round((time.monotonic() - self._began) * 1000))
+        return replace(event, at_ms=_ms(time.monotonic() - self._began))
 
-
-class Progress:
-    """A run while a driver performs it; the driver performs what it wants, and hands it the answers."""
-
-    def __init__(
-        self,
-        at: Step,
-        performer: object,
-        watches: Watches,
-        journal: Journal | None = None,
-        inbox: Incoming | None = None,
-        observe: Observer | None = None,
-    ) -> None:
-        self.at = at
-        """The step that the run has reached."""
-        self._notes = [*at.notes]
-        self._performer, self._watches = performer, watches
-        self._journal, self._inbox, self._observe = journal, inbox, observe
-        self._laps = LapTimes(performer)
-        self._scopes = EffectScopes(at.state, watches)
-        withhold(journal, secrets_of(performer))
-        if observe is not None:
-            notify(observe, at.notes)
-
-    @property
-    def run(self) -> Run:
-        """The result so far."""
-        state = self.at.state
-        server = server_of(self._performer, state.endpoint_name)
-        return Run(state, tuple(self._notes), timing=self._laps.timing, server=server)
-
-    def next_effects(self) -> Sequence[Wanted]:
-        """The effects to perform next; none at the end of the run."""
-        self._scopes.renew_limit(self.at.state)
-        return [effect for effect in self.at.effects if not isinstance(effect, Finish)]
-
-    def begin_effect(self, effect: Wanted) -> Callable[[], AbstractContextManager[None]]:
-        """Start the time of an effect; returns the scope in which it is performed, as often as needed."""
-        self._laps.start(effect)
-        return lambda: self._scopes.scope_of(effect)
-
-    def began_to_arrive(self, effect: Wanted) -> None:
-        """A piece of a streamed reply is there."""
-        if self._laps.note_piece(effect):
-            self._watches.began_to_arrive(effect)
-
-    def end_effect(self, effect: Wanted, event: Event | None) -> Event | None:
-        """Stop the time of an effect; returns its event with the time of the run."""
-        answer = self._scopes.with_time(effect, event)
-        self._laps.stop(effect)
-        return answer
+    def pop_lap(self, effect: Wanted, event: Event) -> Lap:
+        """The times of an effect that has ended."""
+        started, *first, ended = self._times.pop(effect.ref)
+        lap = None if self._lap_of is None else self._lap_of(effect)
+        if lap is None:
+            first_ms = _ms(first[0] - started) if first else None
+            lap = Lap(_ms(ended - started), self._count_elapsed(ended), first_ms)
+        else:  # what follows goes on from here: reading a record takes a run no time
+            self._laps_began, self._counted_ms = ended, 0
+        self._took.append((effect, event, lap, self.at.state.tally.turns))
+        return lap
 
     def take_answers(self, answers: Iterable[Answer]) -> Iterator[Taken]:
-        """Record the answers to effects, with what the user says meanwhile, and step; yields each event.
+        """Take the answers to effects, with what the user says meanwhile; yields each event.
 
         An answer that is ``None`` leaves the run at rest, and then no more effects are wanted.
         """
@@ -231,27 +186,20 @@ class Progress:
             if answer is None:
                 self.at = Step(self.at.state, (), ())
                 return
-            lap = self._laps.pop_lap(effect, answer, self.at.state.tally.turns)
-            yield self._step(effect, record(self._journal, effect, answer, lap))
+            yield self.take(effect, answer, self.pop_lap(effect, answer))
         # After any end but a complete answer nothing is heard: the caller shall see that end first.
         phase = self.at.state.phase
         if isinstance(phase, Settled) and isinstance(phase.outcome, Completed):
             yield from self._take_messages(None)
 
-    def _take_messages(self, effect: Wanted | None) -> Iterator[Taken]:
-        """Take what the user said before the answer to an effect, or after a complete answer."""
-        for said in () if self._inbox is None else self._inbox.messages_before(effect):
-            yield self._step(None, record(self._journal, None, said, None))
-            if effect is None:
-                # The first message leads to the next request, and the others wait for its reply.
-                self.at = Step(self.at.state, pending(self.at.state), ())
-
-    def _step(self, effect: Wanted | None, event: Event) -> Taken:
+    def take(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Taken:
+        """Record an event, and step; returns the event that the run has taken."""
+        event = record(self._journal, effect, event, lap)
         self.at = step(self.at.state, event)
         self._notes += self.at.notes
         if self._observe is not None:
             notify(self._observe, self.at.notes)
-        self._watches.stepped(effect, event, self.at)
+        self._watches.call("stepped", effect, event, self.at)
         return effect, event
 
     def cancel(self, stopped: BaseException, reason: str) -> None:
@@ -261,10 +209,29 @@ class Progress:
         """
         if isinstance(stopped, Exception) or isinstance(self.at.state.phase, Settled):
             return
+        passed = self._count_elapsed(self._now())  # since the last effect ended: that of what is cancelled
         try:
-            record(self._journal, None, CancelRequested(reason), self._laps.lap_since_last())
+            record(self._journal, None, CancelRequested(reason), Lap(passed, passed))
         except Exception as error:  # noqa: BLE001 - it must not take the place of what stopped the run
             warnings.warn(f"the cancellation was not recorded: {error!r}", RuntimeWarning, stacklevel=2)
+
+    def _take_messages(self, effect: Wanted | None) -> Iterator[Taken]:
+        """Take what the user said before the answer to an effect, or after a complete answer."""
+        for said in () if self._inbox is None else self._inbox.messages_before(effect):
+            yield self.take(None, said)
+            if effect is None:
+                # The first message leads to the next request, and the others wait for its reply.
+                self.at = Step(self.at.state, pending(self.at.state), ())
+
+    def _count_elapsed(self, now: float) -> int:
+        # Less than 0: of several that ran together, one that was done before the others.
+        passed = max(0, _ms(now - self._laps_began) - self._counted_ms)
+        self._counted_ms += passed
+        return passed
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
 
 
 def check_state(state: object) -> None:

@@ -6,15 +6,14 @@ raises becomes a ``RuntimeWarning``.
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
-from toolreel._driver.ports import Wanted, secrets_of
-from toolreel_core._protocol import Event, SendRequest, State, Step
+from toolreel._driver.ports import NO_SCOPE, Wanted
+from toolreel_core._protocol import Event, State, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Watch:
 
         It is entered where that happens: in the thread or the task of the effect.
         """
-        return nullcontext()
+        return NO_SCOPE
 
     def began_to_arrive(self, effect: Wanted, /) -> None:
         """The first piece of a streamed reply is there."""
@@ -95,29 +94,31 @@ def joined_trace(headers: Mapping[str, str]) -> Generator[None]:
         yield
 
 
-# All that watches a run, as one: it is in the way of no run.
-
-
 WATCHERS: list[Watcher] = []
 """What watches every run that begins from now on."""
-_NAME_BYTES: Final = 6
-"""Of the name of a run that has none. It is in no journal and no digest: a replay has another one."""
 
 
 class Watches:
-    """All that watches one run, as one."""
+    """All that watches one run, as one; nothing of it can end or change the run."""
 
-    def __init__(self, watches: list[Watch], state: State, performer: object) -> None:
-        self._watches = watches
-        self._state = state
-        self._lap_of: Callable[[Wanted], object] | None = getattr(performer, "lap_of", None)
-        self._replays = _replays(performer)
+    def __init__(self, begun: Begun) -> None:
+        self._watches = list[Watch]()
+        for watcher in tuple(WATCHERS):
+            try:
+                self._watches.append(watcher(begun))
+            except Exception as error:  # noqa: BLE001 - watching must not end a run
+                _warn(error)
+        # Entering scopes that do nothing would be a tenth of what a driver does for an effect.
+        self._surrounding = [each for each in self._watches if type(each).performing is not Watch.performing]
+
+    def performing(self, effect: Wanted) -> AbstractContextManager[object]:
+        """The scopes of all watches; each sees what is raised inside, and none can keep it from the run."""
+        return self._scopes(effect) if self._surrounding else NO_SCOPE
 
     @contextmanager
-    def performing(self, effect: Wanted) -> Generator[None, None, None]:
-        """The scopes of all watches; each sees what is raised inside, and none can keep it from the run."""
+    def _scopes(self, effect: Wanted) -> Generator[None, None, None]:
         scopes = list[AbstractContextManager[object]]()
-        for watch in self._watches:
+        for watch in self._surrounding:
             try:
                 scope = watch.performing(effect)
                 scope.__enter__()
@@ -140,58 +141,13 @@ class Watches:
                     if error is not raised:
                         _warn(error)
 
-    def began_to_arrive(self, effect: Wanted) -> None:
-        """Tell of the first piece of a reply."""
-        self._call_watches("began_to_arrive", effect)
-
-    def performed(self, effect: Wanted) -> None:
-        """Tell of an answer."""
-        recorded = self._lap_of is not None and self._lap_of(effect) is not None
-        replayed = recorded or (self._replays and isinstance(effect, SendRequest))
-        self._call_watches("performed", effect, replayed=replayed)
-
-    def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
-        """Tell of a step."""
-        self._state = after.state
-        self._call_watches("stepped", effect, event, after)
-
-    def ended(self, error: BaseException | None) -> None:
-        """Tell of the end."""
-        self._call_watches("ended", self._state, error)
-
-    def _call_watches(self, method: str, *values: object, **named: Any) -> None:  # noqa: ANN401 - passed on
+    def call(self, method: str, *values: object, **named: bool) -> None:
+        """Call a method of each watch."""
         for watch in self._watches:
             try:
                 getattr(watch, method)(*values, **named)
             except Exception as error:  # noqa: BLE001 - watching must not end a run
                 _warn(error)
-
-
-@contextmanager
-def watched(at: Step, performer: object, run: str = "") -> Generator[Watches, None, None]:
-    """Watch a run while the context is open.
-
-    :param run: the name of a durable run
-    """
-    name, replays = run or os.urandom(_NAME_BYTES).hex(), hasattr(performer, "lap_of") or _replays(performer)
-    begun = Begun(name, at, performer, secrets_of(performer), bool(run), replays)
-    found = list[Watch]()
-    for watcher in tuple(WATCHERS):
-        try:
-            found.append(watcher(begun))
-        except Exception as error:  # noqa: BLE001 - watching must not end a run
-            _warn(error)
-    watches = Watches(found, at.state, performer)
-    try:
-        yield watches
-    except BaseException as error:
-        watches.ended(error)
-        raise
-    watches.ended(None)
-
-
-def _replays(performer: object) -> bool:
-    return bool(getattr(getattr(performer, "endpoint", performer), "replays", False))
 
 
 def _warn(error: Exception) -> None:

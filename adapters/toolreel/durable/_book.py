@@ -1,23 +1,21 @@
-"""The journal of a run under way: folds its events, and writes each as the line that its step stores."""
+"""The journal of a durable run, in lines that its steps store."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from toolreel._driver import Lap, Wanted, Watches
+from toolreel._driver import Lap, Wanted
 from toolreel._internal import DurableError, SecretFound
 from toolreel._journal import Recorded, event_line, parse_journal, withhold_result
 from toolreel._replay import retrace
 from toolreel._secrets import refuse_secrets
 from toolreel.durable._store import Written
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._loop import pending, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     CancelRequested,
     Event,
-    Settled,
     State,
     ToolReturned,
     blob_lines,
@@ -82,46 +80,38 @@ def fold_stored(text: str, source: str) -> tuple[Recorded, State]:
 
 
 class Book:
-    """A run under way: its state, and the lines that its next step stores."""
+    """The journal of a run under way: collects the lines that its next step stores."""
 
-    def __init__(self, recorded: Recorded, state: State, secrets: Mapping[str, str]) -> None:
-        self.state = state
+    keeps_times: Final = True
+
+    def __init__(self, recorded: Recorded, secrets: Mapping[str, str]) -> None:
         self.events = len(recorded.records)
+        self._lines: list[str] = []
         self._blobs: dict[str, str] = blob_lines(recorded.plan)
         for event in recorded.events:
             self._blobs |= blob_lines(event, self._blobs)
         self._secrets = secrets
         self._source = recorded.source
-        self.watches = Watches([], state, None)
-        """What watches the run while its effects are performed."""
 
-    @property
-    def next_effect(self) -> Wanted | None:
-        """The next effect that is to be performed."""
-        return next(iter(pending(self.state)), None)
-
-    def record_event(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> tuple[str, ...]:
-        """Take an event, and return its lines: of one with a secret, those of what stands for it.
-
-        Nothing is written of a cancellation that comes after the end.
-        """
-        if isinstance(event, CancelRequested) and isinstance(self.state.phase, Settled):
-            return ()
+    def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
+        """Write an event; for one with a secret, write and return what stands for it."""
         number = self.events + 1
         line, place = event_line(number, effect, event, lap), f"{self._source}, event {number}"
         try:
             refuse_secrets(line, self._secrets, place, blobs_in(event))
         except SecretFound:
-            event = (
-                withhold_result(event, "secret")
-                if isinstance(event, ToolReturned)
-                else CancelRequested(HIDDEN)
-            )
+            if isinstance(event, ToolReturned):
+                event = withhold_result(event, "secret")
+            else:
+                event = CancelRequested(HIDDEN)
             line = event_line(number, effect, event, lap)
         blobs = blob_lines(event, self._blobs)
         self._blobs |= blobs
-        after = step(self.state, event)
-        self.watches.stepped(effect, event, after)
-        self.state = after.state
+        self._lines += (*blobs.values(), line)
         self.events = number
-        return (*blobs.values(), line)
+        return event
+
+    def take_lines(self) -> tuple[str, ...]:
+        """The lines since they were last taken."""
+        lines, self._lines = self._lines, []
+        return (*lines,)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from types import UnionType
@@ -19,15 +18,14 @@ from typing import Final, Literal, TypeAlias
 from dbos import DBOS
 
 from toolreel._driver import (
-    EffectScopes,
     Lap,
     Performer,
+    Progress,
     Wanted,
     check_endpoints,
     fault_event,
     joined_trace,
     time_left,
-    watched,
 )
 from toolreel._internal import DurableError, log
 from toolreel._journal import Recorded
@@ -46,6 +44,7 @@ from toolreel_core._protocol import (
     Event,
     RunTool,
     Settled,
+    State,
     Step,
     UserSpoke,
     Wait,
@@ -94,7 +93,7 @@ class _Segment:
     """The segment of one run while it runs."""
 
     _book: Book
-    _scopes: EffectScopes
+    _progress: Progress
 
     def __init__(self, claimed: Claimed, policy: Policy, store: Store, see: Callable[[str], None]) -> None:
         self._claimed = claimed
@@ -116,11 +115,9 @@ class _Segment:
         if deaths > MAX_INTERRUPTIONS:
             why = f"{deaths} workers died while they performed it; mend what kills them, then resume it"
             return self.let_go("failed", why)
-        self._begin()
-        book = self._book
-        begun = Step(book.state, pending(book.state), ())
-        with watched(begun, self._policy.performer, self._claimed.run_id) as watches:
-            book.watches, self._scopes = watches, EffectScopes(book.state, watches)
+        state = self._begin()
+        begun = Step(state, pending(state), ())
+        with Progress(begun, self._policy.performer, self._book, run=self._claimed.run_id) as self._progress:
             try:
                 return self._perform_steps()
             except CONNECTION_LOST as error:  # here, since the run has not broken for those that watch it
@@ -143,7 +140,7 @@ class _Segment:
         self._release("queued", interrupted=times)
         return "queued"
 
-    def _begin(self) -> None:
+    def _begin(self) -> State:
         """Fold what is stored, and compare it; the steps of this segment that are stored are gone past."""
         claimed, performer = self._claimed, self._policy.performer
         own = self._store.step_names(claimed.workflow_id) if claimed.recovered else ()
@@ -158,13 +155,18 @@ class _Segment:
             raise DurableError(f"{recorded.source}: {error}, {remedy}") from None
         for name in own:
             DBOS.run_step({"name": name}, _fail_repeated)
-        self._book = Book(recorded, state, self._policy.secrets)
+        self._book = Book(recorded, self._policy.secrets)
         self._inbox_read = max((written.inbox_read for written in stored), default=0)
+        return state
+
+    @property
+    def _state(self) -> State:
+        return self._progress.at.state
 
     def _perform_steps(self) -> str:
         book = self._book
         while True:
-            effect, self._events = book.next_effect, book.events
+            effect, self._events = next(iter(pending(self._state)), None), book.events
             if effect is not None:
                 if self._policy.stopping.is_set():
                     return self.let_go("queued")
@@ -194,7 +196,7 @@ class _Segment:
 
     def _rest_reason(self, effect: Wanted | None) -> tuple[Status, dict[str, object]]:
         """What the run rests at: its end, or a decision that nobody has made; and what its row says of it."""
-        phase = self._book.state.phase
+        phase = self._state.phase
         if isinstance(phase, Settled):
             return "ended", {"outcome": phase.outcome.name, "interrupted": 0}
         waits: list[dict[str, object]] = []
@@ -208,7 +210,7 @@ class _Segment:
 
     def _is_in_doubt(self, effect: Wanted) -> bool:
         """Whether somebody has to decide about a call that may have run already."""
-        return self._policy.uncertain == "ask" and self._doubtful and effect in uncertain(self._book.state)
+        return self._policy.uncertain == "ask" and self._doubtful and effect in uncertain(self._state)
 
     def _waits_for_somebody(self, effect: Wanted) -> bool:
         """Whether an effect waits for a decision from outside."""
@@ -216,7 +218,7 @@ class _Segment:
 
     def _answer_or_problem(self) -> Written:
         """What a step stores; a bug in a port is no answer, so that the effect can be performed again."""
-        (effect, *_) = pending(self._book.state)
+        (effect, *_) = pending(self._state)
         try:
             return self._answer(effect)
         except Exception as error:  # noqa: BLE001 - whatever a port raises
@@ -231,28 +233,29 @@ class _Segment:
             return self._process_inbox()
         event, lap = self._decision(effect, before) or self._perform_effect(effect)
         if event is None:  # a decision that comes just now is for the next step, so nothing later is heard
-            return self._inbox_lines(before, UserSpoke)
-        entries, book, lines = self._read_inbox(), self._book, list[str]()
-        for one in entries:
-            if isinstance(one.event, UserSpoke):
-                lines += book.record_event(None, one.event)
-        lines += book.record_event(effect, event, lap)
+            return self._take(before, UserSpoke)
+        entries = self._read_inbox()
+        said = self._take(entries, UserSpoke)
+        self._progress.take(effect, event, lap)
         self._doubtful = self._is_first = False
-        cancelled = self._inbox_lines(entries, CancelRequested)
-        return replace(cancelled, lines=(*lines, *cancelled.lines))
+        answer = self._take(entries, CancelRequested)
+        return replace(answer, lines=said.lines + answer.lines)
 
     def _process_inbox(self) -> Written:
         """Hear what was said, where no effect is performed."""
-        return self._inbox_lines(self._read_inbox(), UserSpoke | CancelRequested)
+        return self._take(self._read_inbox(), UserSpoke | CancelRequested)
 
-    def _inbox_lines(self, entries: Sequence[InboxEntry], kinds: type | UnionType) -> Written:
-        """The lines of what was said, if it is of these kinds; then all of it is heard."""
-        lines = [line for one in entries if isinstance(one.event, kinds) for line in self._record(one.event)]
-        return Written(tuple(lines), entries[-1].n if entries else self._inbox_read)
+    def _take(self, entries: Sequence[InboxEntry], kinds: type | UnionType) -> Written:
+        """Take what was said, if it is of these kinds; what is to be stored, where all of it counts as heard.
 
-    def _record(self, event: Event) -> Sequence[str]:
-        self._is_first = False
-        return self._book.record_event(None, event)
+        A cancellation that comes after the end is nothing.
+        """
+        for one in entries:
+            late = isinstance(one.event, CancelRequested) and isinstance(self._state.phase, Settled)
+            if isinstance(one.event, kinds) and not late:
+                self._is_first = False
+                self._progress.take(None, one.event)
+        return Written(self._book.take_lines(), entries[-1].n if entries else self._inbox_read)
 
     def _read_inbox(self) -> Sequence[InboxEntry]:
         return self._store.inbox_after(self._claimed.run_id, self._inbox_read)
@@ -272,20 +275,19 @@ class _Segment:
             return None, None
         return None if decision.approved else (fault_event(effect, result_unknown), None)
 
-    def _perform_effect(self, effect: Wanted) -> tuple[Event | None, Lap]:
-        self._scopes.renew_limit(self._book.state)
-        began, performed = time.monotonic(), effect
+    def _perform_effect(self, effect: Wanted) -> tuple[Event | None, Lap | None]:
+        progress, performed = self._progress, effect
         event: Event | None = None
         if isinstance(effect, RunTool):  # with a key of this run's own: two runs of one plan are two tasks
             performed = replace(effect, key=digest(f"{self._claimed.run_id} {effect.key}"))
-        with self._scopes.scope_of(performed):
+        progress.begin_effect(performed)
+        with progress.scope_of(performed):
             if not isinstance(effect, Wait):
                 event = self._policy.performer.perform(performed)
             elif not self._policy.stopping.wait(min(effect.ms / 1000, time_left())):
                 event = WaitElapsed(effect.ref)
-        event = self._scopes.with_time(performed, event)
-        ms = round((time.monotonic() - began) * 1000)
-        return event, Lap(ms, ms)
+        event = progress.end_effect(performed, event)
+        return event, None if event is None else progress.pop_lap(effect, event)
 
 
 def _fail_repeated() -> None:

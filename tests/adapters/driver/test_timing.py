@@ -28,7 +28,7 @@ from toolreel import (
     speak,
     stream,
 )
-from toolreel._driver import ImmediateClock, ImmediateEndpoint, InstantClock, LapTimes
+from toolreel._driver import ImmediateClock, ImmediateEndpoint, InstantClock, Progress
 from toolreel._internal import JournalError
 from toolreel._journal import seal_text
 from toolreel._replay import DRIVERS, Driver
@@ -38,6 +38,7 @@ from toolreel.stream_events import RunEnded
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core import ReplyReceived, RunTool, SendRequest, ToolReturned
 from toolreel_core._jsontext import JsonText
+from toolreel_core._loop import start
 from toolreel_core._protocol import ApprovalGiven, AskApproval, RequestFailed
 from toolreel_core._replies import Delta
 
@@ -177,18 +178,18 @@ def test_a_streamed_reply_tells_when_it_began() -> None:
 
 def test_tools_that_ran_together_count_once_in_the_whole() -> None:
     clock = SetClock()
-    laps = LapTimes(Ports(ScriptedEndpoint([]), clock=clock))
+    progress = Progress(start(PLAN), Ports(ScriptedEndpoint([]), clock=clock))
     first, second = (RunTool(ref, f"c{ref}", "add", JsonText("{}"), "k") for ref in (2, 3))
     for effect in (first, second):
-        laps.start(effect)
-    clock.seconds += 2
-    laps.stop(second)
-    clock.seconds += 1
-    laps.stop(first)
+        progress.begin_effect(effect)
+    for effect, seconds in ((second, 2), (first, 1)):
+        clock.seconds += seconds
+        progress.end_effect(effect, None)
     for effect in (first, second):
-        laps.pop_lap(effect, ToolReturned(effect.ref, "1"), 1)
-    assert [took.ms for took in laps.timing.took] == [3000, 2000]
-    assert (laps.timing.total_ms, laps.timing.tools_ms) == (3000, 5000)
+        progress.pop_lap(effect, ToolReturned(effect.ref, "1"))
+    timing = progress.timing
+    assert [took.ms for took in timing.took] == [3000, 2000]
+    assert (timing.total_ms, timing.tools_ms) == (3000, 5000)
 
 
 def test_times_are_no_part_of_a_run(tmp_path: Path) -> None:
