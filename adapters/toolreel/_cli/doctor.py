@@ -123,7 +123,7 @@ def _server_models(server: LiveTarget) -> _Examined:
     try:
         import httpx
 
-        from toolreel.http import Address, failure_event, header_values, sync_transport
+        from toolreel.http import Address, failure_event, header_values, pooled_transport
 
         address = Address.of(
             server.base_url,
@@ -138,7 +138,7 @@ def _server_models(server: LiveTarget) -> _Examined:
     withhold(address.secrets)
     base, question, query = address.url.partition("?")
     shown, url = address.server.url, f"{base.removesuffix(PATHS['chat_completions'])}/models{question}{query}"
-    transport = sync_transport(url, proxy=None, http2=False, connections=1)
+    transport = pooled_transport(url, connections=1)
     try:
         with httpx.Client(transport=transport, timeout=server.timeout) as client:
             answer = client.get(url, headers=dict(address.headers))

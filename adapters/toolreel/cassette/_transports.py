@@ -33,7 +33,6 @@ from toolreel.cassette._session import Session
 from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, Break, StoredResponse
 from toolreel.http import (
     CREDENTIALS,
-    AsyncPlainTransport,
     BodyError,
     BoundedDecoder,
     PlainTransport,
@@ -259,18 +258,16 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         limit: int = BODY_LIMIT,
     ) -> None:
         self._session = session
-        self._inner: Any = inner
+        self._inner: Any = inner or PlainTransport()
         self._limit = limit
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         request.read()
-        self._inner = self._inner or PlainTransport()
         wait = self._session.over.wait
         return immediately(self._handle(request, self._inner.handle_request, wait, _read_whole))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         await request.aread()
-        self._inner = self._inner or AsyncPlainTransport()
         return await self._handle(request, self._inner.handle_async_request, anyio.sleep, _aread_whole)
 
     async def _handle(
@@ -296,12 +293,10 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         )
 
     def close(self) -> None:
-        if self._inner is not None:
-            self._inner.close()
+        self._inner.close()
 
     async def aclose(self) -> None:
-        if self._inner is not None:
-            await self._inner.aclose()
+        await self._inner.aclose()
 
 
 def _read_whole(stream: _TapedStream) -> bytes:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         CREDENTIALS,
         MAX_RESPONSE_BYTES,
         NO_HEADERS,
-        STALL_TIMEOUT,
         Address,
         checked_chat_url,
         header_values,
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from toolreel.http._response_reader import (
         ACCEPT_ENCODING,
         DEADLINE,
+        STALL_TIMEOUT,
         BodyError,
         BoundedDecoder,
         Exchange,
@@ -37,11 +37,9 @@ if TYPE_CHECKING:
     )
     from toolreel.http._transport_pool import (
         CONNECTIONS,
-        AsyncPlainTransport,
         PlainTransport,
         async_trace,
-        async_transport,
-        sync_transport,
+        pooled_transport,
     )
     from toolreel_core._protocol import response_event
 else:

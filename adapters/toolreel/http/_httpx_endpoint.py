@@ -27,17 +27,16 @@ from toolreel.http._request import (
     CREDENTIALS,
     MAX_RESPONSE_BYTES,
     NO_HEADERS,
-    STALL_TIMEOUT,
     Address,
     address_for_form,
 )
 from toolreel.http._response_reader import (
     DEADLINE,
     GRACE,
+    STALL_TIMEOUT,
     BodyError,
     Exchange,
     Incoming,
-    Intake,
     failure_event,
     limited,
 )
@@ -45,8 +44,7 @@ from toolreel.http._transport_pool import (
     CONNECTIONS,
     AnyProxy,
     async_trace,
-    async_transport,
-    sync_transport,
+    pooled_transport,
     trace,
 )
 from toolreel_core._plan import Request
@@ -120,8 +118,6 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
     """The settings of both endpoints, and the requests that they send."""
 
     _client_type: type[_Client]
-    _own_transport: Callable[..., Any]
-    """Makes the default transport."""
     _trace: Callable[..., object]
     """What httpcore calls with the steps of a request, for an exchange."""
     _scope: Callable[[Exchange], AbstractContextManager[object]]
@@ -161,13 +157,18 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             api_key_header=api_key_header,
             api_key=api_key,
         )
-        self._intake = Intake(max_response_bytes, stall_timeout, on_delta, now, deadline)
+        self._begin_exchange = partial(Exchange, deadline, max_response_bytes, stall_timeout, on_delta, now)
         self._timeouts = httpx.Timeout(timeout).as_dict()
         self._owns_client = not isinstance(transport, self._client_type)
         client: Any = transport
         if self._owns_client:
-            pool = {"proxy": proxy, "http2": http2, "connections": connections}
-            over = transport or self._own_transport(self.address.url, **pool)
+            over = transport or pooled_transport(
+                self.address.url,
+                is_async=issubclass(self._client_type, httpx.AsyncClient),
+                proxy=proxy,
+                http2=http2,
+                connections=connections,
+            )
             # What a server tells one run must not show in the requests of another.
             no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
             client = cast("Any", self._client_type)(transport=over, cookies=no_cookies)
@@ -196,7 +197,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
     ) -> Incoming:
         """What reads a response, without what its request has sent."""
         secrets = secrets_to_scrub(self._secrets_sent_by(response.request))
-        return Incoming(self._intake, exchange, effect, response.status_code, headers_of(response), secrets)
+        return Incoming(exchange, effect, response.status_code, headers_of(response), secrets)
 
     def _failure_event(self, ref: int, error: httpx.HTTPError | httpx.InvalidURL) -> RequestFailed:
         """The event for an exception, whose text may quote a URL with its key."""
@@ -213,7 +214,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         left = exchange.left
         limits = {name: left if each is None else min(left, each) for name, each in self._timeouts.items()}
         if request.streamed:
-            limits["read"] = min(limits["read"], self._intake.stall_timeout)
+            limits["read"] = min(limits["read"], exchange.stall_timeout)
         built = self._client.build_request(
             "POST",
             url,
@@ -230,7 +231,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
 
     async def _send_request(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """The event for a request: ``send`` of both endpoints."""
-        exchange = self._intake.begin_exchange()
+        exchange = self._begin_exchange()
         # Connections of httpcore observe the deadline themselves, so that a recording has the failure.
         # The scope is for all else: slow name servers, HTTP/2, transports that ignore `trace`.
         event: ReplyReceived | RequestFailed = RequestFailed(effect.ref, "timeout", exchange.message)
@@ -242,15 +243,15 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
 
     async def _stream_reply(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of a reply, and last the event: ``stream`` of both endpoints."""
-        exchange = self._intake.begin_exchange()
+        exchange = self._begin_exchange()
         answered = False
         pulling = scoped_items(self._reply_pieces(effect, exchange), lambda: type(self)._scope(exchange))
         async with aclosing(pulling) as pieces:
             async for piece in pieces:
                 answered = not isinstance(piece, Delta)
-                since = self._intake.now()
+                since = exchange.now()
                 yield piece
-                exchange.rested += self._intake.now() - since
+                exchange.rested += exchange.now() - since
         if not answered:
             yield RequestFailed(effect.ref, "timeout", exchange.message)
 
@@ -317,7 +318,6 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport]):
     """
 
     _client_type = httpx.Client
-    _own_transport = staticmethod(sync_transport)
     _trace = staticmethod(trace)
     _scope = staticmethod(limited)
     _response_chunks = staticmethod(response_chunks)
@@ -352,7 +352,6 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
     """
 
     _client_type = httpx.AsyncClient
-    _own_transport = staticmethod(async_transport)
     _trace = staticmethod(async_trace)
     _scope = staticmethod(within)
     _response_chunks = staticmethod(async_response_chunks)

@@ -19,10 +19,6 @@ from toolreel_core._settings import API_PREFIX, PATHS, WireForm, chat_url, prefi
 MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
 """Default maximum of a decoded response body, in bytes; a chat completion usually has a thousandth of it."""
 
-STALL_TIMEOUT: Final = 120.0
-"""Default maximum silence of a model in a stream, in seconds; models that think without output take minutes
-(future-os#431)."""
-
 _X_API_KEY: Final = "x-api-key"
 _BEARER: Final = "Bearer "
 

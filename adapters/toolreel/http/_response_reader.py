@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar, Final
@@ -261,7 +260,9 @@ DEADLINE: Final = 600.0
 """Default maximum duration of an exchange, in seconds. Needed since every byte that a server sends (such as a
 blank) resets the read timeout of an HTTP client."""
 
-_NO_SECRETS: Final[Mapping[str, str]] = {}
+STALL_TIMEOUT: Final = 120.0
+"""Default maximum silence of a model in a stream, in seconds; models that think without output take minutes
+(future-os#431)."""
 
 HEAD_BYTES: Final = 256 * 1024
 """Maximum size of what comes before a body: the head of the response, and any 1xx responses."""
@@ -282,10 +283,20 @@ class Exchange:
     """The limits of one exchange, which begins now.
 
     :param deadline: seconds that it may take; what is left of the run's time, if that is less
-    :param limit: maximum size of the body, in bytes
+    :param limit: maximum size of the decoded body, in bytes
+    :param stall_timeout: maximum seconds in a stream without data from the model
+    :param on_delta: called with each piece of the reply
+    :param now: monotonic clock, in seconds, for stalls
     """
 
-    def __init__(self, deadline: float, limit: int) -> None:
+    def __init__(
+        self,
+        deadline: float,
+        limit: int,
+        stall_timeout: float = STALL_TIMEOUT,
+        on_delta: Listener | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         left = time_left()
         seconds = min(deadline, left)
         what = "its deadline" if deadline <= left else "which is all that the run's max_wall_ms had left"
@@ -293,8 +304,8 @@ class Exchange:
         """Why it failed, if its time is over."""
         self.rested = 0.0
         """Seconds in which nothing was read, since the reader of the stream was busy with what had come."""
+        self.limit, self.stall_timeout, self.on_delta, self.now = limit, stall_timeout, on_delta, now
         self._ends_at = time.monotonic() + seconds
-        self._limit = limit
         self._received, self._allowed = 0, HEAD_BYTES
         self._is_sent = self._is_new = False
 
@@ -332,7 +343,7 @@ class Exchange:
 
     def await_body(self) -> None:
         """From now on, the server may send the body."""
-        self._received, self._allowed = 0, 2 * self._limit + _FRAMING
+        self._received, self._allowed = 0, 2 * self.limit + _FRAMING
 
     def count_received(self, size: int) -> str:
         """Count bytes that have arrived; why they are too many, or nothing."""
@@ -341,7 +352,7 @@ class Exchange:
             return ""
         if self._allowed == HEAD_BYTES:
             return f"the server sent more than {HEAD_BYTES} bytes, and no response"
-        return f"the server sent more than {self._allowed} bytes for a body of at most {self._limit}"
+        return f"the server sent more than {self._allowed} bytes for a body of at most {self.limit}"
 
 
 _CURRENT: Final[ContextVar[Exchange | None]] = ContextVar("toolreel_exchange", default=None)
@@ -363,29 +374,9 @@ def limited(exchange: Exchange) -> Generator[None]:
         _CURRENT.reset(before)
 
 
-@dataclass(frozen=True, slots=True)
-class Intake:
-    """Limits and listener for the responses of an endpoint."""
-
-    limit: int
-    """Maximum decoded size of a body, in bytes."""
-    stall_timeout: float
-    """Maximum seconds in a stream without data from the model."""
-    on_delta: Listener | None
-    now: Callable[[], float]
-    """Monotonic clock, in seconds."""
-    deadline: float = DEADLINE
-    """Maximum seconds for the whole exchange."""
-
-    def begin_exchange(self) -> Exchange:
-        """The limits of an exchange that begins now."""
-        return Exchange(self.deadline, self.limit)
-
-
 class Incoming:
     """Reads one response.
 
-    :param exchange: has the deadline; ``None`` for a recorded response
     :param headers: of the response; looked up in lower case
     :param secrets: what the request has sent, by name; where the server says it back, it is replaced
     :raises UndecodableBody: if the encoding of the response is not supported
@@ -393,28 +384,26 @@ class Incoming:
 
     def __init__(
         self,
-        intake: Intake,
-        exchange: Exchange | None,
+        exchange: Exchange,
         effect: SendRequest,
         status: int,
         headers: Mapping[str, str],
-        secrets: Mapping[str, str] = _NO_SECRETS,
+        secrets: Mapping[str, str],
     ) -> None:
-        self._intake = intake
         self._secrets = secrets
         self._scrub = RunningBodyScrub(secrets)
         self._passed: list[str] = []
-        self._listener = intake.on_delta if effect.purpose == "turn" else None
+        self._listener = exchange.on_delta if effect.purpose == "turn" else None
         self._exchange = exchange
         self._effect = effect
         self._status = status
         self._headers = headers
-        self._decoder = BoundedDecoder(headers.get("content-encoding", ""), intake.limit)
+        self._decoder = BoundedDecoder(headers.get("content-encoding", ""), exchange.limit)
         self._text = _UTF8("replace")
         self._declared_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
         self._stream = self._blank = stream_in(effect.request.form)
         self._may_be_stream = 200 <= status < 300
-        self._progressed_at = intake.now()
+        self._progressed_at = exchange.now()
 
     @property
     def over(self) -> bool:
@@ -428,9 +417,10 @@ class Incoming:
         :raises TooLarge: as soon as the decoded body exceeds the limit
         :raises UndecodableBody: if the bytes do not fit the encoding
         """
-        now = self._intake.now() - (self._exchange.rested if self._exchange else 0.0)
-        if self._exchange is not None and self._exchange.overdue:
-            raise Stalled(self._exchange.message)
+        exchange = self._exchange
+        now = exchange.now() - exchange.rested
+        if exchange.overdue:
+            raise Stalled(exchange.message)
         piece = self._decoder.feed(raw)
         if self._stream is self._blank and piece[:1] == b"{":
             self._may_be_stream = False  # a stream of events cannot start with "{", so this is plain JSON
@@ -442,9 +432,9 @@ class Incoming:
             self._progressed_at = now
         # Before the first line is complete, only the content type says whether this is a stream.
         streams = self._declared_stream if self._stream.streamed is None else self._stream.streamed
-        if streams and not self.over and now - self._progressed_at > self._intake.stall_timeout:
+        if streams and not self.over and now - self._progressed_at > exchange.stall_timeout:
             raise Stalled(
-                f"no meaningful data for {self._intake.stall_timeout:g} s, though the connection was alive; "
+                f"no meaningful data for {exchange.stall_timeout:g} s, though the connection was alive; "
                 "a longer stall_timeout gives the model more time"
             )
         return deltas

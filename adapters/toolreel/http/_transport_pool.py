@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from threading import Lock, Semaphore
-from typing import Any, Final, Generic, TypeAlias, TypedDict, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -43,44 +43,10 @@ _NONE_FREE: Final = "no connection was free before the deadline of the exchange;
 _HUNG_UP: Final = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
 """What a connection raises that the server has closed."""
 
-_Transport = TypeVar("_Transport")
 _Item = TypeVar("_Item")
 
 
 _AnyTransport: TypeAlias = "httpx.BaseTransport | httpx.AsyncBaseTransport"
-
-
-class _IdleTransports:
-    """Idle transports. The one used last is taken first, so that the others can expire."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._since: deque[tuple[float, _AnyTransport]] = deque()
-        self._closed = False
-
-    def take(self) -> _AnyTransport | None:
-        """The transport used last, if any is idle."""
-        with self._lock:
-            return self._since.pop()[1] if self._since else None
-
-    def keep(self, transport: _AnyTransport) -> list[_AnyTransport]:
-        """Keep a transport; returns those to close: expired, or more than ``KEPT``."""
-        now = time.monotonic()
-        with self._lock:
-            self._since.append((now, transport))
-            max_idle = 0 if self._closed else KEPT
-            spent = []
-            while self._since and (len(self._since) > max_idle or now - self._since[0][0] > EXPIRY):
-                spent.append(self._since.popleft()[1])
-        return spent
-
-    def close(self) -> list[_AnyTransport]:
-        """Keep none from now on; returns those to close."""
-        with self._lock:
-            self._closed = True
-            spent = [transport for _, transport in self._since]
-            self._since.clear()
-        return spent
 
 
 class _PooledStream(httpx.SyncByteStream, httpx.AsyncByteStream):
@@ -132,7 +98,10 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
     def __init__(self, make: Callable[[], _AnyTransport], connections: int) -> None:
         self._make = make
         self._connections = connections
-        self._idle = _IdleTransports()
+        self._lock = Lock()
+        self._idle: deque[tuple[float, _AnyTransport]] = deque()
+        """Since when each is idle. The one used last is taken first, so that the others can expire."""
+        self._closed = False
 
     @cached_property
     def _slots(self) -> Semaphore:
@@ -161,7 +130,10 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
     async def _respond(
         self, request: httpx.Request, handle: str, slots: Semaphore | anyio.Semaphore
     ) -> httpx.Response:
-        exchange, transport = current_exchange(), self._idle.take() or self._make()
+        exchange = current_exchange()
+        with self._lock:
+            idle = self._idle.pop()[1] if self._idle else None
+        transport = idle or self._make()
         try:
             try:
                 response: httpx.Response = await resolved(getattr(transport, handle)(request))
@@ -177,10 +149,11 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
             raise
 
         async def give_back() -> None:
-            spent = self._idle.keep(transport)
+            now = time.monotonic()
+            with self._lock:
+                self._idle.append((now, transport))
             slots.release()
-            for each in spent:
-                await _close_transport(each)
+            await self._close_idle(0 if self._closed else KEPT, now - EXPIRY)
 
         stream = _PooledStream(response.stream, give_back)
         if response.is_closed:  # from a mock that has read the body; it is not closed again
@@ -188,14 +161,23 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
         response.stream = stream
         return response
 
+    async def _close_idle(self, most: int, oldest: float) -> None:
+        """Close the idle connections above a number, and those that have been idle since before a time."""
+        spent: list[_AnyTransport] = []
+        with self._lock:
+            while self._idle and (len(self._idle) > most or self._idle[0][0] < oldest):
+                spent.append(self._idle.popleft()[1])
+        for each in spent:
+            await _close_transport(each)
+
     def close(self) -> None:
         """Close idle connections now, and those in use when their responses are closed."""
         immediately(self.aclose())
 
     async def aclose(self) -> None:
         """The async version of :meth:`close`."""
-        for each in self._idle.close():
-            await _close_transport(each)
+        self._closed = True
+        await self._close_idle(0, 0.0)
 
 
 async def _close_transport(transport: _AnyTransport) -> None:
@@ -212,14 +194,14 @@ CONNECTIONS: Final = 1_000
 AnyProxy: TypeAlias = "str | httpx.URL | httpx.Proxy"
 
 
-class _Settings(TypedDict):
-    verify: ssl.SSLContext
-    proxy: httpx.Proxy | None
-    http2: bool
-    limits: httpx.Limits
-
-
-def sync_transport(url: str, *, proxy: AnyProxy | None, http2: bool, connections: int) -> httpx.BaseTransport:
+def pooled_transport(
+    url: str,
+    *,
+    is_async: bool = False,
+    proxy: AnyProxy | None = None,
+    http2: bool = False,
+    connections: int = CONNECTIONS,
+) -> Any:  # noqa: ANN401 - sync or async
     """The transport for all requests to a URL.
 
     With HTTP/2, one connection carries many requests, so one httpx transport is enough.
@@ -228,90 +210,62 @@ def sync_transport(url: str, *, proxy: AnyProxy | None, http2: bool, connections
     :raises EndpointConfigError: if the proxy or the number of connections is invalid
     :raises MissingExtra: if HTTP/2 is requested and its package is not installed
     """
-    settings = _settings(url, proxy, connections, http2=http2)
-    if http2:
-        return httpx.HTTPTransport(**settings)
-    return Pool(lambda: httpx.HTTPTransport(**settings), connections)
-
-
-def async_transport(
-    url: str, *, proxy: AnyProxy | None, http2: bool, connections: int
-) -> httpx.AsyncBaseTransport:
-    """The same as :func:`sync_transport`, for async clients."""
-    settings = _settings(url, proxy, connections, http2=http2)
-    if http2:
-        return httpx.AsyncHTTPTransport(**settings)
-    return Pool(lambda: httpx.AsyncHTTPTransport(**settings), connections)
-
-
-def _settings(url: str, proxy: AnyProxy | None, connections: int, *, http2: bool) -> _Settings:
     if connections < 1:
         raise EndpointConfigError(f"connections must be at least 1, got {connections!r}")
     if http2 and find_spec("h2") is None:
         raise MissingExtra.of("http2", "h2")
-    return {
-        "verify": _environment_ssl_context(http2=http2),
-        "proxy": _checked_proxy(proxy, "invalid proxy") if proxy is not None else _proxy_of_environment(url),
-        "http2": http2,
-        "limits": httpx.Limits(
+    make = partial(
+        httpx.AsyncHTTPTransport if is_async else httpx.HTTPTransport,
+        verify=_environment_ssl_context(http2=http2),
+        proxy=_proxy_of_environment(url) if proxy is None else _checked_proxy(proxy, "invalid proxy"),
+        http2=http2,
+        limits=httpx.Limits(
             max_connections=connections if http2 else 1,
             max_keepalive_connections=KEPT,
             keepalive_expiry=EXPIRY,
         ),
-    }
+    )
+    return make() if http2 else Pool(make, connections)
 
 
-class _ByProxy(Generic[_Transport]):
-    """A transport for each proxy that requests have gone through."""
+class PlainTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
+    """Sends requests as a plain client does, sync or async: through the proxy that the environment names.
 
-    def __init__(self, make: Callable[..., _Transport]) -> None:
-        self._make = make
-        self.made: dict[str, _Transport] = {}
-
-    def transport_for(self, request: httpx.Request) -> _Transport:
-        proxy = _proxy_of_environment(str(request.url))
-        key = str(proxy.url) if proxy else ""
-        if key not in self.made:
-            self.made[key] = self._make(verify=_environment_ssl_context(), proxy=proxy)
-        return self.made[key]
-
-
-class PlainTransport(httpx.BaseTransport):
-    """Sends requests as a plain ``httpx.Client`` does: through the proxy that the environment names.
-
-    ``httpx.HTTPTransport`` alone does not look at the environment, nor does a client with a transport.
+    The transports of httpx alone do not look at the environment, nor does a client with a transport.
     """
 
     def __init__(self) -> None:
-        self._transports = _ByProxy(httpx.HTTPTransport)
+        self._by_proxy: dict[str, Any] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request.
 
         :raises EndpointConfigError: if the environment names a proxy that cannot be used
         """
-        return self._transports.transport_for(request).handle_request(request)
+        response: httpx.Response = self._transport_for(request, httpx.HTTPTransport).handle_request(request)
+        return response
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """The async version of :meth:`handle_request`."""
+        transport = self._transport_for(request, httpx.AsyncHTTPTransport)
+        response: httpx.Response = await transport.handle_async_request(request)
+        return response
+
+    def _transport_for(self, request: httpx.Request, make: Callable[..., _AnyTransport]) -> Any:  # noqa: ANN401 - either
+        proxy = _proxy_of_environment(str(request.url))
+        key = str(proxy.url) if proxy else ""
+        if key not in self._by_proxy:
+            self._by_proxy[key] = make(verify=_environment_ssl_context(), proxy=proxy)
+        return self._by_proxy[key]
 
     def close(self) -> None:
         """Close the connections."""
-        for each in self._transports.made.values():
-            each.close()
-
-
-class AsyncPlainTransport(httpx.AsyncBaseTransport):
-    """The async version of :class:`PlainTransport`."""
-
-    def __init__(self) -> None:
-        self._transports = _ByProxy(httpx.AsyncHTTPTransport)
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request."""
-        return await self._transports.transport_for(request).handle_async_request(request)
+        immediately(self.aclose())
 
     async def aclose(self) -> None:
-        """Close the connections."""
-        for each in self._transports.made.values():
-            await each.aclose()
+        """The async version of :meth:`close`."""
+        for each in self._by_proxy.values():
+            await _close_transport(each)
 
 
 def _environment_ssl_context(*, http2: bool = False) -> ssl.SSLContext:
@@ -384,20 +338,19 @@ _WRITTEN: Final = 65_536
 def trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
     """The callback of httpcore for a sync request of this exchange."""
     if event in _OPENED:
-        _limit_stream(details["return_value"], sync=True)
+        stream = details["return_value"]
+        is_sync = isinstance(stream, httpcore.NetworkStream)
+        # A task that reads from an HTTP/2 connection reads for all others too; they would share its failure.
+        if is_sync or not _is_http2(stream):
+            _limit_stream(stream, sync=is_sync)
     elif event in _FOLLOWED:
         _note_step(exchange, event)
 
 
 async def async_trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
     """The callback of httpcore for an async request of this exchange."""
-    if event in _OPENED:
-        stream = details["return_value"]
-        # A task that reads from an HTTP/2 connection reads for all others too; they would share its failure.
-        if not _is_http2(stream):
-            _limit_stream(stream, sync=False)
-    elif event in _FOLLOWED:
-        _note_step(exchange, event)
+    if event in _OPENED or event in _FOLLOWED:
+        trace(exchange, event, details)
 
 
 def _note_step(exchange: Exchange, event: str) -> None:

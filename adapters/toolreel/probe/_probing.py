@@ -22,11 +22,10 @@ from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel.cassette import CassetteTransport, Exchange, Session, replay_response
 from toolreel.http import (
     AUTHORIZATION,
-    CONNECTIONS,
     NO_HEADERS,
     HttpEndpoint,
     checked_chat_url,
-    sync_transport,
+    pooled_transport,
 )
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._jsontext import Tree, as_tree, read
@@ -203,7 +202,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
     if path and path.exists():
         raise CassetteError(f"{path}: exists already; write to another name, or replace it with --overwrite")
     tape, url = Session(path or Path("probe.yaml"), "record"), checked_chat_url(base_url, api_prefix)
-    inner = transport or sync_transport(url, proxy=None, http2=False, connections=CONNECTIONS)
+    inner = transport or pooled_transport(url)
     probing = Probing(model, questions, repeat)
     with HttpEndpoint(
         base_url,

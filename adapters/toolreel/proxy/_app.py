@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route as Path
 
 from toolreel._internal import ProxyConfigError, listening, server_config
-from toolreel.http import async_transport
+from toolreel.http import pooled_transport
 from toolreel.proxy._access import Guarded, Metrics, log_and_tell
 from toolreel.proxy._chat import ChatExchange, KeptThoughts
 from toolreel.proxy._client import (
@@ -241,7 +241,7 @@ class Proxy:
         url = route.url(form)
         if url not in self._transports:
             most = self.settings.limits.connections
-            self._transports[url] = async_transport(url, proxy=None, http2=False, connections=most)
+            self._transports[url] = pooled_transport(url, is_async=True, connections=most)
         headers = headers_for_upstream(
             Headers(scope=scope), token=self.settings.token, api_key_env=route.api_key_env, form=form
         )
