@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
-from contextlib import AbstractContextManager, aclosing, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Final, Protocol, TypeAlias, TypeGuard, TypeVar, assert_never
 
-from toolreel._driver.immediate import resolved
+from toolreel._driver.immediate import iterated, resolved
 from toolreel._internal import MissingExtra
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import (
@@ -64,22 +64,20 @@ class AsyncEndpoint(Protocol):
 def pieces_of(endpoint: Endpoint, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
     """Each piece of a reply, if the endpoint has a method ``stream``, and last the event."""
     stream: Callable[[SendRequest], Generator[ReplyPiece]] | None = getattr(endpoint, "stream", None)
-    if stream is None:
-        yield endpoint.send(effect)
-        return
-    with closing(stream(effect)) as pieces:
-        yield from pieces
+    return iterated(_whole_reply(endpoint, effect)) if stream is None else stream(effect)
 
 
-async def async_pieces_of(endpoint: AsyncEndpoint, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+def async_pieces_of(endpoint: AsyncEndpoint, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
     """The async version of :func:`pieces_of`."""
     stream: Callable[[SendRequest], AsyncGenerator[ReplyPiece]] | None = getattr(endpoint, "stream", None)
-    if stream is None:
-        yield await endpoint.send(effect)
-        return
-    async with aclosing(stream(effect)) as pieces:
-        async for piece in pieces:
-            yield piece
+    return _whole_reply(endpoint, effect) if stream is None else stream(effect)
+
+
+async def _whole_reply(
+    endpoint: Endpoint | AsyncEndpoint, effect: SendRequest
+) -> AsyncGenerator[ReplyPiece, None]:
+    event: ReplyReceived | RequestFailed = await resolved(endpoint.send(effect))
+    yield event
 
 
 class ToolHost(Protocol):

@@ -12,13 +12,13 @@ import math
 import threading
 import time
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import ExitStack, aclosing, closing, contextmanager, suppress
+from contextlib import ExitStack, aclosing, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from inspect import iscoroutinefunction
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -28,7 +28,10 @@ from toolreel._driver import (
     Endpoint,
     ReplyPiece,
     async_pieces_of,
-    pieces_of,
+    immediately,
+    iterated,
+    resolved,
+    scoped_items,
     secrets_of,
     time_left,
 )
@@ -45,7 +48,6 @@ from toolreel_core._settings import WireForm
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-_Endpoint = TypeVar("_Endpoint")
 _POLL: Final = 0.25
 """Seconds at most between two attempts of a request that is not the next."""
 _POLL_NEXT: Final = 1.0
@@ -109,14 +111,14 @@ def limited(endpoint: Endpoint | AsyncEndpoint, limits: Limits) -> LimitedEndpoi
     :raises MissingExtra: if the extra ``durable`` is not installed
     """
     ledger = Ledger.of(limits)
-    if iscoroutinefunction(endpoint.send):
-        return AsyncLimitedEndpoint(cast("AsyncEndpoint", endpoint), ledger)
-    return LimitedEndpoint(cast("Endpoint", endpoint), ledger)
+    kind = AsyncLimitedEndpoint if iscoroutinefunction(endpoint.send) else LimitedEndpoint
+    return kind(endpoint, ledger)
 
 
 @dataclass(frozen=True, slots=True)
-class _Limited(Generic[_Endpoint]):
-    endpoint: _Endpoint
+class _Limited:
+    endpoint: Any
+    """Sync or async."""
     ledger: Ledger
 
     @property
@@ -128,71 +130,11 @@ class _Limited(Generic[_Endpoint]):
         """Close the connections to the database."""
         self.ledger.close()
 
-    @contextmanager
-    def _settling(self, ticket: int, effect: SendRequest) -> Generator[list[ReplyPiece]]:
-        """Settle a request by the last piece of its reply that is put into the list."""
-        pieces: list[ReplyPiece] = []
-        try:
-            yield pieces
-        finally:
-            settle_turn(self.ledger, ticket, effect.request.form, pieces[-1] if pieces else None)
-
-
-@dataclass(frozen=True, slots=True)
-class LimitedEndpoint(_Limited[Endpoint]):
-    """An endpoint whose requests wait for their turn; made by :func:`limited`."""
-
-    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Wait for the turn of the request, and send it."""
-        ticket = take_turn(self.ledger, effect, threading.Event())
-        if isinstance(ticket, RequestFailed):
-            return ticket
-        with self._settling(ticket, effect) as pieces:
-            event = self.endpoint.send(effect)
-            pieces.append(event)
-            return event
-
-    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
-        """Wait for the turn of the request; then each piece of the reply, and last the event."""
-        ticket = take_turn(self.ledger, effect, threading.Event())
-        if isinstance(ticket, RequestFailed):
-            yield ticket
-            return
-        with self._settling(ticket, effect) as last, closing(pieces_of(self.endpoint, effect)) as pieces:
-            for piece in pieces:
-                last[:] = [piece]
-                yield piece
-
-
-@dataclass(frozen=True, slots=True)
-class AsyncLimitedEndpoint(_Limited[AsyncEndpoint]):
-    """The async version of :class:`LimitedEndpoint`, for asyncio and trio."""
-
-    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Wait for the turn of the request, and send it."""
-        ticket = await self._turn(effect)
-        if isinstance(ticket, RequestFailed):
-            return ticket
-        with self._settling(ticket, effect) as pieces:
-            event = await self.endpoint.send(effect)
-            pieces.append(event)
-            return event
-
-    async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-        """Wait for the turn of the request; then each piece of the reply, and last the event."""
-        ticket = await self._turn(effect)
-        if isinstance(ticket, RequestFailed):
-            yield ticket
-            return
-        with self._settling(ticket, effect) as last:
-            async with aclosing(async_pieces_of(self.endpoint, effect)) as pieces:
-                async for piece in pieces:
-                    last[:] = [piece]
-                    yield piece
-
     async def _turn(self, effect: SendRequest) -> int | RequestFailed:
-        """The ticket of a request that may start at once, or its refusal; a thread waits for it."""
+        """The ticket of a request that may start at once, or its refusal; in async code, a thread waits."""
         abandoned = threading.Event()
+        if not iscoroutinefunction(self.endpoint.send):
+            return take_turn(self.ledger, effect, abandoned)
         waiting = in_thread("limits", partial(take_turn, self.ledger, effect, abandoned))
         try:
             return await await_future(waiting)
@@ -206,29 +148,80 @@ class AsyncLimitedEndpoint(_Limited[AsyncEndpoint]):
         if waiting.exception() is None and isinstance(ticket := waiting.result(), int):
             self.ledger.drop_ticket(ticket)
 
+    async def _send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        turn = await self._turn(effect)
+        if isinstance(turn, RequestFailed):
+            return turn
+        last: ReplyReceived | RequestFailed | None = None
+        try:
+            event: ReplyReceived | RequestFailed = await resolved(self.endpoint.send(effect))
+            last = event
+            return event
+        finally:
+            self._settle(turn, effect.request.form, last)
 
-def settle_turn(ledger: Ledger, ticket: int, form: WireForm, last: ReplyPiece | None) -> None:
-    """Settle a request by the last piece of its reply, if that is the answer.
+    async def _stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+        turn = await self._turn(effect)
+        if isinstance(turn, RequestFailed):
+            yield turn
+            return
+        last: ReplyPiece | None = None
+        try:
+            async with aclosing(scoped_items(async_pieces_of(self.endpoint, effect), nullcontext)) as pieces:
+                async for piece in pieces:
+                    last = piece
+                    yield piece
+        finally:
+            self._settle(turn, effect.request.form, last)
 
-    Without one, or where the request may have been read, the estimate stays. Not in a thread, for async
-    endpoints neither: a task that is cancelled could not wait for it.
-    """
-    tokens: int | None = None
-    cost: float | None = None
-    after = 0.0
-    if isinstance(last, ReplyReceived):
-        joined = as_chat(last.body, form).body
-        usage = usage_in(as_tree(read(joined).value_or("") if isinstance(joined, str) else joined))
-        cost = usage.cost  # as the reply says, else by the price; None if nobody knows
-        if usage != _NOTHING:
-            tokens = usage.prompt_tokens + usage.completion_tokens
-            if cost is None and (price := ledger.limits.price):
-                cost = price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
-    elif isinstance(last, RequestFailed):
-        if last.failure in {"status", "connect"}:  # they take no tokens
-            tokens, cost = 0, 0.0
-        after = (last.retry_after_ms or 0) / 1000 if last.status in {429, 503} else 0.0
-    ledger.settle_request(ticket, tokens, cost, after)
+    def _settle(self, ticket: int, form: WireForm, last: ReplyPiece | None) -> None:
+        """Settle a request by the last piece of its reply, if that is the answer.
+
+        Without one, or where the request may have been read, the estimate stays. Not in a thread, for async
+        endpoints neither: a task that is cancelled could not wait for it.
+        """
+        tokens: int | None = None
+        cost: float | None = None
+        after = 0.0
+        if isinstance(last, ReplyReceived):
+            joined = as_chat(last.body, form).body
+            usage = usage_in(as_tree(read(joined).value_or("") if isinstance(joined, str) else joined))
+            cost = usage.cost  # as the reply says, else by the price; None if nobody knows
+            if usage != _NOTHING:
+                tokens = usage.prompt_tokens + usage.completion_tokens
+                if cost is None and (price := self.ledger.limits.price):
+                    cost = price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_tokens)
+        elif isinstance(last, RequestFailed):
+            if last.failure in {"status", "connect"}:  # they take no tokens
+                tokens, cost = 0, 0.0
+            after = (last.retry_after_ms or 0) / 1000 if last.status in {429, 503} else 0.0
+        self.ledger.settle_request(ticket, tokens, cost, after)
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedEndpoint(_Limited):
+    """An endpoint whose requests wait for their turn; made by :func:`limited`."""
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Wait for the turn of the request, and send it."""
+        return immediately(self._send(effect))
+
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
+        """Wait for the turn of the request; then each piece of the reply, and last the event."""
+        return iterated(self._stream(effect))
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncLimitedEndpoint(_Limited):
+    """The async version of :class:`LimitedEndpoint`, for asyncio and trio."""
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Wait for the turn of the request, and send it."""
+        return await self._send(effect)
+
+    def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+        """Wait for the turn of the request; then each piece of the reply, and last the event."""
+        return self._stream(effect)
 
 
 # Slots: the names of workers, each held by one process at a time.
