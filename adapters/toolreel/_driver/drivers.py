@@ -27,11 +27,11 @@ from toolreel._driver.ports import (
     secrets_of,
     withhold,
 )
-from toolreel._driver.progress import Answer, Progress, check_state, step_with_message
+from toolreel._driver.progress import Answer, Progress, step_of_state
 from toolreel._driver.run_result import Run
 from toolreel._internal import MissingExtra
 from toolreel_core._conversation import Said
-from toolreel_core._loop import pending, start
+from toolreel_core._loop import start
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, State, Step, UserSpoke
 from toolreel_core._replies import Delta
@@ -103,8 +103,8 @@ def go_on(
         ``toolreel_core.load_state``
     :returns: the final state and the new notes, as :func:`run` returns them
     """
-    check_state(state)
-    return immediately(_run(Step(state, pending(state), ()), performer, journal, observe, inbox))
+    begun = step_of_state(state, None, performer, journal)
+    return immediately(_run(begun, performer, journal, observe, inbox))
 
 
 async def ago_on(
@@ -119,8 +119,8 @@ async def ago_on(
 
     The async version of :func:`go_on`, with the same parameters.
     """
-    check_state(state)
-    return await _run(Step(state, pending(state), ()), performer, journal, observe, inbox, in_tasks=True)
+    begun = step_of_state(state, None, performer, journal)
+    return await _run(begun, performer, journal, observe, inbox, in_tasks=True)
 
 
 def speak(
@@ -144,8 +144,8 @@ def speak(
     :returns: the final state and the new notes, as :func:`run` returns them
     :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
     """
-    withhold(journal, secrets_of(performer))
-    return immediately(_run(step_with_message(run, content, journal), performer, journal, observe, inbox))
+    begun = step_of_state(run, content, performer, journal)
+    return immediately(_run(begun, performer, journal, observe, inbox))
 
 
 async def aspeak(
@@ -161,10 +161,8 @@ async def aspeak(
 
     The async version of :func:`speak`, with the same parameters and errors.
     """
-    withhold(journal, secrets_of(performer))
-    return await _run(
-        step_with_message(run, content, journal), performer, journal, observe, inbox, in_tasks=True
-    )
+    begun = step_of_state(run, content, performer, journal)
+    return await _run(begun, performer, journal, observe, inbox, in_tasks=True)
 
 
 def stream(
@@ -187,7 +185,6 @@ def stream(
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
     able = performer_for_plan(plan, performer, "run")
-    check_given(journal=journal, inbox=inbox)
     return iterated(_stream(start(plan), able, journal, inbox))
 
 
@@ -204,7 +201,6 @@ def astream(
     before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
     """
     able = performer_for_plan(plan, performer, "arun")
-    check_given(journal=journal, inbox=inbox)
     return _stream(start(plan), able, journal, inbox, in_tasks=True)
 
 
@@ -221,9 +217,7 @@ def stream_on(
     :param say: what the user says
     :returns: a generator as that of :func:`stream`
     """
-    withhold(journal, secrets_of(performer))
-    begun = Step(state, pending(state), ()) if say is None else step_with_message(state, say, journal)
-    check_given(journal=journal, inbox=inbox)
+    begun = step_of_state(state, say, performer, journal)
     return iterated(_stream(begun, performer, journal, inbox))
 
 
@@ -239,9 +233,7 @@ def astream_on(
 
     The async version of :func:`stream_on`, with the same parameters.
     """
-    withhold(journal, secrets_of(performer))
-    begun = Step(state, pending(state), ()) if say is None else step_with_message(state, say, journal)
-    check_given(journal=journal, inbox=inbox)
+    begun = step_of_state(state, say, performer, journal)
     return _stream(begun, performer, journal, inbox, in_tasks=True)
 
 
@@ -262,13 +254,25 @@ async def _run(
     return progress.run
 
 
-async def _stream(
+def _stream(
     at: Step,
     performer: Any,  # noqa: ANN401 - sync or async
     journal: Journal | None,
     inbox: Incoming | None,
     *,
     in_tasks: bool = False,
+) -> AsyncGenerator[StreamEvent, None]:
+    check_given(journal=journal, inbox=inbox)  # now, and not when the first event is wanted
+    return _shown_events(at, performer, journal, inbox, in_tasks=in_tasks)
+
+
+async def _shown_events(
+    at: Step,
+    performer: Any,  # noqa: ANN401 - sync or async
+    journal: Journal | None,
+    inbox: Incoming | None,
+    *,
+    in_tasks: bool,
 ) -> AsyncGenerator[StreamEvent, None]:
     from toolreel._driver.stream_events import STOPPED, RunEnded, ShownRun  # most runs are not shown
 

@@ -18,7 +18,7 @@ from typing import Final, Self, TypeAlias
 
 from toolreel._driver.endpoints import server_of
 from toolreel._driver.inbox import Incoming, message_of
-from toolreel._driver.ports import Journal, Observer, Wanted, ending_at, notify, secrets_of
+from toolreel._driver.ports import Journal, Observer, Wanted, ending_at, notify, secrets_of, withhold
 from toolreel._driver.run_result import Run
 from toolreel._driver.timing import EffectTime, Lap, Timing
 from toolreel._driver.watch import WATCHERS, Begun, Watch, Watches
@@ -234,25 +234,23 @@ def _ms(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-def check_state(state: object) -> None:
-    """Check that a driver was given the state of a run to go on with.
+def step_of_state(
+    run: Run | State, content: Said | UserSpoke | None, performer: object, journal: Journal | None
+) -> Step:
+    """Where a run goes on that nobody performs, with all its pending effects.
 
-    :raises ConfigError: if not; says what to write
-    """
-    if not isinstance(state, State):
-        kind = type(state).__name__
-        raise ConfigError(f"state: expected the state of a run, got {kind}; write run.state")
-
-
-def step_with_message(run: Run | State, content: Said | UserSpoke, journal: Journal | None) -> Step:
-    """Say something to a run that nobody performs: its new state, all pending effects, and the notes.
-
-    :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
+    :param content: what the user says first
+    :raises ConfigError: if it is no state, or the message is empty, or has a part that the provider is known
+        not to take
     """
     state = run.state if isinstance(run, Run) else run
-    check_state(state)
+    if not isinstance(state, State):
+        raise ConfigError(f"state: expected the state of a run, got {type(state).__name__}; write run.state")
+    if content is None:
+        return Step(state, pending(state), ())
     event = message_of(content)
     if why := unsupported_part_error(event.parts, state.present.provider):
         raise ConfigError(f"content: {why}")
+    withhold(journal, secrets_of(performer))
     at = step(state, record(journal, None, event, None))
     return Step(at.state, pending(at.state), at.notes)

@@ -13,7 +13,7 @@ from toolreel._driver.run_result import Run
 from toolreel_core._conversation import Media
 from toolreel_core._jsontext import Json, JsonText
 from toolreel_core._loop import parse_reply_body
-from toolreel_core._plan import OutputSpec, Plan
+from toolreel_core._plan import OutputSpec
 from toolreel_core._protocol import (
     Event,
     Note,
@@ -141,8 +141,6 @@ ShownEvent: TypeAlias = (
 StreamEvent: TypeAlias = ShownEvent | RunEnded[Run]
 """Everything that a streamed run yields."""
 
-ShownPiece: TypeAlias = TextDelta | ReasoningDelta | ToolCallDelta | PartialOutput
-
 STOPPED: Final = "the stream of the run was closed before its end"
 """The reason of the cancellation where a stream is not read to its end."""
 _GROWTH: Final = 64
@@ -184,36 +182,63 @@ class PartialAnswer:
         return (PartialOutput(piece.turn, value),)
 
 
-class _ShownReply:
-    """The pieces of one reply that were shown."""
+class ShownRun:
+    """What a stream has shown of a run."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._state = progress.at.state
+        self._begin_reply()
+
+    def _begin_reply(self) -> None:
+        plan = self._state.present
         self._answer = None if plan.output is None else PartialAnswer(plan.output)
         self._is_constrained = plan.constrains_calls
-        self._text = ""
+        self._text, self._is_empty = "", True
         self._calls: list[tuple[str, str]] = []
-        """Id and name of each call, as far as they are known."""
+        """Id and name of each call of the reply, as far as they are known."""
         self._place: dict[int, int] = {}
         """The latest call under each index that the server has given."""
-        self._is_empty = True
 
-    def events_of_delta(self, delta: Delta, turn: int) -> Sequence[ShownPiece]:
-        """The events for the next piece."""
+    def events_of_step(self) -> list[ShownEvent]:
+        """What to show of the step that the run has reached."""
+        turn, at = self._state.tally.turns, self._progress.at
+        tools = [effect for effect in at.effects if isinstance(effect, RunTool)]
+        return [
+            *(NoteMade(note) for note in at.notes),
+            *(ToolStarted(turn, tool.call_id, tool.name, tool.arguments) for tool in tools),
+        ]
+
+    def events_of_answer(self, effect: Wanted | None, answer: Event | Delta) -> list[ShownEvent]:
+        """What to show for a delta, or for an event that the run has taken."""
+        before = self._state
+        turn, shown = before.tally.turns, list[ShownEvent]()
+        if isinstance(answer, Delta):
+            return [*self._events_of_delta(answer, turn)]
+        self._state = self._progress.at.state
+        if isinstance(answer, ReplyReceived | RequestFailed) and (effect is None or is_shown(effect)):
+            shown = self._closing_events(answer, before)
+            self._begin_reply()
+        elif isinstance(answer, ToolReturned) and isinstance(effect, RunTool):
+            shown = [ToolResult(turn, effect.call_id, effect.name, answer.output, answer.parts)]
+        return [*shown, *self.events_of_step()]
+
+    def _events_of_delta(self, delta: Delta, turn: int) -> Sequence[ShownEvent]:
         self._is_empty = False
+        piece: TextDelta | ToolCallDelta
         match delta.kind:
+            case "reasoning":
+                return (ReasoningDelta(turn, delta.text),)
             case "content":
                 if self._is_constrained:  # JSON of a call; an answer in it is shown at the end
                     return ()
                 self._text += delta.text
-                text = TextDelta(turn, delta.text)
-                return (text, *self._answer.add_piece(text)) if self._answer else (text,)
-            case "reasoning":
-                return (ReasoningDelta(turn, delta.text),)
+                piece = TextDelta(turn, delta.text)
             case "tool_call":
-                call = ToolCallDelta(turn, *self._call_of_delta(delta), "" if delta.name else delta.text)
-                return (call, *self._answer.add_piece(call)) if self._answer else (call,)
+                piece = ToolCallDelta(turn, *self._call_of_delta(delta), "" if delta.name else delta.text)
             case _:
                 assert_never(delta.kind)
+        return (piece, *self._answer.add_piece(piece)) if self._answer else (piece,)
 
     def _call_of_delta(self, delta: Delta) -> tuple[int, str, str]:
         """Place, id and name of the call of a piece.
@@ -233,53 +258,19 @@ class _ShownReply:
         self._calls[place] = known = id_ or delta.call_id, name or delta.name
         return place, *known
 
-    def closing_events(
-        self, event: ReplyReceived | RequestFailed, before: State, after: State
-    ) -> list[ShownEvent]:
+    def _closing_events(self, event: ReplyReceived | RequestFailed, before: State) -> list[ShownEvent]:
         """The rest of the reply: all of one of which nothing came on the way, and what of it is withdrawn."""
         turn, more = before.tally.turns, list[ShownEvent]()
         if self._is_empty and isinstance(event, ReplyReceived):
             for delta in deltas_in(event.body, before.present.provider.wire_form, whole=True):
-                more += self.events_of_delta(delta, turn)
+                more += self._events_of_delta(delta, turn)
         if self._is_empty or not (self._text.strip() or self._is_constrained):
             return more
         text = ""
-        if isinstance(event, ReplyReceived) and not isinstance(after.phase, Waiting):
+        if isinstance(event, ReplyReceived) and not isinstance(self._state.phase, Waiting):
             text = parse_reply_body(event.body, before).reply.content
         if self._is_constrained and text:
             more.append(TextDelta(turn, text))
         elif self._text.strip() and text.strip() != self._text.strip():
             more.append(TextWithdrawn(turn, text))
         return more
-
-
-class ShownRun:
-    """What a stream has shown of a run."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._state = progress.at.state
-        self._reply = _ShownReply(self._state.present)
-
-    def events_of_step(self) -> list[ShownEvent]:
-        """What to show of the step that the run has reached."""
-        turn, at = self._state.tally.turns, self._progress.at
-        tools = [effect for effect in at.effects if isinstance(effect, RunTool)]
-        return [
-            *(NoteMade(note) for note in at.notes),
-            *(ToolStarted(turn, tool.call_id, tool.name, tool.arguments) for tool in tools),
-        ]
-
-    def events_of_answer(self, effect: Wanted | None, answer: Event | Delta) -> list[ShownEvent]:
-        """What to show for a delta, or for an event that the run has taken."""
-        before = self._state
-        if isinstance(answer, Delta):
-            return [*self._reply.events_of_delta(answer, before.tally.turns)]
-        self._state, shown = self._progress.at.state, list[ShownEvent]()
-        if isinstance(answer, ReplyReceived | RequestFailed) and (effect is None or is_shown(effect)):
-            shown = self._reply.closing_events(answer, before, self._state)
-            self._reply = _ShownReply(self._state.present)
-        elif isinstance(answer, ToolReturned) and isinstance(effect, RunTool):
-            result = effect.call_id, effect.name, answer.output, answer.parts
-            shown = [ToolResult(before.tally.turns, *result)]
-        return [*shown, *self.events_of_step()]
