@@ -68,7 +68,6 @@ class _SeveralEndpoints(Generic[_Endpoint]):
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The credentials that all of them send, by name."""
         return secrets_of(self.first, *self.fallbacks.values())
 
     def endpoint_named(self, name: str) -> _Endpoint:
@@ -102,19 +101,14 @@ class AsyncEndpoints(_SeveralEndpoints[AsyncEndpoint]):
     """The async version of :class:`Endpoints`."""
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send the request to the endpoint that it names."""
         return await self.endpoint_named(effect.endpoint).send(effect)
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-        """Each piece of the reply, if that endpoint streams, and last the event."""
         return async_pieces_of(self.endpoint_named(effect.endpoint), effect)
 
 
 def server_of(performer: object, fallback: str) -> ServerAddress:
-    """Where the endpoint of a performer sends its requests; empty if it doesn't say.
-
-    :param fallback: the name of the plan's fallback that is asked; empty for the plan's own endpoint
-    """
+    """Where the endpoint of a performer sends its requests; empty if it doesn't say."""
     for layer in _wrapped_layers(performer, fallback):
         server = getattr(getattr(layer, "address", None), "server", None)
         if isinstance(server, ServerAddress):
@@ -133,11 +127,7 @@ def _wrapped_layers(outer: Any, fallback: str = "") -> Iterator[Any]:  # noqa: A
 
 
 def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
-    """Check that an endpoint knows the plan's fallbacks, if it says which it knows.
-
-    :param kind: ``Endpoints`` or ``AsyncEndpoints``
-    :raises ConfigError: if one is missing; says what to write
-    """
+    """Check that an endpoint knows the plan's fallbacks, if it says which it knows."""
     wanted = [fallback.name for fallback in plan.fallbacks]
     # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
     for layer in _wrapped_layers(endpoint) if wanted else ():

@@ -54,16 +54,12 @@ class Inbox:
         return tuple(readable_parts(event.parts) or event.content for event in tuple(self._waiting))
 
     def messages_before(self, _effect: Wanted | None, /) -> Sequence[UserSpoke]:
-        """Take all messages."""
         # popleft() is atomic, and this is the only place that takes: a lock would add nothing.
         return [self._waiting.popleft() for _ in range(len(self._waiting))]
 
 
 def message_of(content: Said | UserSpoke) -> UserSpoke:
-    """The event for a message of the user.
-
-    :raises ConfigError: if the message is empty, which providers refuse
-    """
+    """The event for a message of the user."""
     event = content if isinstance(content, UserSpoke) else user_spoke(content)
     if not event.parts and not event.content.strip():
         raise ConfigError("content: the message is empty; write what the user says")

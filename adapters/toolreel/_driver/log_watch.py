@@ -124,8 +124,6 @@ def logged_field_name(kind: type[n.Note], field: str) -> str:
 
 
 class LogWatch(Watch):
-    """Logs one run."""
-
     def __init__(self, begun: Begun) -> None:
         self._run: dict[str, object] = {"run": begun.run, "replayed": begun.replays or None}
         self._performer, self._secrets = begun.performer, begun.secrets
@@ -133,7 +131,6 @@ class LogWatch(Watch):
         self._log_notes(None, begun.first)
 
     def stepped(self, effect: Wanted | None, _event: Event, after: Step) -> None:
-        """Log the notes of a step."""
         self._log_notes(None if effect is None else effect.ref, after)
 
     def ended(self, state: State, error: BaseException | None) -> None:

@@ -56,9 +56,7 @@ class Endpoint(Protocol):
 class AsyncEndpoint(Protocol):
     """The async version of :class:`Endpoint`."""
 
-    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
-        ...
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed: ...
 
 
 def pieces_of(endpoint: Endpoint, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
@@ -91,9 +89,7 @@ class ToolHost(Protocol):
 class AsyncToolHost(Protocol):
     """The async version of :class:`ToolHost`."""
 
-    async def run(self, effect: RunTool) -> ToolReturned:
-        """Run the tool; if it fails, the output is an error envelope."""
-        ...
+    async def run(self, effect: RunTool) -> ToolReturned: ...
 
 
 class Approver(Protocol):
@@ -107,9 +103,7 @@ class Approver(Protocol):
 class AsyncApprover(Protocol):
     """The async version of :class:`Approver`."""
 
-    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """The decision, or ``None`` to leave it open: the run then pauses, and can be continued later."""
-        ...
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None: ...
 
 
 class Clock(Protocol):
@@ -126,9 +120,7 @@ class Clock(Protocol):
 class AsyncClock(Protocol):
     """The async version of :class:`Clock`."""
 
-    async def wait(self, effect: Wait) -> WaitElapsed:
-        """Return after ``effect.ms`` milliseconds."""
-        ...
+    async def wait(self, effect: Wait) -> WaitElapsed: ...
 
 
 class Performer(Protocol):
@@ -142,9 +134,7 @@ class Performer(Protocol):
 class AsyncPerformer(Protocol):
     """The async version of :class:`Performer`."""
 
-    async def perform(self, effect: Wanted) -> Event | None:
-        """The event that answers the effect or cancels the run; ``None`` pauses the run."""
-        ...
+    async def perform(self, effect: Wanted) -> Event | None: ...
 
 
 class Journal(Protocol):
@@ -219,10 +209,7 @@ _OPTIONAL: Final = {"journal", "observe", "inbox"}
 
 
 def check_given(**given: object) -> None:
-    """Check what a run is given before it begins.
-
-    :raises ConfigError: if something has not its method, or is a class; says what to write
-    """
+    """Check what a run is given before it begins."""
     for name, value in given.items():
         what, method, instead = _GIVEN[name]
         if value is None and name in _OPTIONAL:
@@ -244,11 +231,7 @@ def time_left() -> float:
 
 @contextmanager
 def ending_at(moment: float, inner: AbstractContextManager[object] = NO_SCOPE) -> Generator[None]:
-    """Limit the time of what happens inside. A run inside a tool of another run ends with it at the latest.
-
-    :param moment: on the clock of ``time.monotonic``
-    :param inner: a scope inside of it
-    """
+    """Limit the time of what happens inside; a run in a tool of another one ends with that at the latest."""
     before = _ENDS_AT.set(min(moment, _ENDS_AT.get()))
     try:
         with inner:
@@ -273,10 +256,6 @@ class AsyncSystemClock:
     """The async version of :class:`SystemClock`, for asyncio and trio."""
 
     async def wait(self, effect: Wait) -> WaitElapsed:
-        """Sleep for ``effect.ms`` milliseconds, or for what is left of ``max_wall_ms``.
-
-        :raises MissingExtra: if anyio is not installed
-        """
         try:
             import anyio
         except ImportError:
@@ -292,7 +271,6 @@ class InstantClock:
         self.waited: list[int] = []
 
     def wait(self, effect: Wait) -> WaitElapsed:
-        """Return at once."""
         self.waited.append(effect.ms)
         return WaitElapsed(effect.ref)
 
@@ -302,7 +280,6 @@ class Always:
     """Approves every call."""
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """Approve."""
         return ApprovalGiven(effect.ref, True)
 
 
@@ -314,7 +291,6 @@ class Never:
     """Why; the model sees it in the result of the call."""
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """Deny, with the reason."""
         return ApprovalGiven(effect.ref, False, self.reason)
 
 
@@ -323,7 +299,6 @@ class Later:
     """Leaves every decision open: the run pauses, and ``go_on`` or ``resume`` continues it."""
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
-        """Leave the decision open."""
         return None
 
 
@@ -332,7 +307,6 @@ class AsyncLater:
     """The async version of :class:`Later`."""
 
     async def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
-        """Leave the decision open."""
         return None
 
 
@@ -349,13 +323,10 @@ class NoTools:
     """The tool host of ports that were given none."""
 
     def run(self, effect: RunTool) -> ToolReturned:
-        """Fail as not implemented."""
         return fault_event(effect, tool_not_implemented)
 
 
 class _AnyPorts:
-    """What both kinds of ports do besides performing effects."""
-
     __slots__ = ()
     endpoint: Any
     tools: Any
@@ -420,12 +391,10 @@ class AsyncPorts(_AnyPorts):
     clock: AsyncClock = field(default_factory=AsyncSystemClock)
 
     async def perform(self, effect: Wanted) -> Event | None:
-        """The event that answers the effect; ``None`` if the approver has not decided yet."""
         answer: Event | None = await resolved(self._call_port(effect))
         return answer
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-        """Each piece of the reply as it arrives, and last the event that answers the effect."""
         return async_pieces_of(self.endpoint, effect)
 
 
@@ -440,15 +409,12 @@ class ImmediateEndpoint:
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The credentials that the endpoint sends."""
         return secrets_of(self.endpoint)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Call the sync port."""
         return self.endpoint.send(effect)
 
     async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-        """Each piece of the reply, and last the event, from the sync port."""
         with closing(pieces_of(self.endpoint, effect)) as pieces:
             for piece in pieces:
                 yield piece
@@ -461,5 +427,4 @@ class ImmediateClock:
     clock: Clock
 
     async def wait(self, effect: Wait) -> WaitElapsed:
-        """Call the sync port."""
         return self.clock.wait(effect)

@@ -45,7 +45,6 @@ Answer: TypeAlias = tuple[Wanted, Event | None]
 
 
 def watch_logs(begun: Begun) -> Watch:
-    """Log a run."""
     from toolreel._driver.log_watch import LogWatch  # it imports what describes outcomes
 
     return LogWatch(begun)
@@ -57,10 +56,7 @@ _NAME_BYTES: Final = 6
 
 
 def record(journal: Journal | None, effect: Wanted | None, event: Event, lap: Lap | None) -> Event:
-    """Record an event, with its times in a journal that keeps them; the event that the run continues with.
-
-    A journal that keeps them says so by ``keeps_times``.
-    """
+    """Record an event, with its times in a journal that keeps them; the event that the run continues with."""
     if journal is None:
         return event
     keep: Callable[..., Event | None] = journal.record
@@ -116,18 +112,15 @@ class Progress:
 
     @property
     def timing(self) -> Timing:
-        """The times so far."""
         return Timing(tuple(EffectTime.of(*took) for took in self._took))
 
     @property
     def run(self) -> Run:
-        """The result so far."""
         state = self.at.state
         server = server_of(self._performer, state.endpoint_name)
         return Run(state, tuple(self._notes), timing=self.timing, server=server)
 
     def next_effects(self) -> Sequence[Wanted]:
-        """The effects to perform next; none at the end of the run."""
         return [effect for effect in self.at.effects if not isinstance(effect, Finish)]
 
     def begin_effect(self, effect: Wanted) -> None:
@@ -143,7 +136,6 @@ class Progress:
         return watched if self._ends_at == inf else ending_at(self._ends_at, watched)
 
     def note_piece(self, effect: Wanted) -> None:
-        """Note that a piece of a streamed reply is there."""
         times = self._times[effect.ref]
         if len(times) == 1:
             times.append(self._now())
@@ -165,7 +157,6 @@ class Progress:
         return replace(event, at_ms=_ms(time.monotonic() - self._began))
 
     def pop_lap(self, effect: Wanted, event: Event) -> Lap:
-        """The times of an effect that has ended."""
         started, *first, ended = self._times.pop(effect.ref)
         lap = None if self._lap_of is None else self._lap_of(effect)
         if lap is None:
@@ -203,10 +194,7 @@ class Progress:
         return effect, event
 
     def cancel(self, stopped: BaseException, reason: str) -> None:
-        """Record that the run was cancelled, if it was stopped from outside before its end.
-
-        An error of the run itself cancels nothing: as without a stream, the run can then be resumed.
-        """
+        """Record that the run was cancelled, if it was stopped from outside before its end."""
         if isinstance(stopped, Exception) or isinstance(self.at.state.phase, Settled):
             return
         passed = self._count_elapsed(self._now())  # since the last effect ended: that of what is cancelled

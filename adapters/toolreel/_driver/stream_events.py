@@ -201,7 +201,6 @@ class ShownRun:
         """The latest call under each index that the server has given."""
 
     def events_of_step(self) -> list[ShownEvent]:
-        """What to show of the step that the run has reached."""
         turn, at = self._state.tally.turns, self._progress.at
         tools = [effect for effect in at.effects if isinstance(effect, RunTool)]
         return [

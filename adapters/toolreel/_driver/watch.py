@@ -46,10 +46,7 @@ class Watch:
         """The first piece of a streamed reply is there."""
 
     def performed(self, effect: Wanted, /, *, replayed: bool) -> None:
-        """The answer to an effect is there.
-
-        :param replayed: whether it comes from a record
-        """
+        """The answer to an effect is there."""
 
     def stepped(self, effect: Wanted | None, event: Event, after: Step, /) -> None:
         """The run took an event, of this effect or of the user."""
@@ -63,10 +60,7 @@ Watcher: TypeAlias = Callable[[Begun], Watch]
 
 
 class TraceContext(Protocol):
-    """Writes the current trace, and joins one that was written elsewhere, so that another process can go on.
-
-    The tracer decides what a trace is (``toolreel.otel``); there is none by default.
-    """
+    """Writes the current trace, and joins one that was written elsewhere, such as in another process."""
 
     def written(self) -> Mapping[str, str]:
         """The current trace as headers; empty where there is none."""
@@ -142,7 +136,6 @@ class Watches:
                         _warn(error)
 
     def call(self, method: str, *values: object, **named: bool) -> None:
-        """Call a method of each watch."""
         for watch in self._watches:
             try:
                 getattr(watch, method)(*values, **named)

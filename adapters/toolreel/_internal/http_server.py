@@ -46,7 +46,6 @@ class Connection(H11Protocol):
     _waits_since = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take a place, and begin to wait for a head."""
         super().connection_made(cast("asyncio.Transport", transport))
         self._waits_since = self.loop.time()
         self._allow(HEAD_SECONDS)
@@ -77,7 +76,6 @@ class Connection(H11Protocol):
             self._allow(HEAD_SECONDS)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """End."""
         self._stop_timer()
         super().connection_lost(exc)
 

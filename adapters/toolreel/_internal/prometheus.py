@@ -11,10 +11,7 @@ Labels = Mapping[str, object]
 
 
 class Durations:
-    """How long things took, in buckets.
-
-    :param bounds: seconds that a thing in each bucket takes at most
-    """
+    """How long things took, in buckets."""
 
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self.bounds = bounds

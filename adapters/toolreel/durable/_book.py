@@ -27,10 +27,7 @@ HIDDEN: Final = "a reply was not stored, because it holds a secret"
 
 
 def plan_lines(plan: Plan, secrets: Mapping[str, str]) -> str:
-    """The first lines of the journal of a run: what is written of its plan, once.
-
-    :raises SecretFound: if the plan contains a secret
-    """
+    """The first lines of the journal of a run: what is written of its plan, once."""
     header = header_line(plan)
     refuse_secrets(header, secrets, "the plan", blobs_in(plan))
     return "".join(f"{line}\n" for line in (header, *blob_lines(plan).values()))
@@ -64,10 +61,7 @@ def journal_text(plan: str, stored: Iterable[Written]) -> str:
 
 
 def fold_stored(text: str, source: str) -> tuple[Recorded, State]:
-    """Read what is stored of a run, and fold it; each effect has to be the one that was recorded.
-
-    :raises DurableError: if the reducer of this release wants another effect; nothing was changed
-    """
+    """Read what is stored of a run, and fold it; each effect has to be the one that was recorded."""
     recorded = parse_journal(text, source)
     try:
         return recorded, retrace(recorded).run.state

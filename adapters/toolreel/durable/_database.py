@@ -57,10 +57,7 @@ _EXAMPLES: Final = "write sqlite:///runs.db or postgresql://user@host/database"
 
 
 def new_engine(url: sa.URL, connections: int) -> sa.Engine:
-    """An engine that keeps this many connections open.
-
-    :raises DurableError: if there is no folder for a SQLite file
-    """
+    """An engine that keeps this many connections open."""
     is_sqlite = url.get_backend_name() == "sqlite"
     if is_sqlite and not (folder := Path(str(url.database)).parent).is_dir():
         raise DurableError(f"database: there is no folder {folder}; create it first")
@@ -200,10 +197,7 @@ _SCHEMA: Final = sa.Table(
 
 
 def is_current(engine: sa.Engine) -> bool:
-    """Whether all tables are there, ours and those of the installed DBOS.
-
-    :raises DurableError: if ours have another version
-    """
+    """Whether all tables are there, ours and those of the installed DBOS."""
     if not sa.inspect(engine).has_table(_SCHEMA.name):
         return False
     with engine.begin() as connection:
@@ -256,11 +250,7 @@ def _database_errors(url: sa.URL) -> Generator[None]:
 
 
 def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
-    """An engine for a database, whose tables are created where they are missing.
-
-    :param connections: how many the engine keeps open
-    :raises DurableError: if it cannot be reached, or its tables have another version
-    """
+    """An engine for a database, whose tables are created where they are missing."""
     with _database_errors(url):
         engine = new_engine(url, connections)
         _OURS.add(engine.dialect)
@@ -269,10 +259,7 @@ def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
 
 
 def tables_in(url: sa.URL) -> bool:
-    """Whether a database has the tables of durable runs; nothing is created or changed.
-
-    :raises DurableError: if it cannot be reached, or its tables have another version
-    """
+    """Whether a database has the tables of durable runs; nothing is created or changed."""
     if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
         return False
     with _database_errors(url):
@@ -284,10 +271,7 @@ def tables_in(url: sa.URL) -> bool:
 
 
 def query_once(engine: sa.Engine, query: sa.Executable) -> Sequence[sa.Row[Any]]:
-    """The rows of a query, that fails at once if the database is away.
-
-    :raises DurableError: if it is
-    """
+    """The rows of a query, that fails at once if the database is away."""
     try:
         with engine.connect() as connection:
             return connection.execute(query).all()

@@ -63,7 +63,6 @@ class HealthServer:
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
         return int(self._socket.getsockname()[1])
 
     def count_effect(self, happened: Mapping[str, object]) -> None:
@@ -73,7 +72,6 @@ class HealthServer:
                 self._performed.setdefault(str(happened["kind"]), Durations(_BOUNDS)).add(ms / 1000)
 
     def close(self) -> None:
-        """Stop, and free the port."""
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()

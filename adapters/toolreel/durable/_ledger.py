@@ -29,10 +29,7 @@ _BYTES_PER_TOKEN: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of one account at a provider, kept by all processes that name the same database and account.
-
-    :raises ConfigError: if a limit is no positive number, or there is none
-    """
+    """Limits of one account at a provider, kept by all processes that name the same database and account."""
 
     account: str
     """Names the account; processes that share it name it alike."""
@@ -83,8 +80,6 @@ class Limits:
 
 
 class Estimate(NamedTuple):
-    """What a request is expected to take."""
-
     tokens: int
     cost: float
 
@@ -195,7 +190,6 @@ class Ledger:
         return cls(limits, engine)
 
     def close(self) -> None:
-        """Close the connections."""
         close_database(self.engine)  # also those that a thread which was abandoned is using
 
     def ask_for_turn(self, ticket: int | None, estimate: Estimate) -> tuple[int, Turn]:

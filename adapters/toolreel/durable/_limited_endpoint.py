@@ -58,11 +58,7 @@ _NO_RETRY_MS: Final = 10**12
 
 
 def take_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Event) -> int | RequestFailed:
-    """Wait until a request may start at once; returns its ticket, or its refusal.
-
-    :param abandoned: set when nobody waits for the turn any more; then the ticket is given up
-    :raises DurableError: if it is abandoned
-    """
+    """Wait until a request may start at once; returns its ticket, or its refusal."""
     limits, began = ledger.limits, time.monotonic()
     estimate = limits.estimate(effect)
     allowed = min(math.inf if limits.max_wait is None else limits.max_wait, time_left())
@@ -123,11 +119,9 @@ class _Limited:
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The credentials that the endpoint sends."""
         return secrets_of(self.endpoint)
 
     def close(self) -> None:
-        """Close the connections to the database."""
         self.ledger.close()
 
     async def _turn(self, effect: SendRequest) -> int | RequestFailed:
@@ -216,11 +210,9 @@ class AsyncLimitedEndpoint(_Limited):
     """The async version of :class:`LimitedEndpoint`, for asyncio and trio."""
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Wait for the turn of the request, and send it."""
         return await self._send(effect)
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-        """Wait for the turn of the request; then each piece of the reply, and last the event."""
         return self._stream(effect)
 
 
@@ -253,10 +245,7 @@ class Slot:
 
 
 def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
-    """Hold a slot of a queue: the named one, else the first free one of ``worker-1`` and so on.
-
-    :raises DurableError: if another process holds the named one
-    """
+    """Hold a slot of a queue: the named one, else the first free one of ``worker-1`` and so on."""
     if name is None:
         free = (_free_slot(url, queue, f"worker-{number}") for number in count(1))
         return next(filter(None, free))
@@ -333,5 +322,4 @@ def _session_with_lock(engine: sa.Engine, number: int) -> sa.Connection | None:
 
 
 def _lock_number(name: str) -> int:
-    """A number for the name of a slot, for advisory locks."""
     return int.from_bytes(hashlib.sha256(f"toolreel slot {name}".encode()).digest()[:7])

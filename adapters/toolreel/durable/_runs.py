@@ -66,7 +66,6 @@ class RunSummary:
 
     @classmethod
     def of(cls, row: sa.Row[Any]) -> RunSummary:
-        """From its row."""
         waits = tuple(Awaited(**each) for each in json.loads(row.waits_for))
         return cls(
             row.run_id,
@@ -116,6 +115,8 @@ _OVER: Final = ("ended", "failed", "refused")
 
 class DurableRuns:
     """The runs in a database; use it in a ``with`` block, or close it.
+
+    What takes a run's id raises ``DurableError`` if there is no such run, or if it waits for no decision.
 
     :param database: URL of SQLite (``sqlite:///runs.db``) or PostgreSQL; by default that in the environment
         variable ``TOOLREEL_DATABASE_URL``, else ``sqlite:///toolreel.db`` in this folder
@@ -188,17 +189,11 @@ class DurableRuns:
         return {str(status): int(number) for status, number in rows}
 
     def summary(self, run_id: str) -> RunSummary:
-        """One run, without its events.
-
-        :raises DurableError: if there is none with this id
-        """
+        """One run, without its events."""
         return RunSummary.of(self._row(run_id))
 
     def get(self, run_id: str) -> DurableRun:
-        """One run with all its events.
-
-        :raises DurableError: if there is none with this id
-        """
+        """One run with all its events."""
         row = self._row(run_id)
         text = journal_text(row.plan, self._store.stored_steps(segments_of(row.segments)))
         return DurableRun(RunSummary.of(row), parse_journal(text, f"run {run_id}"))
@@ -218,7 +213,6 @@ class DurableRuns:
     def speak(self, run_id: str, content: Said) -> None:
         """Say something to a run: its next request sends it, and after its end it begins the next exchange.
 
-        :raises DurableError: if there is no such run
         :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
         """
         event = message_of(content)
@@ -228,25 +222,18 @@ class DurableRuns:
         self._send(run_id, event)
 
     def cancel(self, run_id: str, reason: str = "") -> None:
-        """Cancel a run, as soon as the effect has ended that it is in; a run that has ended stays as it is.
-
-        :raises DurableError: if there is no such run
-        """
+        """Cancel a run as soon as the effect has ended that it is in; one that has ended stays as it is."""
         self._row(run_id)
         self._send(run_id, CancelRequested(reason))
 
     def approve(self, run_id: str) -> Awaited:
-        """Approve the call that a run waits for, and return it.
-
-        :raises DurableError: if it waits for none
-        """
+        """Approve the call that a run waits for, and return it."""
         return self._decide(run_id, approved=True, reason="")
 
     def deny(self, run_id: str, reason: str = "") -> Awaited:
         """Deny the call that a run waits for, and return it.
 
         :param reason: why; the model reads it
-        :raises DurableError: if it waits for none
         """
         return self._decide(run_id, approved=False, reason=reason)
 

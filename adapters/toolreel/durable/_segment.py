@@ -73,10 +73,7 @@ class Policy:
 
 
 def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callable[[str], None]) -> str:
-    """Perform a run that was claimed until it rests; returns the status that it rests in.
-
-    :param see: called with each line of the journal that a step has stored
-    """
+    """Perform a run that was claimed until it rests; returns the status that it rests in."""
     segment = _Segment(claimed, policy, store, see)
     try:
         with joined_trace(claimed.trace):
@@ -90,8 +87,6 @@ def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callabl
 
 
 class _Segment:
-    """The segment of one run while it runs."""
-
     _book: Book
     _progress: Progress
 
@@ -110,7 +105,6 @@ class _Segment:
         """Whether the next effect may have been begun by a worker that died."""
 
     def perform(self) -> str:
-        """Go on from what is stored."""
         deaths = self._claimed.interrupted
         if deaths > MAX_INTERRUPTIONS:
             why = f"{deaths} workers died while they performed it; mend what kills them, then resume it"
@@ -124,7 +118,6 @@ class _Segment:
                 return self.queue_again(error)
 
     def let_go(self, status: Literal["queued", "failed", "refused"], why: str = "") -> str:
-        """Let go of the run before its end."""
         self._release(status, problem=why)
         return status
 
@@ -213,7 +206,6 @@ class _Segment:
         return self._policy.uncertain == "ask" and self._doubtful and effect in uncertain(self._state)
 
     def _waits_for_somebody(self, effect: Wanted) -> bool:
-        """Whether an effect waits for a decision from outside."""
         return isinstance(effect, AskApproval) or self._is_in_doubt(effect)
 
     def _answer_or_problem(self) -> Written:
@@ -295,11 +287,7 @@ def _fail_repeated() -> None:
 
 
 def _check_tools(recorded: Recorded, performer: object) -> None:
-    """Check that the worker has the tools that the model was shown.
-
-    :raises DurableError: if it has not
-    :raises toolreel.ReplayMismatch: if one has changed
-    """
+    """Check that the worker has the tools that the model was shown."""
     surface = getattr(getattr(performer, "tools", None), "surface", None)
     if not recorded.plan.sends_tools or not isinstance(surface, ToolSurface):
         return

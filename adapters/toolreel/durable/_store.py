@@ -63,13 +63,11 @@ class Written:
     """What went wrong in this program, if anything; then nothing was recorded."""
 
     def tree(self) -> dict[str, Json]:
-        """As JSON."""
         tree: dict[str, Json] = {"heard": self.inbox_read, "lines": list(self.lines)}
         return {**tree, "problem": self.problem} if self.problem else tree
 
     @classmethod
     def of(cls, tree: object) -> Written:
-        """From JSON."""
         stored = cast("Mapping[str, object]", tree)
         lines = cast("Sequence[str]", stored["lines"])
         return cls(tuple(lines), int(str(stored["heard"])), str(stored.get("problem", "")))
@@ -77,8 +75,6 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class InboxEntry:
-    """One thing that was said to a run."""
-
     n: int
     """Counted from 1."""
     event: Event
@@ -87,12 +83,10 @@ class InboxEntry:
 
 
 def now_ms() -> int:
-    """The time of this machine."""
     return time.time_ns() // 1_000_000
 
 
 def segments_of(text: str) -> tuple[Segment, ...]:
-    """The segments of a run's row."""
     return tuple(
         Segment(workflow_id, None if steps is None else tuple(steps))
         for workflow_id, steps in json.loads(text)
@@ -106,12 +100,7 @@ _Result = TypeVar("_Result")
 
 
 class Store:
-    """The database of durable runs.
-
-    :param connections: how many it keeps open
-    :param give_up_after: seconds for which it tries again while the database is away
-    :raises DurableError: if the database cannot be used
-    """
+    """The database of durable runs."""
 
     def __init__(self, url: sa.URL, *, connections: int = 4, give_up_after: float = 60.0) -> None:
         self.engine = open_database(url, connections=connections)
@@ -121,14 +110,10 @@ class Store:
         self._give_up_after = give_up_after
 
     def rows_of(self, query: sa.Select[Any]) -> Sequence[sa.Row[Any]]:
-        """The rows of a query."""
         return self.in_transaction(lambda connection: connection.execute(query).all())
 
     def in_transaction(self, work: Callable[[sa.Connection], _Result]) -> _Result:
-        """Do something in a transaction.
-
-        :param work: may be repeated after it was committed, so it has to be idempotent
-        """
+        """Do something in a transaction."""
 
         def done() -> _Result:
             with self.engine.begin() as connection:
@@ -198,7 +183,6 @@ class Store:
         return self.in_transaction(release_run)
 
     def queue_segment(self, connection: sa.Connection, run_id: str) -> None:
-        """Queue a segment for a run."""
         counted = (
             sa.update(RUNS)
             .where(RUNS.c.run_id == run_id)
@@ -248,7 +232,6 @@ class Store:
         self.in_transaction(insert)
 
     def inbox_after(self, run_id: str, n: int) -> Sequence[InboxEntry]:
-        """What was said to a run after the first ``n`` things."""
         query: Any = (
             sa.select(INBOX.c.n, INBOX.c.event, INBOX.c.answers)
             .where(INBOX.c.run_id == run_id, INBOX.c.n > n)
@@ -272,7 +255,6 @@ class Store:
         )
 
     def step_names(self, workflow_id: str) -> Sequence[str]:
-        """The names of a segment's steps that are stored, in order."""
         steps = self._retried(lambda: self.client.list_workflow_steps(workflow_id, load_output=False))
         return [step["function_name"] for step in steps]
 
@@ -336,7 +318,6 @@ class Store:
         return deleted
 
     def close(self) -> None:
-        """Close the connections."""
         self.client.destroy()
         close_database(self.engine)
 

@@ -31,10 +31,7 @@ Watch: TypeAlias = Callable[[dict[str, object]], None]
 
 
 def _ports_of(given: Any) -> Performer:  # noqa: ANN401 - what a caller passes, checked here
-    """The ports of a worker; an endpoint alone is one for runs without tools.
-
-    :raises ConfigError: if they are to be awaited
-    """
+    """The ports of a worker; an endpoint alone is one for runs without tools."""
     perform = getattr(given, "perform", None) or getattr(given, "send", None)
     if iscoroutinefunction(perform):
         sync = "Ports" if hasattr(given, "perform") else "HttpEndpoint"

@@ -195,7 +195,6 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
     def _reader_of_response(
         self, exchange: Exchange, effect: SendRequest, response: httpx.Response
     ) -> Incoming:
-        """What reads a response, without what its request has sent."""
         secrets = secrets_to_scrub(self._secrets_sent_by(response.request))
         return Incoming(exchange, effect, response.status_code, headers_of(response), secrets)
 
@@ -230,7 +229,6 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         return built
 
     async def _send_request(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """The event for a request: ``send`` of both endpoints."""
         exchange = self._begin_exchange()
         # Connections of httpcore observe the deadline themselves, so that a recording has the failure.
         # The scope is for all else: slow name servers, HTTP/2, transports that ignore `trace`.
@@ -242,7 +240,6 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         return event
 
     async def _stream_reply(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-        """Each piece of a reply, and last the event: ``stream`` of both endpoints."""
         exchange = self._begin_exchange()
         answered = False
         pulling = scoped_items(self._reply_pieces(effect, exchange), lambda: type(self)._scope(exchange))
@@ -357,14 +354,9 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
     _response_chunks = staticmethod(async_response_chunks)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         return await self._send_request(effect)
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-        """Each piece of the reply as it arrives, and last the event that :meth:`send` returns.
-
-        Nothing is read while you use a piece. Closing the generator closes the response.
-        """
         return self._stream_reply(effect)
 
     async def aclose(self) -> None:
@@ -421,10 +413,7 @@ class _Once:
 
 
 def _parsed_target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
-    """The URL and the headers of an address, as httpx parses them.
-
-    :raises EndpointConfigError: if httpx cannot use the URL
-    """
+    """The URL and the headers of an address, as httpx parses them."""
     try:
         url = httpx.URL(address.url)
         _ = url.host  # decodes an international domain name

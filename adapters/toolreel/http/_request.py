@@ -68,7 +68,6 @@ class Address:
 
     @property
     def secrets(self) -> dict[str, str]:
-        """The credentials that are sent, by their place; a server may say them back."""
         return secrets_sent(self.url, self.headers, self.credentials)
 
     @classmethod
@@ -83,12 +82,7 @@ class Address:
         api_key_header: str = AUTHORIZATION,
         api_key: str | Secret | None = None,
     ) -> Address:
-        """The address for a base URL and the key, or the name of the variable that holds it.
-
-        :param environ: environment variables; by default those of this process
-
-        :raises EndpointConfigError: if the URL or a header is invalid, or the variable is not set
-        """
+        """The address for a base URL and the key, or the name of the variable that holds it."""
         where = os.environ if environ is None else environ
         key = None if api_key is None else Secret(api_key)
         sent = request_headers(api_key_env, where, headers, api_key_header, key)
@@ -208,14 +202,7 @@ def request_headers(
 
 
 def header_values(variables: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """The values of headers, of which each is in an environment variable.
-
-    >>> header_values({"X-Tenant": "TENANT"}, {"TENANT": "lab"})
-    {'X-Tenant': 'lab'}
-
-    :param variables: names of variables by names of headers
-    :raises EndpointConfigError: if one is not set
-    """
+    """The values of headers, of which each is in an environment variable."""
     return {
         name: header_value_from(variable, environ, f"the value of the header {name}")
         for name, variable in variables.items()
@@ -223,11 +210,7 @@ def header_values(variables: Mapping[str, str], environ: Mapping[str, str]) -> d
 
 
 def header_value_from(variable: str, environ: Mapping[str, str], what: str) -> str:
-    """What a variable holds, if a header can carry it.
-
-    :param what: what belongs into it, for errors
-    :raises EndpointConfigError: if it is not set, or no header can carry its value
-    """
+    """What a variable holds, if a header can carry it."""
     value = environ.get(variable, "").strip()
     if not value:
         raise EndpointConfigError(f"the environment variable {variable} is not set; put {what} into it")

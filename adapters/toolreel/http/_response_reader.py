@@ -55,7 +55,6 @@ class BodyError(AdapterError):
     failure: ClassVar[FailureKind] = "broken"
 
     def event(self, ref: int, status: int | None) -> RequestFailed:
-        """The event for the response."""
         return RequestFailed(ref, self.failure, str(self), status)
 
 
@@ -106,15 +105,10 @@ class BoundedDecoder:
 
     @property
     def body(self) -> bytes:
-        """The decoded bytes so far."""
         return bytes(self._body)
 
     def feed(self, raw: bytes) -> bytes:
-        """Decode the next raw chunk, and return the decoded bytes.
-
-        :raises TooLarge: as soon as the body exceeds the limit, decoded or compressed
-        :raises UndecodableBody: when the bytes do not fit the encoding
-        """
+        """Decode the next raw chunk, and return the decoded bytes."""
         self._raw_size += len(raw)
         if self._stream is None:
             self._add_decoded(raw)
@@ -130,12 +124,7 @@ class BoundedDecoder:
         return piece
 
     def finish(self) -> bytes:
-        """The whole decoded body; call it after the last chunk.
-
-        A body of zero bytes is valid in every encoding, as in the response to a ``HEAD`` request.
-
-        :raises UndecodableBody: if a compressed body is truncated
-        """
+        """The whole decoded body; call it after the last chunk."""
         if self._raw_size and self._stream is not None and not self._stream.whole:
             raise UndecodableBody(
                 f"the {self._encoding} body was cut off, {len(self._body)} bytes came out of it"
@@ -280,14 +269,7 @@ _SHORTEST: Final = 0.001
 
 
 class Exchange:
-    """The limits of one exchange, which begins now.
-
-    :param deadline: seconds that it may take; what is left of the run's time, if that is less
-    :param limit: maximum size of the decoded body, in bytes
-    :param stall_timeout: maximum seconds in a stream without data from the model
-    :param on_delta: called with each piece of the reply
-    :param now: monotonic clock, in seconds, for stalls
-    """
+    """The limits of one exchange, which begins now."""
 
     def __init__(
         self,
@@ -316,7 +298,6 @@ class Exchange:
 
     @property
     def over(self) -> bool:
-        """Whether the time is over."""
         return time.monotonic() >= self._ends_at
 
     @property
@@ -325,7 +306,6 @@ class Exchange:
         return time.monotonic() >= self._ends_at + GRACE
 
     def cap_timeout(self, timeout: float | None) -> float:
-        """A timeout in seconds, at most until the deadline."""
         return self.left if timeout is None else min(timeout, self.left)
 
     @property
@@ -334,15 +314,12 @@ class Exchange:
         return self._is_sent and not self._is_new and not self._received
 
     def connect(self) -> None:
-        """A connection is opened for this exchange."""
         self._is_new = True
 
     def expect_head(self) -> None:
-        """From now on, the server may send the head of a response."""
         self._received, self._allowed, self._is_sent = 0, HEAD_BYTES, True
 
     def await_body(self) -> None:
-        """From now on, the server may send the body."""
         self._received, self._allowed = 0, 2 * self.limit + _FRAMING
 
     def count_received(self, size: int) -> str:
@@ -360,7 +337,6 @@ _CURRENT: Final[ContextVar[Exchange | None]] = ContextVar("toolreel_exchange", d
 
 
 def current_exchange() -> Exchange | None:
-    """The current exchange of this thread or task."""
     return _CURRENT.get()
 
 
@@ -375,12 +351,7 @@ def limited(exchange: Exchange) -> Generator[None]:
 
 
 class Incoming:
-    """Reads one response.
-
-    :param headers: of the response; looked up in lower case
-    :param secrets: what the request has sent, by name; where the server says it back, it is replaced
-    :raises UndecodableBody: if the encoding of the response is not supported
-    """
+    """Reads one response."""
 
     def __init__(
         self,
@@ -411,12 +382,7 @@ class Incoming:
         return self._stream.done
 
     def read_chunk(self, raw: bytes) -> tuple[Delta, ...]:
-        """Read the next raw chunk, and return its deltas.
-
-        :raises Stalled: after the deadline, or if the model has sent nothing for too long
-        :raises TooLarge: as soon as the decoded body exceeds the limit
-        :raises UndecodableBody: if the bytes do not fit the encoding
-        """
+        """Read the next raw chunk, and return its deltas."""
         exchange = self._exchange
         now = exchange.now() - exchange.rested
         if exchange.overdue:
@@ -440,10 +406,7 @@ class Incoming:
         return deltas
 
     def finish_reply(self) -> tuple[tuple[Delta, ...], ReplyReceived | RequestFailed]:
-        """The last deltas, and the event for the response, after its last chunk or once it is :attr:`over`.
-
-        :raises UndecodableBody: if a compressed body is truncated
-        """
+        """The last deltas and the event, after the last chunk or once the reply is :attr:`over`."""
         # A stream that is over may lack the end of its compression, which finish() would reject.
         body = self._decoder.body if self.over else self._decoder.finish()
         held: tuple[Delta, ...] = ()
@@ -527,7 +490,6 @@ def failure_event(ref: int, error: BaseException) -> RequestFailed:
 
 
 def _failure_kind(error: BaseException) -> FailureKind | None:
-    """The kind of a failure; ``None`` if it is none."""
     for base in type(error).__mro__:
         if kind := _BY_PACKAGE.get(_package_name(base), {}).get(base.__name__):
             return kind

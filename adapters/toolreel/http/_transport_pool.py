@@ -112,14 +112,12 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return anyio.Semaphore(self._connections)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request; its transport is in use until the response is closed."""
         exchange = current_exchange()
         if not self._slots.acquire(timeout=None if exchange is None else exchange.left):
             raise httpx.PoolTimeout(_NONE_FREE)
         return immediately(self._respond(request, "handle_request", self._slots))
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request; its transport is in use until the response is closed."""
         exchange = current_exchange()
         with anyio.move_on_after(math.inf if exchange is None else exchange.left) as waiting:
             await self._async_slots.acquire()
@@ -175,7 +173,6 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
         immediately(self.aclose())
 
     async def aclose(self) -> None:
-        """The async version of :meth:`close`."""
         self._closed = True
         await self._close_idle(0, 0.0)
 
@@ -238,15 +235,10 @@ class PlainTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         self._by_proxy: dict[str, Any] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the request.
-
-        :raises EndpointConfigError: if the environment names a proxy that cannot be used
-        """
         response: httpx.Response = self._transport_for(request, httpx.HTTPTransport).handle_request(request)
         return response
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """The async version of :meth:`handle_request`."""
         transport = self._transport_for(request, httpx.AsyncHTTPTransport)
         response: httpx.Response = await transport.handle_async_request(request)
         return response
@@ -259,11 +251,9 @@ class PlainTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return self._by_proxy[key]
 
     def close(self) -> None:
-        """Close the connections."""
         immediately(self.aclose())
 
     async def aclose(self) -> None:
-        """The async version of :meth:`close`."""
         for each in self._by_proxy.values():
             await _close_transport(each)
 
@@ -373,10 +363,7 @@ async def _before_deadline(
     timeout: float | None,
     failure: type[httpcore.TimeoutException],
 ) -> _Item:
-    """What an attempt returns, which gets its timeout in seconds.
-
-    If the exchange is over, before or after, the failure has its deadline as the reason.
-    """
+    """What an attempt returns, which gets its timeout in seconds."""
     try:
         if not exchange.over:
             return await resolved(attempt(exchange.cap_timeout(timeout)))
