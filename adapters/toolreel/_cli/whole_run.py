@@ -165,7 +165,6 @@ def as_json(run: Run, extra: Mapping[str, object]) -> Mapping[str, object]:
         "model": run.state.plan.model,
         "plan": run.state.plan.digest,
         "tally": {**asdict(run.state.tally), "cost": run.cost},
-        **({"costs": run.costs} if len(run.costs) > 1 else {}),
         "timing": {
             "total_ms": run.timing.total_ms,
             "model_ms": run.timing.model_ms,

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         stream,
         stream_on,
     )
-    from toolreel._driver.endpoints import AsyncEndpoints, EndpointCost, Endpoints, check_endpoints, server_of
     from toolreel._driver.first_checks import aperform, perform
     from toolreel._driver.immediate import entered, immediately, iterated, resolved, scoped_items
     from toolreel._driver.inbox import Inbox, Incoming, attach, message_of
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
         AsyncApprover,
         AsyncClock,
         AsyncEndpoint,
+        AsyncEndpoints,
         AsyncLater,
         AsyncPerformer,
         AsyncPorts,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         AsyncToolHost,
         Clock,
         Endpoint,
+        Endpoints,
         ImmediateClock,
         ImmediateEndpoint,
         InstantClock,
@@ -62,12 +63,14 @@ if TYPE_CHECKING:
         ToolHost,
         Wanted,
         async_pieces_of,
+        check_endpoints,
         check_given,
         ending_at,
         fault_event,
         notify,
         pieces_of,
         secrets_of,
+        server_of,
         time_left,
         withhold,
     )

@@ -9,7 +9,6 @@ import warnings
 from inspect import iscoroutinefunction
 from typing import Any, Final
 
-from toolreel._driver.endpoints import check_endpoints
 from toolreel._driver.ports import (
     AsyncEndpoint,
     AsyncPerformer,
@@ -19,6 +18,7 @@ from toolreel._driver.ports import (
     Performer,
     Ports,
     Wanted,
+    check_endpoints,
 )
 from toolreel_core._errors import ConfigError, ProtocolError
 from toolreel_core._plan import Plan

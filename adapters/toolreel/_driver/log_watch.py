@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from toolreel._driver.endpoints import server_of
 from toolreel._driver.outcome_words import failure_in_words
+from toolreel._driver.ports import server_of
 from toolreel._driver.watch import Begun, Watch
 from toolreel._internal import Concern, Level, is_heard, log
 from toolreel_core._protocol import (

@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Final, Protocol, TypeAlias, TypeGuard, TypeVar, assert_never
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeGuard, TypeVar, assert_never
 
 from toolreel._driver.immediate import iterated, resolved
+from toolreel._driver.outcome_words import NO_SERVER, ServerAddress
 from toolreel._internal import MissingExtra
 from toolreel_core._errors import ConfigError
+from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ApprovalGiven,
     AskApproval,
@@ -180,6 +182,9 @@ def withhold(journal: Journal | None, secrets: Mapping[str, str]) -> None:
 
 
 _Item = TypeVar("_Item")
+_Endpoint = TypeVar("_Endpoint")
+_DEPTH: Final = 8
+"""How many endpoints and performers may wrap one another."""
 
 
 def notify(observe: Callable[[_Item], None] | None, items: Iterable[_Item]) -> None:
@@ -428,3 +433,91 @@ class ImmediateClock:
 
     async def wait(self, effect: Wait) -> WaitElapsed:
         return self.clock.wait(effect)
+
+
+# The endpoints of a plan with fallbacks, as one.
+
+
+@dataclass(frozen=True, slots=True)
+class _SeveralEndpoints(Generic[_Endpoint]):
+    first: _Endpoint
+    """The plan's own endpoint."""
+    fallbacks: Mapping[str, _Endpoint] = field(default_factory=dict)
+    """The endpoints of the plan's fallbacks, by their names."""
+
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        return secrets_of(self.first, *self.fallbacks.values())
+
+    def endpoint_named(self, name: str) -> _Endpoint:
+        """The endpoint of a fallback; the plan's own for an empty name."""
+        return self.fallbacks[name] if name else self.first
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoints(_SeveralEndpoints[Endpoint]):
+    """The endpoints of a plan with fallbacks: each request goes to the one that it names.
+
+    ::
+
+        with HttpEndpoint(url) as first, HttpEndpoint(other_url) as second:
+            run(plan, Ports(Endpoints(first, {"backup": second}), tools))
+
+    Closing them is up to you.
+    """
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send the request to the endpoint that it names."""
+        return self.endpoint_named(effect.endpoint).send(effect)
+
+    def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
+        """Each piece of the reply, if that endpoint streams, and last the event."""
+        return pieces_of(self.endpoint_named(effect.endpoint), effect)
+
+
+@dataclass(frozen=True, slots=True)
+class AsyncEndpoints(_SeveralEndpoints[AsyncEndpoint]):
+    """The async version of :class:`Endpoints`."""
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        return await self.endpoint_named(effect.endpoint).send(effect)
+
+    def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+        return async_pieces_of(self.endpoint_named(effect.endpoint), effect)
+
+
+def server_of(performer: object, fallback: str) -> ServerAddress:
+    """Where the endpoint of a performer sends its requests; empty if it doesn't say."""
+    for layer in _wrapped_layers(performer, fallback):
+        server = getattr(getattr(layer, "address", None), "server", None)
+        if isinstance(server, ServerAddress):
+            return server
+    return NO_SERVER
+
+
+def _wrapped_layers(outer: Any, fallback: str = "") -> Iterator[Any]:  # noqa: ANN401 - of any kind
+    """A performer or endpoint, and those inside, such as the one that an endpoint with limits wraps."""
+    for _ in range(_DEPTH):
+        yield outer
+        if isinstance(outer, Endpoints | AsyncEndpoints):
+            outer = outer.fallbacks.get(fallback) if fallback else outer.first
+        else:
+            outer = getattr(outer, "endpoint", None) or getattr(outer, "performer", None)
+
+
+def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
+    """Check that an endpoint knows the plan's fallbacks, if it says which it knows."""
+    wanted = [fallback.name for fallback in plan.fallbacks]
+    # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
+    for layer in _wrapped_layers(endpoint) if wanted else ():
+        known = getattr(layer, "fallbacks", () if hasattr(layer, "address") else None)
+        if known is not None:
+            break
+    else:
+        return
+    if missing := [name for name in wanted if name not in known]:
+        given = ", ".join(f'"{name}": ...' for name in wanted)
+        raise ConfigError(
+            f"the plan falls back to {missing[0]!r}, and the ports have no endpoint of that name; "
+            f"write {kind}(endpoint, {{{given}}})"
+        )

@@ -16,9 +16,17 @@ from dataclasses import replace
 from math import inf
 from typing import Final, Self, TypeAlias
 
-from toolreel._driver.endpoints import server_of
 from toolreel._driver.inbox import Incoming, message_of
-from toolreel._driver.ports import Journal, Observer, Wanted, ending_at, notify, secrets_of, withhold
+from toolreel._driver.ports import (
+    Journal,
+    Observer,
+    Wanted,
+    ending_at,
+    notify,
+    secrets_of,
+    server_of,
+    withhold,
+)
 from toolreel._driver.run_result import Run
 from toolreel._driver.timing import EffectTime, Lap, Timing
 from toolreel._driver.watch import WATCHERS, Begun, Watch, Watches

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
 
-from toolreel._driver.endpoints import EndpointCost, endpoint_costs
 from toolreel._driver.outcome_words import (
     NO_SERVER,
     Resting,
@@ -118,11 +117,6 @@ class Run:
         runs of inner agents count.
         """
         return self.state.tally.known_cost
-
-    @property
-    def costs(self) -> tuple[EndpointCost, ...]:
-        """A row for each endpoint that had a turn, in order; one if the run never went on at a fallback."""
-        return endpoint_costs(self.state, self.notes)
 
     @property
     def spent(self) -> Spent | None:

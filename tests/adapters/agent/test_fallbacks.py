@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
@@ -24,12 +24,11 @@ from toolreel import (
     replay,
     resume,
 )
-from toolreel._cli import as_json
 from toolreel.journals import read_journal
 from toolreel.ports import Endpoints
-from toolreel.results import EndpointCost
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import ReplayMismatch
+from toolreel_core._protocol import EndpointChanged
 
 DOWN = Lost("status", "down", 503)
 ONCE = {"max_tries": 1}
@@ -65,7 +64,7 @@ def test_another_model_at_the_same_server_gets_its_key_and_another_server_does_n
     assert "authorization" not in second.seen[0].headers
 
 
-def test_each_endpoint_has_a_row_of_what_it_cost() -> None:
+def test_each_reply_costs_by_the_price_of_its_endpoint() -> None:
     def counted(reply: Mapping[str, Any], prompt: int) -> dict[str, Any]:
         return {**reply, "usage": {"prompt_tokens": prompt, "completion_tokens": 1}}
 
@@ -87,18 +86,12 @@ def test_each_endpoint_has_a_row_of_what_it_cost() -> None:
         ],
     )
     done = agent.run("Go.")
-    assert done.costs == (
-        EndpointCost("", "a", 2_000_000, 1, 2.0),
-        EndpointCost("b", "b", 0, 0, 0.0),
-        EndpointCost("c", "c", 3_000_000, 1, 30.0),
-    )
-    assert sum(row.cost or 0 for row in done.costs) == done.cost
-    shown = as_json(done, {})
-    assert [row.cost for row in cast("Any", shown["costs"])] == [2.0, 0.0, 30.0]
-    unpriced = ScriptedEndpoint([counted(saying("Here."), 3)])
-    alone = Agent("a", endpoint=unpriced).run("Go.")
-    assert alone.costs == (EndpointCost("", "a", 3, 1, None),)
-    assert "costs" not in as_json(alone, {})
+    assert done.cost == 32.0
+    changes = [note for note in done.notes if isinstance(note, EndpointChanged)]
+    assert [(note.after, note.prompt_tokens, note.cost) for note in changes] == [
+        ("b", 2_000_000, 2.0),
+        ("c", 2_000_000, 2.0),
+    ]
 
 
 @pytest.mark.parametrize(
