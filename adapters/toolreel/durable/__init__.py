@@ -8,7 +8,6 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from toolreel.durable._book import journal_text
     from toolreel.durable._database import close_database, database_url, open_database, tables_in
     from toolreel.durable._ledger import (
         GRANTED,
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     )
     from toolreel.durable._limited_endpoint import AsyncLimitedEndpoint, LimitedEndpoint, limited, take_slot
     from toolreel.durable._runs import Awaited, DurableRun, DurableRuns, RunSummary
-    from toolreel.durable._store import Store, Written
+    from toolreel.durable._store import Store, Written, journal_text
     from toolreel.durable._worker import Worker
 else:
     from toolreel._internal import MissingExtra

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -268,15 +268,6 @@ def tables_in(url: sa.URL) -> bool:
             return is_current(engine)
         finally:
             engine.dispose()
-
-
-def query_once(engine: sa.Engine, query: sa.Executable) -> Sequence[sa.Row[Any]]:
-    """The rows of a query, that fails at once if the database is away."""
-    try:
-        with engine.connect() as connection:
-            return connection.execute(query).all()
-    except exc.SQLAlchemyError as error:
-        raise DurableError(f"database: it is away: {error_line(error)}") from None
 
 
 def _create_tables(engine: sa.Engine, url: sa.URL) -> None:

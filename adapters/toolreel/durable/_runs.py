@@ -21,13 +21,13 @@ from toolreel._internal import DurableError
 from toolreel._journal import Recorded, parse_journal
 from toolreel._replay import retrace
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.durable._book import journal_text, plan_lines
+from toolreel._secrets import refuse_secrets
 from toolreel.durable._database import RUNS, database_url
 from toolreel.durable._limited_endpoint import take_slot
-from toolreel.durable._store import Status, Store, now_ms, segments_of
+from toolreel.durable._store import Status, Store, journal_text, now_ms, segments_of
 from toolreel_core._conversation import Said, unsupported_part_error
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import ApprovalGiven, CancelRequested, Event
+from toolreel_core._protocol import ApprovalGiven, CancelRequested, Event, blob_lines, blobs_in, header_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,13 @@ QUEUE: Final = "toolreel"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
 """The name of a run, which is also a part of URLs."""
 _OVER: Final = ("ended", "failed", "refused")
+
+
+def plan_lines(plan: Plan, secrets: Mapping[str, str]) -> str:
+    """The first lines of the journal of a run: what is written of its plan, once."""
+    header = header_line(plan)
+    refuse_secrets(header, secrets, "the plan", blobs_in(plan))
+    return "".join(f"{line}\n" for line in (header, *blob_lines(plan).values()))
 
 
 class DurableRuns:

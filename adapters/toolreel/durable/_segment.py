@@ -27,14 +27,14 @@ from toolreel._driver import (
     joined_trace,
     time_left,
 )
-from toolreel._internal import DurableError, log
-from toolreel._journal import Recorded
-from toolreel._replay import check_tools_unchanged
-from toolreel.durable._book import Book, fold_stored, journal_text
+from toolreel._internal import DurableError, SecretFound, log
+from toolreel._journal import Recorded, event_line, parse_journal, withhold_result
+from toolreel._replay import check_tools_unchanged, retrace
+from toolreel._secrets import refuse_secrets
 from toolreel.durable._database import CONNECTION_LOST
 from toolreel.durable._runs import Awaited
-from toolreel.durable._store import Claimed, InboxEntry, Status, Store, Written
-from toolreel_core._errors import ConfigError, ToolreelError
+from toolreel.durable._store import Claimed, InboxEntry, Status, Store, Written, journal_text
+from toolreel_core._errors import ConfigError, ReplayMismatch, ToolreelError
 from toolreel_core._jsontext import digest
 from toolreel_core._loop import pending, uncertain
 from toolreel_core._protocol import (
@@ -46,9 +46,12 @@ from toolreel_core._protocol import (
     Settled,
     State,
     Step,
+    ToolReturned,
     UserSpoke,
     Wait,
     WaitElapsed,
+    blob_lines,
+    blobs_in,
     fingerprint,
     type_name,
 )
@@ -70,6 +73,60 @@ class Policy:
     uncertain: Uncertain
     stopping: threading.Event
     """Set when the worker is to stop: then runs rest before the next effect, and go on elsewhere."""
+
+
+HIDDEN: Final = "a reply was not stored, because it holds a secret"
+
+
+def fold_stored(text: str, source: str) -> tuple[Recorded, State]:
+    """Read what is stored of a run, and fold it; each effect has to be the one that was recorded."""
+    recorded = parse_journal(text, source)
+    try:
+        return recorded, retrace(recorded).run.state
+    except ReplayMismatch as drift:
+        raise DurableError(
+            f"{source}: this release of toolreel would do something else than what is recorded ({drift}). "
+            "Nothing was changed. Finish it with a worker of the release that began it, after `toolreel "
+            "durable adopt --failed` there; or export it and fork it"
+        ) from None
+
+
+class Book:
+    """The journal of a run under way: collects the lines that its next step stores."""
+
+    keeps_times: Final = True
+
+    def __init__(self, recorded: Recorded, secrets: Mapping[str, str]) -> None:
+        self.events = len(recorded.records)
+        self._lines: list[str] = []
+        self._blobs: dict[str, str] = blob_lines(recorded.plan)
+        for event in recorded.events:
+            self._blobs |= blob_lines(event, self._blobs)
+        self._secrets = secrets
+        self._source = recorded.source
+
+    def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
+        """Write an event; for one with a secret, write and return what stands for it."""
+        number = self.events + 1
+        line, place = event_line(number, effect, event, lap), f"{self._source}, event {number}"
+        try:
+            refuse_secrets(line, self._secrets, place, blobs_in(event))
+        except SecretFound:
+            if isinstance(event, ToolReturned):
+                event = withhold_result(event, "secret")
+            else:
+                event = CancelRequested(HIDDEN)
+            line = event_line(number, effect, event, lap)
+        blobs = blob_lines(event, self._blobs)
+        self._blobs |= blobs
+        self._lines += (*blobs.values(), line)
+        self.events = number
+        return event
+
+    def take_lines(self) -> tuple[str, ...]:
+        """The lines since they were last taken."""
+        lines, self._lines = self._lines, []
+        return (*lines,)
 
 
 def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callable[[str], None]) -> str:

@@ -93,6 +93,33 @@ def segments_of(text: str) -> tuple[Segment, ...]:
     )
 
 
+def event_number(line: str) -> int:
+    """The number of an event's line; 0 for a line with a blob.
+
+    >>> event_number('{"n":3,"kind":"wait"}'), event_number('{"blob":"…"}')
+    (3, 0)
+    """
+    return int(line[5 : line.index(",")]) if line.startswith('{"n":') else 0
+
+
+def journal_text(plan: str, stored: Iterable[Written]) -> str:
+    """The journal that the steps of all segments tell, each event with its blobs, up to the first gap.
+
+    Of an event that two segments have stored, the first counts.
+    """
+    whole, events = list[str](), 0
+    for written in stored:
+        with_event: list[str] = []
+        for line in written.lines:
+            with_event.append(line)
+            if number := event_number(line):
+                if number == events + 1:
+                    events = number
+                    whole += with_event
+                with_event = []
+    return plan + "".join(f"{line}\n" for line in whole)
+
+
 NEVER: Final = math.inf
 _BATCH: Final = 200
 """Runs that one transaction deletes, so that none takes long."""

@@ -14,17 +14,27 @@ from types import TracebackType
 from typing import Any, Final, Self, TypeAlias
 
 import sqlalchemy as sa
+import uvicorn
 from dbos import DBOS, DBOSPortableJSONSerializer
 
 from toolreel._driver import Endpoint, Performer, Ports, secrets_of
-from toolreel._internal import DurableError, is_heard, log
+from toolreel._internal import (
+    DurableError,
+    Durations,
+    Page,
+    is_heard,
+    listening,
+    log,
+    metric,
+    page_app,
+    server_config,
+)
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.durable._database import RUNS, database_url, retry_lost_connection
-from toolreel.durable._health import HealthServer
+from toolreel.durable._database import RUNS, database_url, error_line, retry_lost_connection
 from toolreel.durable._limited_endpoint import Slot, take_slot
 from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment import Policy, Uncertain, perform_segment
-from toolreel.durable._store import NEVER, WORKFLOW, Store
+from toolreel.durable._store import NEVER, WORKFLOW, Store, now_ms
 from toolreel_core._errors import ConfigError
 
 Watch: TypeAlias = Callable[[dict[str, object]], None]
@@ -86,7 +96,7 @@ class Worker:
         self._policy = Policy(ports, secrets, uncertain, threading.Event())
         self._watch = watch
         self._health = health
-        self._health_server: HealthServer | None = None
+        self._health_server: _HealthServer | None = None
         self._opened: tuple[Store, Slot] | None = None
         self._busy: dict[str, str] = {}
         """The run of each workflow that is under way."""
@@ -127,7 +137,7 @@ class Worker:
         self._opened = store, slot
         try:
             if self._health is not None:
-                self._health_server = HealthServer(self._health, self._status, self._queue, store.engine)
+                self._health_server = _HealthServer(self._health, self, store.engine)
             release = f"toolreel {version('toolreel')}"
             store.adopt_runs(slot.executor, but_of=release)
             _WORKERS.append(self)
@@ -161,14 +171,19 @@ class Worker:
         self._opened = None
         return rested
 
-    def _status(self) -> tuple[bool, str, int]:
-        """Whether its slot is lost, why it takes no runs (empty if it does), and how many it performs."""
-        why = "" if self._listens else "it is starting"
-        if self.is_lost:
-            why = "another worker has taken its slot"
+    @property
+    def queue(self) -> str:
+        """The queue whose runs it performs."""
+        return self._queue
+
+    @property
+    def unready(self) -> str:
+        """Why it takes no runs; empty if it does."""
         if self._policy.stopping.is_set():
-            why = "it is stopping"
-        return self.is_lost, why, len(self._busy)
+            return "it is stopping"
+        if self.is_lost:
+            return "another worker has taken its slot"
+        return "" if self._listens else "it is starting"
 
     def _register_queue(self) -> None:
         DBOS.register_queue(
@@ -192,7 +207,8 @@ class Worker:
             status = perform_segment(claimed, self._policy, store, partial(self._report_line, run_id))
             rests: dict[str, object] = {"run": run_id, "is": status}
             log("durable", "warning" if status in {"failed", "refused"} else "info", "run_rests", rests)
-            self._report(rests)
+            if self._watch is not None:
+                self._watch(rests)
             return status
         finally:
             del self._busy[workflow_id]
@@ -201,17 +217,13 @@ class Worker:
         """Say what a line of the journal holds that was stored, unless that is a blob."""
         if line.startswith('{"n":') and (self._watch or self._health_server or is_heard("durable", "debug")):
             stored = json.loads(line)
-            ref, took = stored["event"].get("ref"), stored.get("took")
-            at = {**({} if ref is None else {"ref": ref}), **({"ms": took["ms"]} if took else {})}
-            facts = {"run": run_id, **at, "effect": stored["kind"], "n": stored["n"]}
-            log("durable", "debug", "event_stored", facts)
-            self._report({"run": run_id, "event": stored["n"], "kind": stored["kind"], **at})
-
-    def _report(self, happened: dict[str, object]) -> None:
-        if self._health_server is not None:
-            self._health_server.count_effect(happened)
-        if self._watch is not None:
-            self._watch(happened)
+            kind, ref, ms = stored["kind"], stored["event"].get("ref"), stored.get("took", {}).get("ms")
+            at = {**({} if ref is None else {"ref": ref}), **({} if ms is None else {"ms": ms})}
+            log("durable", "debug", "event_stored", {"run": run_id, **at, "effect": kind, "n": stored["n"]})
+            if self._health_server is not None and ms is not None:  # what users say takes no time
+                self._health_server.count_effect(kind, ms)
+            if self._watch is not None:
+                self._watch({"run": run_id, "event": stored["n"], "kind": kind, **at})
 
     @property
     def _store(self) -> Store:
@@ -227,6 +239,97 @@ class Worker:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         self.stop()
+
+
+_BOUNDS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0)
+"""Seconds that an effect takes at most, for each bucket."""
+_CONNECTIONS: Final = 64
+"""Probes at once, each of which has a thread."""
+_KIND: Final = "text/plain; version=0.0.4; charset=utf-8"
+"""As Prometheus has it."""
+
+
+class _HealthServer:
+    """Answers ``/livez``, ``/readyz`` and ``/metrics`` for one worker until it is closed.
+
+    :param address: ``HOST:PORT``; port 0 takes a free one
+    :raises DurableError: if the address is none, or is taken
+    """
+
+    def __init__(self, address: str, worker: Worker, engine: sa.Engine) -> None:
+        self._worker, self._engine = worker, engine
+        self._performed: dict[str, Durations] = {}
+        """How long the effects of each kind took."""
+        self._lock = threading.Lock()
+        host, _, port = address.rpartition(":")
+        if not host or not port.isdecimal() or int(port) > 65_535:
+            raise DurableError(f"health: {address!r} is no address; write HOST:PORT, as 127.0.0.1:9090")
+        try:
+            self._socket = listening(host.strip("[]"), int(port))
+        except OSError as error:
+            raise DurableError(f"health: {address} cannot be used: {error.strerror or error}") from None
+        self.port = int(self._socket.getsockname()[1])
+        self._server = uvicorn.Server(server_config(page_app(self._page), connections=_CONNECTIONS))
+        self._thread = threading.Thread(
+            target=self._server.run, args=([self._socket],), daemon=True, name="toolreel-health"
+        )
+        self._thread.start()
+
+    def count_effect(self, kind: str, ms: int) -> None:
+        """Count an effect; the threads of runs call it."""
+        with self._lock:
+            self._performed.setdefault(kind, Durations(_BOUNDS)).add(ms / 1000)
+
+    def close(self) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+    def _page(self, path: str, _query: str, _headers: object) -> Page:
+        lost, unready = self._worker.is_lost, self._worker.unready
+        status, text = 200, ""
+        try:
+            match path:
+                case "/livez":
+                    status, text = (503, "another worker has taken the slot") if lost else (200, "alive")
+                case "/readyz" if unready:
+                    status, text = 503, unready
+                case "/readyz":
+                    self._rows(sa.select(sa.literal(1)))
+                    text = "ready"
+                case "/metrics":
+                    return Page(200, self._metrics(), _KIND)
+                case _:
+                    status, text = 404, "there is /livez, /readyz, /metrics"
+        except sa.exc.SQLAlchemyError as error:
+            status, text = 503, f"database: it is away: {error_line(error)}"
+        return Page(status, f"{text}\n", _KIND)
+
+    def _rows(self, query: sa.Executable) -> Any:  # noqa: ANN401 - rows
+        """Without another attempt: a probe is answered at once."""
+        with self._engine.connect() as connection:
+            return connection.execute(query).all()
+
+    def _metrics(self) -> str:
+        columns = RUNS.c.queue, RUNS.c.status
+        counts = sa.select(*columns, sa.func.count(), sa.func.min(RUNS.c.updated_at)).group_by(*columns)
+        rows = self._rows(counts.order_by(*columns))
+        runs = [({"queue": queue, "status": status}, count) for queue, status, count, _ in rows]
+        oldest = [
+            ({"queue": queue}, max(0, now_ms() - since) / 1000)
+            for queue, status, _, since in rows
+            if status == "queued"
+        ]
+        busy = [({"queue": self._worker.queue}, len(self._worker.busy_with))]
+        with self._lock:
+            effects = [({"kind": kind}, each) for kind, each in sorted(self._performed.items())]
+            text = (
+                *metric("toolreel_runs", "gauge", "Runs in the database.", runs),
+                *metric("toolreel_queue_oldest_seconds", "gauge", "How long the oldest is queued.", oldest),
+                *metric("toolreel_worker_runs", "gauge", "Runs that this worker is performing.", busy),
+                *metric("toolreel_effect_seconds", "histogram", "How long effects took here.", effects),
+            )
+        return "".join(text)
 
 
 _WORKERS: Final = list[Worker]()
