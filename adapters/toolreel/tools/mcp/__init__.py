@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from toolreel.tools.mcp._host import AsyncMcpTools, McpTools
     from toolreel.tools.mcp._results import error_event, result_event
     from toolreel.tools.mcp._server import McpListener, McpNews
-    from toolreel.tools.mcp._transports import request_id_in_line, running_descendants, running_processes
+    from toolreel.tools.mcp._transports import running_descendants, running_processes
 else:
     from toolreel_core._lazy_names import face
 

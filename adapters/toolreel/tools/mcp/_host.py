@@ -92,11 +92,7 @@ class AsyncMcpTools(_McpHost):
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._tools: dict[str, tuple[Server, McpTool]] = {}
-
-        def notify(news: McpNews) -> None:
-            notify_listener(self._listen, [news])
-
-        self._servers = [Server(config, self._group, notify) for config in self._configs]
+        self._servers = [Server(config, self._group, self._notify) for config in self._configs]
         try:
             await self._open()
         except BaseException as error:
@@ -120,6 +116,9 @@ class AsyncMcpTools(_McpHost):
             return fault_event(effect, tool_changed if effect.name in self.left_out else tool_not_implemented)
         server, tool = self._tools[effect.name]
         return await server.run(effect, tool, tool.definition.seconds(self._deadline))
+
+    def _notify(self, news: McpNews) -> None:
+        notify_listener(self._listen, [news])
 
     async def _open(self) -> None:
         failures: list[str] = []

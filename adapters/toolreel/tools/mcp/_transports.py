@@ -304,7 +304,8 @@ class _StdioMessages:
         self, head: bytes, tail: bytes, code: int, why: str
     ) -> list[types.JSONRPCMessage]:
         """Errors for the request that a lost line answers; for all pending ones, if its id is unknown."""
-        request_id = request_id_in_line(head, tail)
+        found = _FIRST.search(head) or _LAST.search(tail)
+        request_id = int(found[1]) if found else None
         lost = {request_id} if request_id in self.pending else {*self.pending}
         self.pending -= lost
         return [error_response(each, code, why) for each in lost]
@@ -324,12 +325,6 @@ class _StdioMessages:
         with anyio.move_on_after(_GRACE):
             self.link.end_because(f"it {describe_exit(await self.process.wait())}")
         self.link.end_because("it closed its output")
-
-
-def request_id_in_line(head: bytes, tail: bytes) -> int | None:
-    """The id of the request that an oversized line answers, if it is near one end."""
-    found = _FIRST.search(head) or _LAST.search(tail)
-    return int(found[1]) if found else None
 
 
 async def _keep_stderr_tail(stderr: ByteReceiveStream, link: Connection) -> None:

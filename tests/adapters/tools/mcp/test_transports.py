@@ -14,26 +14,7 @@ from tests.samples import complaint
 from tests.servers.chat_server import Answer, serving
 from tests.servers.mcp_servers_here import Heard, called, codes, data, good_over_http, message, soon
 from toolreel._internal import McpServerError
-from toolreel.tools.mcp import HttpServer, McpTools, ServerSettings, request_id_in_line
-
-
-@pytest.mark.parametrize(
-    ("head", "tail", "request_id"),
-    [
-        (b'{"jsonrpc":"2.0","id":7,"result":{', b"}}", 7),
-        (b'{"jsonrpc": "2.0", "id": "7", "result":{', b"}}", 7),
-        (b'{"id":7,"result":{', b"}}", 7),
-        (b'{"result":{', b'},"jsonrpc":"2.0","id":7}', 7),
-        (b'{"result":{', b'},"id":7,"jsonrpc":"2.0"}\r', 7),
-        (b'{"result":{"id":7,', b"}}", None),
-        (b'{"result":{', b'"id":7}}', None),
-        (b"xxxx", b"xxxx", None),
-    ],
-)
-def test_an_oversized_answer_may_say_which_call_it_answers(
-    head: bytes, tail: bytes, request_id: int | None
-) -> None:
-    assert request_id_in_line(head, tail) == request_id
+from toolreel.tools.mcp import HttpServer, McpTools, ServerSettings
 
 
 @dataclass(frozen=True, slots=True)
