@@ -38,14 +38,7 @@ class Docstring(NamedTuple):
 
 
 def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
-    r"""Parse a docstring.
-
-    >>> parse_docstring("Roll a die.\n\nArgs:\n    sides: How many it has.", {"sides"})
-    Docstring(summary='Roll a die.', parameters={'sides': 'How many it has.'})
-
-    :param docstring: without indentation, as from ``inspect.getdoc``
-    :param names: existing parameters; descriptions of others are ignored
-    """
+    """Parse a docstring without indentation; descriptions of other parameters than these are ignored."""
     summary: list[str] = []
     described: dict[str, list[str]] = {}
     # Lines are added to `current`: to the summary, to a parameter, or to what is ignored.

@@ -156,10 +156,7 @@ _KNOWN: Final = "use str, int, float, bool, list, dict or TypedDict"
 
 
 class Types:
-    """The types of one tool, and the schemas that they share.
-
-    :param namespace: the names that annotations may use, such as those of a recursive alias
-    """
+    """The types of one tool, and the schemas that they share; annotations use the names of a namespace."""
 
     def __init__(self, namespace: Mapping[str, Any] | None = None) -> None:
         self.shared: dict[str, Json] = {}

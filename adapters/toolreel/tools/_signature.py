@@ -54,17 +54,6 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
 
     The first paragraphs of the docstring become the description; its sections and fields describe parameters.
 
-    >>> def roll(sides: int, times: int = 1) -> list[int]:
-    ...     '''Roll a die.
-    ...
-    ...     Args:
-    ...         sides: How many sides it has.
-    ...     '''
-    >>> signature_of(roll).definition.parameters
-    '{"type":"object","properties":{"sides":{"type":"integer","description":"How many sides it has."},\
-"times":{"type":"integer","default":1}},"required":["sides"],"additionalProperties":false}'
-
-    :param name: the tool's inner name; by default the name of the function
     :raises ConfigError: if a parameter has no annotation, or a type that JSON cannot represent
     """
     tool = name if name is not None else _tool_name(function)
