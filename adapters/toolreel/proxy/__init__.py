@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel.proxy._app import CONNECTIONS, LOOPBACK, proxy_app, serve
-    from toolreel.proxy._chat import KeptThoughts
-    from toolreel.proxy._recorder import Conversation, Writer
+    from toolreel.proxy._recorder import Conversation, Recorder
     from toolreel.proxy._settings import Limits, ProxySettings, Route, routes_in
     from toolreel_core._proxy import Extras
 else:

@@ -22,26 +22,27 @@ from starlette.routing import Route as Path
 
 from toolreel._internal import ProxyConfigError, listening, server_config
 from toolreel.http import pooled_transport
-from toolreel.proxy._access import Guarded, Metrics, log_and_tell
-from toolreel.proxy._chat import ChatExchange, KeptThoughts
+from toolreel.proxy._chat import ChatExchange, Pieces, Sent
 from toolreel.proxy._client import (
     ClientAnswer,
+    Guarded,
+    Metrics,
     Receive,
     Scope,
     Trouble,
     client_error,
+    log_and_tell,
     read_request,
     upstream_error,
 )
 from toolreel.proxy._headers import headers_for_upstream, key_in
 from toolreel.proxy._recorder import Recorder
 from toolreel.proxy._settings import ProxySettings, Route, Tell
-from toolreel.proxy._upstream import Pieces, Sent
 from toolreel_core._client_requests import ClientRequest, Loss
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, read
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-from toolreel_core._proxy import Profile, outbound
+from toolreel_core._proxy import KeptThoughts, Profile, outbound
 from toolreel_core._settings import PATHS, WireForm
 
 _PROFILES: Final = 256
@@ -84,21 +85,18 @@ def proxy_app(settings: ProxySettings, *, tell: Tell = _tell_nobody) -> Starlett
 
 
 class Proxy:
-    """What the requests of one proxy share."""
-
     def __init__(self, settings: ProxySettings, tell: Tell) -> None:
         self.logged: Final = log_and_tell(tell)
         self.settings: Final = settings
         self.metrics: Final = Metrics()
         self.recorder: Final = Recorder(settings, self.logged)
-        self._profiles: Final = lru_cache(_PROFILES)(self._new_profile)
+        self._profile: Final = lru_cache(_PROFILES)(self._new_profile)
         self._transports: Final[dict[str, httpx.AsyncBaseTransport]] = {}
         self._thoughts: Final = KeptThoughts()
         self._drains = False
 
     @asynccontextmanager
     async def lifespan(self, _app: object) -> AsyncGenerator[None]:
-        """Close connections and finish recordings at the end."""
         yield
         self._drains = True
         for transport in self._transports.values():
@@ -106,7 +104,6 @@ class Proxy:
         await anyio.to_thread.run_sync(self.recorder.close)
 
     async def serve_reply(self, form: WireForm, scope: Scope, receive: Receive, answer: ClientAnswer) -> None:
-        """A reply of the model, to a request in this form."""
         request = await read_request(receive, form, self.settings.limits.request_bytes)
         if request is None:
             return
@@ -132,13 +129,14 @@ class Proxy:
         if request.streamed and request.choices > 1:
             words = "n: a stream has one reply; ask without stream, or once for each."
             raise client_error(400, words, "several_choices", "n")
-        route = next((route for route in self.settings.routes if route.takes(request.model)), None)
-        if route is None:
+        routes = self.settings.routes
+        number = next((at for at, route in enumerate(routes) if route.takes(request.model)), None)
+        if number is None:
             words = f"No route takes the model {request.model!r}."
             raise client_error(404, words, "model_not_found", "model")
-        profile = self._profile(route, request.model)
+        route, profile = routes[number], self._profile(number, request.model)
         form, caller = profile.provider.wire_form, self.recorder.caller_name(key_in(Headers(scope=scope)))
-        request, more = self._thoughts.restore(request, profile, caller)
+        request, more = self._thoughts.restore(request, profile.provider, caller)
         out = outbound(request, profile, model=route.upstream_model)
         if isinstance(out, Loss):
             raise client_error(400, out.message(form, request.form), out.code, out.param)
@@ -157,29 +155,20 @@ class Proxy:
             self._thoughts,
         )
 
-    def _profile(self, route: Route, model: str) -> Profile:
-        """What is repaired for a model.
-
-        :raises ConfigError: if its preset cannot be used
-        """
-        return self._profiles(self.settings.routes.index(route), model)
-
     def _new_profile(self, number: int, model: str) -> Profile:
+        """What is repaired for a model on a route, if its preset can be used."""
         route = self.settings.routes[number]
         return Profile.of(route.preset(route.upstream_model or model), route.settings)
 
     async def serve_health(self, _request: object) -> JSONResponse:
-        """The process answers."""
         return JSONResponse({"status": "ok"})
 
     async def serve_ready(self, _request: object) -> JSONResponse:
-        """Requests are taken."""
         return (
             JSONResponse({"status": "draining"}, 503) if self._drains else JSONResponse({"status": "ready"})
         )
 
     async def serve_metrics(self, _scope: Scope, _receive: Receive, answer: ClientAnswer) -> None:
-        """The counters."""
         answer.kind = ""
         await answer.send_text(self.metrics.prometheus_text(), kind="text/plain; version=0.0.4")
 
@@ -191,9 +180,9 @@ class Proxy:
         answer.kind = "models"
         found: dict[str, Json] = {}
         problem: Trouble | ToolreelError | None = None
-        for route in self.settings.routes:
+        for number, route in enumerate(self.settings.routes):
             try:
-                listed = await self._models_of(route, scope, answer)
+                listed = await self._models_of(number, route, scope, answer)
             except (Trouble, ToolreelError) as why:
                 problem = why
             else:
@@ -204,19 +193,18 @@ class Proxy:
             answer.passed = ()  # the headers of one upstream say nothing about a list of several
         return {"object": "list", "data": [*found.values()]}
 
-    async def _models_of(self, route: Route, scope: Scope, answer: ClientAnswer) -> Tree:
-        """The models of a route, by name."""
+    async def _models_of(self, number: int, route: Route, scope: Scope, answer: ClientAnswer) -> Tree:
         shelf = self.recorder.shelf
         known = shelf.models if shelf and self.settings.replays else ()
         if not _PATTERN.intersection(route.model):
             known = (route.model,)
         elif not self.settings.replays:
-            form = self._profile(route, route.upstream_model).provider.wire_form
+            form = self._profile(number, route.upstream_model).provider.wire_form
             transport, sent = self._request_to(route, scope, form)
             base, question, query = sent.url.partition("?")
             url = f"{base.removesuffix(PATHS[form])}{_MODELS}{question}{query}"
-            sent = replace(sent, url=url, method="GET")
-            async with aclosing(Pieces(transport, self.settings.limits, sent)) as pieces:
+            listing = Pieces(transport, self.settings.limits, replace(sent, url=url, method="GET"))
+            async with aclosing(listing) as pieces:
                 async for piece in pieces:
                     answer.passed = pieces.headers
                     if isinstance(piece, RequestFailed):
@@ -234,10 +222,7 @@ class Proxy:
     def _request_to(
         self, route: Route, scope: Scope, form: WireForm
     ) -> tuple[httpx.AsyncBaseTransport, Sent]:
-        """How a route is asked in a form, with the headers of a client.
-
-        :raises ProxyConfigError: if the variable of the key is not set
-        """
+        """How a route is asked in a form, with the headers of a client."""
         url = route.url(form)
         if url not in self._transports:
             most = self.settings.limits.connections
@@ -246,9 +231,6 @@ class Proxy:
             Headers(scope=scope), token=self.settings.token, api_key_env=route.api_key_env, form=form
         )
         return self._transports[url], Sent(url, headers, b"")
-
-
-# Serves a proxy on a port until it is told to stop, and lets requests that are under way end.
 
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
@@ -293,13 +275,12 @@ def serve(
     with socket_:
         # The second Ctrl-C calls `hurry` in a handler of signals, so that takes no lock.
         config = server_config(app, connections=CONNECTIONS, drain=drain, lifespan=True)
-        server = _Server(config, app.state.proxy.recorder.writer.skip_journals)
+        server = _Server(config, app.state.proxy.recorder.skip_journals)
         ready(url)  # whoever connects now waits until requests are taken
         server.run(sockets=[socket_])
 
 
 def _raise_file_limit() -> None:
-    """Raise the soft limit of open files, as far as the hard one allows."""
     if sys.platform != "win32":
         import resource
 

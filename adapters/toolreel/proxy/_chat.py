@@ -2,90 +2,169 @@
 
 from __future__ import annotations
 
+import codecs
 import time
-from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final, TypeAlias
 from uuid import uuid4
 
 import anyio
 import httpx
 
+from toolreel._secrets import RunningBodyScrub, scrubbed, secrets_sent, secrets_to_scrub
+from toolreel.http import (
+    BoundedDecoder,
+    Exchange,
+    Stalled,
+    TooLarge,
+    UndecodableBody,
+    async_chunks_of,
+    async_trace,
+    failure_event,
+    hang_up,
+    within,
+)
 from toolreel.proxy._client import NEVER_AGAIN, OURS, ClientAnswer, Trouble, problem_error, upstream_error
+from toolreel.proxy._headers import KEYS
 from toolreel.proxy._recorder import Recorder
-from toolreel.proxy._settings import ProxySettings
-from toolreel.proxy._upstream import Pieces, Sent
+from toolreel.proxy._settings import Limits, ProxySettings
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of
-from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._protocol import ReplyReceived, RequestFailed, response_event
 from toolreel_core._proxy import (
-    RESTORED,
     Corrections,
     Head,
-    Key,
+    KeptThoughts,
     Outbound,
     Profile,
     Repaired,
     ReplyStream,
-    Thoughts,
     reply_in_error,
-    thoughts_to_return,
-    with_thoughts,
 )
-from toolreel_core._settings import WireForm
 
-_THOUGHT_BYTES: Final = 64 * 2**20
-"""Size of the thoughts that are kept; those that were wanted least recently are forgotten first."""
-_BYTES_EACH: Final = 1_000
-"""Bytes that any of them takes besides."""
+ReplyEvent: TypeAlias = ReplyReceived | RequestFailed
+_UTF8: Final = codecs.getincrementaldecoder("utf-8")
+_CONNECT: Final = 10.0
+"""Seconds for a connection."""
 
 
-class KeptThoughts:
-    """What models thought in the conversations under way, for upstreams that want it back.
+@dataclass(frozen=True, slots=True)
+class Sent:
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+    method: str = "POST"
 
-    :param most: their size in bytes
+
+class Pieces:
+    """The reply to one request, which is sent when the first piece is wanted. A key in it is masked.
+
+    Nothing is read while a piece is in use. Closing it closes the connection. It is no generator: with one in
+    another, each with its scope, a piece took twice the time.
     """
 
-    def __init__(self, most: int = _THOUGHT_BYTES) -> None:
-        self._most: Final = most
-        self._size = 0
-        self._thoughts: Final[OrderedDict[str, tuple[Thoughts, int]]] = OrderedDict()
+    def __init__(self, transport: httpx.AsyncBaseTransport, limits: Limits, sent: Sent) -> None:
+        self._transport: Final = transport
+        self._limits: Final = limits
+        self._sent: Final = sent
+        self._exchange: Final = Exchange(limits.deadline_seconds, limits.response_bytes)
+        self._text: Final = _UTF8("replace")
+        self._secrets: Final = secrets_to_scrub(secrets_sent(sent.url, sent.headers, KEYS))
+        self._scrub: Final = RunningBodyScrub(self._secrets)
+        self._passed: Final[list[str]] = []
+        self._incoming: tuple[httpx.Response, AsyncIterator[bytes]] | None = None
+        self._decoder: BoundedDecoder | None = None
+        self._over = False
+        self.headers: Sequence[tuple[str, str]] = ()
+        """Those of the response, once it has begun: names in lower case, without a key that was sent."""
 
-    def keep(self, request: ClientRequest, message: Json, profile: Profile, caller: str) -> None:
-        """Keep what a reply says that its upstream wants back."""
-        found = thoughts_to_return(request, message, profile.provider, caller=caller)
-        if found is None:
-            return
-        key, thoughts = found
-        size = _BYTES_EACH + sum(len(canonical(each)) for each in (thoughts.message, *thoughts.calls))
-        # Under both, since some clients make ids of their own.
-        for name in key:
-            self._size += size - self._thoughts.pop(name, (thoughts, 0))[1]
-            self._thoughts[name] = (thoughts, size)
-        while self._size > self._most:
-            self._size -= self._thoughts.popitem(last=False)[1][1]
+    def __aiter__(self) -> Pieces:
+        return self
 
-    def restore(
-        self, request: ClientRequest, profile: Profile, caller: str
-    ) -> tuple[ClientRequest, tuple[str, ...]]:
-        """The request with what its client has left out, and the name of the repair if it is one."""
-        whole, changed = with_thoughts(request, profile.provider, self._find, caller=caller)
-        return whole, (RESTORED,) if changed else ()
+    async def __anext__(self) -> str | ReplyEvent:
+        """The next piece.
 
-    def _find(self, key: Key) -> Thoughts | None:
-        for name in key:
-            if name in self._thoughts:
-                self._thoughts.move_to_end(name)
-                return self._thoughts[name][0]
-        return None
+        :raises toolreel.ReplayMismatch: if the transport replays, and has no such request
+        """
+        if self._over:
+            raise StopAsyncIteration
+        found = list[str | ReplyEvent]()
+        with within(self._exchange):  # ends what happens inside when the time is over
+            found.append(await self._next_piece_or_event())
+        return found[0] if found else await self._ended(RequestFailed(0, "timeout", self._exchange.message))
+
+    async def aclose(self) -> None:
+        """Close the connection, unless the reply was complete."""
+        self._over = True
+        incoming, self._incoming = self._incoming, None
+        if incoming is not None:
+            with within(self._exchange):
+                await hang_up(*incoming)
+
+    async def _next_piece_or_event(self) -> str | ReplyEvent:
+        try:
+            response, chunks = self._incoming or await self._begun()
+            encoding = response.headers.get("content-encoding", "")
+            self._decoder = self._decoder or BoundedDecoder(encoding, self._limits.response_bytes)
+            async for chunk in chunks:
+                piece = self._take(self._scrub.feed(self._text.decode(self._decoder.feed(chunk))))
+                if piece and response.is_success:
+                    return piece
+            self._decoder.finish()
+            piece = self._take(self._scrub.feed(self._text.decode(b"", final=True)) + self._scrub.close())
+            if piece and response.is_success:
+                return piece
+            return await self._ended(
+                response_event(0, response.status_code, response.headers, "".join(self._passed))
+            )
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            event = failure_event(0, error)
+            return await self._ended(replace(event, message=scrubbed(event.message, self._secrets)))
+        except (Stalled, TooLarge, UndecodableBody) as error:
+            status = self._incoming[0].status_code if self._incoming else None
+            return await self._ended(error.event(0, status))
+
+    def _take(self, piece: str) -> str:
+        self._passed.append(piece)
+        return piece
+
+    async def _begun(self) -> tuple[httpx.Response, AsyncIterator[bytes]]:
+        response = await self._transport.handle_async_request(self._request())
+        self._incoming = response, async_chunks_of(response)
+        self.headers = [
+            (name, scrubbed(value, self._secrets)) for name, value in response.headers.multi_items()
+        ]
+        return self._incoming
+
+    async def _ended(self, event: ReplyEvent) -> ReplyEvent:
+        await self.aclose()
+        return event
+
+    def _request(self) -> httpx.Request:
+        """The request; the transport alone sees it, so no client of httpx is needed."""
+        seconds, sent = self._limits.stall_seconds, self._sent
+        timeouts = {"connect": _CONNECT, "read": seconds, "write": seconds, "pool": seconds}
+        request = httpx.Request(
+            sent.method,
+            sent.url,
+            headers=dict(sent.headers),
+            content=sent.body or None,
+            extensions={
+                "timeout": {name: self._exchange.cap_timeout(timeout) for name, timeout in timeouts.items()},
+                "trace": partial(async_trace, self._exchange),
+            },
+        )
+        request.read()
+        return request
 
 
 _AFTER_DONE: Final = 0.2
 """Seconds in which an upstream may end a stream that is complete; then its connection can be used again."""
-_IDS: Final[Mapping[WireForm, str]] = {
+_IDS: Final = {
     "chat_completions": "chatcmpl-",
     "responses": "resp_",
     "messages": "msg_",
@@ -94,8 +173,6 @@ _IDS: Final[Mapping[WireForm, str]] = {
 
 @dataclass(slots=True)
 class ChatExchange:
-    """One request of a client on its way."""
-
     request: ClientRequest
     profile: Profile
     outbound: Outbound
@@ -109,7 +186,6 @@ class ChatExchange:
     thoughts: KeptThoughts
 
     async def perform(self) -> None:
-        """Answer the client."""
         streamed, answer = self.request.streamed, self.answer
         answer.repairs.update(dict.fromkeys(self.outbound.repairs))
         conversation = self.recorder.take_conversation(self.request, self.profile, self.caller)
@@ -122,7 +198,7 @@ class ChatExchange:
                 messages += [as_tree(one).get("message") for one in items_of(result[1].body, "choices")[:1]]
         finally:  # before the client has the end of the answer, since its next request may follow at once
             for message in messages:
-                self.thoughts.keep(self.request, message, self.profile, self.caller)
+                self.thoughts.keep(self.request, message, self.profile.provider, self.caller)
             if conversation:
                 self.recorder.put_back(conversation, messages, len(self.outbound.body))
         if isinstance(result, Trouble):
@@ -152,12 +228,12 @@ class ChatExchange:
         self.answer.add_reply(reply)
         return problem_error(reply.problem) if reply.problem else (events, reply)
 
-    async def _receive_reply(self, stream: ReplyStream, *, show: bool) -> ReplyReceived | RequestFailed:
+    async def _receive_reply(self, stream: ReplyStream, *, show: bool) -> ReplyEvent:
         """Read replies until one is for the client: the event for the whole."""
         corrections = Corrections.of(self.request, self.profile, self.settings.extras, self.outbound.body)
         while True:
             event = await self._stream_reply(stream, show=show)
-            corrections, again = corrections.after(event) if corrections else (None, None)
+            again = corrections.after(event) if corrections else None
             # Text that the client has seen can't be taken back, so a failure after it is the client's to see.
             seen = show and isinstance(event, RequestFailed) and stream.opened
             if again is None or seen:
@@ -167,11 +243,8 @@ class ChatExchange:
             self.sent = replace(self.sent, body=again.body.encode())
             stream.restart()
 
-    async def _stream_reply(self, stream: ReplyStream, *, show: bool) -> ReplyReceived | RequestFailed:
-        """Read a reply to its end.
-
-        :param show: whether the client gets what can pass, as it comes
-        """
+    async def _stream_reply(self, stream: ReplyStream, *, show: bool) -> ReplyEvent:
+        """Read a reply to its end; with ``show``, the client gets what can pass, as it comes."""
         stall = self.settings.limits.stall_seconds
         progress, progressed_at = stream.stream.progress, time.monotonic()
         async with aclosing(Pieces(self.transport, self.settings.limits, self.sent)) as pieces:

@@ -1,23 +1,26 @@
-"""What comes from a client of the proxy and what it is answered: bodies, errors."""
+"""What comes from a client of the proxy and what it is answered: who may come in, bodies, errors, the log."""
 
 from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
-from toolreel.proxy._headers import headers_for_client
+from starlette.datastructures import Headers
+
+from toolreel._internal import Durations, log, log_error, metric
+from toolreel.proxy._headers import headers_for_client, is_foreign, shows_token
+from toolreel.proxy._settings import ProxySettings, Tell
 from toolreel_core._client_requests import ClientRequest, Refusal, client_request
+from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, finite, read
 from toolreel_core._protocol import RequestFailed
 from toolreel_core._proxy import Repaired, error_in, problem_text, stream_error_event
 from toolreel_core._replies import Problem, ProblemCode, Usage
 from toolreel_core._settings import WireForm
-
-# Errors as OpenAI has them, which are sent in the form of the client.
-
 
 OURS: Final = "toolreel_error"
 """The type of errors that the proxy makes itself."""
@@ -31,7 +34,7 @@ _STATUSES: Final[Mapping[ProblemCode, int]] = {"RATE_LIMITED": 429, "CONTENT_FIL
 """A filter says the same again; Azure reports it as an error of the request, too."""
 
 
-_FAILURES: Final[Mapping[str, tuple[int, str]]] = {
+_FAILURES: Final = {
     "connect": (502, " cannot be reached."),
     "timeout": (504, " took too long."),
     "too_large": (502, "'s answer is too large."),
@@ -41,8 +44,6 @@ _FAILURES: Final[Mapping[str, tuple[int, str]]] = {
 
 @dataclass(eq=False)
 class Trouble(Exception):
-    """An error as the client gets it."""
-
     status: int
     message: str
     code: str
@@ -54,7 +55,6 @@ class Trouble(Exception):
 
     @property
     def error(self) -> Tree:
-        """The error object."""
         own: Tree = {"message": self.message, "type": self.type, "param": self.param, "code": self.code}
         return {**self.further, **own}
 
@@ -62,16 +62,12 @@ class Trouble(Exception):
 def client_error(
     status: int, message: str, code: str, param: str | None = None, *, allow: str = ""
 ) -> Trouble:
-    """An error of the client, which repeating the request does not mend.
-
-    :param allow: the method that the path takes instead
-    """
+    """An error of the client, which repeating the request does not mend."""
     headers = {**NEVER_AGAIN, "allow": allow} if allow else NEVER_AGAIN
     return Trouble(status, message, code, "invalid_request_error", param, headers)
 
 
 def upstream_error(event: RequestFailed) -> Trouble:
-    """The error for a request that failed at the upstream."""
     if event.failure != "status":
         status, words = _FAILURES[event.failure]
         why = "unreachable" if event.failure == "connect" else event.failure
@@ -91,7 +87,6 @@ def upstream_error(event: RequestFailed) -> Trouble:
 
 
 def problem_error(problem: Problem) -> Trouble:
-    """The error for an answer of status 200 that is no completion."""
     status = _STATUSES.get(problem.code, 502)
     return Trouble(status, problem_text(problem), problem.code.lower(), UPSTREAM)
 
@@ -133,11 +128,9 @@ class ClientAnswer:
 
     @property
     def seconds(self) -> float:
-        """How long the request has taken so far."""
         return time.monotonic() - self._began
 
     def log_entry(self) -> dict[str, Json]:
-        """The entry of the request in the log."""
         return {
             **({} if self.kind in {"plain", "streamed"} else {"path": self._path}),
             "model": self.model,
@@ -149,7 +142,6 @@ class ClientAnswer:
         }
 
     def add_reply(self, reply: Repaired) -> None:
-        """Note what was repaired and noticed in a reply."""
         self.repairs.update(dict.fromkeys(reply.repairs))
         self.noticed.update(dict.fromkeys(reply.noticed))
         self.usage = reply.usage
@@ -160,13 +152,11 @@ class ClientAnswer:
     async def send_json(
         self, tree: Tree, status: int = 200, headers: Mapping[str, str] | None = None
     ) -> None:
-        """Send a body of JSON."""
         await self.send_text(canonical(tree), status, "application/json", headers)
 
     async def send_text(
         self, text: str, status: int = 200, kind: str = "text/plain", headers: Mapping[str, str] | None = None
     ) -> None:
-        """Send a body."""
         body = text.encode("utf-8", "replace")
         await self._start(status, {"content-length": str(len(body)), "content-type": kind, **(headers or {})})
         self._over = True
@@ -207,10 +197,7 @@ class ClientAnswer:
         await self._close()
 
     async def send_error(self, trouble: Trouble) -> None:
-        """Send an error: as the answer, or as the last event of a stream that has begun.
-
-        After the end of an answer, nothing can be sent any more.
-        """
+        """Send an error as the answer or as the last event of a stream, unless that is over."""
         self._problem = trouble.code
         if self._over:
             return
@@ -239,15 +226,8 @@ class ClientAnswer:
         await self._send({"type": "http.response.body", "body": b""})
 
 
-# Read a request of a client, within the limits of the proxy.
-
-
 async def read_request(receive: Receive, form: WireForm, most: int) -> ClientRequest | None:
-    """The request of a client; ``None`` if the client has left.
-
-    :param most: bytes that it may have
-    :raises Trouble: if it is none
-    """
+    """The request of a client, of so many bytes at most; ``None`` if the client has left."""
     pieces, size, more = list[bytes](), 0, True
     while more:
         message = await receive()
@@ -261,3 +241,124 @@ async def read_request(receive: Receive, form: WireForm, most: int) -> ClientReq
     if isinstance(request, Refusal):
         raise client_error(400, request.message, "invalid_request", request.param)
     return request
+
+
+_BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+
+
+class Metrics:
+    """Counters of one proxy, as Prometheus reads them; none of them has what clients or models have said."""
+
+    def __init__(self) -> None:
+        self.under_way = 0
+        """Requests that are being answered."""
+        self._requests: Final[Counter[tuple[str, int]]] = Counter()
+        self._repairs: Final[Counter[str]] = Counter()
+        self._tokens: Final[Counter[str]] = Counter()
+        self._added: Final[Counter[str]] = Counter()
+        self._took: Final = Durations(_BUCKETS)
+
+    def count_answer(self, answer: ClientAnswer) -> None:
+        self._requests[answer.kind, answer.status] += 1
+        if answer.kind in {"plain", "streamed"}:  # the others take no time, and would make these look fast
+            self._took.add(answer.seconds)
+        self._repairs.update([*answer.repairs])
+        self._added.update(answer.added)
+        self._tokens["prompt"] += answer.usage.prompt_tokens
+        self._tokens["completion"] += answer.usage.completion_tokens
+
+    def prometheus_text(self) -> str:
+        requests = (
+            ({"kind": kind, "status": status}, n) for (kind, status), n in sorted(self._requests.items())
+        )
+        lines = [*metric("toolreel_proxy_requests_total", "counter", "Requests of clients.", requests)]
+        for name, label, about, counts in (
+            ("repairs", "name", "Repairs of what passed.", self._repairs),
+            ("added_requests", "reason", "Requests that the proxy added.", self._added),
+            ("tokens", "kind", "Tokens that upstreams counted.", self._tokens),
+        ):
+            values = (({label: key}, count) for key, count in sorted(counts.items()))
+            lines += metric(f"toolreel_proxy_{name}_total", "counter", about, values)
+        about = "Requests that are being answered."
+        lines += metric("toolreel_proxy_under_way", "gauge", about, [({}, self.under_way)])
+        about = "How long requests for a reply took."
+        lines += metric("toolreel_proxy_request_seconds", "histogram", about, [({}, self._took)])
+        return "".join(lines)
+
+
+_LEFT: Final = 499
+"""The status of a request whose client left before it was told anything; nginx has it so, too."""
+_FAILED: Final = Trouble(
+    500, "The proxy has failed at this request; its log has the traceback.", "proxy_failed"
+)
+
+Endpoint: TypeAlias = "Callable[[Scope, Receive, ClientAnswer], Awaitable[Tree | None]]"
+"""Answers one request, itself or by the tree that is returned."""
+
+
+def log_and_tell(tell: Tell) -> Tell:
+    """Tell what happens, and log it: requests at ``debug``, and as a warning what is not recorded."""
+
+    def logged(entry: Mapping[str, Json]) -> None:
+        if "is" in entry:  # why it is not recorded may quote what was said
+            told = {key: entry[key] for key in ("conversation", "conversations", "is") if key in entry}
+            log("proxy", "warning", "not_recorded", told)
+        else:
+            fields = {key: tuple(each) if isinstance(each, list) else each for key, each in entry.items()}
+            log("proxy", "debug", "request_answered", fields)
+        tell(entry)
+
+    return logged
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """An endpoint for clients that show the token, and for none that a page in a browser has sent here.
+
+    It logs and counts each of its requests.
+    """
+
+    settings: ProxySettings
+    metrics: Metrics
+    tell: Tell
+    endpoint: Endpoint
+    method: str = ""
+    """The only one that it takes; empty for any."""
+    form: WireForm = "chat_completions"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":  # the proxy speaks no WebSocket, and a server may
+            await send({"type": "websocket.close", "code": 1000})
+            return
+        form: WireForm = "messages" if "/messages" in scope["path"] else self.form
+        answer = ClientAnswer(send, scope["path"], form)
+        try:
+            self._refuse_strangers(scope)
+            tree = await self.endpoint(scope, receive, answer)
+            if tree is not None:
+                await answer.send_json(tree)
+        except Trouble as trouble:
+            await answer.send_error(trouble)
+        except ToolreelError as error:  # a preset that cannot be used, a key that is not set
+            await answer.send_error(Trouble(502, str(error), "proxy_misconfigured", OURS, None, NEVER_AGAIN))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the client gets an error that it can read
+            answer.kind = answer.kind or "refused"
+            log_error("proxy", "a request failed", {"path": scope["path"], "model": answer.model}, error)
+            await answer.send_error(_FAILED)
+        finally:
+            if answer.kind:
+                answer.status = answer.status or _LEFT
+                self.metrics.count_answer(answer)
+                self.tell(answer.log_entry())
+
+    def _refuse_strangers(self, scope: Scope) -> None:
+        headers, token = Headers(scope=scope), self.settings.token
+        if is_foreign(headers, self.settings.hosts):
+            words = "This proxy is addressed by the name of this machine only."
+            raise client_error(403, words, "foreign_host")
+        if token and not shows_token(headers, token):
+            words = "Show the proxy's token: as your API key, or in the header x-toolreel-token."
+            raise client_error(401, words, "no_token")
+        if self.method and scope["method"] != self.method:
+            words = f"{scope['path']} takes {self.method}, not {scope['method']}."
+            raise client_error(405, words, "method_not_allowed", allow=self.method)

@@ -41,10 +41,7 @@ _STAY_THERE_TOO: Final = ("access-control-", "x-toolreel-")
 
 
 def headers_for_client(headers: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The headers of an upstream for the client: all but those that are its own affair.
-
-    :param headers: names in lower case
-    """
+    """The headers of an upstream for the client, by lower names: all but those that are its own affair."""
     stay = _STAY_THERE | _named_by_connection(headers)
     return [
         (name, value) for name, value in headers if name not in stay and not name.startswith(_STAY_THERE_TOO)
@@ -57,7 +54,6 @@ def _named_by_connection(headers: Sequence[tuple[str, str]]) -> set[str]:
 
 
 def key_in(headers: Headers) -> str:
-    """The key that a client sends for the upstream; empty without one."""
     return next((value for name in KEYS if (value := headers.get(name))), "")
 
 
@@ -94,30 +90,18 @@ def headers_for_upstream(
         kept = {name: value for name, value in kept.items() if name not in KEYS}
         kept["authorization"] = f"Bearer {key}"
     kept["content-type"] = "application/json"
-    return _of_messages(kept, own=bool(api_key_env)) if form == "messages" else _of_openai(kept)
-
-
-def _of_messages(headers: dict[str, str], *, own: bool) -> dict[str, str]:
-    """The headers as Anthropic takes them.
-
-    :param own: whether the key is the proxy's, which is never a token of OAuth
-    """
-    kept = {"anthropic-version": ANTHROPIC_VERSION, **headers}
-    foreign = "anthropic-version" not in headers
-    bearer = kept.get("authorization", "")
-    if bearer.lower().startswith(_BEARER) and "x-api-key" not in kept and (own or foreign):
-        del kept["authorization"]  # Anthropic takes a token of OAuth there, and refuses a key
-        kept["x-api-key"] = _without_bearer(bearer)
+    of_anthropic = "anthropic-version" in kept
+    if form == "messages":
+        kept.setdefault("anthropic-version", ANTHROPIC_VERSION)
+        bearer = kept.get("authorization", "").lower().startswith(_BEARER) and "x-api-key" not in kept
+        # Anthropic takes a token of OAuth there, which a key of the proxy's own never is, and refuses a key.
+        if bearer and (api_key_env or not of_anthropic):
+            kept["x-api-key"] = _without_bearer(kept.pop("authorization"))
+    elif of_anthropic:
+        kept = {name: value for name, value in kept.items() if not name.startswith("anthropic-")}
+        if key := kept.pop("x-api-key", ""):
+            kept.setdefault("authorization", f"Bearer {key}")
     return kept
-
-
-def _of_openai(headers: dict[str, str]) -> dict[str, str]:
-    """The headers of a client of Anthropic's as others take them."""
-    if "anthropic-version" not in headers:
-        return headers
-    kept = {name: value for name, value in headers.items() if not name.startswith("anthropic-")}
-    key = kept.pop("x-api-key", "")
-    return {**({"authorization": f"Bearer {key}"} if key else {}), **kept}
 
 
 def is_foreign(headers: Headers, hosts: tuple[str, ...]) -> bool:
@@ -133,7 +117,6 @@ def is_foreign(headers: Headers, hosts: tuple[str, ...]) -> bool:
 
 
 def _host(authority: str) -> str:
-    """A host without its port."""
     if authority.startswith("["):
         return authority.partition("]")[0].removeprefix("[").lower()
     return authority.partition(":")[0].lower()

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from pathlib import Path
 from threading import Event
-from typing import Any, Final
+from typing import Final
 
 import httpx
 
@@ -32,29 +32,9 @@ from toolreel.cassette import (
 from toolreel.proxy._settings import ProxySettings, Tell
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch, ToolreelError
-from toolreel_core._jsontext import Json, as_tree, canonical, read
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, read
 from toolreel_core._plan import Preset, exact_config
-from toolreel_core._proxy import Key, Profile, continuation_keys, key_after
-
-# Makes the journals of a conversation from its cassette, as ``toolreel cassettes journal`` does.
-
-
-def make_journals(cassette: Path, profile: Profile, settings: Mapping[str, Any]) -> str:
-    """Write the journals next to a cassette, one a run; returns why there are none, or nothing.
-
-    :param profile: under which its replies were read
-    :param settings: of the loop; they take precedence
-    """
-    config, provider = exact_config(profile.config), canonical(profile.provider.changes())
-    preset = Preset((BEHIND_PROXY,), config=config, provider=provider)
-    try:
-        runs = recover_runs(Session(cassette), preset=preset, settings=settings)
-        ends = ("", *(f"+{number}" for number in range(2, len(runs) + 1)))
-        save_journals(runs, [cassette.with_name(f"{cassette.stem}{end}.journal.jsonl") for end in ends])
-    except (ToolreelError, AdapterError, OSError) as error:
-        return str(error)
-    return ""
-
+from toolreel_core._proxy import Key, Profile, continuation_keys, keys_after
 
 # Recorded exchanges of a folder of cassettes, found by what is asked.
 #
@@ -67,11 +47,7 @@ _COMPARED: Final = 2_000
 
 
 class Shelf:
-    """The recorded exchanges.
-
-    :param folder: with cassettes, which are read at once
-    :raises CassetteError: if one cannot be read
-    """
+    """The recorded exchanges of a folder of cassettes."""
 
     def __init__(self, folder: Path) -> None:
         self._folder: Final = folder
@@ -85,13 +61,11 @@ class Shelf:
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The models that were asked."""
         bodies = (as_tree(read(each.body.decode("utf-8", "replace")).value_or("")) for _, each in self._asked)
         names = (body.get("model") for body in bodies)
         return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
     def add(self, path: Path, exchange: Exchange) -> None:
-        """Put an exchange on the shelf."""
         key = _key(exchange.url, exchange.body)
         self._answers.setdefault(key, []).append((path, exchange.answer))
         self._asked.append((path, exchange))
@@ -138,6 +112,12 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9.-]+")
 """Characters that are replaced in names of recordings."""
 
 
+_PAUSE: Final = 1.0
+"""Seconds in which what comes is gathered: a cassette is written as a whole, so a session of ten fast turns
+is written once or twice instead of ten times."""
+_STOPPED: Final = "stopped before; the cassettes are whole, toolreel cassettes journal makes journals"
+
+
 @dataclass(slots=True)
 class Conversation:
     """One session of a client, as far as its requests tell."""
@@ -156,7 +136,6 @@ class Conversation:
 
     @property
     def path(self) -> Path:
-        """Its cassette."""
         return self.recording.path
 
 
@@ -172,8 +151,7 @@ class Recorder:
     def __init__(self, settings: ProxySettings, tell: Tell) -> None:
         self._settings: Final = settings
         self._salt: Final = os.urandom(16)
-        extras = {} if settings.extras.none else settings.extras.settings
-        self.writer: Final = Writer({key: extras[key] for key in extras if key != "max_turns"}, tell)
+        self._tell: Final = tell
         folder = None if settings.folder is None else Path(settings.folder)
         self.shelf: Final = Shelf(folder) if folder is not None and settings.mode != "record" else None
         self._folder: Final = None if settings.replays else folder
@@ -185,6 +163,12 @@ class Recorder:
         self._size = 0
         self._numbers: Final[OrderedDict[str, int]] = OrderedDict()
         """How many conversations had the same first words, by their name."""
+        self._thread: Final = ThreadPoolExecutor(1, "toolreel-recordings")
+        """Saves conversations, and makes the journals of those that are over."""
+        self._due: Final[dict[str, Conversation]] = {}
+        self._closing: Final = Event()
+        self._hurried = False
+        self._without_journal = 0
 
     def caller_name(self, key: str) -> str:
         """A name for the owner of this key, which means nothing elsewhere; the key itself is not kept."""
@@ -194,7 +178,7 @@ class Recorder:
         """The conversation that a request goes on with, or a new one; ``None`` where nothing is recorded."""
         if self._folder is None:
             return None
-        keys = continuation_keys(request.entries, caller=caller)
+        keys = continuation_keys(request.entries, caller)
         forms = (*(key.exact for key in keys), *(key.alike for key in keys))
         found = next((waiting for form in forms if (waiting := self._by_key.get(form))), None)
         conversation = (
@@ -218,30 +202,74 @@ class Recorder:
         return _FromShelf(self.shelf, None if self._settings.replays else inner)
 
     def put_back(self, conversation: Conversation, messages: Sequence[Json], size: int) -> None:
-        """Write a conversation soon, and let it wait for its next request.
-
-        :param messages: the reply, if there was one
-        :param size: bytes of the request
-        """
+        """Write a conversation soon, with a reply and the size of its request, and let it wait."""
         if self.shelf is not None:
             exchanges = conversation.recording.exchanges
             for exchange in exchanges[conversation.shelved :]:
                 self.shelf.add(conversation.path, exchange)
             conversation.shelved = len(exchanges)
-        conversation.key = key_after(conversation.key, messages)
+        conversation.key = keys_after(conversation.key, messages)[-1]
         conversation.size += size
         for form in conversation.key:
             self._by_key.setdefault(form, {})[conversation.name] = conversation
         self._waiting[conversation.name] = conversation
         self._size += conversation.size
-        if conversation.recording.has_changes:
-            self.writer.save_soon(conversation)
+        if conversation.recording.has_changes and self._closing.is_set():
+            self._save(conversation)  # of a request that was not given the time to end before
+        elif conversation.recording.has_changes and conversation.name not in self._due:
+            self._due[conversation.name] = conversation
+            self._thread.submit(self._save_due)
         while len(self._waiting) > 1 and (len(self._waiting) > _KEPT or self._size > _KEPT_BYTES):
-            self.writer.make_journals_soon(self._removed(next(iter(self._waiting.values()))))
+            self._thread.submit(self._make_journals, self._removed(next(iter(self._waiting.values()))))
+
+    def skip_journals(self) -> None:
+        """Leave out the journals that are not made yet. It takes no lock: handlers of signals call it."""
+        self._hurried = True
 
     def close(self) -> None:
         """Write what is left, and the journals of all conversations; call it when no request is under way."""
-        self.writer.close([self._removed(each) for each in [*self._waiting.values()]])
+        self._closing.set()
+        self._thread.shutdown()
+        for each in [*self._waiting.values()]:
+            self._make_journals(self._removed(each))
+        if self._without_journal:
+            told: Tree = {"conversations": self._without_journal, "why": _STOPPED}
+            self._tell({"is": "without a journal", **told})
+
+    def _save_due(self) -> None:
+        if self._due:
+            self._closing.wait(_PAUSE)
+        while self._due:
+            self._save(self._due.popitem()[1])
+
+    def _save(self, conversation: Conversation) -> None:
+        if conversation.withheld:
+            return
+        try:
+            conversation.recording.save()
+        except (SecretFound, CassetteError, OSError) as error:
+            conversation.withheld = str(error)
+            self._tell({"conversation": conversation.name, "is": "not recorded", "why": str(error)})
+
+    def _make_journals(self, conversation: Conversation) -> None:
+        """Write the journals next to a cassette, one a run, as ``toolreel cassettes journal`` does."""
+        if self._hurried:
+            self._without_journal += 1
+            return
+        if conversation.withheld or not conversation.recording.exchanges:
+            return
+        profile, extras, path = conversation.profile, self._settings.extras, conversation.path
+        config, provider = exact_config(profile.config), canonical(profile.provider.changes())
+        preset = Preset((BEHIND_PROXY,), config=config, provider=provider)
+        # The settings of the loop under which its replies were read.
+        settings = {} if extras.none else {**extras.settings}
+        settings.pop("max_turns", None)
+        try:
+            runs = recover_runs(Session(path), preset=preset, settings=settings)
+            ends = ("", *(f"+{number}" for number in range(2, len(runs) + 1)))
+            save_journals(runs, [path.with_name(f"{path.stem}{end}.journal.jsonl") for end in ends])
+        except (ToolreelError, AdapterError, OSError) as error:
+            self._tell({"conversation": conversation.name, "is": "without a journal", "why": str(error)})
 
     def _removed(self, conversation: Conversation) -> Conversation:
         del self._waiting[conversation.name]
@@ -287,75 +315,3 @@ class _FromShelf(httpx.AsyncBaseTransport):
         if self._inner is None:
             raise self._shelf.mismatch(url, body)
         return await self._inner.handle_async_request(request)
-
-
-_PAUSE: Final = 1.0
-"""Seconds in which what comes is gathered: a cassette is written as a whole, so a session of ten fast turns
-is written once or twice instead of ten times."""
-_STOPPED: Final = "stopped before; the cassettes are whole, toolreel cassettes journal makes journals"
-
-
-class Writer:
-    """Saves conversations soon, and makes the journals of those that are over, in a thread.
-
-    :param settings: of the loop, under which replies were read
-    """
-
-    def __init__(self, settings: Mapping[str, Any], tell: Tell) -> None:
-        self._settings: Final = settings
-        self._tell: Final = tell
-        self._pool: Final = ThreadPoolExecutor(1, "toolreel-recordings")
-        self._due: Final[dict[str, Conversation]] = {}
-        self._closing: Final = Event()
-        self._hurried = False
-        self._left = 0
-        """Conversations that go without their journals."""
-
-    def save_soon(self, conversation: Conversation) -> None:
-        """Save it soon; after the end at once, for a request that was not given the time to end before."""
-        if self._closing.is_set():
-            self._save(conversation)
-        elif conversation.name not in self._due:
-            self._due[conversation.name] = conversation
-            self._pool.submit(self._save_due)
-
-    def make_journals_soon(self, conversation: Conversation) -> None:
-        """Make its journals, after it has been saved."""
-        self._pool.submit(self._make_journals, conversation)
-
-    def skip_journals(self) -> None:
-        """Leave out the journals that are not made yet. It takes no lock: handlers of signals call it."""
-        self._hurried = True
-
-    def close(self, conversations: Iterable[Conversation]) -> None:
-        """Do all that is left, and make the journals of these; then nothing more is ended."""
-        self._closing.set()
-        self._pool.shutdown()
-        for each in conversations:
-            self._make_journals(each)
-        if self._left:
-            self._tell({"is": "without a journal", "conversations": self._left, "why": _STOPPED})
-
-    def _save_due(self) -> None:
-        if self._due:
-            self._closing.wait(_PAUSE)
-        while self._due:
-            self._save(self._due.popitem()[1])
-
-    def _save(self, conversation: Conversation) -> None:
-        if conversation.withheld:
-            return
-        try:
-            conversation.recording.save()
-        except (SecretFound, CassetteError, OSError) as error:
-            conversation.withheld = str(error)
-            self._tell({"conversation": conversation.name, "is": "not recorded", "why": str(error)})
-
-    def _make_journals(self, conversation: Conversation) -> None:
-        if self._hurried:
-            self._left += 1
-            return
-        if conversation.withheld or not conversation.recording.exchanges:
-            return
-        if why := make_journals(conversation.path, conversation.profile, self._settings):
-            self._tell({"conversation": conversation.name, "is": "without a journal", "why": why})

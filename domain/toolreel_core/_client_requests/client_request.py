@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, cast
 
-from toolreel_core._client_requests import messages_request, responses_request
 from toolreel_core._client_requests.losses import Loss, Said
+from toolreel_core._client_requests.other_forms import read_messages_request, read_responses_request
 from toolreel_core._conversation import AssistantMessage, Message, ToolMessage, UserMessage, message_in
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
@@ -67,7 +67,6 @@ class ClientRequest:
 
     @property
     def body(self) -> Tree:
-        """The body in the client's form."""
         return self.own or self.tree
 
     @property
@@ -77,22 +76,18 @@ class ClientRequest:
 
     @property
     def entries(self) -> Sequence[Json]:
-        """The messages as they came."""
         return items_of(self.tree, "messages")
 
     @property
     def streamed(self) -> bool:
-        """Whether the reply is wanted in pieces."""
         return self.tree.get("stream") is True
 
     @property
     def wants_usage(self) -> bool:
-        """Whether a streamed reply is to end with the usage."""
         return tree_at(self.tree, "stream_options").get("include_usage") is True
 
     @property
     def choices(self) -> int:
-        """How many replies it asks for at once."""
         wanted = self.tree.get("n")
         return wanted if isinstance(wanted, int) and not isinstance(wanted, bool) else 1
 
@@ -103,7 +98,6 @@ class ClientRequest:
 
     @property
     def call_ids(self) -> frozenset[str]:
-        """The ids of the calls so far."""
         said = (message for message in self.messages or () if isinstance(message, AssistantMessage))
         return frozenset(call.id for message in said for call in message.calls)
 
@@ -135,7 +129,7 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
     if form == "chat_completions":
         entries = [*map(as_tree, items_of(tree, "messages"))]
         return ClientRequest(tree, name, _read_messages(entries), _tool_surface(canonical(tree.get("tools"))))
-    read_form = messages_request.read_request if form == "messages" else responses_request.read_request
+    read_form = read_messages_request if form == "messages" else read_responses_request
     options, said, found = read_form(tree)
     entries = [entry for each in said for entry in each.chat]
     return ClientRequest(
@@ -152,25 +146,17 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
 
 
 def _refusal_of(tree: Tree, form: WireForm) -> Refusal | None:
-    """Why an object is no request."""
-    key, rows, row = _EXPECTED[form == "responses"]
+    key = "input" if form == "responses" else "messages"
     given: Json = tree.get(key)
-    if form == "responses" and (isinstance(given, str) or (given is None and tree.get("prompt"))):
-        given = []
-    elif not isinstance(given, list) or not given:
-        return Refusal(f"{key}: expected {rows}.", key)
-    for number, entry in enumerate(given):
-        if not isinstance(entry, Mapping):
-            return Refusal(f"{key}[{number}]: expected {row}.", key)
+    stored = given is None and tree.get("prompt")
+    if form == "responses" and (isinstance(given, str) or stored):
+        given = [{}]
+    if not isinstance(given, list) or not given or not all(isinstance(one, Mapping) for one in given):
+        kinds = "a text or a list of items" if form == "responses" else "a list with at least one message"
+        return Refusal(f"{key}: expected {kinds}.", key)
     if not isinstance(tree.get("model"), str | None):
         return Refusal("model: expected the name of a model.", "model")
     return None
-
-
-_EXPECTED: Final = (
-    ("messages", "a list with at least one message", "an object with role and content"),
-    ("input", "a text or a list of items", "an item"),
-)
 
 
 def _read_messages(entries: Sequence[Tree]) -> tuple[Message, ...] | None:

@@ -8,31 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import NOTHING, Json, Tree, as_tree, items_of, parse, tree_at
-from toolreel_core._replies import ReadAsChat
+from toolreel_core._conversation import without_empty_fields
+from toolreel_core._jsontext import Json, Tree, as_tree, items_of, parse, tree_at
+from toolreel_core._replies import ReadAsChat, choices_of
 from toolreel_core._settings import WireForm
 
-LossCode: TypeAlias = Literal[
-    "audio",
-    "background",
-    "citations",
-    "custom_tool",
-    "encrypted_reasoning",
-    "logprobs",
-    "sampling",
-    "server_tool",
-    "several_choices",
-    "stop",
-    "stored_file",
-    "stored_prompt",
-    "stored_response",
-    "unknown",
-    "wrong_shape",
-]
-
-WHAT_TO_DO: Final[Mapping[LossCode, str]] = {
+WHAT_TO_DO: Final = {
     "audio": "sound can't be sent there; leave it out",
     "background": "there is nothing to come back for; leave it out",
     "citations": "no server of that form cites; leave it out",
@@ -62,21 +45,18 @@ NAMES: Final[Mapping[WireForm, str]] = {
 class Loss:
     """Something that the upstream's form has no word for, and that the client would miss."""
 
-    code: LossCode
+    code: str
+    """One of :data:`WHAT_TO_DO`."""
     param: str
     """Where it stands."""
 
     def message(self, upstream: WireForm, client: WireForm) -> str:
-        """The loss in one sentence.
-
-        >>> Loss("logprobs", "top_logprobs").message("messages", "responses")[:66]
-        "top_logprobs: the upstream speaks Messages: the reply can't have t"
-        """
+        """The loss in one sentence."""
         what = f"{self.param}: the upstream speaks {NAMES[upstream]}: {WHAT_TO_DO[self.code]}"
         return f"{what}, or use an upstream that speaks {NAMES[client]}."
 
 
-_NONE_LOST: Final[Mapping[str, LossCode]] = {}
+_NONE_LOST: Final[Mapping[str, str]] = {}
 
 
 class Findings:
@@ -88,8 +68,7 @@ class Findings:
         self.losses: list[Loss] = []
         self.hints: dict[str, None] = {}
 
-    def add_loss(self, code: LossCode, param: str) -> None:
-        """Note a loss."""
+    def add_loss(self, code: str, param: str) -> None:
         self.losses.append(Loss(code, param))
 
     def add_hint(self, name: str) -> None:
@@ -102,7 +81,7 @@ class Findings:
         place: str,
         said: frozenset[str],
         hints: frozenset[str] = frozenset(),
-        lost: Mapping[str, LossCode] = _NONE_LOST,
+        lost: Mapping[str, str] = _NONE_LOST,
     ) -> None:
         """Note keys of a tree that are not said and not empty: as hints, or else as losses."""
         for key, value in tree.items():
@@ -142,27 +121,19 @@ def content_of(given: Json, place: str, found: Findings, read: ReadPart) -> Json
 
 
 def text_or_parts(parts: Sequence[Tree]) -> Json:
-    r"""The text of parts of chat completions that are all text; else the parts.
-
-    >>> text_or_parts([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}])
-    'a\n\nb'
-    """
+    """The text of parts of chat completions that are all text; else the parts."""
     texts = [str(part.get("text")) for part in parts if part.get("type") == "text"]
     return "\n\n".join(texts) if len(texts) == len(parts) else parts
 
 
 def assistant_entry(turn: ReadAsChat) -> Tree:
     """A message of the model, with what has to go back with it in its own form."""
-    choice = as_tree(items_of(as_tree(turn.body), "choices")[0])
-    said = tree_at(choice, "message")
-    reasoning: Tree = {"reasoning_content": said["thinking"]} if said.get("thinking") else {}
-    calls: Tree = {"tool_calls": said["tool_calls"]} if said.get("tool_calls") else {}
+    said = tree_at(choices_of(as_tree(turn.body))[0], "message")
     return {
         "role": "assistant",
         "content": f"{said['content']}{said.get('refusal', '')}",
-        **reasoning,
-        **calls,
-        **as_tree({} if turn.carry is NOTHING else parse(turn.carry)),
+        **without_empty_fields(reasoning_content=said.get("thinking"), tool_calls=said.get("tool_calls")),
+        **as_tree(parse(turn.carry)),
     }
 
 
@@ -172,7 +143,7 @@ def chat_tools(tree: Tree, kinds: tuple[str | None, ...], schema_key: str, found
     tools: list[Json] = []
     for number, entry in enumerate(map(as_tree, items_of(tree, "tools"))):
         if entry.get("type") not in kinds:
-            code: LossCode = "custom_tool" if entry.get("type") == "custom" else "server_tool"
+            code = "custom_tool" if entry.get("type") == "custom" else "server_tool"
             found.add_loss(code, f"tools[{number}]")
             tools.append(entry)
             continue
@@ -181,7 +152,7 @@ def chat_tools(tree: Tree, kinds: tuple[str | None, ...], schema_key: str, found
         for key in entry:
             if key not in names and key != "type":
                 found.add_hint(key)
-    return {"tools": tools} if tools else {}
+    return without_empty_fields(tools=tools)
 
 
 _DEFAULTS: Final[Mapping[str, tuple[Json, ...]]] = {
@@ -199,7 +170,7 @@ _DEFAULTS: Final[Mapping[str, tuple[Json, ...]]] = {
     "service_tier": ("auto", "default"),
 }
 """Values of options that mean the same as none."""
-_LOST: Final[Mapping[str, LossCode]] = {
+_LOST: Final = {
     "audio": "audio",
     "frequency_penalty": "sampling",
     "function_call": "unknown",
@@ -297,11 +268,7 @@ SHAPES: Final[Mapping[WireForm, Mapping[tuple[type, ...], Sequence[str]]]] = {
 
 
 def wrong_shapes(tree: Tree, form: WireForm) -> Iterator[Loss]:
-    """The fields of a request that have another shape than its form defines.
-
-    >>> [loss.param for loss in wrong_shapes({"tools": [{"name": "f"}, 5]}, "messages")]
-    ['tools[1]']
-    """
+    """The fields of a request that have another shape than its form defines."""
     for kinds, paths in SHAPES[form].items():
         for path in paths:
             for place, value in _values_at(tree, path.split("."), ""):
@@ -310,7 +277,6 @@ def wrong_shapes(tree: Tree, form: WireForm) -> Iterator[Loss]:
 
 
 def _values_at(value: Json, path: Sequence[str], place: str) -> Iterator[tuple[str, Json]]:
-    """The values at a path that are not null, and where each stands."""
     if not path:
         yield place, value
     elif path[0] == "[]":

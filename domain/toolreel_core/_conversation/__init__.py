@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         usual_media_type,
         wire_part,
         with_digests,
+        without_empty_fields,
     )
     from toolreel_core._conversation.history_policies import (
         HISTORY_POLICIES,

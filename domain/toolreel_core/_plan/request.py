@@ -144,19 +144,9 @@ def _demanded_tool(choice: Json) -> Json:
     return tree_at(as_tree(choice), "function").get("name")
 
 
-# A request to the model, as encoded parts that are joined and never encoded again.
-#
-# The part that follows the messages is encoded once per run, in three variants. It is built from the plan's
-# options: overrides are merged, keys that the provider does not support are dropped or renamed, and
-# ``response_format`` is not sent with tools. Each change is recorded by name, for notes.
-
-
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
-    """Everything of a body but model and messages: sampling options and tools.
-
-    The same in every turn, so it is encoded and digested once a run.
-    """
+    """Everything of a body but model and messages; the same in every turn, so it is encoded once a run."""
 
     text: JsonText
     """A JSON object."""
@@ -303,13 +293,7 @@ def build_request_bodies(
     config: LoopConfig,
     output: OutputParts = _NO_OUTPUT,
 ) -> Bodies:
-    """The bodies of a run.
-
-    >>> build_request_bodies({"top_p": 1}, {}, (), Provider(), LoopConfig()).with_tools.text
-    '{"top_p":1}'
-
-    :param tools: the entries of the ``tools`` array as they go out
-    """
+    """The bodies of a run whose tools are these entries."""
     reserved = reserved_keys(overrides, provider.wire_form)
     requested = merged(options, _without_keys(overrides, *reserved))
     accepted, quirks = accepted_options(requested, provider)
@@ -363,11 +347,7 @@ def build_request_bodies(
 
 
 def reserved_keys(overrides: Tree, form: WireForm = "chat_completions") -> tuple[str, ...]:
-    """The keys that overrides may not set, in their order.
-
-    >>> reserved_keys({"top_k": 40, "tools": [], "stream": True})
-    ('tools', 'stream')
-    """
+    """The keys that overrides may not set, in their order."""
     return tuple(key for key in overrides if key in _RESERVED_IN[form])
 
 

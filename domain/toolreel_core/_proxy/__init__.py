@@ -5,15 +5,12 @@
 from toolreel_core._proxy.client_form import error_in, stream_error_event
 from toolreel_core._proxy.conversation_keys import (
     RESTORED,
-    Find,
+    KeptThoughts,
     Key,
-    Thoughts,
     continuation_keys,
-    key_after,
-    key_of,
-    thoughts_to_return,
+    first_key,
+    keys_after,
     wants_thoughts,
-    with_thoughts,
 )
 from toolreel_core._proxy.corrections import Again, Corrections, Extras
 from toolreel_core._proxy.held_text import HeldText

@@ -7,10 +7,10 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from toolreel_core._conversation import MESSAGES_ITEMS, Items, SentCall
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, text_at, tree_at
-from toolreel_core._replies import Usage, type_of, whole_blocks, whole_items
+from toolreel_core._replies import Usage, choices_of, type_of, whole_blocks, whole_items
 from toolreel_core._settings import WireForm
 
-_TYPES: Final[Mapping[int, str]] = {
+_TYPES: Final = {
     400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
@@ -25,23 +25,14 @@ _TYPES: Final[Mapping[int, str]] = {
 
 
 def error_in(form: WireForm, status: int, error: Tree) -> Tree:
-    """The body of an error.
-
-    >>> error_in("messages", 404, {"message": "No.", "code": "gone"})["error"]
-    {'message': 'No.', 'code': 'gone', 'type': 'not_found_error'}
-
-    :param error: in OpenAI's form
-    """
+    """The body of an error, which is given in OpenAI's form."""
     if form != "messages":
         return {"error": error}
     return {"type": "error", "error": {**error, "type": _TYPES.get(status, "api_error")}}
 
 
 def stream_error_event(form: WireForm, status: int, error: Tree, number: int) -> Tree:
-    """The last event of a stream that has begun and cannot go on.
-
-    :param number: of the event
-    """
+    """The last event of a stream that has begun and cannot go on, with its number."""
     if form != "responses":
         return error_in(form, status, error)
     fields = {key: error.get(key) for key in ("code", "message", "param")}
@@ -96,7 +87,7 @@ def body_in_form(form: OtherForm, chat: Tree, usage: Usage, own: Tree, request: 
 
 
 def _choice(chat: Tree) -> Tree:
-    return as_tree(next(iter(items_of(chat, "choices")), None))
+    return next(iter(choices_of(chat)), {})
 
 
 def _calls(message: Tree) -> Iterator[SentCall]:
@@ -110,7 +101,7 @@ def _calls(message: Tree) -> Iterator[SentCall]:
 
 # Anthropic's Messages: https://docs.anthropic.com/en/docs/build-with-claude/streaming
 
-_STOPS: Final[Mapping[str, str]] = {
+_STOPS: Final = {
     "stop": "end_turn",
     "length": "max_tokens",
     "tool_calls": "tool_use",
@@ -177,7 +168,7 @@ def _message_closing(body: Tree) -> Iterator[Tree]:
 
 # OpenAI's Responses: https://platform.openai.com/docs/api-reference/responses-streaming
 
-_INCOMPLETE: Final[Mapping[str, str]] = {"length": "max_output_tokens", "content_filter": "content_filter"}
+_INCOMPLETE: Final = {"length": "max_output_tokens", "content_filter": "content_filter"}
 _ECHOED: Final[Mapping[str, Json]] = {
     "instructions": None,
     "max_output_tokens": None,

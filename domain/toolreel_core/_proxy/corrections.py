@@ -6,7 +6,6 @@ would send another request, so does the proxy; where it would run a tool or end,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -23,7 +22,7 @@ from toolreel_core._protocol import (
     ReplyReceived,
     RequestFailed,
     SendRequest,
-    State,
+    Step,
     Wait,
     WaitElapsed,
 )
@@ -61,8 +60,6 @@ class Extras:
 
 @dataclass(frozen=True, slots=True)
 class Again:
-    """Another request to the upstream."""
-
     body: JsonText
     wait_ms: int
     reason: str
@@ -79,18 +76,20 @@ _REASONS: Final = (
 """Why the loop asks again, by what it notes; it notes something else if a failure may pass."""
 
 
-@dataclass(frozen=True, slots=True)
 class Corrections:
-    """The loop on one request of a client: an immutable value."""
+    """The loop on one request of a client."""
 
-    state: State
-    ref: int
-    """Of the request that is under way."""
-    first: JsonText
-    """The body of the first request, which later ones differ from in messages and tools only."""
-    added: Mapping[str, int]
-    """How many requests were added, by reason."""
-    extras: Extras
+    def __init__(self, begun: Step, asked: SendRequest, first: JsonText, extras: Extras) -> None:
+        self._state = begun.state
+        self._ref = asked.ref
+        self._first: Final = first
+        """The body of the first request, which later ones differ from in messages and tools only."""
+        self._left: Final = {
+            "retry": extras.retries,
+            "recover_empty": 2 if extras.recover_empty else 0,
+            "correct_arguments": extras.correct_arguments,
+        }
+        """How many requests may be added, by reason."""
 
     @classmethod
     def of(
@@ -100,7 +99,7 @@ class Corrections:
 
         :param body: of the first request to the upstream
         """
-        if extras.none or request.messages is None or not request.messages or request.choices > 1:
+        if extras.none or not request.messages or request.choices > 1:
             return None
         sent = as_tree(parse(body))
         # A plan has the words of chat completions, whatever goes out.
@@ -108,27 +107,24 @@ class Corrections:
         options = {
             key: value for key, value in said.items() if key not in {"model", "messages", "tools", "stream"}
         }
-        config = {**profile.config.changes(), **extras.settings}
         try:
             plan = Plan.of(
                 model=str(sent.get("model") or "unknown"),
                 messages=request.messages,
                 options=options,
                 tools=request.tools,
-                config=type(profile.config).of(config),
+                config=type(profile.config).of({**profile.config.changes(), **extras.settings}),
                 provider=profile.provider,
             )
         except ToolreelError:
             return None
         begun = start(plan)
         asked = _only_request(begun.effects)
-        if asked is None:
-            return None
-        return cls(begun.state, asked.ref, body, {}, extras)
+        return None if asked is None else cls(begun, asked, body, extras)
 
-    def after(self, event: ReplyReceived | RequestFailed) -> tuple[Corrections, Again | None]:
-        """The state after a reply or failure, and the request that follows, if one does."""
-        done = step(self.state, replace(event, ref=self.ref))
+    def after(self, event: ReplyReceived | RequestFailed) -> Again | None:
+        """The request that follows a reply or failure, if one does."""
+        done = step(self._state, replace(event, ref=self._ref))
         notes, wait_ms = done.notes, 0
         for effect in done.effects:
             if isinstance(effect, Wait):
@@ -136,31 +132,22 @@ class Corrections:
                 done = step(done.state, WaitElapsed(effect.ref))
                 break
         asked = _only_request(done.effects)
-        if asked is None:
-            return self, None
-        before, now = as_tree(parse(self.first)), as_tree(parse(JsonText(asked.request.body)))
         reason = next(
             (why for kind, why in _REASONS if any(isinstance(note, kind) for note in notes)), "retry"
         )
-        allowed = {
-            "retry": self.extras.retries,
-            "recover_empty": 2 if self.extras.recover_empty else 0,
-            "correct_arguments": self.extras.correct_arguments,
-        }
-        if self.added.get(reason, 0) >= allowed[reason]:
-            return self, None
+        if asked is None or not self._left[reason]:
+            return None
+        self._left[reason] -= 1
+        self._state, self._ref = done.state, asked.ref
+        before, now = as_tree(parse(self._first)), as_tree(parse(JsonText(asked.request.body)))
         body: Tree = {
             **{key: value for key, value in before.items() if key in now or key not in _SENT},
             **{key: now[key] for key in _MESSAGES if key in now},
         }
-        added = {**self.added, reason: self.added.get(reason, 0) + 1}
-        return replace(self, state=done.state, ref=asked.ref, added=added), Again(
-            canonical(body), wait_ms, reason
-        )
+        return Again(canonical(body), wait_ms, reason)
 
 
 def _only_request(effects: tuple[Effect, ...]) -> SendRequest | None:
-    """The request that the loop asks for next, if it is all that it asks for."""
     match effects:
         case (SendRequest() as only,):
             return only

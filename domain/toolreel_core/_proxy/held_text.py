@@ -63,7 +63,6 @@ class HeldText:
         """Whether all further text waits for the end."""
 
     def feed(self, text: str) -> str:
-        """The text that may be shown after the next piece."""
         if not self._dialects or self._waits:
             return "" if self._waits else text
         whole = self._tail + text

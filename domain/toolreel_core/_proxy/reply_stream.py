@@ -13,7 +13,7 @@ from toolreel_core._proxy.client_form import REPLY_FORMS, Kind, OtherForm, body_
 from toolreel_core._proxy.held_text import HeldText
 from toolreel_core._proxy.reply import Head, Repaired, repaired
 from toolreel_core._proxy.upstream_request import Profile
-from toolreel_core._replies import ChatEvents, Delta, Usage, stream_in, type_of
+from toolreel_core._replies import ChatEvents, Delta, Usage, choices_of, stream_in, type_of
 
 _KINDS: Final[Mapping[str, Kind]] = {
     "text": "text",
@@ -48,27 +48,26 @@ class EventRow:
         """The id of the reply, once it has been told."""
 
     def shows(self, place: int) -> bool:
-        """Whether the block that the upstream has there has begun to go out."""
         return place in self._places
 
     def add_piece(
-        self, kind: Kind, text: str, head: Tree, place: int = -1, blocks: Sequence[tuple[int, Tree]] = ()
+        self, kind: Kind, text: str, head: Tree, place: int, blocks: Mapping[int, Tree]
     ) -> list[Tree]:
         """The events for more of a text or thought.
 
         :param head: the body of the reply before anything is said
-        :param place: where the upstream has the block, if it speaks this form
-        :param blocks: the blocks of the upstream so far with their places, if this one is new
+        :param place: where the upstream has the block; -1 if it speaks another form
+        :param blocks: the blocks of the upstream so far by their places, if this one is new
         """
         goes_on = self._open and (_kind(self._shown[-1]), self._places[-1]) == (kind, place)
         self._held = self._held or not (goes_on or self._may_follow(place, blocks))
         if self._held:
             return []
-        events, own = self._opening(head), dict(blocks)
+        events = self._opening(head)
         if not goes_on:
-            events += self._advance_to(place, own)
-            id_: Tree = {"id": own[place].get("id")} if place in own and own[place].get("id") else {}
-            block = self._writer.with_id({**self._writer.block(kind, ""), **id_}, self.id, len(self._shown))
+            events += self._advance_to(place, blocks)
+            own = {key: value for key, value in blocks.get(place, {}).items() if key == "id"}
+            block = self._writer.with_id({**self._writer.block(kind, ""), **own}, self.id, len(self._shown))
             self._shown.append(block)
             self._places.append(place)
             self._open = True
@@ -115,10 +114,10 @@ class EventRow:
             if type_of(block) not in _KINDS and canonical(block) not in shown:
                 yield block
 
-    def _may_follow(self, place: int, blocks: Sequence[tuple[int, Tree]]) -> bool:
+    def _may_follow(self, place: int, blocks: Mapping[int, Tree]) -> bool:
         """Whether all that stands before a place has gone out, or can go out now."""
         passed = dict(zip(self._places, map(_block_text, self._shown), strict=True))
-        for at, block in blocks:
+        for at, block in blocks.items():
             waits = type_of(block) in _CALLS or (
                 type_of(block) in _KINDS and passed.get(at, "") != _block_text(block)
             )
@@ -155,7 +154,6 @@ class EventRow:
         return events[after:]
 
     def _is_beginning_of(self, blocks: Sequence[Tree]) -> bool:
-        """Whether what has gone out is the beginning of these blocks."""
         if len(self._shown) > len(blocks):
             return False
         for number, (one, block) in enumerate(zip(self._shown, blocks, strict=False)):
@@ -178,7 +176,6 @@ def _kind(block: Tree) -> str:
 
 
 def _block_text(block: Tree) -> str:
-    """The text of a block or item that passes in pieces."""
     if type_of(block) in {"text", "thinking"}:
         return text_at(block, type_of(block))
     return "".join(text_at(as_tree(part), "text") for part in items_of(block, "content"))
@@ -206,8 +203,6 @@ _STREAMED: Final = ("content", "reasoning_content", "reasoning", "role", "tool_c
 
 
 class ReplyStream:
-    """One streamed reply on its way to a client."""
-
     def __init__(self, request: ClientRequest, profile: Profile, head: Head) -> None:
         self._request: Final = request
         self._profile: Final = profile
@@ -225,11 +220,9 @@ class ReplyStream:
 
     @property
     def body(self) -> str:
-        """The body so far, as the upstream sent it."""
         return "".join(self._raw)
 
     def feed(self, text: str) -> list[Tree]:
-        """The chunks that the client gets for the next piece of the body."""
         self._raw.append(text)
         chunks = list[Tree]()
         # In the client's own form each event is heard for itself, since blocks pass between them.
@@ -257,7 +250,7 @@ class ReplyStream:
         reply = repaired(self.body, self._request, self._profile, self._head)
         if reply.problem or not shown:
             return [], reply
-        choice = as_tree(items_of(reply.body, "choices")[0])
+        choice = choices_of(reply.body)[0]
         content = text_at(tree_at(choice, "message"), "content")
         rest = text_after(content, "".join(self._shown))
         if rest is None:  # what passed is not its beginning
@@ -277,13 +270,13 @@ class ReplyStream:
         if self._row is None:
             return [self._delta_chunk({"content" if kind == "content" else "reasoning_content": text})]
         own: Tree = {}
-        place, blocks = -1, tuple[tuple[int, Tree], ...]()
+        place, blocks = -1, dict[int, Tree]()
         events = self.stream.events
         if own_form and not isinstance(events, ChatEvents):
             own, place = events.head, events.latest
             if events.has_text(place, "summary_text"):  # goes out whole, as an item
                 return []
-            blocks = () if self._row.shows(place) else events.blocks()
+            blocks = {} if self._row.shows(place) else events.blocks()
         head: Tree = {}
         if not self._row.id:  # nothing has gone out
             head = body_in_form(self._row.form, self._chunk_frame({}), Usage(), own, self._request.own)

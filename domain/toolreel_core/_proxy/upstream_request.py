@@ -46,9 +46,6 @@ from toolreel_core._plan import Preset, accepted_options, options_for_form, rese
 from toolreel_core._settings import LoopConfig, Provider, WireForm
 from toolreel_core._transforms import apply_all
 
-# What a proxy does for one upstream: the settings of a preset, ready for use on requests of any client.
-
-
 _NO_PRESET: Final = Preset()
 _ANY: Final = Provider()
 _TRAITS: Final = frozenset(trait.name for trait in fields(Provider))
@@ -89,7 +86,6 @@ class Profile:
 
     @property
     def form(self) -> Form:
-        """How messages are written."""
         return Form(self.provider, self.config.message_transforms)
 
     def dialects(self, request: ClientRequest) -> tuple[str, ...]:
@@ -100,9 +96,9 @@ class Profile:
 
 _REPAIRED: Final = "history"
 """Name of the repair of a history that no setting asks for: an id, a name or a result in it was not valid."""
-_APART: Final[Mapping[WireForm, str]] = {"messages": "system", "responses": "instructions"}
+_APART: Final = {"messages": "system", "responses": "instructions"}
 """The key of what the system says, where it is not one of the messages."""
-_SCHEMA_KEYS: Final[Mapping[WireForm, str]] = {"messages": "input_schema", "responses": "parameters"}
+_SCHEMA_KEYS: Final = {"messages": "input_schema", "responses": "parameters"}
 """The key of an entry of ``tools`` that holds its schema, where the entry is the function itself."""
 _PARTS: Final = frozenset({"model", "messages", "input", "system", "instructions", "tools"})
 """Keys of a body that are not options."""
@@ -111,8 +107,6 @@ _NEEDS_TOOLS: Final = ("tools", "tool_choice", "parallel_tool_calls")
 
 @dataclass(frozen=True, slots=True)
 class Outbound:
-    """A request as it goes out."""
-
     body: JsonText
     repairs: tuple[str, ...] = ()
     """Names of the settings and transforms that changed it."""
@@ -123,45 +117,37 @@ def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Ou
 
     :param model: its name for the model, if it has another one than the client
     """
-    form = profile.provider.wire_form
-    if request.form != form:
-        return _translated_request(request, profile, model or request.model)
-    given = request.body
+    form, given, hints = profile.provider.wire_form, request.body, list[str]()
+    own_form = request.form == form
+    if not own_form:
+        given, found = options_in_form(request.tree, form)
+        losses = [*wrong_shapes(request.body, request.form), *request.losses, *found.losses]
+        losses += _unreadable_messages(request, form)
+        if losses:
+            return losses[0]
+        hints += [f"without_{hint}" for hint in (*request.hints, *found.hints)]
+        # Only chat completions take the thoughts of others as their text.
+        if form != "chat_completions" and any(
+            any(map(as_tree(entry).get, REASONING)) for entry in request.entries
+        ):
+            hints.append("without_reasoning")
     row, mended = _message_keys(request, profile)
-    tools, transformed = _tools(given.get("tools"), profile, _SCHEMA_KEYS.get(form, ""))
-    options, dropped = _options(given, profile, form)
-    parts: Tree = {"model": model or request.model, **row, "tools": tools}
-    # In the client's order, since servers that cache prompts compare bodies from their beginning.
-    kept = [key for key in given if key in options or parts.get(key) is not None]
-    order = dict.fromkeys([*kept, *(key for key, value in parts.items() if value), *options])
-    body: Tree = {key: parts[key] if key in parts else options[key] for key in order}
-    return Outbound(finite_text(body), tuple(dict.fromkeys((*mended, *transformed, *dropped))))
-
-
-def _translated_request(request: ClientRequest, profile: Profile, model: str) -> Outbound | Loss:
-    """The body in the form of the upstream, which is not the client's."""
-    form = profile.provider.wire_form
-    said, found = options_in_form(request.tree, form)
-    losses = (
-        *wrong_shapes(request.body, request.form),
-        *request.losses,
-        *found.losses,
-        *_unreadable_messages(request, form),
-    )
-    if losses:
-        return losses[0]
-    row, mended = _message_keys(request, profile)
-    tools, transformed = _tools(said.get("tools"), profile)
-    options, dropped = _options(said, profile, "chat_completions")
-    chat = form == "chat_completions"
-    # Streamed chat completions say how many tokens they took only if they are asked.
-    if chat and said.get("stream") is True and profile.provider.supports_stream_options != "no":
-        options = {**options, "stream_options": {"include_usage": True}}
-    offered: Tree = {"tools": tools} if tools else {}
-    body: Tree = {"model": model, **row, **options_for_form(form, {**offered, **options})}
-    # Only chat completions take the thoughts of others as their text.
-    thoughts = not chat and any(as_tree(entry).get(key) for entry in request.entries for key in REASONING)
-    hints = (f"without_{hint}" for hint in (*request.hints, *found.hints, *["reasoning"][:thoughts]))
+    tools, transformed = _tools(given.get("tools"), profile, _SCHEMA_KEYS.get(form, "") if own_form else "")
+    options, dropped = _options(given, profile, form if own_form else "chat_completions")
+    parts: Tree = {"model": model or request.model, **row}
+    if own_form:
+        # In the client's order, since servers that cache prompts compare bodies from their beginning.
+        parts = {**parts, "tools": tools}
+        kept = [key for key in given if key in options or parts.get(key) is not None]
+        order = dict.fromkeys([*kept, *(key for key, value in parts.items() if value), *options])
+        body: Tree = {key: parts[key] if key in parts else options[key] for key in order}
+    else:
+        options = {"tools": tools, **options} if tools else options
+        # Streamed chat completions say how many tokens they took only if they are asked.
+        asks = form == "chat_completions" and profile.provider.supports_stream_options != "no"
+        if asks and given.get("stream") is True:
+            options = {**options, "stream_options": {"include_usage": True}}
+        body = {**parts, **options_for_form(form, options)}
     return Outbound(finite_text(body), tuple(dict.fromkeys((*mended, *transformed, *dropped, *hints))))
 
 
@@ -179,10 +165,7 @@ def _unreadable_messages(request: ClientRequest, form: WireForm) -> Iterator[Los
 
 
 def _options(given: Tree, profile: Profile, words: WireForm) -> tuple[Tree, tuple[str, ...]]:
-    """The options as the upstream takes them, and the names of what changed them.
-
-    :param words: the form whose names the options have
-    """
+    """The options, named as in this form, as the upstream takes them, and what changed them."""
     provider, has_tools = profile.provider, bool(given.get("tools"))
     if words != "chat_completions":  # its own names are the client's to know
         provider = replace(provider, wire_form="chat_completions", max_tokens_field="")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         read_text,
         without_thoughts,
     )
-    from toolreel_core._replies.chat_events import ChatEvents
+    from toolreel_core._replies.chat_events import ChatEvents, choices_of
     from toolreel_core._replies.classification import (
         PROBLEM_WORDS,
         Finish,
@@ -41,15 +41,20 @@ if TYPE_CHECKING:
     from toolreel_core._replies.coercion import Intended, coerced, decoded
     from toolreel_core._replies.deltas import joined, joined_calls
     from toolreel_core._replies.event_assembly import Delta, ReadAsChat, number_in, type_of
-    from toolreel_core._replies.messages import MessageEvents, chat_of_message, whole_blocks
     from toolreel_core._replies.normalize import FIELDS, is_stream, normalize_reply
+    from toolreel_core._replies.other_forms import (
+        MessageEvents,
+        chat_of_message,
+        chat_of_response,
+        whole_blocks,
+        whole_items,
+    )
     from toolreel_core._replies.reply import (
         Reply,
         Usage,
         served_in,
         usage_in,
     )
-    from toolreel_core._replies.responses import chat_of_response, whole_items
     from toolreel_core._replies.tool_calls import (
         ToolCall,
         calls_in,

@@ -33,7 +33,7 @@ from toolreel_core._jsontext import (
     value_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
 
 # The closing fence is as long as the opening one, so that a fence may quote a shorter one.
 _FENCE: Final = lazy_pattern(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
@@ -66,7 +66,6 @@ def arguments_in_elements(text: str) -> dict[str, Json] | None:
 
 
 def without_fence(text: str) -> str:
-    """The content of a code fence around the whole text; else the text."""
     fenced = _FENCE.fullmatch(text.strip())
     return fenced["body"].strip() if fenced else text
 
@@ -102,13 +101,13 @@ def is_cut(text: str) -> bool:
 
 class Reading(NamedTuple):
     tree: Json
-    codes: tuple[WarningCode, ...] = ()
+    codes: WarningCodes = ()
     """One code for each repair, in the order in which they were applied."""
 
 
 class Unreadable(NamedTuple):
     why: str
-    codes: tuple[WarningCode, ...] = ()
+    codes: WarningCodes = ()
 
 
 def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Reading | Unreadable:
@@ -166,7 +165,7 @@ def _parse_by_repairs(
     text: str, max_depth: int, repairs: ArgumentRepairs, why: Unreadable
 ) -> Reading | Unreadable:
     """Remove what surrounds the JSON, step by step, until the text parses; then repair what remains."""
-    codes: tuple[WarningCode, ...] = ()
+    codes: WarningCodes = ()
     if given := arguments_in_elements(text):
         return Reading(given, ("ARGUMENTS_REPAIRED",))
     for code, unwrap in _UNWRAPPINGS:
@@ -206,10 +205,7 @@ _MOST_OBJECTS: Final = 1_000
 
 
 def _values_in_a_row(text: str, style: Style) -> tuple[Sequence[Value], int, str, bool]:
-    """The objects at the start of a text or its one other value, without the copies that follow each.
-
-    Behind them their number with the copies, the rest, and whether there are comments.
-    """
+    """The objects or the other value at the start, their number, the rest, and if there are comments."""
     source = SearchedText(text)
     values: list[Value] = []
     end = count = 0
@@ -257,6 +253,8 @@ _WRAPPERS: Final = frozenset({"arguments", "parameters", "args", "input"})
 
 @dataclass(frozen=True, slots=True)
 class ArgumentError:
+    """Why arguments could not be read as an object."""
+
     code: ArgumentErrorCode
     detail: str = ""
     """What was found instead, or the parser's message."""
@@ -272,10 +270,11 @@ class ArgumentsRead(NamedTuple):
     value: Arguments
     original: str
     """The text that the model wrote; for arguments that came as an object, its canonical text."""
-    warnings: tuple[WarningCode, ...] = ()
+    warnings: WarningCodes = ()
+    """Codes of the repairs that were applied."""
 
 
-_Parsed: TypeAlias = "tuple[Arguments, tuple[WarningCode, ...]]"
+_Parsed: TypeAlias = "tuple[Arguments, WarningCodes]"
 
 
 def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "safe") -> ArgumentsRead:
@@ -332,13 +331,11 @@ def _arguments_of_text(text: str, max_depth: int, repairs: ArgumentRepairs, leve
             return ArgumentError("ARGUMENTS_INVALID_JSON", "a key holds markup of the model"), ()
         # A whole call, or ``{"arguments": {…}}``, is only reported here: a tool may have a parameter called
         # ``input``, and only its schema can tell.
-        wrappers = [key for key in tree if key in _WRAPPERS]
-        inner = tree[wrappers[0]] if len(wrappers) == 1 and tree.keys() <= {"name", *wrappers} else None
-        wrapped = isinstance(read(inner).value_or(None) if isinstance(inner, str) else inner, Mapping)
+        wrapped = envelope_in(tree) is not None
         return canonical(tree), (*codes, "ARGUMENTS_MAYBE_WRAPPED") if wrapped else codes
     if isinstance(tree, str) and levels:
         value, inner_codes = _arguments_of_text(tree, max_depth, repairs, levels - 1)
-        broken: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(tree) else ()
+        broken: WarningCodes = ("LONE_SURROGATE",) if damaged(tree) else ()
         if isinstance(value, JsonText):
             return value, (*codes, "ARGUMENTS_DOUBLE_ENCODED", *inner_codes, *broken)
         codes = (*codes, *inner_codes, *broken)
@@ -346,6 +343,16 @@ def _arguments_of_text(text: str, max_depth: int, repairs: ArgumentRepairs, leve
     if tree is None or tree == []:
         return _EMPTY, codes if tree is None else (*codes, "ARGUMENTS_EMPTY_LIST")
     return ArgumentError("ARGUMENTS_NOT_OBJECT", _json_kind(tree)), codes
+
+
+def envelope_in(tree: Mapping[str, Json]) -> tuple[str, Mapping[str, Json]] | None:
+    """The key of an envelope and the object in it, if this is one: nothing stands beside but a name."""
+    keys = [key for key in tree if key in _WRAPPERS]
+    if len(keys) != 1 or not tree.keys() <= {"name", *keys}:
+        return None
+    inner = tree[keys[0]]
+    inner = read(inner, unique_keys=True).value_or("") if isinstance(inner, str) else inner
+    return (keys[0], inner) if isinstance(inner, Mapping) else None
 
 
 def _json_kind(tree: Json) -> str:
@@ -415,7 +422,7 @@ def _decode_json_string(
     inner = _decode_json_string(inner, max_depth, repairs, levels - 1)
     if isinstance(inner.tree, str):
         return reading
-    codes: tuple[WarningCode, ...] = ("ARGUMENTS_DOUBLE_ENCODED",)
+    codes: WarningCodes = ("ARGUMENTS_DOUBLE_ENCODED",)
     return Reading(inner.tree, (*reading.codes, *codes, *inner.codes))
 
 

@@ -15,7 +15,7 @@ from pyrsistent import PVector, pvector
 from toolreel_core._jsontext import Json, Tree, as_list, sound, tree_at
 from toolreel_core._replies.classification import bare_error
 from toolreel_core._replies.deltas import id_of_call, joined
-from toolreel_core._replies.event_assembly import Delta, Events, number_in
+from toolreel_core._replies.event_assembly import Delta, Deltas, Events, number_in
 
 _HEAD: Final = (
     "id",
@@ -38,8 +38,6 @@ _NO_DELTAS: Final[PVector[Tree]] = pvector()
 
 @dataclass(frozen=True, slots=True)
 class ChatEvents(Events):
-    """The chunks so far."""
-
     choice: Mapping[str, str] = field(default_factory=dict)
     """Finish reason of the choice, and the provider's native one."""
     deltas: PVector[Tree] = _NO_DELTAS
@@ -57,8 +55,7 @@ class ChatEvents(Events):
     calls_of_others: PVector[Tree] = _NO_DELTAS
     """Deltas with the calls of further choices, in case the first one announces calls and has none."""
 
-    def add_event(self, event: Tree) -> tuple[ChatEvents, tuple[Delta, ...]]:
-        """After one more chunk, and what to display of it."""
+    def add_event(self, event: Tree) -> tuple[ChatEvents, Deltas]:
         choices = choices_of(event)
         first = [choice for choice in choices if choice.get("index") in _FIRST][:1]
         mine = first[0] if first else _NOTHING
@@ -113,7 +110,6 @@ class ChatEvents(Events):
         return not _CALLS.isdisjoint({*said, self.choice.get("finish_reason")})
 
     def body(self) -> Tree:
-        """The body as if it had not been streamed, without an error."""
         message = joined(self.deltas, self.message)
         # Left next to the message, where the reader of replies finds them and says so.
         beside = {"tool_calls": message.pop("tool_calls")} if self.misplaced else {}
@@ -125,8 +121,7 @@ class ChatEvents(Events):
         return {"object": "chat.completion", **self.head, "choices": listed}
 
 
-def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
-    """The chunks to display of a delta, or of a whole message."""
+def deltas_of(delta: Tree) -> Deltas:
     # Some servers send the same reasoning under both names.
     reasoning = _texts_of_content(delta.get("reasoning_content")) or _texts_of_content(delta.get("reasoning"))
     said = [Delta("reasoning", text) for text in reasoning]
@@ -145,15 +140,14 @@ def deltas_of(delta: Mapping[str, Json]) -> tuple[Delta, ...]:
 
 
 def choices_of(chunk: Tree) -> list[Tree]:
-    """The choices of a chunk or a body."""
     return [choice for choice in as_list(chunk.get("choices")) if isinstance(choice, Mapping)]
 
 
-def delta_of(choice: Mapping[str, Json]) -> Mapping[str, Json]:
+def delta_of(choice: Tree) -> Tree:
     """The delta of a choice; some servers call it ``message``, old completions have only ``text``."""
     found = (choice.get(key) for key in ("delta", "message"))
     text = choice.get("text")
-    said: Mapping[str, Json] = {"content": text} if isinstance(text, str) else _NOTHING
+    said: Tree = {"content": text} if isinstance(text, str) else _NOTHING
     return next((delta for delta in found if isinstance(delta, Mapping)), said)
 
 

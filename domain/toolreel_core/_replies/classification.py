@@ -1,18 +1,12 @@
-"""Classify a reply: its finish reason, its problem as a whole, and the calls that may still run."""
+"""Provider errors in every known shape, read into one :class:`Problem`, and finish reasons."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
 
-from toolreel_core._jsontext import Json, as_list, as_tree, canonical, finite, read, tree_at
-from toolreel_core._replies.arguments import ArgumentError, is_cut
-from toolreel_core._replies.tool_calls import ToolCall
-from toolreel_core._replies.warning_codes import WarningCode
-
-# Provider errors: error objects in every known shape, read into one :class:`Problem`.
-
+from toolreel_core._jsontext import Json, Tree, as_list, as_tree, canonical, finite, read, tree_at
 
 ProblemCode: TypeAlias = Literal[
     "PROVIDER_ERROR",
@@ -80,8 +74,7 @@ class Problem:
     """Whether the same request may work later (retryable)."""
 
 
-def error_in(holder: Mapping[str, Json]) -> Problem | None:
-    """The error of a body or a choice under ``error``; an empty error object reports nothing."""
+def error_in(holder: Tree) -> Problem | None:
     error = holder.get("error")
     if not error and holder.get("object") != "error":
         return None
@@ -96,8 +89,7 @@ def problem_in_list(items: Sequence[Json]) -> Problem | None:
     return None
 
 
-def bare_error(body: Mapping[str, Json]) -> Problem | None:
-    """The error of a body without choices that has no ``error`` key, such as ``{"message": …}``."""
+def bare_error(body: Tree) -> Problem | None:
     errors = body.get("errors")
     if errors and not isinstance(errors, bool):
         first = errors if isinstance(errors, str) or not isinstance(errors, Sequence) else errors[0]
@@ -149,7 +141,7 @@ def failed_generation(body: str) -> str | None:
     return text if isinstance(text, str) else None
 
 
-def _problem_of_error(error: Json, holder: Mapping[str, Json]) -> Problem:
+def _problem_of_error(error: Json, holder: Tree) -> Problem:
     """Read an error object; if it is only text or ``true``, the fields next to it say more."""
     places = [*_nested_errors(error), *_nested_errors(holder)]
     statuses = _status_words(places)
@@ -162,12 +154,12 @@ def _problem_of_error(error: Json, holder: Mapping[str, Json]) -> Problem:
     return Problem("RATE_LIMITED" if limited else "PROVIDER_ERROR", _error_text(error, holder), passing)
 
 
-def _status_words(places: Iterable[Mapping[str, Json]]) -> list[str]:
+def _status_words(places: Iterable[Tree]) -> list[str]:
     found = (place.get(key) for place in places for key in _STATUSES)
     return [str(status) for status in found if isinstance(status, str | int)]
 
 
-def _error_text(error: Json, holder: Mapping[str, Json]) -> str:
+def _error_text(error: Json, holder: Tree) -> str:
     if isinstance(error, str):
         return error
     described = error if isinstance(error, Mapping) else holder
@@ -176,8 +168,7 @@ def _error_text(error: Json, holder: Mapping[str, Json]) -> str:
     return found or canonical(finite(error))
 
 
-def _nested_errors(error: Json) -> Iterator[Mapping[str, Json]]:
-    """An error object, then the errors nested in it, the first of each list."""
+def _nested_errors(error: Json) -> Iterator[Tree]:
     (first, *_) = as_list(error) or (None,)
     if isinstance(first, Mapping):
         yield first
@@ -185,9 +176,6 @@ def _nested_errors(error: Json) -> Iterator[Mapping[str, Json]]:
 
 
 Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "error", "unknown"]
-
-FinishProblem: TypeAlias = Literal["MALFORMED_FUNCTION_CALL", "CONTEXT_OVERFLOW"]
-"""Problems that some finish reasons report in addition to their :data:`Finish`."""
 
 # OpenAI's words first, then Anthropic's, Gemini's, Bedrock's and Cohere's (mozilla-ai/any-llm#1202), GLM's
 # ("sensitive"), DeepSeek's ("insufficient_system_resource") and those of local servers.
@@ -204,32 +192,22 @@ _FINISH_WORDS: Final[Mapping[Finish, str]] = {
 _FINISH: Final[Mapping[str, Finish]] = {
     word: finish for finish, words in _FINISH_WORDS.items() for word in words.split()
 }
-_MALFORMED: Final = "malformed_function_call"
+MALFORMED: Final = "malformed_function_call"
 """Gemini's word, which its compatible endpoint gives as ``function_call_filter: MALFORMED_FUNCTION_CALL``."""
-_REFUSAL: Final = "refusal"
+REFUSED: Final = "refusal"
 """Anthropic's word, which gateways pass on in other forms too."""
 _PREFIXES: Final = ("finish_reason_", "finishreason.", "stop_reason_", "stopreason.")
 """What the names of enumerations put before a word."""
-_OVERFLOW: Final = "model_context_window_exceeded"
+OVERFLOW: Final = "model_context_window_exceeded"
 
 
 def finish_of(word: Json) -> Finish:
     """The finish reason that a provider's word means; letter case is ignored."""
-    return _finish_of_plain(_plain_word(word))
+    plain = plain_word(word)
+    return "error" if MALFORMED in plain else _FINISH.get(plain, "unknown")
 
 
-def _finish_of_plain(word: str) -> Finish:
-    return "error" if _MALFORMED in word else _FINISH.get(word, "unknown")
-
-
-def _problem_of_finish(word: str) -> FinishProblem | None:
-    """The problem that a finish reason reports, if it reports one."""
-    if _MALFORMED in word:
-        return "MALFORMED_FUNCTION_CALL"
-    return "CONTEXT_OVERFLOW" if word == _OVERFLOW else None
-
-
-def _plain_word(word: Json) -> str:
+def plain_word(word: Json) -> str:
     """A word in lower case, with underscores and without the name of its enumeration."""
     if not isinstance(word, str):
         return ""
@@ -237,87 +215,3 @@ def _plain_word(word: Json) -> str:
     for prefix in _PREFIXES:
         plain = plain.removeprefix(prefix)
     return plain
-
-
-_BROKE_OFF: Final = Problem("PROVIDER_ERROR", "the provider broke off")
-
-
-class Verdict(NamedTuple):
-    """Classification of a reply."""
-
-    finish: Finish
-    problem: Problem | None = None
-    calls: tuple[ToolCall, ...] = ()
-    codes: tuple[WarningCode, ...] = ()
-
-
-def classify(
-    choice: Mapping[str, Json],
-    *,
-    calls: tuple[ToolCall, ...] = (),
-    content: str = "",
-    refusal: str = "",
-    warnings: Collection[WarningCode] = (),
-) -> Verdict:
-    """Classify what the model said by the finish reason of its choice.
-
-    :param warnings: what was noticed while its calls were read
-    """
-    # The order matters: an error or a filter wins over calls, because what came before it may be incomplete.
-    word, native = _plain_word(choice.get("finish_reason")), _plain_word(choice.get("native_finish_reason"))
-    if _finish_of_plain(word) == "unknown" and _finish_of_plain(native) != "unknown":
-        word = native
-    finish = _finish_of_plain(word)
-    # OpenRouter maps the provider's finish reason to one of OpenAI's and keeps it as native_finish_reason.
-    named = _problem_of_finish(word) or _problem_of_finish(native)
-    if named == "MALFORMED_FUNCTION_CALL":
-        return Verdict("error", Problem(named, content))
-    if finish == "error":
-        return Verdict(finish, _BROKE_OFF)
-    if word == _REFUSAL:
-        return Verdict(finish, Problem("REFUSAL", refusal or content))
-    if finish == "content_filter":
-        return Verdict(finish, Problem("CONTENT_FILTER", content))
-    codes: tuple[WarningCode, ...] = ("FINISH_UNKNOWN",) if finish == "unknown" else ()
-    if refusal:
-        return Verdict(finish, Problem("REFUSAL", refusal), codes=codes)
-    if finish == "length":
-        return Verdict(finish, Problem(named or "TRUNCATED"), _mark_cut_calls(calls))
-    # In a complete reply the calls decide, not the finish reason: OpenAI itself documents calls that come
-    # with ``stop``, and many servers send them so (opencode#20719, mlx-vlm#1014).
-    if calls:
-        # A server that saw only text is right to say stop: no warning for calls that we read from text.
-        mismatch = finish != "tool_calls" and not calls[0].from_text
-        return Verdict("tool_calls", None, calls, (*codes, "FINISH_MISMATCH") if mismatch else codes)
-    if finish == "tool_calls" or not content:
-        unusable: Sequence[ProblemCode] = ("CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE")
-        for code in unusable:
-            if code in warnings:
-                return Verdict(finish, Problem(code), codes=codes)
-    # "tool_calls" without a call is an empty turn (vllm#53255, mastra#14187): no results will come.
-    if finish == "tool_calls":
-        codes = (*codes, "FINISH_MISMATCH")
-        finish = "stop"
-    return Verdict(finish, None if content else Problem("EMPTY_RESPONSE"), codes=codes)
-
-
-def _mark_cut_calls(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """The calls of a truncated reply, whose error is truncation if their text stops in the middle.
-
-    The model is told the cause, instead of searching for a syntax error that it did not make.
-    """
-    marked = list(calls)
-    for place, call in enumerate(calls):
-        if isinstance(error := call.arguments, ArgumentError):
-            text: Json = call.original
-            if error.code == "ARGUMENTS_NOT_OBJECT":
-                # A server may encode the truncated text as a JSON string, which is then complete in itself.
-                text = read(call.original).value_or(None)
-            if isinstance(text, str) and is_cut(text):
-                cut = ArgumentError("ARGUMENTS_TRUNCATED", error.detail)
-                marked[place] = replace(call, arguments=cut)
-    # The last may have been cut off before its arguments began.
-    if marked and not marked[-1].original.strip():
-        missing = ArgumentError("ARGUMENTS_TRUNCATED", "there are none yet")
-        marked[-1] = replace(marked[-1], arguments=missing)
-    return tuple(marked)

@@ -24,6 +24,7 @@ from toolreel_core._jsontext import (
     read,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
+from toolreel_core._replies.arguments import envelope_in
 from toolreel_core._replies.tool_calls import meant_name
 from toolreel_core._schema import refused_nulls, violating_paths
 
@@ -37,7 +38,6 @@ _Schema: TypeAlias = Mapping[str, Json]
 # none, and are returned without parsing.
 _STRINGIFIED: Final = lazy_pattern(r'"(?:\\[nrt]|[ ])*+[\[{]')
 _BRANCHES: Final = ("anyOf", "oneOf", "allOf")
-_WRAPPERS: Final = frozenset({"arguments", "parameters", "args", "input"})
 _LIMIT: Final = 64
 
 
@@ -78,14 +78,10 @@ def coerced(
     if not repair:
         return outer
     tree = cast("Mapping[str, Json]", parse(arguments))
-    keys = [key for key in tree if key in _WRAPPERS]
-    if len(keys) != 1 or not tree.keys() <= {"name", *keys}:
+    envelope = envelope_in(tree)
+    if envelope is None:
         return outer
-    held = tree[keys[0]]
-    held = read(held, unique_keys=True).value_or("") if isinstance(held, str) else held
-    if not isinstance(held, Mapping):
-        return outer
-    return _open_envelope(schema, tree, held, names, outer, fit(canonical(held)))
+    return _open_envelope(schema, tree, envelope, names, outer, fit(canonical(envelope[1])))
 
 
 def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH) -> Intended:
@@ -118,7 +114,7 @@ def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH
 def _open_envelope(
     schema: JsonText,
     tree: _Schema,
-    held: _Schema,
+    envelope: tuple[str, _Schema],
     names: Collection[str],
     outer: Intended,
     inner: Intended,
@@ -145,16 +141,14 @@ def _open_envelope(
     name = tree.get("name")
     if name is not None and not (isinstance(name, str) and meant_name(name, names)[0] in names):
         return outer._replace(doubt=f"a whole call of {canonical(name)}")
+    key, held = envelope
     meant = declared.isdisjoint(tree) and held.keys() <= declared and (bool(held) or not more)
-    key = next(key for key in tree if key in _WRAPPERS)
     if fits and (not may_stay or meant):
         return Intended(inner.arguments, ("ARGUMENTS_UNWRAPPED", *inner.codes))
     return outer._replace(doubt=f"an object inside {key!r}, which the schema does not declare")
 
 
 class _Walk(NamedTuple):
-    """Walks arguments together with their schema, and decodes strings where they stand."""
-
     text: JsonText
     root: _Schema
     whole: list[Json]
@@ -165,10 +159,7 @@ class _Walk(NamedTuple):
         self._coerce_place(self.whole, 0, [self.root], ())
 
     def _coerce_place(self, holder: Any, key: str | int, schemas: Sequence[Json], place: _Place) -> None:  # noqa: ANN401 - a list or an object
-        """Decode what one key or index holds, and what is in it.
-
-        :param schemas: the schemas that apply there
-        """
+        """Decode what one key or index holds, to which these schemas apply, and what is in it."""
         value, applied = holder[key], [*_applied_schemas(self.root, schemas)]
         if isinstance(value, str):
             candidate = _decoded_text(value, applied)

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import Json, as_list, canonical, in_order, read, text_at, tree_at
+from toolreel_core._jsontext import Json, Tree, as_list, canonical, in_order, read, text_at, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.event_assembly import number_in
 
-_NOTHING: Final[Mapping[str, Json]] = {}
-_Detail: TypeAlias = Mapping[str, Json]
+_NOTHING: Final[Tree] = {}
+_Detail: TypeAlias = Tree
 
 
-def joined(deltas: Iterable[Mapping[str, Json]], whole: Mapping[str, Json] = _NOTHING) -> dict[str, Json]:
+def joined(deltas: Iterable[Tree], whole: Tree = _NOTHING) -> dict[str, Json]:
     """The joined message, in the shape of a reply that was not streamed.
 
     >>> joined([{"role": "assistant", "content": "Hel"}, {"content": "lo"}])
@@ -144,16 +144,14 @@ def joined_function(values: Sequence[Json]) -> Json:
 
 
 class _Fragment(NamedTuple):
-    """A piece of a call, as one delta has it."""
-
-    entry: Mapping[str, Json]
+    entry: Tree
     id: str | None
     number: int | None
     name: str
     arguments: str
 
 
-def _fragment(entry: Mapping[str, Json]) -> _Fragment:
+def _fragment(entry: Tree) -> _Fragment:
     function = tree_at(entry, "function")
     arguments = function.get("arguments")
     return _Fragment(
@@ -176,7 +174,6 @@ class _Calls:
         self._latest: _Call | None = None
 
     def add_delta(self, value: Json) -> None:
-        """Add the ``tool_calls`` of one delta."""
         for place, fragment in enumerate(self._fragments(_call_entries(value), again=False)):
             # A call may be sent a second time under its own id, whatever index it has now.
             again = self._named.get(fragment.id)
@@ -246,8 +243,6 @@ class _Calls:
 
 
 class _Call:
-    """One call, joined from its fragments so far."""
-
     def __init__(self, name: str = "") -> None:
         self.name = name
         self.index: int | None = None
@@ -261,7 +256,6 @@ class _Call:
 
     @property
     def id(self) -> str | None:
-        """Its id, once a fragment of it had one."""
         return id_of_call(self._rest.get("id"))
 
     def ended_before(self, fragment: _Fragment) -> bool:
@@ -290,7 +284,6 @@ class _Call:
         return mine == read(fragment.arguments).value_or(False)
 
     def add_fragment(self, fragment: _Fragment) -> None:
-        """Add a fragment."""
         name = fragment.name
         self._named_again = self._named_again or (self._braces.closed and name == self.name != "")
         for key, value in fragment.entry.items():
@@ -307,11 +300,9 @@ class _Call:
         self.name += "" if name == self.name or len(self.name) > _LONGEST_NAME else name
 
     def as_entry(self) -> Json:
-        """The call in the shape of a reply that was not streamed."""
         return {**self._rest, "function": self.function_part()}
 
     def function_part(self) -> Json:
-        """Its function part."""
         name = {"name": self.name} if self.name else {}
         return {**name, "arguments": self._joined_arguments(), **self._in_function}
 
@@ -338,7 +329,6 @@ class _Braces:
         self._quoted = self._escaped = False
 
     def count_braces(self, piece: str) -> None:
-        """Scan the next chunk, which is not empty."""
         mark = ""
         for mark in _MARK.findall(piece[1:] if self._escaped else piece):
             if mark == '"':

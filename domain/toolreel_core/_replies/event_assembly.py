@@ -14,7 +14,7 @@ from typing import ClassVar, Final, Literal, NamedTuple, Self, TypeAlias
 from pyrsistent import PMap, PVector, pmap, pvector
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_list, sound, text_at
-from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._replies.warning_codes import WarningCodes
 
 _SAME: Final = ("type", "id")
 """What tells a value that begins from another one at the same index."""
@@ -40,10 +40,11 @@ class Delta:
     """Of a tool call: its name, if this chunk is that; empty for a chunk of the arguments."""
 
 
+Deltas: TypeAlias = tuple[Delta, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Events:
-    """Events of a stream, joined."""
-
     head: Tree = field(default_factory=dict)
     """Fields of the reply as a whole, such as id, model and usage."""
     failure: Json = None
@@ -69,11 +70,11 @@ class BlockEvents(Events):
     """Events of the forms whose replies consist of blocks or items, which are the values here."""
 
     call_type: ClassVar[str] = ""
-    begun: PMap[int, Tree] = field(default=_NO_VALUES)
+    begun: PMap[int, Tree] = _NO_VALUES
     """What a value begins with, by its place."""
-    texts: PMap[int, _Texts] = field(default=_NO_TEXTS)
+    texts: PMap[int, _Texts] = _NO_TEXTS
     """The texts of each value so far, by its place."""
-    places: PMap[int | str | None, int] = field(default=_NO_PLACES)
+    places: PMap[int | str | None, int] = _NO_PLACES
     """The place that an index or an id means at present."""
     closed: frozenset[int | None] = frozenset()
     """Indexes whose value has ended, so that another one may begin there."""
@@ -81,14 +82,10 @@ class BlockEvents(Events):
     """The place of the newest event, for servers that leave out which they mean."""
 
     def with_failure(self, event: Tree) -> Self:
-        """After an event that reports an error."""
         return replace(self, failure=event.get("error") or event, over=True)
 
     def open_value(self, value: Tree, index: int | None, names: Sequence[str] = ()) -> Self:
-        """With the value that begins at an index; begun again, it loses its pieces.
-
-        :param names: ids of the value
-        """
+        """With the value of these ids that begins at an index; begun again, it loses its pieces."""
         place = self.find_place(None, names)
         if place is None:
             known = self.places.get(index)
@@ -117,7 +114,6 @@ class BlockEvents(Events):
         return next((place for place in found if place is not None), None)
 
     def next_place(self) -> int:
-        """A place behind all others."""
         return max(self.begun, default=-1) + 1
 
     def merge_value(self, place: int, value: Tree, homes: Mapping[str, str]) -> Self:
@@ -153,11 +149,9 @@ class BlockEvents(Events):
         return replace(self, begun=begun, texts=self.texts.set(place, texts), latest=place)
 
     def has_text(self, place: int, key: str, part: int = 0) -> bool:
-        """Whether there are pieces of a text."""
         return (key, part) in self.texts.get(place, _NO_PIECES)
 
     def values(self) -> Iterable[Tree]:
-        """The values in the order of their places."""
         for place in sorted(self.begun):
             value = dict(self.begun[place])
             texts = self.texts.get(place, _NO_PIECES)
@@ -166,12 +160,11 @@ class BlockEvents(Events):
             yield value
 
     def has_calls(self) -> bool:
-        """Whether there is a call in it."""
         return any(value.get("type") == self.call_type for value in self.begun.values())
 
     def deltas_to_show(
         self, kind: DeltaKind | None, text: Json, id_: Json = "", *, named: bool = False
-    ) -> tuple[Delta, ...]:
+    ) -> Deltas:
         """What to display of a text of the newest block or item, if it is displayed.
 
         :param id_: of a call that begins
@@ -206,7 +199,7 @@ class ReadAsChat(NamedTuple):
     """A body in the chat-completions form, and what was noticed."""
 
     body: Json
-    codes: tuple[WarningCode, ...] = ()
+    codes: WarningCodes = ()
     carry: JsonText = NOTHING
     """What has to go back with the message in the form that it came in: a JSON object."""
     paused: bool = False

@@ -8,13 +8,23 @@ shapes: openai/codex#13114, vllm-project/vllm#32587, ollama/ollama#14656.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Json, damaged, either, parse, read, read_tolerant
-from toolreel_core._replies.arguments import ArgumentError
-from toolreel_core._replies.classification import Finish, Problem, classify, finish_of, html_page
+from toolreel_core._replies.arguments import ArgumentError, is_cut
+from toolreel_core._replies.classification import (
+    MALFORMED,
+    OVERFLOW,
+    REFUSED,
+    Finish,
+    Problem,
+    ProblemCode,
+    finish_of,
+    html_page,
+    plain_word,
+)
 from toolreel_core._replies.reply import (
     FoundMessage,
     Reply,
@@ -26,7 +36,7 @@ from toolreel_core._replies.reply import (
     without_undocumented,
 )
 from toolreel_core._replies.tool_calls import ToolCall, calls_in, of_message, reasoning_in
-from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
 from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import MARKED, has_think_tags, is_plain
 from toolreel_core._tools import ToolSurface
@@ -102,8 +112,6 @@ def normalize_reply(
 
 
 class _Reading(NamedTuple):
-    """The inputs of reading one reply."""
-
     tools: ToolSurface
     config: LoopConfig
     turn: int
@@ -111,7 +119,7 @@ class _Reading(NamedTuple):
     made: Made | None
 
 
-_Parsed: TypeAlias = "tuple[Json, tuple[WarningCode, ...]]"
+_Parsed: TypeAlias = "tuple[Json, WarningCodes]"
 
 
 def _parse_body(body: bytes | Json) -> _Parsed | Problem:
@@ -126,11 +134,11 @@ def _parse_body(body: bytes | Json) -> _Parsed | Problem:
             text = json.dumps(body)
         except (ValueError, RecursionError) as error:
             return Problem("INVALID_BODY", str(error))
-    codes: tuple[WarningCode, ...] = ("LONE_SURROGATE",) if damaged(text) else ()
+    codes: WarningCodes = ("LONE_SURROGATE",) if damaged(text) else ()
     strict = either(read(text).map(lambda tree: (tree, codes)))
     if not isinstance(strict, str):
         return strict
-    odd: tuple[WarningCode, ...] = (*codes, "NON_FINITE_NUMBER")
+    odd: WarningCodes = (*codes, "NON_FINITE_NUMBER")
     tolerant = either(read_tolerant(text).map(lambda tree: (tree, odd)))
     if not isinstance(tolerant, str):
         return tolerant
@@ -141,60 +149,118 @@ def _parse_body(body: bytes | Json) -> _Parsed | Problem:
     return Problem("INVALID_BODY", why if text else "the body is empty", passing=True)
 
 
-def _reply_of_message(found: FoundMessage, codes: tuple[WarningCode, ...], reading: _Reading) -> Reply:
+def _reply_of_message(found: FoundMessage, codes: WarningCodes, reading: _Reading) -> Reply:
     message, choice = found.message, found.choice
     content = content_of(message.get("content"))
-    structured = calls_in(
+    calls, noticed = calls_in(
         message,
         outside=[place.get("tool_calls") for place in (choice, found.body) if place is not message],
         parts=content.calls,
         known=reading.tools.known,
         turn=reading.turn,
-        max_depth=reading.config.max_argument_depth,
-        repairs=reading.config.argument_repairs,
+        config=reading.config,
     )
-    reasoning = reasoning_in(message) or content.reasoning
+    reply = Reply(calls, content.text, reasoning_in(message) or content.reasoning)
     # Text is searched only if there are no structured calls: otherwise a call that the model talks about
     # would run as well.
-    if structured.calls:
-        said = _Said(content.text, reasoning, structured.calls)
-    else:
-        said = _separate_calls(content.text, reasoning, finish_of(choice.get("finish_reason")), reading)
-        said = said if reading.config.argument_repairs == "strict" else _without_end_markers(said)
+    if not calls:
+        reply = _separate_calls(reply, finish_of(choice.get("finish_reason")), reading)
+        reply = reply if reading.config.argument_repairs == "strict" else _without_end_markers(reply)
     refusal = message.get("refusal")
     refusal = refusal if isinstance(refusal, str) and refusal.strip() else content.refusal
-    verdict = classify(
-        choice, calls=said.calls, content=said.content, refusal=refusal, warnings=structured.warnings
-    )
-    odd = (*codes, *found.codes, *content.warnings, *structured.warnings, *said.codes)
-    if said.content and has_think_tags(said.content):
+    odd = (*codes, *found.codes, *content.warnings, *noticed, *reply.warnings)
+    if reply.content and has_think_tags(reply.content):
         odd = (*odd, "THINK_TAGS_IN_CONTENT")
-    return Reply(
-        verdict.calls,
-        said.content,
-        said.reasoning,
-        verdict.finish,
-        verdict.problem,
-        tuple(dict.fromkeys((*odd, *verdict.codes))),
-        usage_in(found.body),
-        served_in(found.body),
-        of_message(message, content.parts),
+    verdict = classify(choice, reply, refusal, noticed)
+    return replace(
+        verdict,
+        warnings=tuple(dict.fromkeys((*odd, *verdict.warnings))),
+        usage=usage_in(found.body),
+        served=served_in(found.body),
+        carry=of_message(message, content.parts),
     )
 
 
-class _Said(NamedTuple):
-    """Content, reasoning and calls of a message after calls were separated from text."""
-
-    content: str = ""
-    reasoning: str = ""
-    calls: tuple[ToolCall, ...] = ()
-    codes: tuple[WarningCode, ...] = ()
+_BROKE_OFF: Final = Problem("PROVIDER_ERROR", "the provider broke off")
 
 
-def _without_end_markers(said: _Said) -> _Said:
+def classify(
+    choice: Mapping[str, Json], reply: Reply, refusal: str = "", noticed: Collection[WarningCode] = ()
+) -> Reply:
+    """What the model said, classified by the finish reason of its choice, with the calls that may still run.
+
+    :param noticed: what was noticed while its calls were read
+    :returns: with the warnings about the finish reason alone
+    """
+
+    def verdict(problem: Problem | None, calls: tuple[ToolCall, ...] = (), codes: WarningCodes = ()) -> Reply:
+        return replace(reply, calls=calls, finish=finish, problem=problem, warnings=codes)
+
+    # The order matters: an error or a filter wins over calls, because what came before it may be incomplete.
+    calls, content = reply.calls, reply.content
+    word, native = (plain_word(choice.get(key)) for key in ("finish_reason", "native_finish_reason"))
+    # OpenRouter maps the provider's finish reason to one of OpenAI's and keeps it as native_finish_reason.
+    malformed, overflow = MALFORMED in word or MALFORMED in native, OVERFLOW in (word, native)
+    if finish_of(word) == "unknown" and finish_of(native) != "unknown":
+        word = native
+    finish = finish_of(word)
+    if malformed:
+        finish = "error"
+        return verdict(Problem("MALFORMED_FUNCTION_CALL", content))
+    if finish == "error":
+        return verdict(_BROKE_OFF)
+    if word == REFUSED:
+        return verdict(Problem("REFUSAL", refusal or content))
+    if finish == "content_filter":
+        return verdict(Problem("CONTENT_FILTER", content))
+    codes: WarningCodes = ("FINISH_UNKNOWN",) if finish == "unknown" else ()
+    if refusal:
+        return verdict(Problem("REFUSAL", refusal), codes=codes)
+    if finish == "length":
+        return verdict(Problem("CONTEXT_OVERFLOW" if overflow else "TRUNCATED"), _mark_cut_calls(calls))
+    # In a complete reply the calls decide, not the finish reason: OpenAI itself documents calls that come
+    # with ``stop``, and many servers send them so (opencode#20719, mlx-vlm#1014).
+    if calls:
+        # A server that saw only text is right to say stop: no warning for calls that we read from text.
+        mismatch = finish != "tool_calls" and not calls[0].from_text
+        finish = "tool_calls"
+        return verdict(None, calls, (*codes, "FINISH_MISMATCH") if mismatch else codes)
+    if finish == "tool_calls" or not content:
+        unusable: Sequence[ProblemCode] = ("CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE")
+        if code := next((code for code in unusable if code in noticed), None):
+            return verdict(Problem(code), codes=codes)
+    # "tool_calls" without a call is an empty turn (vllm#53255, mastra#14187): no results will come.
+    if finish == "tool_calls":
+        finish, codes = "stop", (*codes, "FINISH_MISMATCH")
+    return verdict(None if content else Problem("EMPTY_RESPONSE"), codes=codes)
+
+
+def _mark_cut_calls(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
+    """The calls of a truncated reply, whose error is truncation if their text stops in the middle.
+
+    The model is told the cause, instead of searching for a syntax error that it did not make.
+    """
+    marked = list(calls)
+    for place, call in enumerate(calls):
+        if isinstance(error := call.arguments, ArgumentError):
+            text: Json = call.original
+            if error.code == "ARGUMENTS_NOT_OBJECT":
+                # A server may encode the truncated text as a JSON string, which is then complete in itself.
+                text = read(call.original).value_or(None)
+            if isinstance(text, str) and is_cut(text):
+                cut = ArgumentError("ARGUMENTS_TRUNCATED", error.detail)
+                marked[place] = replace(call, arguments=cut)
+    # The last may have been cut off before its arguments began.
+    if marked and not marked[-1].original.strip():
+        missing = ArgumentError("ARGUMENTS_TRUNCATED", "there are none yet")
+        marked[-1] = replace(marked[-1], arguments=missing)
+    return tuple(marked)
+
+
+def _without_end_markers(said: Reply) -> Reply:
     """A text without calls, minus what is left at its end of a template's markup or a call's."""
     ends_in_markup = said.content.rstrip().endswith((">", "]"))
-    if said.calls or not ends_in_markup or not _UNREAD.isdisjoint(said.codes):
+    if said.calls or not ends_in_markup or not _UNREAD.isdisjoint(said.warnings):
         return said
     # Decoders take longer to import than most programs take to start, and few answers have any markup.
     from toolreel_core._text_calls import without_end_markers  # noqa: PLC0415 - as below
@@ -202,7 +268,7 @@ def _without_end_markers(said: _Said) -> _Said:
     content = without_end_markers(said.content)
     if content == said.content:
         return said
-    return said._replace(content=empty_if_blank(content), codes=(*said.codes, "END_MARKER_REMOVED"))
+    return replace(said, content=empty_if_blank(content), warnings=(*said.warnings, "END_MARKER_REMOVED"))
 
 
 _MARKED: Final = frozenset(MARKED)
@@ -221,8 +287,9 @@ _CODES: Final[Mapping[Rejection, WarningCode]] = {
 }
 
 
-def _separate_calls(content: str, reasoning: str, finish: Finish, reading: _Reading) -> _Said:
-    """The text of a message without structured calls, separated from the calls written in it."""
+def _separate_calls(said: Reply, finish: Finish, reading: _Reading) -> Reply:
+    """A message without structured calls, whose text is separated from the calls written in it."""
+    content, reasoning = said.content, said.reasoning
     dialects = reading.config.dialects(offered=bool(reading.tools.known))
     if dialects and content and not (_MARKED.issuperset(dialects) and is_plain(content)):
         return _calls_in_text(content, reasoning, finish, dialects, reading)
@@ -230,13 +297,13 @@ def _separate_calls(content: str, reasoning: str, finish: Finish, reading: _Read
         # Some models write their calls at the end of their reasoning (opencode#6883).
         thought = _calls_in_text(reasoning, "", finish, dialects, reading)
         if thought.calls:
-            return thought._replace(content="", reasoning=thought.content or thought.reasoning)
-    return _Said(content, reasoning, codes=_suspected_calls(content, reasoning, reading))
+            return replace(thought, content="", reasoning=thought.content or thought.reasoning)
+    return replace(said, warnings=_suspected_calls(content, reasoning, reading))
 
 
 def _calls_in_text(
     content: str, reasoning: str, finish: Finish, dialects: Sequence[str], reading: _Reading
-) -> _Said:
+) -> Reply:
     from toolreel_core._text_calls import text_calls  # noqa: PLC0415 - see above
 
     known, schemas, made = reading.tools.known, reading.tools.schemas, reading.made
@@ -252,7 +319,8 @@ def _calls_in_text(
     codes: list[WarningCode] = [_CODES[why] for why in found.rejected]
     text, thought, unread = empty_if_blank(found.content), reasoning or found.reasoning, found.unread
     if not found.calls:
-        return _Said(text, thought, codes=tuple(codes) or _suspected_calls(text, thought, reading))
+        warnings = tuple(codes) or _suspected_calls(text, thought, reading)
+        return Reply(content=text, reasoning=thought, warnings=warnings)
     calls = [(call.name, parse(call.arguments)) for call in found.calls]
 
     def reported(name: str, given: Mapping[str, Json]) -> bool:
@@ -261,16 +329,14 @@ def _calls_in_text(
     if text and _looks_like_a_call(text, reading, reported):
         codes.append("TEXT_CALL_SUSPECTED")
         unread = (*unread, text)
-    return _Said(text, thought, _with_call_ids(found.calls, unread, reading), (*codes, "TEXT_CALL_READ"))
+    called = _with_call_ids(found.calls, unread, reading)
+    return Reply(called, text, thought, warnings=(*codes, "TEXT_CALL_READ"))
 
 
 def _with_call_ids(
     calls: Sequence[TextCall], unread: Sequence[str], reading: _Reading
 ) -> tuple[ToolCall, ...]:
-    """The calls with the model's own ids, or with ids made of turn and position.
-
-    Behind them those that could not be read: the model has to know which of its calls did not run.
-    """
+    """The calls with their ids or made ones, and those that could not be read: the model has to know."""
     from toolreel_core._text_calls import name_in  # noqa: PLC0415 - as above
 
     error = ArgumentError("ARGUMENTS_INVALID_JSON", _NOT_RUN)
@@ -287,7 +353,7 @@ def _with_call_ids(
     )
 
 
-def _suspected_calls(content: str, reasoning: str, reading: _Reading) -> tuple[WarningCode, ...]:
+def _suspected_calls(content: str, reasoning: str, reading: _Reading) -> WarningCodes:
     suspects: Mapping[WarningCode, tuple[str, Made | None]] = {
         "TEXT_CALL_SUSPECTED": (content, reading.made),
         "TEXT_CALL_IN_REASONING": (reasoning, None),

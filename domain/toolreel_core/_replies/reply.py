@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final, Literal, NamedTuple, TypeAlias, get_args
 
 from toolreel_core._jsontext import (
     NOTHING,
     Json,
     JsonText,
+    Tree,
     as_tree,
     canonical,
     finite,
@@ -26,7 +27,7 @@ from toolreel_core._replies.classification import (
     problem_in_list,
 )
 from toolreel_core._replies.tool_calls import ToolCall
-from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
 
 # Beyond these a number is garbage, and it would break every sum; 2**53 - 1 is the last exact integer in JSON.
 _MAX_COST: Final = 1e9
@@ -72,7 +73,7 @@ class Served:
     request_id: str = ""
 
 
-def usage_in(body: Mapping[str, Json]) -> Usage:
+def usage_in(body: Tree) -> Usage:
     """The usage of a reply; a value that cannot be a token count is read as 0."""
     # Ollama's own API has the counts at the top level of the body.
     usage = body.get("usage")
@@ -90,7 +91,7 @@ def usage_in(body: Mapping[str, Json]) -> Usage:
     )
 
 
-def served_in(body: Mapping[str, Json]) -> Served:
+def served_in(body: Tree) -> Served:
     """Model, provider and ids of a reply; a failed router names its upstream in the error."""
     upstream = tree_at(body, "error", "metadata") if "error" in body else {}
     return Served(
@@ -101,7 +102,7 @@ def served_in(body: Mapping[str, Json]) -> Served:
     )
 
 
-def _first_count(counts: Mapping[str, Json], names: tuple[str, ...]) -> int:
+def _first_count(counts: Tree, names: tuple[str, ...]) -> int:
     """The first of these counts that is positive; some servers write counts as ``12.0``."""
     for name in names:
         raw = counts.get(name)
@@ -131,7 +132,7 @@ class Reply:
     """The reasoning text, from whichever field the provider uses."""
     finish: Finish = "unknown"
     problem: Problem | None = None
-    warnings: tuple[WarningCode, ...] = ()
+    warnings: WarningCodes = ()
     """Code of every repair that was applied; nothing is repaired silently."""
     usage: Usage = _NO_USAGE
     served: Served = _NOBODY
@@ -139,12 +140,6 @@ class Reply:
     """Opaque fields of the message (reasoning, signatures) to send back unchanged, as one JSON object."""
     paused: bool = False
     """Whether the server has paused its turn while its own tools run, and goes on when this is sent back."""
-
-
-# The message of a response body: where it stands, and its content.
-
-
-# Find the message in a response body, in the documented place or in one of the known others.
 
 
 _NESTED: Final = ("provider", "response", "result", "data")
@@ -164,41 +159,52 @@ _UNDOCUMENTED: Final[Mapping[WarningCode, Problem]] = {
 """The problem that each undocumented shape is when only documented shapes are read (``strict``)."""
 
 
-@dataclass(frozen=True, slots=True)
-class FoundMessage:
-    """The body, choice and message of a response; a missing part is empty."""
+_EMPTY: Final[Tree] = {}
 
-    body: Mapping[str, Json]
-    choice: Mapping[str, Json] = field(default_factory=dict)
-    message: Mapping[str, Json] = field(default_factory=dict)
+
+class FoundMessage(NamedTuple):
+    body: Tree
+    choice: Tree = _EMPTY
+    message: Tree = _EMPTY
     problem: Problem | None = None
     """A problem that is known before the message is read."""
-    codes: tuple[WarningCode, ...] = ()
+    codes: WarningCodes = ()
 
 
 def find_message(tree: Json) -> FoundMessage:
-    """Find the message in a parsed body."""
     if not isinstance(tree, dict):
         problem = problem_in_list(tree) if isinstance(tree, list) else None
         kind = type(tree).__name__
-        odd = Problem("INVALID_BODY", f"expected a JSON object, got {kind}")
-        return FoundMessage({}, problem=problem or odd)
+        return FoundMessage(
+            {}, problem=problem or Problem("INVALID_BODY", f"expected a JSON object, got {kind}")
+        )
     nested = () if tree.get("choices") else (tree.get(key) for key in _NESTED)
     inner = (one for one in nested if isinstance(one, dict) and (one.get("choices") or one.get("error")))
-    body: Mapping[str, Json] = next(inner, tree)
-    codes: tuple[WarningCode, ...] = () if body is tree else ("COMPLETION_NESTED",)
+    body: Tree = next(inner, tree)
+    codes: WarningCodes = () if body is tree else ("COMPLETION_NESTED",)
     choices = body.get("choices")
     # Before the choices: a router reports a failed upstream as an error in a 200, sometimes with choices.
-    error = error_in(body) or error_in(tree)
+    problem = error_in(body) or error_in(tree)
     if isinstance(choices, dict) and choices:
         # It is a choice itself, or its values are, if its keys are indices.
         choices = [*in_order(choices).values()] or [choices]
         codes = (*codes, "CHOICES_NOT_LIST")
     if not isinstance(choices, list) or not choices:
-        return _message_without_choices(FoundMessage(body, problem=error, codes=codes))
+        found = FoundMessage(body, problem=problem, codes=codes)
+        return found if problem else _message_without_choices(found)
     if len(choices) > 1:
         codes = (*codes, "MULTIPLE_CHOICES")
-    return _message_in_choice(_first_choice(choices), FoundMessage(body, problem=error, codes=codes))
+    choice = _first_choice(choices)
+    if not isinstance(choice, dict):
+        return FoundMessage(body, problem=problem or _NO_MESSAGE, codes=codes)
+    message, noticed = _message_of_choice(choice)
+    problem = problem or error_in(choice) or error_in(message or {})
+    if message is None:
+        if finish_of(choice.get("finish_reason")) not in {"length", "content_filter", "error"}:
+            problem = problem or _NO_MESSAGE
+    elif message.get("role") not in (None, "assistant"):
+        noticed = (*noticed, "ROLE_UNEXPECTED")
+    return FoundMessage(body, choice, message or {}, problem, (*codes, *noticed))
 
 
 def without_undocumented(found: FoundMessage) -> FoundMessage:
@@ -210,7 +216,6 @@ def without_undocumented(found: FoundMessage) -> FoundMessage:
 
 
 def _first_choice(choices: Sequence[Json]) -> Json:
-    """The choice with index 0, wherever it is in the list, and the calls that it announces."""
     first = next((one for one in choices if isinstance(one, dict) and one.get("index") in _ZERO), choices[0])
     if not isinstance(first, dict) or first.get("finish_reason") != "tool_calls":
         return first
@@ -225,44 +230,25 @@ def _first_choice(choices: Sequence[Json]) -> Json:
 
 def _message_without_choices(found: FoundMessage) -> FoundMessage:
     body = found.body
-    if found.problem:
-        return found
     # Gemini reports why it has blocked a prompt without any choice.
     blocked = as_tree(body.get("promptFeedback", body.get("prompt_feedback")))
     if reason := text_at(blocked, "blockReason") or text_at(blocked, "block_reason"):
-        return replace(found, problem=Problem("CONTENT_FILTER", reason))
-    inner = body.get("message")
+        return found._replace(problem=Problem("CONTENT_FILTER", reason))
     has_content = body.get("content") is not None or body.get("tool_calls") is not None
-    spoken = body if body.get("role") == "assistant" and has_content else None
-    message = inner if isinstance(inner, dict) else spoken
-    if message is not None:
+    message = body.get("message")
+    if not isinstance(message, dict) and body.get("role") == "assistant" and has_content:
+        message = body
+    if isinstance(message, dict):
         word = next((body[key] for key in _FINISH_WORDS if key in body), None)
-        codes: tuple[WarningCode, ...] = (*found.codes, "TOP_LEVEL_MESSAGE")
-        return replace(found, choice={"finish_reason": word}, message=message, codes=codes)
-    if error := bare_error(body):
-        return replace(found, problem=error)
+        return FoundMessage(body, {"finish_reason": word}, message, codes=(*found.codes, "TOP_LEVEL_MESSAGE"))
     # OpenRouter sends null if its upstream failed (pydantic/pydantic-ai#6900), others an empty list.
     failed = "choices" in body and not body["choices"]
-    return replace(found, problem=replace(_NO_CHOICES, passing=failed))
-
-
-def _message_in_choice(choice: Json, found: FoundMessage) -> FoundMessage:
-    if not isinstance(choice, dict):
-        return replace(found, problem=found.problem or _NO_MESSAGE)
-    message, codes = _message_of_choice(choice)
-    problem = found.problem or error_in(choice) or error_in(message or {})
-    if message is None:
-        explained = finish_of(choice.get("finish_reason")) in {"length", "content_filter", "error"}
-        return replace(found, choice=choice, problem=problem or (None if explained else _NO_MESSAGE))
-    role = message.get("role")
-    if role is not None and role != "assistant":
-        codes = (*codes, "ROLE_UNEXPECTED")
-    return FoundMessage(found.body, choice, message, problem, (*found.codes, *codes))
+    return found._replace(problem=bare_error(body) or replace(_NO_CHOICES, passing=failed))
 
 
 def _message_of_choice(
-    choice: Mapping[str, Json],
-) -> tuple[Mapping[str, Json] | None, tuple[WarningCode, ...]]:
+    choice: Tree,
+) -> tuple[Tree | None, WarningCodes]:
     """The message of a choice, and the warnings about its shape; ``None`` if there is none."""
     message = choice.get("message")
     if isinstance(message, dict):
@@ -280,9 +266,6 @@ def _message_of_choice(
     return None, ()
 
 
-# The content of a message: a string, or a list of parts of many kinds.
-
-
 _Kind: TypeAlias = Literal["text", "thought", "refusal", "call", "other"]
 
 _KINDS: Final[Mapping[str, _Kind]] = {
@@ -297,23 +280,20 @@ _THOUGHTS: Final = ("thinking", "text", "reasoning", "summary", "content")
 
 
 class Content(NamedTuple):
-    """The content of a message, sorted by kind."""
-
     text: str = ""
     """The text unchanged; null and blank text are empty."""
     reasoning: str = ""
     refusal: str = ""
-    calls: tuple[Mapping[str, Json], ...] = ()
+    calls: tuple[Tree, ...] = ()
     """Parts that are tool calls."""
     parts: tuple[Json, ...] | None = None
     """The parts to send back unchanged, because there is reasoning among them (Mistral's Magistral).
 
     ``None`` if there is none: then the text alone is sent back."""
-    warnings: tuple[WarningCode, ...] = ()
+    warnings: WarningCodes = ()
 
 
 def content_of(raw: Json) -> Content:
-    """Read a content of any kind."""
     if raw is None:
         return Content()
     if isinstance(raw, str):
@@ -326,13 +306,12 @@ def content_of(raw: Json) -> Content:
 
 
 def empty_if_blank(text: str) -> str:
-    """The text, or an empty string if it is blank."""
     return "" if text.isspace() else text
 
 
 def _content_of_parts(raw: Sequence[Json]) -> Content:
     kinds = [*map(_part_kind, raw)]
-    found: dict[str, list[Mapping[str, Json]]] = {kind: [] for kind in get_args(_Kind)}
+    found: dict[str, list[Tree]] = {kind: [] for kind in get_args(_Kind)}
     for part, kind in zip(raw, kinds, strict=True):
         found[kind].append(part if isinstance(part, Mapping) else {"text": part})
     thoughts = ((_text_of_part(fields.get(key)) for key in _THOUGHTS) for fields in found["thought"])

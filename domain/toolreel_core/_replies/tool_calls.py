@@ -20,6 +20,7 @@ from toolreel_core._jsontext import (
     ArgumentRepairs,
     Json,
     JsonText,
+    Tree,
     as_tree,
     canonical,
     finite,
@@ -32,7 +33,8 @@ from toolreel_core._jsontext import (
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.arguments import Arguments, read_arguments
-from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
+from toolreel_core._settings import LoopConfig
 
 _OF_MESSAGE: Final = frozenset(
     {
@@ -52,27 +54,22 @@ _REASONING_LISTS: Final = ("reasoning_details", "thinking_blocks")
 _REASONING_TEXTS: Final = ("text", "summary", "thinking")
 
 
-def of_message(message: Mapping[str, Json], content: Json = None) -> JsonText:
-    """The opaque fields of a message as a canonical object, in the order in which they came.
-
-    :param content: the content, if it must be sent back unchanged too
-    """
+def of_message(message: Tree, content: Json = None) -> JsonText:
+    """The opaque fields of a message in their order, with its content if that goes back unchanged."""
     fields = _present_fields(message, _OF_MESSAGE)
     if content is not None:
         fields["content"] = content
     return canonical(finite(fields)) if fields else NOTHING
 
 
-def of_call(entry: Mapping[str, Json], function: Mapping[str, Json]) -> JsonText:
-    """The opaque fields of a call as a canonical object; those of its function are under ``function``."""
+def of_call(entry: Tree, function: Tree) -> JsonText:
     fields, inner = _present_fields(entry, _OF_CALL), _present_fields(function, _OF_CALL)
     if inner:
         fields["function"] = inner
     return canonical(finite(fields)) if fields else NOTHING
 
 
-def reasoning_in(message: Mapping[str, Json]) -> str:
-    """The reasoning text of a message, from whichever field has it; empty if none has."""
+def reasoning_in(message: Tree) -> str:
     for key in _REASONING:
         text = message.get(key)
         if isinstance(text, str) and text:
@@ -87,7 +84,7 @@ def reasoning_in(message: Mapping[str, Json]) -> str:
     return ""
 
 
-def _present_fields(fields: Mapping[str, Json], names: frozenset[str]) -> dict[str, Json]:
+def _present_fields(fields: Tree, names: frozenset[str]) -> dict[str, Json]:
     return {key: value for key, value in fields.items() if key in names and value is not None}
 
 
@@ -100,9 +97,7 @@ _KIMI_INDEX: Final = lazy_pattern(r"(?<=.):\d{1,6}\Z")
 """Kimi's ids are ``functions.name:0``, and some servers send them as names."""
 
 
-def meant_name(
-    given: str, known: Collection[str], *, exact: bool = False
-) -> tuple[str, tuple[WarningCode, ...]]:
+def meant_name(given: str, known: Collection[str], *, exact: bool = False) -> tuple[str, WarningCodes]:
     """The tool name that a call means, with the warnings about it.
 
     >>> meant_name(" functions.ping<|channel|>commentary", {"ping"})
@@ -119,7 +114,7 @@ def meant_name(
     # A name that begins with a leaked token has nothing before it, so the whole name is kept.
     bare = _LEAKED.split(given, maxsplit=1)[0].strip() or given.strip()
     name = next((form for form in _name_candidates(bare) if form in known), bare)
-    changed: tuple[WarningCode, ...] = ("NAME_NORMALIZED",) if name != given else ()
+    changed: WarningCodes = ("NAME_NORMALIZED",) if name != given else ()
     return name, changed if name in known else (*changed, "NAME_UNKNOWN")
 
 
@@ -140,7 +135,7 @@ def _name_candidates(bare: str) -> Iterator[str]:
             yield _KIMI_INDEX.sub("", rest)
 
 
-def assign_ids(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[WarningCode, ...]]]:
+def assign_ids(given: Iterable[Json], *, turn: int) -> list[tuple[str, WarningCodes]]:
     """An id for each call, with the warnings about the id that it came with.
 
     >>> assign_ids(["call_a", None, "call_a"], turn=3)
@@ -150,7 +145,7 @@ def assign_ids(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[War
     natives = list(map(provider_id, given))
     taken = {identity for identity, _ in natives if identity}
     used: set[str] = set()
-    found: list[tuple[str, tuple[WarningCode, ...]]] = []
+    found: list[tuple[str, WarningCodes]] = []
     for place, (identity, codes) in enumerate(natives):
         if identity in used:
             codes = (*codes, "CALL_ID_DUPLICATE")  # noqa: PLW2901 - it replaces what was found wrong so far
@@ -163,7 +158,7 @@ def assign_ids(given: Iterable[Json], *, turn: int) -> list[tuple[str, tuple[War
     return found
 
 
-def provider_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
+def provider_id(given: Json) -> tuple[str, WarningCodes]:
     """The provider's id as text, empty if unusable, with the warnings about it."""
     if isinstance(given, str) and given.strip():
         return given, ()
@@ -173,7 +168,7 @@ def provider_id(given: Json) -> tuple[str, tuple[WarningCode, ...]]:
     return str(given) if usable else "", ("CALL_ID_NOT_STRING",)
 
 
-_NO_ENTRY: Final[Mapping[str, Json]] = {}
+_NO_ENTRY: Final[Tree] = {}
 _WRAPPERS: Final = ("function", "functionCall", "function_call")
 _ARGUMENTS: Final = ("arguments", "input", "parameters", "args")
 _MARKS: Final = frozenset({*_WRAPPERS, "custom", "name", "type", "id"})
@@ -189,17 +184,14 @@ class CallEntry(NamedTuple):
     arguments: Json
     provenance: str = "structured"
     carry: JsonText = NOTHING
-    codes: tuple[WarningCode, ...] = ()
+    codes: WarningCodes = ()
     """Warnings about its shape and place."""
 
 
 def entries_in(
-    message: Mapping[str, Json], *, outside: Iterable[Json] = (), parts: Sequence[Json] = ()
+    message: Tree, *, outside: Iterable[Json] = (), parts: Sequence[Json] = ()
 ) -> tuple[list[CallEntry], list[WarningCode]]:
-    """The calls of a message from the first place that has any; other places repeat them.
-
-    With them the warnings about their places, and about entries that were skipped.
-    """
+    """The calls from the first place that has any, and warnings about places and skipped entries."""
     legacy = message.get("function_call")
     said = isinstance(legacy, dict) and any(legacy.values())
     entries, codes = _read_entries(message.get("tool_calls"))
@@ -225,12 +217,14 @@ def _read_entries(value: Json, *place: WarningCode) -> tuple[list[CallEntry], li
         # Entries by number or name, or a single one.
         tree = [*(in_order(tree) or tree).values()] if tree.keys().isdisjoint(_MARKS) else [tree]
     items = [*_flat_lists(tree)] if isinstance(tree, list) else [value] if isinstance(value, str) else []
-    where: tuple[WarningCode, ...] = place if items == value else (*place, "TOOL_CALLS_NOT_LIST")
-    read_items: list[CallEntry | WarningCode] = [
-        _read_entry(item, where) if isinstance(item, dict) else "CALL_ENTRY_INVALID" for item in items
-    ]
-    entries = [entry for entry in read_items if isinstance(entry, CallEntry)]
-    skipped: list[WarningCode] = [code for code in read_items if not isinstance(code, CallEntry)]
+    where: WarningCodes = place if items == value else (*place, "TOOL_CALLS_NOT_LIST")
+    entries, skipped = list[CallEntry](), list[WarningCode]()
+    for item in items:
+        entry = _read_entry(item, where) if isinstance(item, dict) else "CALL_ENTRY_INVALID"
+        if isinstance(entry, CallEntry):
+            entries.append(entry)
+        else:
+            skipped.append(entry)
     skipped.sort(key=lambda code: code != "CALL_ENTRY_INVALID")
     return entries, [*where, *skipped, *[code for entry in entries for code in entry.codes]]
 
@@ -243,7 +237,7 @@ def _flat_lists(value: Json) -> Iterable[Json]:
         yield value
 
 
-def _read_entry(value: Mapping[str, Json], where: tuple[WarningCode, ...]) -> CallEntry | WarningCode:
+def _read_entry(value: Tree, where: WarningCodes) -> CallEntry | WarningCode:
     function = next((one for key in _WRAPPERS if isinstance(one := value.get(key), dict)), _NO_ENTRY)
     kind = value.get("type")
     custom = isinstance(value.get("custom"), dict) or (isinstance(kind, str) and kind.lower() == "custom")
@@ -276,7 +270,7 @@ def _read_entry(value: Mapping[str, Json], where: tuple[WarningCode, ...]) -> Ca
     )
 
 
-def _called_name(place: Mapping[str, Json]) -> str:
+def _called_name(place: Tree) -> str:
     name = place.get("name")
     return name if isinstance(name, str) and name.strip() else ""
 
@@ -333,31 +327,23 @@ class ToolCall:
         return self.provenance.startswith("text:")
 
 
-class CallsRead(NamedTuple):
-    """The calls of one message, in order."""
-
-    calls: tuple[ToolCall, ...] = ()
-    warnings: tuple[WarningCode, ...] = ()
-    """Codes of repairs and of skipped entries."""
-
-
 def calls_in(
-    message: Mapping[str, Json],
+    message: Tree,
     *,
     known: Collection[str],
     turn: int,
-    max_depth: int,
-    repairs: ArgumentRepairs = "safe",
+    config: LoopConfig,
     outside: Iterable[Json] = (),
     parts: Sequence[Json] = (),
-) -> CallsRead:
-    """The structured calls of an assistant message.
+) -> tuple[tuple[ToolCall, ...], WarningCodes]:
+    """The structured calls of an assistant message, and codes of repairs and of skipped entries.
 
     :param known: the names of the tools that exist
     :param turn: the turn of the run, part of the ids generated for calls without one
-    :param repairs: with ``strict``, only calls in the documented place and with exact names count
+    :param config: with ``strict`` repairs, only calls in the documented place and with exact names count
     """
     entries, codes = entries_in(message, outside=outside, parts=parts)
+    max_depth, repairs = config.max_argument_depth, config.argument_repairs
     strict = repairs == "strict"
     if strict:
         entries = [entry for entry in entries if not entry.codes]
@@ -374,4 +360,4 @@ def calls_in(
             ToolCall(identity, name, arguments.value, arguments.original, entry.provenance, entry.carry)
         )
         codes.extend((*id_codes, *name_codes, *arguments.warnings))
-    return CallsRead(tuple(calls), tuple(dict.fromkeys(codes)))
+    return tuple(calls), tuple(dict.fromkeys(codes))

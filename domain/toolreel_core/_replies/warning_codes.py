@@ -32,6 +32,7 @@ WarningCode: TypeAlias = Literal[
     # the final answer
     "OUTPUT_IN_TEXT", "OUTPUT_BARE", "ANSWER_BESIDE_CALLS",
 ]
+WarningCodes: TypeAlias = tuple[WarningCode, ...]
 UNREPAIRED: Final[frozenset[WarningCode]] = frozenset({
     "CALL_ENTRY_INVALID", "CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE", "NAME_UNKNOWN",
     "ARGUMENTS_MAYBE_WRAPPED", "NON_TEXT_PART", "THINK_TAGS_IN_CONTENT", "TEXT_CALL_SUSPECTED",

@@ -17,11 +17,15 @@ from toolreel_core._jsontext import Json, Tree, as_tree, read
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.chat_events import ChatEvents, choices_of, delta_of, deltas_of
 from toolreel_core._replies.classification import STREAM_CUT
-from toolreel_core._replies.event_assembly import Delta, ReadAsChat
-from toolreel_core._replies.messages import MessageEvents, chat_of_message
+from toolreel_core._replies.event_assembly import Delta, Deltas, ReadAsChat
 from toolreel_core._replies.normalize import BLANK, FIELDS, is_stream
-from toolreel_core._replies.responses import ResponseEvents, chat_of_response
-from toolreel_core._replies.warning_codes import WarningCode
+from toolreel_core._replies.other_forms import (
+    MessageEvents,
+    ResponseEvents,
+    chat_of_message,
+    chat_of_response,
+)
+from toolreel_core._replies.warning_codes import WarningCodes
 from toolreel_core._settings import WireForm
 
 Frame: TypeAlias = Mapping[str, Json] | Literal["done", "lost"]
@@ -107,7 +111,6 @@ def _data_of_line(line: str) -> str | None:
 
 
 def _frames_of_event(held: PVector[str]) -> tuple[Frame, ...]:
-    """The frames of an event none of whose lines could be parsed alone."""
     whole = _frame_of_data("\n".join(held))
     if whole is not None:
         return whole
@@ -154,7 +157,7 @@ def as_chat(body: str, form: WireForm = "chat_completions") -> ReadAsChat:
     {'role': 'assistant', 'content': 'Hi.'}
     """
     is_chat = form == "chat_completions"
-    codes: tuple[WarningCode, ...] = ()
+    codes: WarningCodes = ()
     own: Json = body if is_chat else read(body).value_or(body)
     if is_stream(body):
         stream = stream_in(form).feed(body)[0].close()[0]
@@ -177,11 +180,8 @@ def form_in(body: str) -> WireForm | None:
     return "messages" if kind in ("message", "message_start") else None
 
 
-def deltas_in(body: str, form: WireForm = "chat_completions", *, whole: bool) -> tuple[Delta, ...]:
-    """The chunks to display of a body that was received as a whole.
-
-    :param whole: whether to include a body that is not a stream
-    """
+def deltas_in(body: str, form: WireForm = "chat_completions", *, whole: bool) -> Deltas:
+    """The chunks to display of a body received at once; of one that is no stream if ``whole``."""
     stream, deltas = stream_in(form).feed(body)
     if stream.streamed or not whole:
         return deltas + stream.close()[1]
@@ -232,7 +232,7 @@ class Stream:
         """What is known of the reply besides what it says."""
         return self.events.head
 
-    def feed(self, text: str) -> tuple[Stream, tuple[Delta, ...]]:
+    def feed(self, text: str) -> tuple[Stream, Deltas]:
         """The stream after the next chunk of text, and the deltas to display."""
         if self.done or self.streamed is False:
             return self, ()
@@ -245,7 +245,7 @@ class Stream:
         frames, found = self.frames.feed(text)
         return replace(self, frames=frames)._take_frames(found)
 
-    def close(self) -> tuple[Stream, tuple[Delta, ...]]:
+    def close(self) -> tuple[Stream, Deltas]:
         """The stream at the end of its text, and the deltas of an unterminated last line."""
         return replace(self, frames=Frames())._take_frames(self.frames.close())
 
@@ -263,7 +263,7 @@ class Stream:
             error = {"code": STREAM_CUT, "message": _LOST}
         return {**body, "error": error} if error else body
 
-    def _take_frames(self, frames: Iterable[Frame]) -> tuple[Stream, tuple[Delta, ...]]:
+    def _take_frames(self, frames: Iterable[Frame]) -> tuple[Stream, Deltas]:
         at = self
         shown: list[Delta] = []
         for frame in frames:
@@ -289,5 +289,4 @@ class Stream:
 
 
 def stream_in(form: WireForm) -> Stream:
-    """An empty stream of this form."""
     return Stream(_FORMS[form][0]())

@@ -206,6 +206,8 @@ _UNEXPLAINED: Final = "The tool failed without saying why. Try another way."
 
 @dataclass(frozen=True, slots=True)
 class ToolFailure:
+    """One reason why a call failed."""
+
     code: str
     message: str
 

@@ -26,12 +26,10 @@ from tests.servers.chat_server import (
 )
 from tests.servers.proxy_server import proxying
 from toolreel.presets import shipped
-from toolreel.proxy import Extras, KeptThoughts, Limits, ProxySettings, Route
-from toolreel_core._client_requests import ClientRequest, client_request
+from toolreel.proxy import Extras, Limits, ProxySettings, Route
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import Preset
 from toolreel_core._proxy import Profile, wants_thoughts
-from toolreel_core._settings import Provider
 
 TOOLS: Any = [
     {
@@ -246,24 +244,6 @@ def play(url: str, *, stream: bool) -> str | None:
         raw = sdk.chat.completions.with_raw_response.create(model="m", messages=history, tools=TOOLS)
         assert raw.parse().choices[0].message.content == "Four."
         return raw.headers.get("x-toolreel-repairs")
-
-
-def test_what_is_kept_is_bounded_and_the_newest_stays() -> None:
-    thoughts = KeptThoughts(most=50_000)
-    profile = Profile(Provider(reasoning_required_on="all_assistant"))
-    for number in range(200):
-        thoughts.keep(asked(number), {"role": "assistant", "content": "a", **THOUGHT}, profile, "me")
-    found = [bool(thoughts.restore(asked(number, "a"), profile, "me")[1]) for number in range(200)]
-    assert found == sorted(found)
-    assert 10 < sum(found) < 50
-
-
-def asked(number: int, *said: str) -> ClientRequest:
-    messages = [{"role": "user", "content": str(number)}]
-    messages += [{"role": "assistant", "content": each} for each in said]
-    request = client_request(json.dumps({"model": "m", "messages": messages}))
-    assert isinstance(request, ClientRequest)
-    return request
 
 
 @pytest.mark.parametrize("name", ["deepseek", "gemini", "openrouter", "moonshot"])

@@ -17,10 +17,10 @@ from toolreel_core._settings import WireForm
         ("responses", "[]", "no JSON object", None),
         ("chat_completions", "{}", "messages: expected a list", "messages"),
         ("messages", '{"messages":[]}', "at least one message", "messages"),
-        ("messages", '{"messages":["Hi."]}', "messages[0]: expected an object", "messages"),
+        ("messages", '{"messages":["Hi."]}', "messages: expected a list", "messages"),
         ("chat_completions", '{"messages":[{"role":"user"}],"model":4}', "name of a model", "model"),
         ("responses", '{"input":[]}', "input: expected a text or a list of items", "input"),
-        ("responses", '{"input":[4]}', "input[0]: expected an item", "input"),
+        ("responses", '{"input":[4]}', "input: expected a text or a list of items", "input"),
     ],
 )
 def test_says_what_is_wrong_with_a_body(

@@ -10,20 +10,6 @@ from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core._proxy import Head, Outbound, Profile, Repaired, repaired
 from toolreel_core._proxy import outbound as outbound_of
 
-__all__ = [
-    "HEAD",
-    "PING",
-    "STOCK",
-    "Loose",
-    "asked",
-    "call",
-    "choices_of",
-    "function",
-    "outbound",
-    "said",
-    "whole",
-]
-
 Loose: TypeAlias = Mapping[str, Any]
 HEAD = Head("chatcmpl-1", 1_700_000_000)
 

@@ -7,9 +7,13 @@ from typing import Any
 import pytest
 
 from tests.samples import worked
-from toolreel_core._proxy import continuation_keys, key_after, key_of
+from toolreel_core._proxy import Key, continuation_keys, first_key, keys_after
 
 ASKED: dict[str, Any] = {"role": "user", "content": "Hi."}
+
+
+def key_of(entries: list[Any]) -> Key:
+    return keys_after(first_key("a"), entries)[-1]
 
 
 def calling(id_: str = "a", arguments: Any = '{"x": 1, "y": 2}', **further: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -40,15 +44,8 @@ def test_ids_tell_two_conversations_apart() -> None:
     assert one.alike == other.alike
 
 
-def test_a_key_goes_on_where_another_ended() -> None:
-    history = [ASKED, calling(), {"role": "tool", "tool_call_id": "a", "content": "3"}]
-    for at in range(len(history) + 1):
-        begun = key_of(history[:at], caller="a")
-        assert key_after(begun, history[at:]) == key_of(history, caller="a")
-
-
 def test_a_request_goes_on_with_its_longest_opening() -> None:
     reply = {"role": "assistant", "content": "Ho."}
     whole = [ASKED, reply, ASKED, reply, ASKED]
-    assert continuation_keys(whole) == (key_of(whole), key_of(whole[:4]), key_of(whole[:2]))
-    assert continuation_keys([ASKED]) == (key_of([ASKED]),)
+    assert continuation_keys(whole, "a") == (key_of(whole), key_of(whole[:4]), key_of(whole[:2]))
+    assert continuation_keys([ASKED], "a") == (key_of([ASKED]),)

@@ -29,9 +29,7 @@ def heard(message: dict[str, Any], finish: str = "stop") -> ReplyReceived:
     return ReplyReceived(0, 200, whole(message, finish))
 
 
-def after(
-    corrections: Corrections | None, event: ReplyReceived | RequestFailed
-) -> tuple[Corrections, Again | None]:
+def after(corrections: Corrections | None, event: ReplyReceived | RequestFailed) -> Again | None:
     assert corrections is not None
     return corrections.after(event)
 
@@ -48,49 +46,51 @@ def test_nothing_is_begun_where_nothing_may_be_added() -> None:
 
 def test_a_good_reply_goes_to_the_client() -> None:
     for message in ({"content": "Four."}, {"tool_calls": [call("stock", '{"part": "pin"}')]}):
-        assert after(begun(), heard(message))[1] is None
+        assert after(begun(), heard(message)) is None
 
 
 def test_a_failure_that_may_pass_is_repeated_after_a_while() -> None:
-    corrections, again = after(begun(), BUSY)
+    corrections = begun()
+    again = after(corrections, BUSY)
     assert again is not None
     assert again.reason == "retry"
     assert again.wait_ms > 0
     assert parse(again.body) == parse(outbound(asked(), Profile()).body)
-    assert after(corrections, BUSY)[1] is None
+    assert after(corrections, BUSY) is None
 
 
 def test_a_failure_that_will_not_pass_goes_to_the_client() -> None:
-    assert after(begun(), RequestFailed(0, "status", "HTTP 401: no", 401))[1] is None
+    assert after(begun(), RequestFailed(0, "status", "HTTP 401: no", 401)) is None
 
 
 def test_the_model_is_asked_again_if_it_says_nothing() -> None:
-    _, again = after(begun(), heard({"content": ""}))
+    again = after(begun(), heard({"content": ""}))
     assert again is not None
     assert again.reason == "recover_empty"
     tree: Any = parse(again.body)
     assert [message["role"] for message in tree["messages"]] == ["user", "user"]
-    assert after(begun(Extras(retries=1)), heard({"content": ""}))[1] is None
+    assert after(begun(Extras(retries=1)), heard({"content": ""})) is None
 
 
 def test_the_model_is_told_of_arguments_that_are_not_valid() -> None:
-    corrections, again = after(begun(), heard({"tool_calls": [WRONG]}, "tool_calls"))
+    corrections = begun()
+    again = after(corrections, heard({"tool_calls": [WRONG]}, "tool_calls"))
     assert again is not None
     assert again.reason == "correct_arguments"
     tree: Any = parse(again.body)
     assert [message["role"] for message in tree["messages"]] == ["user", "assistant", "tool"]
     assert "tools" in tree
-    assert after(corrections, heard({"tool_calls": [WRONG]}, "tool_calls"))[1] is None
+    assert after(corrections, heard({"tool_calls": [WRONG]}, "tool_calls")) is None
 
 
 @pytest.mark.parametrize("extras", [Extras(retries=3), Extras(recover_empty=True)])
 def test_only_what_was_allowed_is_added(extras: Extras) -> None:
-    assert after(begun(extras), heard({"tool_calls": [WRONG]}, "tool_calls"))[1] is None
+    assert after(begun(extras), heard({"tool_calls": [WRONG]}, "tool_calls")) is None
 
 
 def test_the_upstream_is_asked_in_its_own_way() -> None:
     profile = Profile.of(Preset.of("mine", {"provider": {"max_tokens_field": "max_completion_tokens"}}))
-    _, again = after(begun(request=asked(max_tokens=5), profile=profile), BUSY)
+    again = after(begun(request=asked(max_tokens=5), profile=profile), BUSY)
     assert again is not None
     tree: Any = parse(again.body)
     assert tree["max_completion_tokens"] == 5

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from tests.domain.proxy.asked import Loose, asked, call, said, whole
+from tests.domain.proxy.asked import Loose, asked, call, outbound, said, whole
 from toolreel_core._client_requests import ClientRequest
-from toolreel_core._jsontext import Json, JsonText, parse
-from toolreel_core._proxy import (
-    Find,
-    Key,
-    Outbound,
-    Profile,
-    Thoughts,
-    outbound,
-    thoughts_to_return,
-    wants_thoughts,
-    with_thoughts,
-)
+from toolreel_core._jsontext import Json
+from toolreel_core._proxy import KeptThoughts, Profile
 from toolreel_core._settings import Provider
 
 DEEPSEEK = Provider(reasoning_required_on="tool_turns", reasoning_placeholder=" ")
@@ -46,11 +37,12 @@ WANTED: dict[str, tuple[Provider, Loose]] = {
 
 def reply_to(
     request: ClientRequest, provider: Provider, message: Loose
-) -> tuple[dict[str, Any], tuple[Key, Thoughts] | None]:
+) -> tuple[dict[str, Any], KeptThoughts]:
     """What the client gets of a message, and what is kept of it."""
     got: Any = said(whole({"role": "assistant", "content": None, **message}), request, Profile(provider)).body
-    message = got["choices"][0]["message"]
-    return dict(message), thoughts_to_return(request, message, provider, caller="me")
+    message, thoughts = got["choices"][0]["message"], KeptThoughts()
+    thoughts.keep(request, message, provider, "me")
+    return dict(message), thoughts
 
 
 def stripped(message: dict[str, Any]) -> dict[str, Any]:
@@ -59,75 +51,72 @@ def stripped(message: dict[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": message["content"], "tool_calls": calls}
 
 
-def body_of(request: ClientRequest, provider: Provider) -> JsonText:
-    """What the upstream gets."""
-    sent = outbound(request, Profile(provider))
-    assert isinstance(sent, Outbound)
-    return sent.body
-
-
-def finding(found: tuple[Key, Thoughts]) -> Any:  # noqa: ANN401 - a function
-    def find(key: object) -> Thoughts | None:
-        return found[1] if key == found[0] else None
-
-    return find
-
-
-def finding_any(thoughts: Thoughts) -> Find:
-    return lambda _key: thoughts
-
-
 @pytest.mark.parametrize(("provider", "message"), WANTED.values(), ids=WANTED)
 def test_what_a_client_drops_goes_back(provider: Provider, message: Loose) -> None:
-    full, found = reply_to(asked(ASKED), provider, message)
-    assert found is not None
+    full, thoughts = reply_to(asked(ASKED), provider, message)
     results = [{**RESULT, "tool_call_id": each["id"]} for each in full["tool_calls"]]
     bare = asked(ASKED, stripped(full), *results)
-    request, changed = with_thoughts(bare, provider, finding(found), caller="me")
-    assert changed
-    sent: Any = parse(body_of(request, provider))
-    kept_by_client: Any = parse(body_of(asked(ASKED, full, *results), provider))
+    request, repairs = thoughts.restore(bare, provider, "me")
+    assert repairs == ("reasoning_restored",)
+    sent, whole, without = (
+        json.loads(outbound(each, Profile(provider)).body)
+        for each in (request, asked(ASKED, full, *results), bare)
+    )
     for key in ("reasoning_content", "reasoning_details", "tool_calls"):
-        assert sent["messages"][1].get(key) == kept_by_client["messages"][1].get(key)
-    assert sent != parse(body_of(bare, provider))
-    other = with_thoughts(bare, provider, finding(found), caller="somebody else")
-    assert other == (bare, False)
+        assert sent["messages"][1].get(key) == whole["messages"][1].get(key)
+    assert sent != without
+    assert thoughts.restore(bare, provider, "somebody else") == (bare, ())
 
 
 def test_what_a_client_sends_is_never_changed() -> None:
-    full, found = reply_to(asked(ASKED), DEEPSEEK, WANTED["DeepSeek's reasoning"][1])
-    assert found is not None
+    full, thoughts = reply_to(asked(ASKED), DEEPSEEK, WANTED["DeepSeek's reasoning"][1])
     for own in ("reasoning_content", "reasoning"):
         request = asked(ASKED, {**stripped(full), own: "My own."}, RESULT)
-        assert with_thoughts(request, DEEPSEEK, finding(found), caller="me") == (request, False)
-    signed, found = reply_to(asked(ASKED), GEMINI, WANTED["Gemini's signature"][1])
-    assert found is not None
+        assert thoughts.restore(request, DEEPSEEK, "me") == (request, ())
+    signed, thoughts = reply_to(asked(ASKED), GEMINI, WANTED["Gemini's signature"][1])
     request = asked(ASKED, signed, RESULT)
-    assert with_thoughts(request, GEMINI, finding(found), caller="me") == (request, False)
+    assert thoughts.restore(request, GEMINI, "me") == (request, ())
 
 
 @pytest.mark.parametrize(("_provider", "message"), WANTED.values(), ids=WANTED)
 def test_nothing_is_kept_for_an_upstream_that_does_not_want_it(_provider: Provider, message: Loose) -> None:
-    assert not wants_thoughts(Provider())
-    full, found = reply_to(asked(ASKED), Provider(), message)
-    assert found is None
+    full, thoughts = reply_to(asked(ASKED), Provider(), message)
     request = asked(ASKED, stripped(full), RESULT)
-    assert with_thoughts(request, Provider(), finding_any(Thoughts({"reasoning": "a"}))) == (request, False)
+    assert thoughts.restore(request, _provider, "me") == (request, ())
+    _, thoughts = reply_to(asked(ASKED), _provider, message)
+    assert thoughts.restore(request, Provider(), "me") == (request, ())
 
 
 def test_messages_that_mean_nothing_to_us_stay_as_they_are() -> None:
     request = asked({"role": "user", "content": [{"type": "hologram"}]})
-    assert with_thoughts(request, DEEPSEEK, finding_any(Thoughts({"reasoning_content": "a"}))) == (
-        request,
-        False,
-    )
+    assert KeptThoughts().restore(request, DEEPSEEK, "me") == (request, ())
 
 
-@pytest.mark.parametrize("strange", [1, "a", [], {"a": [None]}, [1, {"b": 2}]])
+@pytest.mark.parametrize("strange", [1, "a", {"a": [None]}, [1, {"b": 2}]])
 def test_fields_of_any_shape_come_back(strange: Json) -> None:
     """Nobody but the upstream knows what is in them."""
-    request = asked(ASKED, {"role": "assistant", "content": None, "tool_calls": [call()]}, RESULT)
-    for thoughts in (Thoughts({"reasoning_details": strange}), Thoughts({}, ({"extra_content": strange},))):
-        again, changed = with_thoughts(request, GEMINI, finding_any(thoughts))
-        assert changed
-        assert body_of(again, Provider())
+    bare: Loose = {"role": "assistant", "content": None, "tool_calls": [call()]}
+    cases: dict[Provider, Any] = {
+        GEMINI: {**bare, "tool_calls": [call(extra_content=strange)]},
+        OPENROUTER: {**bare, "reasoning_details": strange},
+    }
+    for provider, message in cases.items():
+        thoughts = KeptThoughts()
+        thoughts.keep(asked(ASKED), message, provider, "me")
+        again, repairs = thoughts.restore(asked(ASKED, bare, RESULT), provider, "me")
+        assert repairs
+        assert again.entries[1] == message
+        assert outbound(again, Profile(provider)).body
+
+
+def test_what_is_kept_is_bounded_and_the_newest_stays() -> None:
+    thoughts = KeptThoughts(most=50_000)
+    said: Any = {"role": "assistant", "content": "a", "reasoning_content": "Hm."}
+    begun = [{"role": "user", "content": str(number)} for number in range(200)]
+    for first in begun:
+        for _ in range(2):
+            thoughts.keep(asked(first), said, DEEPSEEK, "me")
+    bare = {**said, "reasoning_content": ""}
+    found = [bool(thoughts.restore(asked(first, bare), DEEPSEEK, "me")[1]) for first in begun]
+    assert found == sorted(found)
+    assert 10 < sum(found) < 50

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.domain.proxy.asked import HEAD, PING, STOCK, asked, said, whole
+from tests.domain.proxy.asked import HEAD, PING, STOCK, asked, said
 from tests.samples import worked
 from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._jsontext import Json, canonical
@@ -47,37 +47,19 @@ def test_a_strict_client_gets_a_documented_reply(request_: Json, body: str, expe
 
 
 def test_an_ordinary_reply_keeps_what_it_says() -> None:
-    usage = {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5, "queue_time": 0.1}
-    body = whole(
-        {"role": "assistant", "content": "Four.", "annotations": []},
-        id="gen-1",
-        created=5,
-        model="m-2",
-        usage=usage,
-        service_tier="fast",
-    )
-    reply = said(body)
+    message: Any = {"role": "assistant", "content": "Four.", "refusal": None, "annotations": []}
+    body: dict[str, Any] = {
+        "id": "gen-1",
+        "object": "chat.completion",
+        "created": 5,
+        "model": "m-2",
+        "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5, "queue_time": 0.1},
+        "service_tier": "fast",
+    }
+    reply = said(canonical(body))
     assert reply.repairs == reply.noticed == ()
-    assert (
-        reply.answer(asked())
-        == reply.body
-        == {
-            "id": "gen-1",
-            "object": "chat.completion",
-            "created": 5,
-            "model": "m-2",
-            "choices": [
-                {
-                    "index": 0,
-                    "message": {"role": "assistant", "content": "Four.", "refusal": None, "annotations": []},
-                    "logprobs": None,
-                    "finish_reason": "stop",
-                }
-            ],
-            "usage": usage,
-            "service_tier": "fast",
-        }
-    )
+    assert reply.answer(asked()) == reply.body == body
 
 
 def test_a_problem_is_told_in_words() -> None:

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples import worked
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._replies import Delta, Stream, as_chat
+from toolreel_core._replies import Delta, Frame, Frames, Stream, as_chat, deltas_in, number_in
 
 DONE = "data: [DONE]\n\n"
 CUT: Json = {"code": "stream_cut", "message": "the stream ended before the reply was complete"}
@@ -120,3 +121,53 @@ def test_what_was_shown_is_what_was_said(texts: list[str]) -> None:
     stream = "".join(chunk(content=text) for text in texts) + chunk("stop")
     content = whole(stream)["choices"][0]["message"]["content"]
     assert "".join(delta.text for delta in shown(stream)) == content == json.loads(json.dumps("".join(texts)))
+
+
+def test_a_body_that_was_not_streamed_is_shown_at_once() -> None:
+    body = canonical({"content": "Hi.", "stop_reason": "end_turn"})
+    assert [delta.text for delta in deltas_in(body, "messages", whole=True)] == ["Hi."]
+    assert deltas_in(body, "messages", whole=False) == ()
+    assert deltas_in("<html>", "messages", whole=True) == ()
+    chat = canonical({"choices": [{"message": {"content": "Hi."}}]})
+    assert [delta.text for delta in deltas_in(chat, "chat_completions", whole=True)] == ["Hi."]
+
+
+@pytest.mark.parametrize(
+    ("given", "number"),
+    [(2, 2), ("2", 2), (True, None), ("x", None), (None, None), ("9" * 12, None), (1.5, None)],
+)
+def test_a_place_is_a_number_however_it_is_sent(given: Json, number: int | None) -> None:
+    assert number_in({"index": given}, "index") == number
+
+
+A: Frame = {"a": 1}
+B: Frame = {"b": "é data: {"}
+A_TEXT = 'data: {"a":1}'
+B_TEXT = 'data: {"b":"é data: {"}'
+
+
+def read(*pieces: str) -> tuple[Frame, ...]:
+    frames = Frames()
+    found: list[Frame] = []
+    for piece in pieces:
+        frames, more = frames.feed(piece)
+        found += more
+    return (*found, *frames.close())
+
+
+@pytest.mark.parametrize(("text", "frames"), worked("a text is read as frames", "json-and-replies"))
+def test_a_text_is_read_as_frames(text: str, frames: list[Frame]) -> None:
+    assert [*read(text)] == frames
+
+
+def test_a_frame_is_given_as_soon_as_its_line_has_ended() -> None:
+    frames, found = Frames().feed(A_TEXT)
+    assert found == ()
+    frames, found = frames.feed("\r")
+    assert found == (A,)
+    assert frames.feed("\n")[1] == ()
+    assert frames.feed(f"\n\n{B_TEXT}\n")[1] == (B,)
+
+
+def test_half_a_surrogate_pair_is_left_for_the_frame_that_has_the_other() -> None:
+    assert read('data: {"a":"\\ud83d"}\n\n') == ({"a": "\ud83d"},)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._replies import calls_in, joined_calls, meant_name
+from toolreel_core._settings import LoopConfig
 
 KNOWN_NAMES = ("stock_lookup", "ping", "files.read", "multi-part")
 
@@ -17,8 +18,10 @@ def test_a_tool_whose_name_looks_spoilt_keeps_it() -> None:
         "id": "a",
         "function": {"name": "multi_tool_use.parallel", "arguments": {"tool_uses": []}},
     }
-    found = calls_in({"tool_calls": [bundle]}, known=["multi_tool_use.parallel"], turn=1, max_depth=64)
-    assert [call.name for call in found.calls] == ["multi_tool_use.parallel"]
+    calls, _ = calls_in(
+        {"tool_calls": [bundle]}, known=["multi_tool_use.parallel"], turn=1, config=LoopConfig()
+    )
+    assert [call.name for call in calls] == ["multi_tool_use.parallel"]
 
 
 def piece(name: str = "", arguments: Json = None) -> dict[str, Any]:

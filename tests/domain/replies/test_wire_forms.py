@@ -15,11 +15,10 @@ import pytest
 
 from tests.samples import worked
 from tests.wire_forms import OTHER_FORMS
-from toolreel_core._jsontext import Json, canonical
 from toolreel_core._loop import parse_reply_body
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import State
-from toolreel_core._replies import ArgumentError, Reply, ToolCall, as_chat, form_in
+from toolreel_core._replies import ArgumentError, Reply, ToolCall, form_in
 from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS, Provider, WireForm
 from toolreel_core._tools import ToolDefinition
 
@@ -85,29 +84,3 @@ def test_worked_case(case: dict[str, Any]) -> None:
 )
 def test_a_body_may_say_its_form(body: str, form: WireForm | None) -> None:
     assert form_in(body) == form
-
-
-ODD: Final[tuple[Json, ...]] = ([], {}, 3, None, "")
-
-
-@pytest.mark.parametrize("odd", ODD)
-@pytest.mark.parametrize("form", OTHER_FORMS)
-def test_no_type_is_too_odd(form: WireForm, odd: Json) -> None:
-    """Whatever stands where a type belongs, nothing raises."""
-    blocks: Json = [{"type": odd}, {"type": odd, "text": "Hi."}, {"type": odd, "name": "ping", "input": {}}]
-    for key in ("content", "output"):
-        as_chat(canonical({key: blocks, "stop_reason": odd, "status": odd}), form)
-    events: list[dict[str, Json]] = [{"type": odd}]
-    for kind in (
-        "content_block_start",
-        "content_block_delta",
-        "response.output_item.added",
-        "response.output_item.done",
-    ):
-        events += [
-            {"type": kind, "index": 0, "output_index": 0, key: {"type": odd}}
-            for key in ("content_block", "delta", "item")
-        ]
-        events.append({"type": kind, "index": 0, "delta": {"type": "text_delta", "text": "Hi."}})
-    events += [{"type": "response.output_text.delta", "output_index": 0, "delta": "Hi."}]
-    as_chat("".join(f"data: {canonical(event)}\n\n" for event in events), form)

@@ -1,0 +1,448 @@
+"""Replies in the forms of Anthropic's Messages and OpenAI's Responses, as chat completions.
+
+https://docs.anthropic.com/en/api/messages, https://platform.openai.com/docs/api-reference/responses/object.
+Blocks and items are read as servers and gateways really write them: a text in place of the list, without a
+type, with arguments that are text or an object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from toolreel_core._jsontext import (
+    NOTHING,
+    Json,
+    JsonText,
+    Tree,
+    as_list,
+    as_tree,
+    canonical,
+    finite,
+    items_of,
+    read,
+    text_at,
+    tree_at,
+)
+from toolreel_core._replies.event_assembly import (
+    BlockEvents,
+    DeltaKind,
+    Deltas,
+    ReadAsChat,
+    completion,
+    number_in,
+    type_of,
+)
+from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS
+
+_MESSAGE_HEAD: Final = ("id", "model", "provider", "error")
+_PIECES: Final = "partial_json"
+"""Where the assembled stream has the text of an ``input``."""
+_INPUTS: Final = (_PIECES, "input", "arguments", "parameters")
+_PAUSED: Final = "pause_turn"
+_FINISHES: Final = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "tool_calls",
+    "refusal": "stop",
+    _PAUSED: "stop",
+}
+"""The words of chat completions for these reasons; an ordinary reply is read faster in its own."""
+_REFUSED: Final = "The model refuses to answer."
+
+
+def chat_of_message(body: Json) -> ReadAsChat:
+    """The reply as a chat completion; unchanged if it is none of this form."""
+    if not isinstance(body, Mapping) or "content" not in body or "choices" in body:
+        return ReadAsChat(body)
+    blocks = _content_blocks(body["content"])
+    calls: list[Json] = []
+    texts: dict[str, list[str]] = {"text": [], "thinking": []}
+    for block in blocks:
+        kind = _block_type(block)
+        if kind == "tool_use":
+            given = next((block[key] for key in _INPUTS if block.get(key) is not None), {})
+            # An object is what the form documents, so its text is no repair.
+            arguments = canonical(finite(given)) if isinstance(given, Mapping) else given
+            function: Tree = {"name": block.get("name"), "arguments": arguments}
+            calls.append({"id": block.get("id"), "type": "function", "function": function})
+        elif kind in texts:
+            texts[kind].append(text_at(block, kind))
+    text, refusal = "".join(texts["text"]), ""
+    if body.get("stop_reason") == "refusal":
+        refusal = text or text_at(tree_at(body, "stop_details"), "explanation").strip() or _REFUSED
+    head = {key: body[key] for key in _MESSAGE_HEAD if body.get(key)}
+    usage: Tree = {}
+    if isinstance(counts := body.get("usage"), Mapping):
+        # In the counts of chat completions, what the cache holds is part of the prompt.
+        cached, written = counts.get("cache_read_input_tokens"), counts.get("cache_creation_input_tokens")
+        prompt = [count for count in (counts.get("input_tokens"), cached, written) if type(count) is int]
+        usage = {
+            "usage": {
+                **counts,
+                "prompt_tokens": sum(prompt),
+                "completion_tokens": counts.get("output_tokens"),
+            }
+        }
+    reason = body.get("stop_reason")
+    finish = _FINISHES.get(reason, reason) if isinstance(reason, str) else reason
+    chat = completion(
+        {**head, **usage},
+        text,
+        finish,
+        role=body.get("role", "assistant"),
+        thinking="".join(texts["thinking"]),
+        tool_calls=calls,
+        refusal=refusal,
+    )
+    return ReadAsChat(chat, carry=carried_in_messages(blocks), paused=reason == _PAUSED)
+
+
+def whole_blocks(body: Tree) -> list[Tree]:
+    """The blocks of a reply as documented, each with its type."""
+    return [
+        {**_joined_block(block), "type": _block_type(block)} for block in _content_blocks(body.get("content"))
+    ]
+
+
+def _content_blocks(content: Json) -> list[Tree]:
+    return [
+        block if isinstance(block, Mapping) else {"type": "text", "text": block}
+        for block in as_list(content)
+        if block is not None
+    ]
+
+
+def _block_type(block: Tree) -> str:
+    """The type of a block; where it has none, what it holds tells."""
+    if kind := type_of(block):
+        return kind
+    if "name" in block and not {*_INPUTS}.isdisjoint(block):
+        return "tool_use"
+    return next((key for key in ("text", "thinking") if key in block), "")
+
+
+def carried_in_messages(blocks: Sequence[Tree]) -> JsonText:
+    """The blocks that go back unchanged, with the places of the calls; nothing if all is text and calls."""
+    if all(_block_type(block) in {"text", "tool_use"} and "citations" not in block for block in blocks):
+        return NOTHING
+    said = {"id", "name", *_INPUTS}
+    kept = [
+        # A call goes back without what the message says of it.
+        {key: value for key, value in block.items() if key not in said}
+        if _block_type(block) == "tool_use"
+        else _joined_block(block)
+        for block in blocks
+    ]
+    return canonical(finite({MESSAGES_BLOCKS: kept}))
+
+
+def _joined_block(block: Tree) -> Tree:
+    pieces = block.get(_PIECES)
+    if not isinstance(pieces, str):
+        return block
+    rest = {key: value for key, value in block.items() if key != _PIECES}
+    given = read(pieces).value_or(None)
+    return {**rest, "input": given} if isinstance(given, Mapping) else rest
+
+
+_SHOWN: Final[Mapping[str, DeltaKind]] = {"text": "content", "thinking": "reasoning", "tool_use": "tool_call"}
+"""How the text of a block is displayed."""
+_DELTAS: Final = {
+    "text_delta": ("text", "text"),
+    "thinking_delta": ("thinking", "thinking"),
+    "signature_delta": ("thinking", "signature"),
+    "input_json_delta": ("tool_use", "partial_json"),
+    "citations_delta": ("text", "citation"),
+}
+"""The type of the block that each delta belongs to, and the key of what it brings."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageEvents(BlockEvents):
+    """What the events so far say; it is complete when the reason why the reply ended is known."""
+
+    call_type = "tool_use"
+
+    def add_event(self, event: Tree) -> tuple[MessageEvents, Deltas]:
+        index = number_in(event, "index")
+        match type_of(event):
+            case "message_start":
+                message = tree_at(event, "message")
+                at = replace(self, head={**self.head, **message})
+                for place, block in enumerate(items_of(message, "content")):
+                    at = at.open_value(as_tree(block), place)
+                return at, ()
+            case "content_block_start":
+                block = tree_at(event, "content_block")
+                at, kind = self.open_value(block, index), type_of(block)
+                text = block.get("name" if kind == "tool_use" else kind)
+                return at, at.deltas_to_show(_SHOWN.get(kind), text, block.get("id"), named=True)
+            case "content_block_delta":
+                return self._add_delta(tree_at(event, "delta"), index)
+            case "content_block_stop":
+                return replace(self, closed=self.closed | {index}), ()
+            case "message_delta":
+                delta = {key: value for key, value in tree_at(event, "delta").items() if value is not None}
+                # A count of the first event stays where the last one has none (envoyproxy/ai-gateway#1631).
+                last = tree_at(event, "usage")
+                counts = {key: value for key, value in last.items() if value}
+                head = {**self.head, **delta, "usage": {**last, **tree_at(self.head, "usage"), **counts}}
+                complete = self.complete or bool(delta.get("stop_reason"))
+                return replace(self, head=head, complete=complete), ()
+            case "message_stop":
+                return replace(self, over=True, complete=True), ()
+            case kind if kind == "error" or event.get("error"):
+                return self.with_failure(event), ()
+            case _:
+                return self, ()
+
+    def blocks(self) -> dict[int, Tree]:
+        """The blocks so far by their places."""
+        return dict(zip(sorted(self.begun), whole_blocks({"content": [*self.values()]}), strict=True))
+
+    def body(self) -> Tree:
+        return {"role": "assistant", **self.head, "content": [*self.values()]}
+
+    def _add_delta(self, delta: Tree, index: int | None) -> tuple[MessageEvents, Deltas]:
+        kind, key = _DELTAS.get(type_of(delta), ("", ""))
+        given = delta.get(key)
+        # Some gateways send the input as the object that it is.
+        text = canonical(given) if isinstance(given, Mapping) and key == "partial_json" else given
+        if not text:
+            return self, ()
+        at = self._at_block(index, kind)
+        block = at.begun[at.latest]
+        if key == "citation":
+            cited = {**block, "citations": [*items_of(block, "citations"), text]}
+            return replace(at, begun=at.begun.set(at.latest, cited)), ()
+        if not isinstance(text, str):
+            return self, ()
+        at = at.add_text(at.latest, key, text)
+        # Neither signatures are displayed nor the input of tools that the server runs.
+        shown = key != "signature" and type_of(block) in {kind, ""}
+        return at, at.deltas_to_show(_SHOWN[kind] if shown else None, text)
+
+    def _at_block(self, index: int | None, kind: str) -> MessageEvents:
+        """With the block of a piece as the newest; gateways count wrong (Oaklight/llm-rosetta#246)."""
+        meant = self.latest if index is None else self.find_place(index)
+        for place in () if meant is None else (meant, self.latest):
+            given = type_of(self.begun[place]) if place in self.begun else None
+            # Tools of the server have a type of their own, and an input as well.
+            if given in {kind, ""} or (kind == "tool_use" and given is not None and given.endswith(kind)):
+                return replace(self, latest=place)
+        return self.open_value({"type": kind}, index)
+
+
+_RESPONSE_HEAD: Final = ("id", "model", "provider", "error", "usage")
+_OF_OURS: Final = frozenset({"id", "status"})
+_OF_CALL: Final = _OF_OURS | {"call_id", "name", "arguments"}
+_CALLS: Final = {"function_call": ("function", "arguments"), "custom_tool_call": ("custom", "input")}
+"""The type of a call in chat completions, and the key of what is given to it."""
+_INCOMPLETE: Final[Mapping[Json, str]] = {
+    "max_output_tokens": "length",
+    "max_tokens": "length",
+    "content_filter": "content_filter",
+}
+"""The finish reason for each reason why a response is incomplete."""
+
+
+def chat_of_response(body: Json) -> ReadAsChat:
+    """The reply as a chat completion; unchanged if it is none of this form."""
+    if not isinstance(body, Mapping) or "output" not in body or "choices" in body:
+        return ReadAsChat(body)
+    items = [*_output_items(body["output"])] or [*_output_items(body.get("output_text"))]
+    run = _calls_run_by_server(items)
+    calls, text, refusal, thoughts = list[Json](), "", "", ""
+    for item in items:
+        match _item_type(item):
+            case "message":
+                for part in as_list(item.get("content")):
+                    tree = {"text": part} if isinstance(part, str) else as_tree(part)
+                    text += text_at(tree, "text") if tree.get("type") != "refusal" else ""
+                    refusal += text_at(tree, "refusal")
+            case "reasoning":  # its text is its own, or its summary
+                said, summed = (
+                    "".join(text_at(as_tree(part), "text") for part in items_of(item, key))
+                    for key in ("content", "summary")
+                )
+                thoughts += said or summed
+            case kind if kind in _CALLS and item.get("call_id") not in run:
+                type_, argument = _CALLS[kind]
+                called: Tree = {key: item.get(key) for key in ("name", argument)}
+                # The result goes back under `call_id`; `id` is that of the item.
+                calls.append({"id": item.get("call_id") or item.get("id"), "type": type_, type_: called})
+            case _:
+                continue
+    chat = completion(
+        {key: body[key] for key in _RESPONSE_HEAD if body.get(key)},
+        text,
+        _finish_reason(body, called=bool(calls)),
+        thinking=thoughts,
+        tool_calls=calls,
+        refusal=refusal,
+    )
+    return ReadAsChat(chat, carry=carried_in_responses(items))
+
+
+def whole_items(body: Tree) -> list[Tree]:
+    """The items of a reply, each with its type."""
+    return [{**item, "type": _item_type(item)} for item in _output_items(body.get("output"))]
+
+
+def _output_items(output: Json) -> Iterator[Tree]:
+    """The items of an output; a text in its place is a message."""
+    for item in as_list(output):
+        if isinstance(item, Mapping):
+            yield item
+        elif isinstance(item, str):
+            yield {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": item}]}
+
+
+def _item_type(item: Tree) -> str:
+    """The type of an item; where it has none, what it holds tells."""
+    if kind := type_of(item):
+        return kind
+    if "name" in item and "arguments" in item:
+        return "function_call"
+    return "message" if "content" in item else ""
+
+
+def _calls_run_by_server(items: Sequence[Tree]) -> list[Json]:
+    """The ids of calls whose results are next to them: some agents show what they have run themselves."""
+    return [
+        id_ for item in items if _item_type(item) == "function_call_output" and (id_ := item.get("call_id"))
+    ]
+
+
+def _finish_reason(body: Tree, *, called: bool) -> Json:
+    match body.get("status"):
+        case "completed" | None:
+            return "tool_calls" if called else "stop"
+        case "incomplete":
+            reason = text_at(tree_at(body, "incomplete_details"), "reason")
+            return _INCOMPLETE.get(reason, reason)
+        case status:
+            return status
+
+
+def carried_in_responses(items: Sequence[Tree]) -> JsonText:
+    """The items that go back unchanged, with the places of the calls; nothing if all is text and calls."""
+    if all(_item_type(item) in {"message", "function_call"} for item in items):
+        return NOTHING
+    run = _calls_run_by_server(items)
+    # A call goes back without what the message says of it, others without their ids: a server that stores
+    # nothing looks the id up all the same, and finds nothing (maximhq/bifrost#5410).
+    left_out = {"function_call": _OF_CALL, "reasoning": _OF_OURS, "message": _OF_OURS}
+    kept = [
+        item
+        if item.get("call_id") in run
+        else {key: value for key, value in item.items() if key not in left_out.get(_item_type(item), ())}
+        for item in items
+    ]
+    return canonical(finite({RESPONSES_ITEMS: kept}))
+
+
+_TEXT_EVENTS: Final[Mapping[str, tuple[str, str, DeltaKind | None]]] = {
+    "response.output_text": ("message", "text", "content"),
+    "response.refusal": ("message", "refusal", None),
+    "response.reasoning_text": ("reasoning", "text", "reasoning"),
+    "response.reasoning_summary_text": ("reasoning", "summary_text", "reasoning"),
+    "response.function_call_arguments": ("function_call", "arguments", "tool_call"),
+}
+"""The type of the item that each ``.delta`` and ``.done`` belongs to, the key and the display of its text."""
+_HOMES: Final = {"text": "content", "refusal": "content", "summary_text": "summary", "arguments": "arguments"}
+"""Where the texts of these keys are in a whole item."""
+_PARTS: Final = ("content_index", "summary_index")
+_ENDS: Final = {
+    "response.completed": "completed",
+    "response.done": "completed",
+    "response.incomplete": "incomplete",
+    "response.failed": "failed",
+}
+"""The status that each last event means."""
+_BEGINS: Final = frozenset({"response.created", "response.in_progress", "response.queued"})
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseEvents(BlockEvents):
+    call_type = "function_call"
+
+    def add_event(self, event: Tree) -> tuple[ResponseEvents, Deltas]:
+        kind = type_of(event)
+        if kind in _BEGINS:
+            return replace(self, head={**self.head, **tree_at(event, "response")}), ()
+        if kind in _ENDS:
+            head = {**self.head, "status": _ENDS[kind], **tree_at(event, "response")}
+            return replace(self, head=head, complete=True, over=True), ()
+        item, index = tree_at(event, "item"), number_in(event, "output_index")
+        if kind == "response.output_item.added":
+            at = self.open_value(item, index, _item_ids(item))
+            called: DeltaKind | None = "tool_call" if type_of(item) == "function_call" else None
+            return at, at.deltas_to_show(called, item.get("name"), item.get("call_id"), named=True)
+        if kind == "response.output_item.done":
+            place = self.find_place(index, _item_ids(item))
+            if place is None or type_of(self.begun[place]) not in {type_of(item), ""}:
+                return self.open_value(item, index, _item_ids(item)), ()
+            return self.merge_value(place, item, _HOMES), ()
+        if kind == "error" or event.get("error"):
+            return self.with_failure(event), ()
+        return self._add_delta(event, index)
+
+    def blocks(self) -> dict[int, Tree]:
+        """The items so far by their places."""
+        whole = whole_items({"output": [*map(_joined_item, self.values())]})
+        return dict(zip(sorted(self.begun), whole, strict=True))
+
+    def body(self) -> Tree:
+        streamed, last = [*map(_joined_item, self.values())], items_of(self.head, "output")
+        # The last event has all of it, but gateways leave out what they have streamed (sglang#12652).
+        output = last if _count_calls_and_text(last) >= _count_calls_and_text(streamed) else streamed
+        return {**self.head, "output": output or streamed}
+
+    def _add_delta(self, event: Tree, index: int | None) -> tuple[ResponseEvents, Deltas]:
+        name, _, ending = type_of(event).rpartition(".")
+        kind, key, display = _TEXT_EVENTS.get(name, ("", "", None))
+        text = text_at(event, "delta" if ending == "delta" else key.removeprefix("summary_"))
+        if not key or not text:
+            return self, ()
+        part = next((number for name in _PARTS if (number := number_in(event, name)) is not None), 0)
+        # It belongs to the item that it names, else to the newest one of its kind.
+        place = self.find_place(index, (text_at(event, "item_id"),))
+        if place is None:
+            newest = self.begun.get(self.latest)
+            if newest is not None and index is None and type_of(newest) in {kind, ""}:
+                place = self.latest
+            else:
+                place = self.next_place() if index is None or index in self.begun else index
+        known = self.has_text(place, key, part)
+        at = self.add_text(place, key, text, of=kind, part=part, whole=ending == "done")
+        return at, () if known and ending == "done" else at.deltas_to_show(display, text)
+
+
+def _item_ids(item: Tree) -> tuple[str, ...]:
+    """The ids under which pieces name an item; Ollama makes one of the id of the call (oh-my-pi#2719)."""
+    own, call = text_at(item, "id"), text_at(item, "call_id")
+    ids = (own,) if own else (call, f"fc_{call}")
+    return ids if own or call else ()
+
+
+def _count_calls_and_text(output: Sequence[Json]) -> tuple[int, bool]:
+    """How many calls an output has, and whether it has a text."""
+    items = [*map(as_tree, output)]
+    calls = sum(item.get("type") == "function_call" for item in items)
+    parts = (as_tree(part) for item in items for part in items_of(item, "content"))
+    return calls, any(part.get("text") for part in parts)
+
+
+def _joined_item(item: Tree) -> Tree:
+    content: list[Json] = [*items_of(item, "content")]
+    rest = {key: value for key, value in item.items() if key not in {"text", "refusal", "summary_text"}}
+    if text := item.get("text"):
+        content.append({"type": "output_text", "text": text})
+    if refusal := item.get("refusal"):
+        content.append({"type": "refusal", "refusal": refusal})
+    if summary := item.get("summary_text"):
+        return {**rest, "summary": [{"type": "summary_text", "text": summary}]}
+    return {**rest, "content": content} if content else as_tree(rest)
