@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from toolreel._agent.agent import Agent
     from toolreel._replay import RecordedFiles, ResumedFiles
 
-    _Recording: TypeAlias = AbstractContextManager[RecordedFiles | ResumedFiles | None]
-
 
 _Drive: TypeAlias = Callable[..., Run | Awaitable[Run]]
 _StreamingDrive: TypeAlias = Callable[
@@ -226,8 +224,7 @@ class AgentRuns:
         :param decision: about the call at which that run rests
         :param awaits: whether the driver is the async one; else nothing suspends
         """
-        recording = self._files_of(begun)
-        async with self._open_ports(recording, decision, awaits=awaits) as (ports, journal):
+        async with self._open_ports(begun, decision, awaits=awaits) as (ports, journal):
             ended = await resolved(drive(ports, journal=journal, observe=self.observe, inbox=self.inbox))
         return self._as_agent_run(ended, begun, ports)
 
@@ -235,7 +232,7 @@ class AgentRuns:
         self, drive: _StreamingDrive, begun: Plan | Run, *, awaits: bool = False
     ) -> AsyncGenerator[AgentEvent[Any], None]:
         ended = list[Run]()
-        async with self._open_ports(self._files_of(begun, streams=True), awaits=awaits) as (ports, journal):
+        async with self._open_ports(begun, streams=True, awaits=awaits) as (ports, journal):
             driving = drive(ports, journal=journal, inbox=self.inbox)
             async with aclosing(scoped_items(driving, nullcontext)) as events:
                 async for event in events:
@@ -246,15 +243,20 @@ class AgentRuns:
         # Only now, since a recording that was refused raises at the end of its block.
         yield RunEnded(self._as_agent_run(ended[0], begun, ports))
 
-    def _files_of(self, begun: Plan | Run, *, streams: bool = False) -> _Recording:
-        if isinstance(begun, Run):
-            return self.resume_recording(begun)
-        return self.new_recording(begun, streams=streams)
-
     @asynccontextmanager
     async def _open_ports(
-        self, recording: _Recording, decision: ApprovalGiven | None = None, *, awaits: bool
+        self,
+        begun: Plan | Run,
+        decision: ApprovalGiven | None = None,
+        *,
+        streams: bool = False,
+        awaits: bool,
     ) -> AsyncGenerator[tuple[Ports | AsyncPorts, Journal | None]]:
+        recording: AbstractContextManager[RecordedFiles | ResumedFiles | None]
+        if isinstance(begun, Run):
+            recording = self.resume_recording(begun)
+        else:
+            recording = self.new_recording(begun, streams=streams)
         with recording as files:
             tape = files and files.tape
             async with AsyncExitStack() as opened:
