@@ -50,10 +50,8 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     names = list(known)
     from difflib import get_close_matches  # noqa: PLC0415 - few programs have a wrong name
 
-    # Below 0.65, short names match by chance: 'nope' is 0.6 of 'openai'. Related names begin alike, or one
-    # contains the other.
-    alike = [one for one in names if one[:1] == name[:1] or name in one]
-    close = get_close_matches(name, names, n=1, cutoff=0.65) or get_close_matches(name, alike, 1, 0.5)
+    # Below 0.65, short names match by chance: 'nope' is 0.6 of 'openai'.
+    close = get_close_matches(name, names, 1, 0.65) or [one for one in names if name in one]
     # A line with all the dialects says less than one that can be read.
     shown = names if len(names) <= _MANY else [*names[:_FEW], f"and {len(names) - _FEW} more"]
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(shown)}"

@@ -1,6 +1,6 @@
 """Named pure functions on messages, tools, responses, calls and results."""
 
-from toolreel_core._transforms import Transform, register_transform, transform
+from toolreel_core._settings import Transform, register_transform, transform
 
 __all__ = [
     "Transform",

@@ -83,7 +83,7 @@ def test_the_models_are_listed_with_their_rates_and_so_are_the_sampling_profiles
     assert head.split() == ["model", "for", "tools", "tool", "runs", "p95"]
     assert len(rows) == 19
     assert max(map(len, rows)) <= 80
-    assert "z-ai/glm-4.7-flash:nitro                no               12/20 (60%)   13.0 s" in rows
+    assert "z-ai/glm-4.7-flash:nitro                no             12/20 (60%)   13.0 s" in rows
     assert ["grok_default", "x-ai/grok-*", '{"temperature":0.3}'] in map(str.split, lines(profiles))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import json_objects, json_values
 from toolreel_core._jsontext import Tree, canonical
-from toolreel_core._transforms import KINDS, Transform, TransformKind, apply_all, transform, transform_names
+from toolreel_core._settings import KINDS, Transform, TransformKind, apply_all, transform, transform_names
 
 ALL: Final = [transform(kind, name) for kind in KINDS for name in transform_names(kind)]
 

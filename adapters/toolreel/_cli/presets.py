@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -25,14 +25,6 @@ from toolreel_core._probe import REPEAT, Finding, Probing, Why, estimate, select
 
 if TYPE_CHECKING:
     from toolreel.probe import Probed
-
-
-_VERDICTS: Final[Mapping[str, str]] = {
-    "yes": "yes",
-    "yes_for_tools": "yes, tools only",
-    "conditional": "conditional",
-    "no": "no",
-}
 
 
 @click.group("presets", invoke_without_command=True, epilog=EPILOG)
@@ -107,7 +99,7 @@ def models_command() -> int:
         figures = ("-", "-", "-")
         if known:
             rate = f"{known.ok}/{known.runs} ({known.rate:.0%})"
-            figures = (_VERDICTS[known.verdict], rate, f"{known.p95_ms / 1000:.1f} s")
+            figures = (known.verdict.replace("_", " "), rate, f"{known.p95_ms / 1000:.1f} s")
         rows.append((model.name, *figures))
     show_columns(("model", "for tools", "tool runs", "p95"), rows)
     out.print("next: toolreel presets show PROVIDER/MODEL", style="dim")

@@ -246,8 +246,6 @@ def _tool_flags(tool: ToolDefinition) -> list[str]:
         "approval": tool.needs_approval,
         "hidden": not tool.exposed,
         "idempotent": tool.idempotent,
-        f"args at most {tool.max_args_bytes} bytes": tool.max_args_bytes is not None,
-        f"output at most {tool.max_output_bytes} bytes": tool.max_output_bytes is not None,
     }
     return [name for name, is_set in flags.items() if is_set]
 

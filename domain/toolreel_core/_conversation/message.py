@@ -35,8 +35,14 @@ from toolreel_core._jsontext import (
     parse,
     read,
 )
-from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS, Provider
-from toolreel_core._transforms import apply_all, neutralized, signature_skip_validator_if_missing
+from toolreel_core._settings import (
+    MESSAGES_BLOCKS,
+    RESPONSES_ITEMS,
+    Provider,
+    apply_all,
+    neutralized,
+    signature_skip_validator_if_missing,
+)
 
 
 def brief_repr(value: Any, *optional: str) -> str:  # noqa: ANN401 - any dataclass

@@ -87,9 +87,8 @@ from toolreel_core._replies import (
     normalize_reply,
     without_thoughts,
 )
-from toolreel_core._settings import LoopConfig, WireForm
+from toolreel_core._settings import LoopConfig, WireForm, apply_all, neutralized
 from toolreel_core._tools import shortened_name
-from toolreel_core._transforms import apply_all, neutralized
 
 if TYPE_CHECKING:
     from toolreel_core._text_calls import Made

@@ -46,7 +46,7 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import ArgumentError, Intended, ToolCall, coerced
 from toolreel_core._schema import unknown_keys, violations
-from toolreel_core._settings import LoopConfig
+from toolreel_core._settings import LoopConfig, apply_all
 from toolreel_core._tools import (
     Envelope,
     Fault,
@@ -72,7 +72,6 @@ from toolreel_core._tools import (
     tool_not_allowed_as_text,
     tool_not_found,
 )
-from toolreel_core._transforms import apply_all
 
 # Admission: the checks between a model and a tool, and the effects that run what passed.
 #

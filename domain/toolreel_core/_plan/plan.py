@@ -53,9 +53,8 @@ from toolreel_core._plan.output import (
     with_instruction,
 )
 from toolreel_core._plan.request import Bodies, OutputParts, RequestOptions, build_request_bodies
-from toolreel_core._settings import PART_SETTINGS, LoopConfig, Price, Provider
+from toolreel_core._settings import PART_SETTINGS, LoopConfig, Price, Provider, apply_all
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface, check_surface
-from toolreel_core._transforms import apply_all
 
 OWNED: Final = ("model", "messages", "tools", "stream")
 """Keys of a body that options may not set."""

@@ -134,6 +134,19 @@ class Preset:
             _apply_list_patches(_merge_settings(self._trees()["config"], {**settings, **lists}))
         )
 
+    def settings_with(self, settings: Mapping[str, Any]) -> tuple[LoopConfig, Provider]:
+        """The settings of the loop and of the provider with others over them, as for :meth:`config_with`.
+
+        :raises ConfigError: if one does not exist, or has no such value
+        """
+        known = (*_SETTINGS, *_TRAITS)
+        if strange := [key for key in settings if key not in known]:
+            raise ConfigError(unknown_name("setting", strange[0], known))
+        own, traits = (
+            {key: settings[key] for key in settings if key in part} for part in (_SETTINGS, _TRAITS)
+        )
+        return self.config_with(own), Provider.of({**self._trees()["provider"], **traits})
+
     def options(self, provider: Provider) -> Tree:
         """Its options of the request that the provider is known to support."""
         requested = self._trees()["request"]
@@ -165,12 +178,7 @@ class Preset:
         :param settings: of the loop, as for :meth:`config_with`, and of the provider
         :raises ConfigError: if the parts are invalid or contradict each other
         """
-        given = settings or {}
-        if strange := [key for key in given if key not in (*_SETTINGS, *_TRAITS)]:
-            raise ConfigError(unknown_name("setting", strange[0], (*_SETTINGS, *_TRAITS)))
-        config = self.config_with({key: value for key, value in given.items() if key in _SETTINGS})
-        traits = {key: value for key, value in given.items() if key in _TRAITS}
-        provider = Provider.of({**self._trees()["provider"], **traits})
+        config, provider = self.settings_with(settings or {})
         surface = tools if isinstance(tools, ToolSurface) else ToolSurface(tuple(tools))
         taken = self.options(provider)
         if not surface.names:

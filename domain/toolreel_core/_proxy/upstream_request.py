@@ -43,8 +43,7 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._plan import Preset, accepted_options, options_for_form, reserved_keys, translate_options
-from toolreel_core._settings import LoopConfig, Provider, WireForm
-from toolreel_core._transforms import apply_all
+from toolreel_core._settings import LoopConfig, Provider, WireForm, apply_all
 
 _NO_PRESET: Final = Preset()
 _ANY: Final = Provider()
@@ -73,16 +72,9 @@ class Profile:
         :param settings: of the loop and of the provider, which take precedence over the preset's
         :raises ConfigError: if one does not exist, or has no such value
         """
-        own, given = preset.changes(), settings or {}
-        traits = {key: value for key, value in given.items() if key in _TRAITS}
-        provider = Provider.of({**own["provider"], **traits})
-        choices = {key: value for key, value in given.items() if key not in _TRAITS}
-        return cls(
-            provider,
-            preset.config_with(choices),
-            canonical(preset.options(provider)),
-            canonical(own["request_overrides"]),
-        )
+        config, provider = preset.settings_with(settings or {})
+        overrides = canonical(preset.changes()["request_overrides"])
+        return cls(provider, config, canonical(preset.options(provider)), overrides)
 
     @property
     def form(self) -> Form:

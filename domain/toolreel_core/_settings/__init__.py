@@ -1,4 +1,4 @@
-"""Settings of the loop and of a provider."""
+"""Settings of the loop and of a provider, and the transforms that they name."""
 
 # mypy: implicit-reexport
 
@@ -27,4 +27,17 @@ from toolreel_core._settings.provider_support import (
     chat_url,
     form_of,
     prefix_fault,
+)
+from toolreel_core._settings.transforms import (
+    FAMILIES,
+    KINDS,
+    Applied,
+    Transform,
+    TransformKind,
+    apply_all,
+    neutralized,
+    register_transform,
+    signature_skip_validator_if_missing,
+    transform,
+    transform_names,
 )

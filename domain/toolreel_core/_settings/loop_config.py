@@ -19,8 +19,8 @@ from toolreel_core._config_checks import (
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import MAX_DEPTH, ArgumentRepairs, Json
 from toolreel_core._settings.costs import estimator
+from toolreel_core._settings.transforms import KINDS, transform
 from toolreel_core._text_calls import DIALECTS, MARKED
-from toolreel_core._transforms import KINDS, transform
 
 ToolUseMode: TypeAlias = Literal["relaxed", "enforced", "disabled"]
 """``enforced``: at least one tool call, else the run ends as ``no_tool_calls``; ``disabled``: tools are never

@@ -57,9 +57,8 @@ from toolreel_core._protocol import (
     Waiting,
     dump,
 )
-from toolreel_core._settings import LoopConfig, Provider
+from toolreel_core._settings import LoopConfig, Provider, TransformKind, register_transform, transforms
 from toolreel_core._tools import ToolDefinition, ToolFlags, ToolSurface, call_abandoned
-from toolreel_core._transforms import TransformKind, register_transform, registry
 
 ADD = ToolDefinition.of("add", parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
 PLAN = Plan.of(
@@ -194,7 +193,7 @@ def test_a_run_that_was_never_started_can_be_cancelled() -> None:
 @pytest.fixture(autouse=True)
 def _transforms_that_break(monkeypatch: pytest.MonkeyPatch) -> None:
     """Transforms that fail, in a registry of each test's own, since others try all that there are."""
-    monkeypatch.setattr(registry, "_REGISTRY", deepcopy(vars(registry)["_REGISTRY"]))
+    monkeypatch.setattr(transforms, "_REGISTRY", deepcopy(vars(transforms)["_REGISTRY"]))
     kinds: tuple[TransformKind, ...] = ("message", "response", "tool_result")
     for kind in kinds:
         register_transform(kind, "breaks_in_runs", about="Fails on what it does not expect.")(
@@ -363,7 +362,7 @@ def test_a_run_that_was_cancelled_before_its_first_request_begins_with_the_messa
 def test_a_transform_that_failed_is_tried_again_and_no_message_is_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(registry, "_REGISTRY", deepcopy(vars(registry)["_REGISTRY"]))
+    monkeypatch.setattr(transforms, "_REGISTRY", deepcopy(vars(transforms)["_REGISTRY"]))
     failing = [True]
 
     @register_transform("message", "fails_at_times", about="Fails until it is mended.")

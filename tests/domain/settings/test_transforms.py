@@ -12,22 +12,22 @@ from tests.samples import IF_YOUR_OWN, ROOT, complaint
 from tests.strategies import json_objects
 from toolreel_core._errors import ConfigError, TransformError
 from toolreel_core._jsontext import Tree, canonical
-from toolreel_core._settings import SchemaTransform
-from toolreel_core._transforms import (
+from toolreel_core._settings import (
     Applied,
+    SchemaTransform,
     TransformKind,
     apply_all,
     register_transform,
-    registry,
     transform,
     transform_names,
+    transforms,
 )
 
 ROWS = [
     json.loads(line)
     for line in (ROOT / "tests" / "corpora" / "transforms.jsonl").read_text("utf-8").splitlines()
 ]
-"""Trees with what the transforms of this project make of them, or nothing if each is given back itself."""
+"""Trees with what the transforms of this project make of them, or nothing if each stays as it is."""
 
 
 @pytest.mark.parametrize("of", dict.fromkeys(row["of"] for row in ROWS))
@@ -36,7 +36,6 @@ def test_a_tree_is_changed_as_its_rows_say(of: str) -> None:
         if row["of"] == of:
             made = transform(row["kind"], row["transform"]).apply(row["given"])
             assert made == (row["given"] if row["made"] is None else row["made"]), row
-            assert row["made"] is not None or made is row["given"], row
 
 
 def test_what_a_provider_may_ask_for_is_a_transform_of_tools() -> None:
@@ -46,7 +45,7 @@ def test_what_a_provider_may_ask_for_is_a_transform_of_tools() -> None:
 
 @pytest.fixture(autouse=True)
 def _what_a_test_registers_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_REGISTRY", deepcopy(vars(registry)["_REGISTRY"]))
+    monkeypatch.setattr(transforms, "_REGISTRY", deepcopy(vars(transforms)["_REGISTRY"]))
 
 
 def shouted(tree: Tree) -> Tree:

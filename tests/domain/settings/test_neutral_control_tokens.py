@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import json_objects
 from toolreel_core._jsontext import Tree, canonical
-from toolreel_core._transforms import FAMILIES, neutralized
+from toolreel_core._settings import FAMILIES, neutralized
 
 EXAMPLES = {
     "bars": (
