@@ -5,10 +5,9 @@ What a command line or an environment variable says goes first. A path is relati
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import lru_cache
@@ -18,8 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 from toolreel._internal.errors import AdapterError, ProjectSettingsError
 from toolreel._internal.visible_text import printable
 from toolreel_core._config_checks import PlaceError, Table
-from toolreel_core._jsontext import Json, Tree, as_tree
-from toolreel_core._lazy_pattern import lazy_pattern
+from toolreel_core._jsontext import Tree
 
 # Read TOML files of the user, whose errors name the file and the place; and write them.
 
@@ -68,65 +66,24 @@ def _dates_as_text(tree: Any) -> Any:  # noqa: ANN401 - whatever TOML has
     return tree.isoformat() if isinstance(tree, date) and not isinstance(tree, datetime) else tree
 
 
-_BARE: Final = lazy_pattern(r"[A-Za-z0-9_-]+")
-_WIDTH: Final = 100
-
-
-def toml_text(tree: Tree, comments: Iterable[str] = (), *within: str) -> str:
+def toml_text(tree: Tree, comments: Iterable[str] = ()) -> str:
     """A TOML file of an object, without what is null in it, since TOML has no null.
 
-    Values come first, then a table for each object and for each of a list of them; what is deeper is inline.
-
-    >>> print(
-    ...     toml_text({"about": "Fast.", "provider": {"id_style": "kimi"}}, ["Made."], "preset", "my"), end=""
-    ... )
-    # Made.
-    [preset.my]
-    about = "Fast."
-    <BLANKLINE>
-    [preset.my.provider]
-    id_style = "kimi"
-
     :param comments: at its beginning, a line each
-    :param within: the table that all of it is in
     """
+    from tomli_w import dumps  # few commands write a file
+
     # A comment of TOML takes no control characters.
-    lines = [f"# {printable(' '.join(each.split()))}" for each in comments]
-    lines += [f"[{'.'.join(map(_toml_key, within))}]"] if within else []
-    tables = list[str]()
-    for key, value in tree.items():
-        name = ".".join(map(_toml_key, (*within, key)))
-        if isinstance(value, Mapping):
-            tables += ["", f"[{name}]", *_toml_lines(value)]
-        elif isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
-            for item in value:
-                tables += ["", f"[[{name}]]", *_toml_lines(as_tree(item))]
-        else:
-            lines += _toml_lines({key: value})
-    return "\n".join([*lines, *tables]) + "\n"
+    lines = [f"# {printable(' '.join(each.split()))}\n" for each in comments]
+    return "".join(lines) + dumps(_without_nulls(tree))
 
 
-def _toml_lines(tree: Tree) -> Iterator[str]:
-    """A line for each value; a long list has one item a line."""
-    for key, value in tree.items():
-        text = _toml_value(value)
-        if len(text) > _WIDTH and isinstance(value, list):
-            text = "[\n" + "".join(f"  {_toml_value(item)},\n" for item in value) + "]"
-        yield f"{_toml_key(key)} = {text}"
-
-
-def _toml_value(value: Json) -> str:
-    if isinstance(value, Mapping):
-        items = (f"{_toml_key(key)} = {_toml_value(item)}" for key, item in value.items() if item is not None)
-        return f"{{ {', '.join(items)} }}"
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"[{', '.join(_toml_value(item) for item in value if item is not None)}]"
-    # Texts, numbers and booleans of JSON are those of TOML, which escapes DEL too.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007F")
-
-
-def _toml_key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _toml_value(key)
+def _without_nulls(tree: Any) -> Any:  # noqa: ANN401 - whatever JSON has
+    if isinstance(tree, Mapping):
+        return {key: _without_nulls(value) for key, value in tree.items() if value is not None}
+    if isinstance(tree, list | tuple):
+        return [_without_nulls(value) for value in tree if value is not None]
+    return tree
 
 
 PYPROJECT: Final = "pyproject.toml"

@@ -131,7 +131,7 @@ class Probed:
         for each in self.unstable:
             words = ", ".join(f"{word} {n} times" for word, n in each.words)
             lines.append(f"Not stable, so not set: {each.name}: {words}.")
-        return toml_text(self._preset_tree, lines, "preset", name or self.name)
+        return toml_text({"preset": {name or self.name: self._preset_tree}}, lines)
 
     @property
     def _preset_tree(self) -> Tree:
