@@ -13,7 +13,6 @@ from toolreel._agent.offered_tools import AgentTools, Approve
 from toolreel._driver import AsyncEndpoint, Endpoint
 from toolreel._internal import EndpointConfigError
 from toolreel._secrets import Secret, shown_url
-from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import REASONS, FallbackReason, ForeignReasoning, Preset
@@ -131,16 +130,18 @@ def merged_preset(given: PresetLike, provider: str, model: str) -> Preset:
     """The presets that apply to a provider and a model, and those that are named, as one."""
     if isinstance(given, Preset):
         return given
-    from toolreel.presets import named_presets, with_files  # read by few programs before their first run
+    from toolreel.presets import at_provider, named_presets, with_files  # read by few programs before a run
 
     collection = with_files()
-    if provider and not collection.defaults(provider).names:
-        raise ConfigError(f"provider: {unknown_name('provider', provider, collection.providers)}")
     names = [given] if isinstance(given, str | Path) else [*(given or ())]
     for number, name in enumerate(names):
         if not isinstance(name, str | Path):
             raise ConfigError(f"preset[{number}]: expected a name or a file, got {type(name).__name__}")
-    return collection.for_(provider, model).merged(named_presets(collection, names))
+    try:
+        own = at_provider(collection, provider, model) if provider else collection.for_("", model)
+    except ConfigError as error:
+        raise ConfigError(f"provider: {error}") from None
+    return own.merged(named_presets(collection, names))
 
 
 URL_VARIABLES: Final = ("TOOLREEL_BASE_URL", "OPENAI_BASE_URL")

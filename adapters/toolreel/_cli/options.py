@@ -15,7 +15,7 @@ from toolreel._cli.errors import SharedOption
 from toolreel._driver import Endpoint, Endpoints, Listener
 from toolreel._internal import MissingExtra
 from toolreel._secrets import key_as_secret, key_notice, known_secrets
-from toolreel.presets import at_provider, named_presets, with_files
+from toolreel.presets import chosen_preset
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, read
@@ -158,27 +158,26 @@ def parse_settings(items: Iterable[str]) -> SetOptions:
 
     :raises ConfigError: if an item has no ``=``, or a key that does not exist
     """
-    config: dict[str, Json] = {}
-    options: dict[str, Json] = {}
-    provider: dict[str, Json] = {}
-    known = [setting.name for setting in fields(LoopConfig)]
-    traits = [setting.name for setting in fields(Provider)]
+    found = SetOptions({}, {}, {})
+    homes = {
+        **{setting.name: found.config for setting in fields(LoopConfig)},
+        **{setting.name: found.provider for setting in fields(Provider)},
+        **dict.fromkeys(OPTIONS, found.options),
+    }
     for item in items:
         key, equals, text = item.partition("=")
         if not equals or not key:
             raise ConfigError(f"--set {item}: expected key=value, for example temperature=0")
         value = text if key in _TEXT_SETTINGS else read(text).value_or(text)
-        if key in known:
-            config[key] = value
-        elif key in traits:
-            provider[key] = value
-        elif key in OPTIONS or (key.startswith("body.") and key != "body."):
-            options[key.removeprefix("body.")] = value
+        if key.startswith("body.") and key != "body.":
+            found.options[key.removeprefix("body.")] = value
+        elif key in homes:
+            homes[key][key] = value
         else:
-            hint = unknown_name("setting", key, [*known, *traits, *OPTIONS])
+            hint = unknown_name("setting", key, homes)
             stop = "" if hint.endswith("?") else "."
             raise ConfigError(f"--set {item}: {hint}{stop} Another key of the body is written body.{key}.")
-    return SetOptions(config, options, provider)
+    return found
 
 
 def port_option(
@@ -216,9 +215,7 @@ class PresetChoice:
 
     def preset(self, model: str = "") -> Preset:
         """The provider's preset, then named presets, then a sampling profile; later ones win."""
-        collection = with_files()
-        preset = at_provider(collection, self.provider, model).merged(named_presets(collection, self.presets))
-        return preset.merged(collection.profile(self.sampling).preset) if self.sampling else preset
+        return chosen_preset(self.provider, self.presets, model, self.sampling)
 
 
 preset_options = bundle(
@@ -286,7 +283,8 @@ def with_fallbacks(plan: Plan, fallbacks: Iterable[Fallback]) -> Plan:
     """A plan with its fallbacks."""
     others = list[FallbackPlan]()
     for there in fallbacks:
-        preset = PresetChoice(there.provider, cast("tuple[str, ...]", there.preset or ())).preset(there.model)
+        names = cast("tuple[str, ...]", there.preset or ())
+        preset = chosen_preset(there.provider, names, there.model)
         own = preset.plan(model=there.model, messages=plan.messages, tools=plan.tools, seed=plan.seed)
         others.append(own.as_fallback(there.name, tuple(there.on), there.foreign_reasoning))
     return replace(plan, fallbacks=tuple(others)) if others else plan

@@ -17,7 +17,6 @@ from toolreel._internal import ProxyConfigError
 
 if TYPE_CHECKING:
     from toolreel_core._jsontext import Json
-    from toolreel_core._plan import Preset
 
 _NOWHERE: Final = "http://replayed.invalid"
 """The upstream of a replay, which is never asked."""
@@ -172,9 +171,6 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         raise ProxyConfigError(f"--set {next(iter(chosen.options))}: an option is the client's to send")
     presets.preset()  # so that a name that does not exist is told at the start
 
-    def preset_of(provider: str, names: tuple[str, ...], model: str) -> Preset:
-        return PresetChoice(provider, names).preset(model)
-
     one = Route(
         upstream or _NOWHERE,
         preset=presets.preset,
@@ -183,7 +179,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         settings={**chosen.config, **chosen.provider},
     )
     where = ProxySettings(
-        routes=routes_in(routes_file, preset_of) if routes_file else (one,),
+        routes=routes_in(routes_file) if routes_file else (one,),
         folder=record or replay,
         mode="replay" if replay else "auto" if mode == "auto" else "record",
         extras=Extras(retries, recover_empty, correct_arguments),

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from toolreel.presets._catalogues import (
         CATALOGUE_VARIABLE,
         at_provider,
+        chosen_preset,
         named_presets,
         preset_named,
         shipped,

@@ -73,6 +73,15 @@ def named_presets(collection: Presets, names: Iterable[str | Path]) -> Preset:
     return reduce(Preset.merged, (preset_named(collection, name) for name in names), Preset())
 
 
+def chosen_preset(
+    provider: str | None, names: Iterable[str | Path] = (), model: str = "", sampling: str | None = None
+) -> Preset:
+    """The preset of a model at a provider, then named presets, then a sampling profile; later ones win."""
+    collection = with_files()
+    preset = at_provider(collection, provider, model).merged(named_presets(collection, names))
+    return preset.merged(collection.profile(sampling).preset) if sampling else preset
+
+
 def at_provider(collection: Presets, provider: str | None, model: str = "") -> Preset:
     """The preset of a model at a provider; without a provider, one that changes nothing."""
     if not provider:
@@ -80,7 +89,7 @@ def at_provider(collection: Presets, provider: str | None, model: str = "") -> P
     if not collection.defaults(provider).names:
         known = unknown_name("provider", provider, collection.providers)
         stop = "" if known.endswith("?") else "."
-        raise ConfigError(f"{known}{stop} For any other use --preset default_tool_calling instead.")
+        raise ConfigError(f"{known}{stop} For any other use the preset default_tool_calling.")
     return collection.for_(provider, model)
 
 

@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from toolreel._internal import ProxyConfigError, read_file, read_toml
 from toolreel.http import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url, url_for_form
+from toolreel.presets import chosen_preset
 from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import Preset
@@ -107,32 +109,27 @@ class ProxySettings:
         return self.mode == "replay"
 
 
-PresetOf = Callable[[str, tuple[str, ...], str], Preset]
-"""The preset for a provider, names of presets, and a model."""
-
-
-def routes_in(path: Path, preset_of: PresetOf) -> tuple[Route, ...]:
+def routes_in(path: Path) -> tuple[Route, ...]:
     """The routes in a file, in order."""
-    missing = "there is no such file; correct --routes"
-    text = read_file(path, ProxyConfigError, missing)
-    return read_toml(str(path), text, lambda tree: _routes(tree, preset_of), ProxyConfigError)
+    text = read_file(path, ProxyConfigError, "there is no such file; correct --routes")
+    return read_toml(str(path), text, _routes, ProxyConfigError)
 
 
-def _routes(tree: object, preset_of: PresetOf) -> tuple[Route, ...]:
+def _routes(tree: object) -> tuple[Route, ...]:
     root = Table.of(tree).only("route")
-    return tuple(_route(pattern, table, preset_of) for pattern, table in root.table("route").tables())
+    return tuple(_route(pattern, table) for pattern, table in root.table("route").tables())
 
 
-def _route(pattern: str, table: Table, preset_of: PresetOf) -> Route:
+def _route(pattern: str, table: Table) -> Route:
     table.only("upstream", "provider", "presets", "model", "api_key_env", "api_prefix", "settings")
     if not table.text("upstream"):
         raise table.complaint('expected the base URL of a server, such as upstream = "http://127.0.0.1:8080"')
-    provider, presets = table.text("provider"), table.names("presets")
-    preset_of(provider, presets, "")  # so that a name that does not exist is told at the start
+    preset = partial(chosen_preset, table.text("provider"), table.names("presets"))
+    preset()  # so that a name that does not exist is told at the start
     return Route(
         upstream=table.text("upstream"),
         model=pattern,
-        preset=lambda model: preset_of(provider, presets, model),
+        preset=preset,
         upstream_model=table.text("model"),
         api_key_env=table.text("api_key_env"),
         api_prefix=table.text("api_prefix", "/v1"),

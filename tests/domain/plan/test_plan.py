@@ -83,21 +83,10 @@ ENFORCED = LoopConfig(tool_use_mode="enforced")
     ("make", "why"),
     [
         (lambda: Plan("", HI), "model: expected the name of a model, got an empty text"),
-        *(
-            (
-                lambda messages=messages: Plan.of(model="m", messages=messages),
-                "messages: expected a text, or a list of messages such as UserMessage('Hello.') or "
-                '{"role": "user", "content": "Hello."}, got ' + kind,
-            )
-            for messages, kind in (
-                (cast("Any", [1]), "int"),
-                (cast("Any", 1), "int"),
-            )
-        ),
         (
-            lambda: Plan.of(model="m", messages="hi", tools=cast("Any", [print])),
-            "tools: expected definitions, got builtin_function_or_method; "
-            "write tools=PythonTools([function, ...]).surface",
+            lambda: Plan.of(model="m", messages=cast("Any", [1])),
+            "messages: expected a text, or a list of messages such as UserMessage('Hello.') or "
+            '{"role": "user", "content": "Hello."}, got int',
         ),
         (
             lambda: Plan.of(model="m", messages="hi", tools=cast("Any", Host())),
@@ -146,25 +135,18 @@ ENFORCED = LoopConfig(tool_use_mode="enforced")
             "history_policies: there is no history policy 'keep_newest_turn'; "
             "did you mean 'keep_newest_turns'?",
         ),
-        *(
-            (
-                lambda key=key: Plan("m", HI, canonical({key: None})),
-                f"options: {key!r} is set by the run itself; give it to the plan instead",
-            )
-            for key in ("model", "messages", "tools")
+        (
+            lambda: Plan("m", HI, canonical({"tools": None})),
+            "options: 'tools' is set by the run itself; give it to the plan instead",
         ),
         (
             lambda: Plan("m", HI, canonical({"stream": True})),
             "options: 'stream' is set by the run itself; "
             'write config=LoopConfig(stream="always"), or stream="final" for requests without tools',
         ),
-        *(
-            (make, r"a text holds the lone surrogate '\ud83d', which cannot be sent")
-            for make in (
-                lambda: Plan.of(model="\ud83d", messages="hi"),
-                lambda: Plan.of(model="m", messages="hi \ud83d"),
-                lambda: Plan.of(model="m", messages="hi", provider=Provider(name="\ud83d")),
-            )
+        (
+            lambda: Plan.of(model="m", messages="hi \ud83d"),
+            r"a text holds the lone surrogate '\ud83d', which cannot be sent",
         ),
     ],
 )
@@ -262,13 +244,10 @@ def test_tools_may_fill_the_limits(more: int) -> None:
     assert Plan.of(model="m", messages="hi", tools=surface, config=config).tools is surface
 
 
-@pytest.mark.parametrize("key", ["max_tool_definitions_count", "max_tool_definitions_bytes"])
-def test_tools_over_a_limit_make_no_plan(key: str) -> None:
-    config = LoopConfig.of({key: 1})
-    told = complaint(
-        ConfigError, lambda: Plan.of(model="m", messages="hi", tools=[ECHO, PING], config=config)
-    )
-    assert told.startswith(f"{key}: ")
+def test_tools_over_a_limit_make_no_plan() -> None:
+    for key in ("max_tool_definitions_count", "max_tool_definitions_bytes"):
+        with pytest.raises(ConfigError, match=f"^{key}: "):
+            Plan.of(model="m", messages="hi", tools=[ECHO, PING], config=LoopConfig.of({key: 1}))
 
 
 def test_what_is_said_of_tools_is_stored_only_where_it_differs() -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Final, TypeAlias
 from urllib.parse import urlsplit
@@ -78,13 +78,6 @@ class HttpServer:
 McpServer: TypeAlias = StdioServer | HttpServer
 
 
-_EXPANDED: Final[Mapping[type[McpServer], Sequence[str]]] = {
-    StdioServer: ("command", "args", "env", "cwd"),
-    HttpServer: ("url", "headers"),
-}
-"""Keys in which variables are expanded; in keys of other clients, ``${...}`` may mean something else."""
-
-
 def server_credentials(server: McpServer) -> dict[str, str]:
     """The credentials that a server is given, by the variable or header that holds them."""
     if isinstance(server, StdioServer):
@@ -142,8 +135,10 @@ def _read_server(name: str, table: Table, environment: Mapping[str, str]) -> Mcp
     needed = "command" if transport == "stdio" else "url"
     if not entry.get(needed):
         raise table.complaint("is missing", needed)
-    # Checked before variables are expanded, so that no error shows the value of one.
-    given = Table(table.place, {key: entry[key] for key in _EXPANDED[kind] if entry.get(key) is not None})
+    # Keys of other clients are left alone: there, ``${...}`` may mean something else. The values are checked
+    # before variables are expanded, so that no error shows the value of one.
+    there = Table(table.place, {key: value for key, value in entry.items() if value is not None})
+    given, _ = there.split(*({each.name for each in fields(kind)} - {"name", "settings"}))
     settings = table.table("toolreel").build(ServerSettings)
     server = given.build(kind, {"name": name, "settings": settings})
     at = f"mcpServers.{name}"
