@@ -37,6 +37,7 @@ from toolreel_core._lazy_pattern import lazy_pattern
 # Registries of named functions, and suggestions for unknown names.
 
 
+_Thing = TypeVar("_Thing")
 _MANY: Final = 30
 _FEW: Final = 12
 
@@ -58,10 +59,18 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     return f"there is no {what} {name!r}; {hint}"
 
 
+def item_named(what: str, name: str, items: Mapping[str, _Thing]) -> _Thing:
+    """The item of that name.
+
+    :raises ConfigError: if there is none, with the nearest name
+    """
+    if name not in items:
+        raise ConfigError(unknown_name(what, name, filter(None, items)))
+    return items[name]
+
+
 _NAME: Final = lazy_pattern(r"[a-z][a-z0-9_]{0,63}")
 """A registered name; it stands in plans, so it is kept simple."""
-
-_Thing = TypeVar("_Thing")
 
 
 class Registry(Generic[_Thing]):
@@ -75,17 +84,7 @@ class Registry(Generic[_Thing]):
         self._things: dict[str, _Thing] = {}
 
     def add(self, name: str, thing: _Thing) -> None:
-        """Give something a name, once and for all.
-
-        >>> shades = Registry[int]("shade")
-        >>> shades.add("dark", 9)
-        >>> shades.add("dark", 8)
-        Traceback (most recent call last):
-        ...
-        toolreel_core.ConfigError: there is a shade 'dark' already; choose another name
-
-        :raises ConfigError: if the name is taken, or is none
-        """
+        """Give something a name, once and for all."""
         if not _NAME.fullmatch(name):
             raise ConfigError(
                 f"{self._kind} {name!r}: a name begins with a small letter and has only small letters, "
@@ -110,15 +109,7 @@ class Registry(Generic[_Thing]):
 
 
 def matches_wildcard(pattern: str, text: str) -> bool:
-    """Whether the whole text matches the pattern, in which ``*`` stands for any text.
-
-    >>> (
-    ...     matches_wildcard("files.*", "files.read"),
-    ...     matches_wildcard("*read", "files.read"),
-    ...     matches_wildcard("files", "files.read"),
-    ... )
-    (True, True, False)
-    """
+    """Whether the whole text matches the pattern, in which ``*`` stands for any text."""
     return fnmatchcase(text, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 

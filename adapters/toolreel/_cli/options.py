@@ -57,15 +57,7 @@ def bundle(
 def parse_key_values(
     option: str, items: Iterable[str], example: str, known: Collection[str] = ()
 ) -> dict[str, str]:
-    """The values of ``KEY=VALUE`` items, by key.
-
-    >>> parse_key_values("--limit", ["requests=60", "tokens=9000"], "requests=60", ["requests", "tokens"])
-    {'requests': '60', 'tokens': '9000'}
-
-    :param example: an item that is right, for errors
-    :param known: the keys that there are; none: any
-    :raises ConfigError: if an item is none, a key does not exist, or one is given twice
-    """
+    """The values of ``KEY=VALUE`` items, by key."""
     found = dict[str, str]()
     for item in items:
         key, equals, value = item.strip().partition("=")

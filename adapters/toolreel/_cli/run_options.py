@@ -270,11 +270,7 @@ def cassette_path(name: str | None) -> Path | None:
 
 
 def cassette_path_of_run(file: Path) -> Path:
-    """The path of a run's cassette (which may not exist), from its name, its cassette or its journal.
-
-    >>> cassette_path_of_run(Path("runs/chat.journal.jsonl.part")).name
-    'chat.yaml'
-    """
+    """The path of a run's cassette (which may not exist), from its name, its cassette or its journal."""
     name = file.name.removesuffix(".part").removesuffix(".journal.jsonl").removesuffix(".yaml")
     return file.with_name(f"{name}.yaml")
 

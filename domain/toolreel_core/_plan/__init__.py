@@ -12,7 +12,6 @@ if TYPE_CHECKING:
         SamplingProfile,
         matches_model,
     )
-    from toolreel_core._plan.fallback import OF_RUN, REASONS, FallbackPlan, FallbackReason, ForeignReasoning
     from toolreel_core._plan.output import (
         ANSWER,
         AskedBy,
@@ -20,7 +19,15 @@ if TYPE_CHECKING:
         answer_request_sentence,
         output_instruction,
     )
-    from toolreel_core._plan.plan import Plan, refusal_of_unknown_cost
+    from toolreel_core._plan.plan import (
+        OF_RUN,
+        REASONS,
+        FallbackPlan,
+        FallbackReason,
+        ForeignReasoning,
+        Plan,
+        refusal_of_unknown_cost,
+    )
     from toolreel_core._plan.preset import (
         LISTS,
         Change,

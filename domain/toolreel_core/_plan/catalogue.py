@@ -10,8 +10,7 @@ from dataclasses import dataclass, fields
 from functools import reduce
 from typing import Any, Final, Literal, TypeAlias, TypeVar
 
-from toolreel_core._config_checks import Natural, Table, matches_wildcard, unknown_name
-from toolreel_core._errors import ConfigError
+from toolreel_core._config_checks import Natural, Table, item_named, matches_wildcard
 from toolreel_core._jsontext import JsonText
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._plan.preset import Preset, request_options
@@ -25,14 +24,7 @@ _ROUTES: Final = ("exacto", "extended", "floor", "free", "nitro", "online", "thi
 
 
 def matches_model(pattern: str, model: str) -> bool:
-    """Whether a pattern matches a model.
-
-    >>> (
-    ...     matches_model("qwen/qwen3-*", "Qwen/Qwen3-30B-A3B:free"),
-    ...     matches_model("qwen/qwen3", "qwen/qwen3-30b"),
-    ... )
-    (True, False)
-    """
+    """Whether a pattern matches a model."""
     return matches_wildcard(_without_route_suffix(pattern), _without_route_suffix(model))
 
 
@@ -154,12 +146,7 @@ class SamplingProfile:
         return table.build(cls, {"name": name}, options=request_options(table.table("options")))
 
     def fits(self, model: str) -> bool:
-        """Whether it is for a model.
-
-        >>> from toolreel_core._jsontext.canonical import canonical
-        >>> SamplingProfile("cool", canonical({"temperature": 0}), ("qwen/*",)).fits("z-ai/glm-4.7")
-        False
-        """
+        """Whether it is for a model."""
         return not self.applies_to or any(matches_model(pattern, model) for pattern in self.applies_to)
 
     @property
@@ -181,8 +168,6 @@ _KINDS: Final[Mapping[str, Any]] = {
     "price": ModelPrice,
 }
 """The tables of a catalogue, in the order of the fields of :class:`Presets`."""
-
-_Item = TypeVar("_Item", bound=Preset | Model | SamplingProfile | ModelPrice)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +219,7 @@ class Presets:
         ...
         toolreel_core.ConfigError: there is no preset 'mein'; did you mean 'mine'?
         """
-        return _find_by_name("preset", name, self.presets)
+        return item_named("preset", name, {each.name: each for each in self.presets})
 
     def merged(self, names: Iterable[str]) -> Preset:
         """Presets by name, merged in order."""
@@ -242,7 +227,7 @@ class Presets:
 
     def profile(self, name: str) -> SamplingProfile:
         """The sampling profile of that name."""
-        return _find_by_name("sampling profile", name, self.profiles)
+        return item_named("sampling profile", name, {each.name: each for each in self.profiles})
 
     def sampling_profiles(self, model: str) -> tuple[SamplingProfile, ...]:
         """The profiles for a model."""
@@ -304,13 +289,6 @@ class Presets:
     def _canonical_name(self, provider: str) -> str:
         """One name for all names of a provider."""
         return self.defaults(provider).name or _comparison_key(provider)
-
-
-def _find_by_name(what: str, name: str, items: tuple[_Item, ...]) -> _Item:
-    for item in items:
-        if item.name == name:
-            return item
-    raise ConfigError(unknown_name(what, name, [item.name for item in items]))
 
 
 def _comparison_key(name: str) -> str:

@@ -108,13 +108,7 @@ class OutputSpec:
         return canonical(cast("Tree", parse(answer))[VALUE]) if self.wrapped else answer
 
     def partial(self, text: str) -> Json:
-        """The value in an answer that is still being written, for showing; ``None`` if there is none yet.
-
-        >>> OutputSpec.of({"type": "array"}).partial('{"value": [1, 2')
-        [1]
-
-        :param text: what the model has written so far, as text or as arguments of the final tool
-        """
+        """The value in an answer that is still being written, for showing; ``None`` if there is none yet."""
         answer = partial_value(text)
         is_wrapper = self.wrapped and isinstance(answer, Mapping) and answer.keys() <= {VALUE}
         return cast("Tree", answer).get(VALUE) if is_wrapper else answer

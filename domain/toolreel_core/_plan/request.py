@@ -184,14 +184,7 @@ class Request:
 
     @property
     def body(self) -> str:
-        """The canonical JSON text of the body.
-
-        >>> from toolreel_core._jsontext.canonical import canonical
-        >>> from toolreel_core._conversation.message import UserMessage
-        >>> options = RequestOptions(canonical({"temperature": 0}))
-        >>> Request("m", Transcript.of([UserMessage("hi")]), options).body
-        '{"model":"m","messages":[{"role":"user","content":"hi"}],"temperature":0}'
-        """
+        """The canonical JSON text of the body."""
         return b"".join(self.pieces()).decode()
 
     def pieces(self) -> tuple[bytes, ...]:

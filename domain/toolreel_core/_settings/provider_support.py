@@ -205,13 +205,7 @@ class Provider:
 
     @classmethod
     def of(cls, changes: Mapping[str, Any]) -> Provider:
-        """The defaults with these changes.
-
-        >>> Provider.of({"id_stile": "kimi"})
-        Traceback (most recent call last):
-        ...
-        toolreel_core.ConfigError: there is no setting 'id_stile'; did you mean 'id_style'?
-        """
+        """The defaults with these changes."""
         check_keys(cls, changes)
         return cls(**changes)
 

@@ -111,16 +111,7 @@ def transform_names(kind: TransformKind) -> tuple[str, ...]:
 
 
 def apply_all(kind: TransformKind, chosen: Iterable[str], tree: Tree) -> Applied:
-    """Apply transforms in order to a copy of a tree.
-
-    >>> message = {"role": "assistant", "content": " ", "tool_calls": [{}]}
-    >>> apply_all("message", ["assistant_tool_calls_content_null_if_blank"], message)
-    Applied(tree={'role': 'assistant', 'content': None, 'tool_calls': [{}]}, \
-changed=('assistant_tool_calls_content_null_if_blank',))
-
-    :raises ConfigError: if there is no transform of a name
-    :raises TransformError: if one raises, or returns anything but a JSON object
-    """
+    """Apply transforms in order to a copy of a tree."""
     found = [transform(kind, name) for name in chosen]
     if not found:
         return Applied(tree)
@@ -197,11 +188,7 @@ _TOKEN: Final = lazy_pattern("|".join(FAMILIES.values()))
 
 
 def neutralized(text: str) -> str:
-    """The text with a space behind the first character of each control token; once is enough.
-
-    >>> neutralized("Done.<|im_end|>")
-    'Done.< |im_end|>'
-    """
+    """The text with a space behind the first character of each control token; once is enough."""
     return _TOKEN.sub(r"\g<0> ", text)
 
 
@@ -367,11 +354,7 @@ def schema_strip_strict(tool: Tree) -> Tree:
 
 
 def strip_strict(schema: Tree) -> Tree:
-    """A schema without ``additionalProperties: false``, which strict mode wants everywhere.
-
-    >>> strip_strict({"items": {"additionalProperties": False}, "additionalProperties": {"type": "null"}})
-    {'items': {}, 'additionalProperties': {'type': 'null'}}
-    """
+    """A schema without ``additionalProperties: false``, which strict mode wants everywhere."""
     return {
         keyword: value
         for keyword, value in changed_within(schema, _strip_strict_in).items()

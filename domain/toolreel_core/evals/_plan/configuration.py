@@ -213,11 +213,7 @@ def configuration_for(
 
 
 def harness_preset(options: Options) -> Preset:
-    """The options of the evaluation as a preset: above the provider's layer, below a model's workarounds.
-
-    >>> harness_preset(Options(fix_empty_final=False)).changes()["config"]["fix_empty_final"]
-    False
-    """
+    """The options of the evaluation as a preset: above the provider's layer, below a model's workarounds."""
     budget, same = options.run_budget, ("tool_use_mode", "tool_failure_policy", "fix_empty_final")
     caps = {
         "max_cost": budget.max_cost,
@@ -262,12 +258,7 @@ def tree_changes(before: JsonText, after: JsonText) -> tuple[str, ...]:
 
 
 def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]:
-    """All keys in which two configurations differ, section by section.
-
-    >>> one, other = (Configuration(LoopConfig.of(tree)) for tree in ({"max_turns": 4}, {}))
-    >>> [f"{key}: {key.change}" for key in keys_between(one, other)]
-    ['config.max_turns: 4 -> 12']
-    """
+    """All keys in which two configurations differ, section by section."""
     return tuple(_changed_keys((), _all_settings(before), _all_settings(after)))
 
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
-from toolreel_core._config_checks import PlaceError, unknown_name
+from toolreel_core._config_checks import PlaceError, item_named, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, chain, digest, parse
 from toolreel_core._plan import Presets, SamplingProfile
@@ -124,9 +124,6 @@ class Sample:
         return chain("world", cell.scenario, str(self.version), "off", str(self.trial))
 
 
-_Found = TypeVar("_Found")
-
-
 @dataclass(frozen=True, slots=True)
 class EvalPlan:
     """The plan of an evaluation.
@@ -225,7 +222,7 @@ class EvalPlan:
             self.presets,
             self.options,
             self.endpoint_at(cell.endpoint),
-            _item_by_name("strategy", cell.strategy, {each.name: each for each in self.strategies}),
+            item_named("strategy", cell.strategy, {each.name: each for each in self.strategies}),
             cell.model,
             self.presets.profile(cell.profile),
             self.scenario(cell.scenario).changes,
@@ -237,7 +234,7 @@ class EvalPlan:
         return replace(found, price=price)
 
     def scenario(self, name: str) -> Scenario:
-        return _item_by_name("scenario", name, {each.name: each for each in self.scenarios})
+        return item_named("scenario", name, {each.name: each for each in self.scenarios})
 
     def label(self, cell: Cell) -> str:
         """The name of a cell in tables: its model, and the axes that vary."""
@@ -263,7 +260,7 @@ class EvalPlan:
 
     def endpoint_at(self, name: str) -> Endpoint:
         """Where requests of a cell go, by the name of its endpoint."""
-        return _item_by_name("endpoint", name, self.endpoints)
+        return item_named("endpoint", name, self.endpoints)
 
     @property
     def budget(self) -> Budget:
@@ -299,14 +296,8 @@ class EvalPlan:
         """
         options = Options.of(tree["options"])
         known = {each.name: each for each in scenarios}
-        chosen = tuple(_item_by_name("scenario", name, known) for name in as_tree(tree["scenarios"]))
+        chosen = tuple(item_named("scenario", name, known) for name in as_tree(tree["scenarios"]))
         return cls(options, presets.extended(Presets.of(parse(options.catalogue))), chosen)
-
-
-def _item_by_name(what: str, name: str, items: Mapping[str, _Found]) -> _Found:
-    if name not in items:
-        raise ConfigError(unknown_name(what, name, filter(None, items)))
-    return items[name]
 
 
 def check_cost_cap(plan: EvalPlan) -> None:

@@ -107,8 +107,6 @@ def profiles_by_model(
     """
     named = tuple(word for word in words if word.lower() != AUTO)
     auto = len(named) < len(words)
-    if auto and named and all(word.startswith("!") for word in named):
-        raise ConfigError(f"{', '.join(named)} takes nothing from {AUTO}; leave it out")
     every: tuple[SamplingProfile, ...] = presets.profiles
     chosen = (
         select(named, "sampling profile", every, lambda one: (one.name, *one.tags))

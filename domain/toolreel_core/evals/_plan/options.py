@@ -100,11 +100,7 @@ class Endpoint:
 
     @property
     def chat_url(self) -> str:
-        """The URL that requests go to.
-
-        >>> Endpoint("https://a.test/openai?api-version=1", api_prefix="").chat_url
-        'https://a.test/openai/chat/completions?api-version=1'
-        """
+        """The URL that requests go to."""
         return chat_url(self.base_url, self.api_prefix)
 
     def tree(self) -> dict[str, Json]:

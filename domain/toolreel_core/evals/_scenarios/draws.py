@@ -215,9 +215,5 @@ def fill_placeholders(value: Json, values: Mapping[str, Json], *place: str) -> J
 
 
 def escape_braces(value: Json) -> Json:
-    """A value whose braces stand for themselves when it is filled.
-
-    >>> fill_placeholders(escape_braces("as {name}"), {})
-    'as {name}'
-    """
+    """A value whose braces stand for themselves when it is filled."""
     return with_texts(value, lambda text: _BARE.sub(r"{{\1\2}}", text))
