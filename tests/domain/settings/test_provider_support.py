@@ -8,7 +8,7 @@ import pytest
 
 from tests.samples import complaint
 from toolreel_core._errors import ConfigError
-from toolreel_core._settings import PART_SETTINGS, Provider
+from toolreel_core._settings import PART_SETTINGS, Provider, WireForm, form_of
 
 
 def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
@@ -56,8 +56,6 @@ def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
             {"max_tokens_field": None},
             'max_tokens_field: expected one of "", max_tokens, max_completion_tokens, got None',
         ),
-        ({"name": 3}, "name: expected a text, got 3"),
-        ({"thinking": "no"}, "thinking: expected true or false, got 'no'"),
         ({"supports_tool": "no"}, "there is no setting 'supports_tool'; did you mean 'supports_tools'?"),
     ],
 )
@@ -102,3 +100,24 @@ def test_parts_are_taken_unless_they_are_known_not_to_be() -> None:
     provider = Provider(supports_images="no", supports_audio="unknown", supports_files="yes")
     assert (provider.takes("images"), provider.takes("audio"), provider.takes("files")) == (False, True, True)
     assert set(PART_SETTINGS) < {item.name for item in fields(Provider)}
+
+
+@pytest.mark.parametrize(
+    ("url", "form"),
+    [
+        ("https://api.anthropic.com/v1/messages?beta=true", "messages"),
+        ("http://127.0.0.1:8080/v1/responses/", "responses"),
+        ("http://127.0.0.1:8080/v1/chat/completions", "chat_completions"),
+        ("http://127.0.0.1:8080/v1/models", "chat_completions"),
+    ],
+)
+def test_the_path_says_the_form(url: str, form: WireForm) -> None:
+    assert form_of(url) == form
+
+
+def test_a_form_sets_what_it_decides_and_leaves_what_was_given() -> None:
+    assert Provider(wire_form="messages").single_leading_system
+    assert Provider(wire_form="messages").images_in_tool_results == "yes"
+    assert Provider(wire_form="messages", images_in_tool_results="no").images_in_tool_results == "no"
+    assert Provider() == Provider(wire_form="chat_completions")
+    assert Provider.of(Provider(wire_form="messages").changes()) == Provider(wire_form="messages")

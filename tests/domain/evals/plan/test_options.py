@@ -28,11 +28,10 @@ def test_no_key_goes_to_a_server_that_it_is_not_for(url: str) -> None:
     assert (found.provider, found.api_key_env) == ("", "")
 
 
-@pytest.mark.parametrize(("base_url", "prefix", "url", "query"), worked("url"))
-def test_base_url_and_prefix_make_what_is_asked(base_url: str, prefix: str, url: str, query: str) -> None:
-    found = endpoint(base_url=base_url, api_prefix=prefix)
-    assert found.chat_url == f"{url}/chat/completions{query}"
-    assert endpoint(base_url=found.chat_url).chat_url == found.chat_url, "a complete one is taken as it is"
+def test_a_complete_url_is_taken_as_it_is() -> None:
+    found = endpoint(base_url="http://here/api", api_prefix="/gateway")
+    assert found.chat_url == "http://here/api/gateway/chat/completions"
+    assert endpoint(base_url=found.chat_url).chat_url == found.chat_url
 
 
 def test_whoever_says_nothing_else_waits_for_a_reply_as_long_as_for_all_of_it() -> None:

@@ -210,19 +210,6 @@ def test_options_about_tools_are_not_sent_where_there_are_none() -> None:
             {"config": {"max_turns": 0}},
             "preset.mine.config.max_turns: expected a whole number of at least 1, got 0",
         ),
-        (
-            {"config": {"text_dialects": "hermes_json"}},
-            "preset.mine.config.text_dialects: expected a list of texts, got 'hermes_json'",
-        ),
-        (
-            {"config": {"max_turns": "off"}},
-            "preset.mine.config.max_turns: expected a whole number of at least 1, got 'off'",
-        ),
-        (
-            {"provider": {"reasoning_replay": "always"}},
-            "preset.mine.provider.reasoning_replay: "
-            "expected one of verbatim, current_turn, never, got 'always'",
-        ),
         ({"request": {"messages": []}}, "preset.mine.request.messages: it is set by the run itself"),
         ({"request": {"x": {1}}}, "preset.mine.request.x: expected what JSON can hold, got {1}"),
     ],
