@@ -18,13 +18,12 @@ from tests.cli.commands import (
     LOOKING_UP,
     READY,
     WORKSPACE,
-    Said,
     assert_mistake,
     environment,
     said_by_each,
     toolreel,
 )
-from tests.cli.test_interrupt import asleep
+from tests.cli.test_interrupt import asleep, interrupted
 from tests.patience import HANG, NEVER, eventually
 from tests.servers.chat_server import Answer, ChatServer, chunk, replying, serving, streaming
 from toolreel._journal import read_journal
@@ -100,7 +99,9 @@ def test_the_budget_of_the_conversation_ends_it(tmp_path: Path) -> None:
 
 def test_ctrl_c_cancels_the_exchange_and_the_conversation_goes_on(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), Answer(delay=NEVER), replying(saying("Fine."))) as server:
-        said = interrupted(server, tmp_path, b"Which status?\n", b"How are you?\n")
+        typed = ("Which status?\n", "How are you?\n")
+        command = chatting(server, "--record", "talk")
+        said = interrupted(command, tmp_path, lambda: len(server.seen) == 2, typed=typed)
     assert (said.code, said.stdout) == (0, "Fine.\n"), said
     assert "cancelled; say something else" in said.stderr
     assert bodies(server)[-1] == ["user", "assistant", "tool", "user"]
@@ -108,26 +109,6 @@ def test_ctrl_c_cancels_the_exchange_and_the_conversation_goes_on(tmp_path: Path
     assert events == ["send_request", "run_tool", "cancel_requested", "user_spoke", "send_request"]
     for again in said_by_each((("replay", "talk", "--driver", each) for each in DRIVERS), tmp_path):
         assert (again.code, again.stderr) == (0, ""), again
-
-
-def interrupted(server: ChatServer, cwd: Path, before: bytes, after: bytes) -> Said:
-    """A conversation in which Ctrl-C comes while the second request waits for its reply."""
-    with subprocess.Popen(
-        [*COMMAND, *chatting(server, "--record", "talk")],
-        cwd=cwd,
-        env=environment(),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as process:
-        assert process.stdin
-        process.stdin.write(before)
-        process.stdin.flush()
-        eventually(lambda: len(server.seen) == 2 or process.poll() is not None, "the second request")
-        eventually(lambda: asleep(process.pid) or process.poll() is not None, "the command asleep")
-        process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(after, timeout=HANG)
-    return Said(process.returncode, stdout.decode(), stderr.decode())
 
 
 def test_on_a_terminal_the_user_is_prompted_and_ctrl_d_ends(tmp_path: Path) -> None:

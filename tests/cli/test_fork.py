@@ -157,7 +157,9 @@ def test_a_fork_is_replaced_only_when_asked_and_never_holds_a_secret(tmp_path: P
     )
     assert_mistake(taken, "kept.yaml exists already", "--overwrite")
     assert replaced.data["saved"] == ["kept.journal.jsonl"]
-    assert_mistake(refused, "kept.journal.jsonl, line 3: not written, it holds API key at event.output")
+    assert_mistake(
+        refused, "kept.journal.jsonl: not written, it would hold what looks like a secret: API key"
+    )
     assert "Zx9" not in refused.stderr
     assert replayed.code == 0
     assert [file.name for file in tmp_path.iterdir()] == ["kept.journal.jsonl"]

@@ -17,26 +17,37 @@ from toolreel._replay import DRIVERS
 
 
 def interrupted(
-    arguments: tuple[str, ...], cwd: Path, when: Callable[[], bool], env: Mapping[str, str] | None = None
+    arguments: tuple[str, ...],
+    cwd: Path,
+    when: Callable[[], bool],
+    env: Mapping[str, str] | None = None,
+    *,
+    typed: tuple[str, str] = ("", ""),
 ) -> Said:
     """What a command says to a SIGINT that comes when a condition holds and the command waits for something.
 
     Python notes a signal that comes just before a blocking call and handles it after the call. Such an
     interrupt has the same result, but only when the server's 60 s are over; so the command has to be asleep.
+
+    :param typed: what it reads before and after the interrupt
     """
     with subprocess.Popen(
         [*COMMAND, *arguments],
         cwd=cwd,
         env=environment(env),
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     ) as process:
+        assert process.stdin
+        process.stdin.write(typed[0])
+        process.stdin.flush()
         eventually(lambda: when() or process.poll() is not None, "the moment to interrupt it")
         eventually(lambda: asleep(process.pid) or process.poll() is not None, "the command asleep")
         assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=HANG)
+        stdout, stderr = process.communicate(typed[1], timeout=HANG)
     return Said(process.returncode, stdout, stderr)
 
 

@@ -218,7 +218,7 @@ def pad(tmp_path: Path) -> Path:
     ("approve", "result"),
     [
         (("--approve", "always"), '← {"value":"gone"}'),
-        (("--approve", "never"), "← TOOL_DENIED: launch was not run, it was not approved. Go on without it."),
+        (("--approve", "never"), "✗ TOOL_DENIED: launch was not run, it was not approved. Go on without it."),
         ((), "nobody was there to approve it. Go on without it."),
     ],
 )

@@ -67,12 +67,6 @@ def test_a_module_that_registers_names_can_be_imported_by_every_command(tmp_path
         assert_mistake(toolreel("explain", "hello", "--import", name, cwd=tmp_path), "--import", words)
 
 
-def test_a_recording_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
-    done = asked(tmp_path / "nothing")
-    assert done.exit_code == 2
-    assert "there is no such recording" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("form", "suffix"),
     [("openai", "messages.json"), ("markdown", "md"), ("inspect", "inspect.json")],

@@ -154,9 +154,9 @@ def test_a_call_that_is_no_longer_one_ends_the_run_too_early(copy: Path) -> None
 def test_a_reply_that_differs_in_a_figure_only_is_a_drift_against_the_journal(copy: Path) -> None:
     edit(copy, "completion_tokens: 30", "completion_tokens: 31")
     said = replaying(copy)
-    assert_drift(said, f"{journal_path(copy)}, line 2: the replay differs from character ")
-    assert re.search(r'recorded …[^\n]*completion_tokens\\":30', said.stderr)
-    assert re.search(r'replayed …[^\n]*completion_tokens\\":31', said.stderr)
+    assert_drift(said, f"{journal_path(copy)}: event 1 is not the recorded one; first change: event.body")
+    assert re.search(r'recorded: [^\n]*completion_tokens\\":30', said.stderr)
+    assert re.search(r'now: [^\n]*completion_tokens\\":31', said.stderr)
 
 
 def test_a_recorded_exchange_that_nobody_asks_for_is_a_drift(copy: Path) -> None:

@@ -155,7 +155,7 @@ def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrit
     paths = tuple(files.journal(number) for number in range(1, len(runs) + 1))
     if not overwrite and (there := next((path for path in paths if path.exists()), None)):
         raise JournalError(f"{there} exists already: name another, or overwrite it (--overwrite)")
-    save_journals(runs, paths)
+    save_journals([each.recorded for each in runs], paths)
     return paths
 
 

@@ -62,7 +62,6 @@ def withhold(secrets: Mapping[str, str]) -> None:
 
 
 def running_scrub() -> RunningScrub:
-    """A scrub of what is withheld, for text that arrives in pieces."""
     return RunningScrub(_withheld)
 
 
@@ -81,10 +80,7 @@ def log_json(entry: Mapping[str, Any]) -> None:
 
 
 def labelled(label: str, text: str, style: str = "", *, mark: str = "", console: Console = out) -> None:
-    """Print a label in the margin, and text next to it with all lines indented.
-
-    :param mark: prefix of the first line; later lines are indented by its width too
-    """
+    """Print a label in the margin, and text next to it with all lines indented, also behind a mark."""
     indent = " " * (_MARGIN + len(mark))
     body = Text(printable(text), style=style)
     width = max(_NARROWEST, console.width - len(indent))

@@ -13,12 +13,11 @@ from toolreel._cli.console import err
 from toolreel._cli.errors import STOPPED
 from toolreel._cli.options import LiveTarget
 from toolreel._cli.whole_run import EndedRun
-from toolreel._driver import Approver, Lap, Later, Ports, Run, go_on, notify, retold, run, speak
+from toolreel._driver import Approver, Lap, Later, Ports, go_on, notify, run, speak
 from toolreel._internal import AdapterError
-from toolreel._replay import Answered, EventLog, RecordedFiles, ResumedFiles, check_tools_unchanged
-from toolreel_core._loop import fold
+from toolreel._replay import Answered, RecordedFiles, ResumedFiles, Underway, check_tools_unchanged
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import CancelRequested, Settled, State
+from toolreel_core._protocol import CancelRequested
 
 if TYPE_CHECKING:
     from toolreel._cli.progress import RunProgress
@@ -29,40 +28,28 @@ if TYPE_CHECKING:
 class Live:
     """A run, or a conversation, and its recording."""
 
-    plan: Plan
-    log: EventLog
-    files: RecordedFiles | ResumedFiles | None
-    tape: Session | None
+    log: Underway
+    files: RecordedFiles | ResumedFiles | None = None
+    tape: Session | None = None
     """Records the traffic, and replays what is recorded already."""
-    state: State | None = None
-    """The state from which it continues; ``None`` at the beginning."""
-
-    @property
-    def run_so_far(self) -> Run:
-        """The run so far."""
-        return retold(self.plan, self.log.events, self.log.laps)
+    has_begun: bool = False
 
     def close(self, *, ended: bool = False) -> EndedRun:
-        """Write the recording, unless nothing has happened; the run so far, and its files.
-
-        :param ended: whether the run has ended; if not, results of tools are not deleted
-        """
+        """Write the recording, unless nothing has happened; the run so far, and its files."""
         files = self.files
         if files is None:
-            return EndedRun(self.run_so_far)
+            return EndedRun(self.log.run)
         if isinstance(files, RecordedFiles):
-            saved = files.close(keep=bool(self.log.events), ended=ended)
+            saved = files.close(keep=bool(self.log.answered), ended=ended)
         else:
             saved = files.close()
         for place in files.journal.withheld:
             err.print(f"A result was withheld from the model and the recording: {place}", style="yellow")
-        return EndedRun(self.run_so_far, saved, files.refused, files.left)
+        return EndedRun(self.log.run, saved, files.refused, files.left)
 
 
 @dataclass(frozen=True, slots=True)
 class LiveSession:
-    """Runs plans against a server."""
-
     target: LiveTarget
     tools: AgentTools = ()
     """Functions, tools and hosts; hosts may be called from any thread."""
@@ -81,24 +68,19 @@ class LiveSession:
         overwrite: bool = False,
         earlier: Sequence[Answered] = (),
     ) -> EndedRun:
-        """Run a plan.
-
-        An event that cannot be written ends the run before its next effect, with ``Cancelled``.
+        """Run a plan; an event that cannot be written ends it before its next effect, with ``Cancelled``.
 
         :param record: the cassette to write, ``<name>.yaml``; its journal goes next to it
-        :param overwrite: whether it may replace existing files
         :param earlier: the events that a fork keeps; the run continues after them, and is recorded as a
             journal only, because the requests before were never sent
-        :raises AdapterError: before anything is sent, if the endpoint, the tools or the files cannot be used
         """
         live = self.begin(plan, record, overwrite=overwrite)
         try:
             for effect, event in earlier:
                 live.log.record(effect, event)
             if earlier:
-                at = fold(plan, live.log.events)
-                notify(self.progress, at.notes)
-                live.state, live.tape = at.state, None
+                notify(self.progress, live.log.at.notes)
+                live.has_begun, live.tape = True, None
             self.perform(live)
         except BaseException:
             live.close()
@@ -106,48 +88,30 @@ class LiveSession:
         return live.close(ended=True)
 
     def resume(self, cassette: Path) -> EndedRun:
-        """Continue a recorded run that was killed or waits, under the plan of its journal.
-
-        :param cassette: the path of its cassette, which need not exist; the journal is next to it
-        :raises AdapterError: if the journal cannot be continued or written
-        :raises toolreel.ReplayMismatch: if the run or the tools differ from the recording
-        """
+        """Continue a recorded run that was killed or waits, under the plan of its journal."""
         live, files = self.reopen(cassette)
         try:
-            if live.state and not isinstance(live.state.phase, Settled):
+            if live.log.state.outcome is None:
                 self.check_tools(files)
                 self.perform(live)
         finally:
             done = live.close()
         before = len(files.journal.recorded.records)
-        return replace(
-            done,
-            run=replace(done.run, timing=files.trace.run.timing + done.run.timing),
-            before=before,
-            new=len(live.log.events) - before,
-            cut=files.journal.cut,
-        )
+        return replace(done, before=before, new=len(live.log.answered), cut=files.journal.cut)
 
     def begin(self, plan: Plan, record: Path | None, *, overwrite: bool) -> Live:
-        """A run that begins, and the files to record it in.
-
-        :raises AdapterError: if they exist already, or cannot be written
-        """
+        """A run that begins, and the files to record it in."""
         if record is None:
-            return Live(plan, EventLog(None), None, None)
+            return Live(Underway(plan))
         self.print_key_notice()
         files = RecordedFiles(record, plan, self.target.secrets, overwrite=overwrite, durable=self.durable)
-        return Live(plan, EventLog(files), files, files.tape)
+        return Live(Underway(plan, files), files, files.tape)
 
     def reopen(self, cassette: Path) -> tuple[Live, ResumedFiles]:
-        """A recorded run, to go on with.
-
-        :raises AdapterError: if the journal cannot be continued
-        """
+        """A recorded run, to go on with."""
         self.print_key_notice()
         files = ResumedFiles(cassette, self.target.secrets, durable=self.durable)
-        recorded, state = files.journal.recorded, files.trace.run.state
-        return Live(recorded.plan, EventLog(files, recorded.events), files, files.tape, state), files
+        return Live(Underway(files.trace.run, files), files, files.tape, has_begun=True), files
 
     def print_key_notice(self) -> None:
         """Tell of a key for which recordings are not searched."""
@@ -155,45 +119,41 @@ class LiveSession:
             err.print(notice, style="yellow")
 
     def check_tools(self, files: ResumedFiles) -> None:
-        """Check that the tools equal those of a recorded run.
-
-        :raises toolreel.ReplayMismatch: if they do not
-        """
+        """Check that the tools equal those of a recorded run."""
         recorded = files.journal.recorded
         if recorded.plan.sends_tools:
             check_tools_unchanged(recorded, OfferedTools.of(self.tools).surface)
 
     def perform(self, live: Live, said: str | None = None) -> None:
-        """Run to the end (``live.run_so_far``), or until Ctrl-C or an event that cannot be written.
+        """Run to the end, or until Ctrl-C or an event that cannot be written.
 
         Ctrl-C is recorded as a cancellation, unless the run has already ended.
-
-        :param said: what the user says to the run that continues
         """
-        began, done = monotonic(), len(live.log.laps)
+        log, began, done = live.log, monotonic(), len(live.log.run.timing.took)
         try:
             self._perform_run(live, said)
         except KeyboardInterrupt:
-            if not isinstance(live.run_so_far.state.phase, Settled):
-                since = (lap.passed_ms or 0 for _, lap in [*live.log.laps.values()][done:])
-                ms = max(0, round((monotonic() - began) * 1000) - sum(since))
-                live.log.record(None, CancelRequested(STOPPED), Lap(ms, ms))
+            if log.state.outcome is None:
+                since = sum(took.passed_ms or 0 for took in log.run.timing.took[done:])
+                ms = max(0, round((monotonic() - began) * 1000) - since)
+                log.record(None, CancelRequested(STOPPED), Lap(ms, ms))
         except AdapterError as error:
             if live.files is None or error is not live.files.refused:
                 raise
-            if not isinstance(live.run_so_far.state.phase, Settled):  # not recorded: the run can be resumed
-                live.log.events.append(CancelRequested("the recording could not be written"))
+            if log.state.outcome is None:  # not recorded: the run can be resumed
+                log.take_event(None, CancelRequested("the recording could not be written"))
+        live.has_begun = True
 
     def _perform_run(self, live: Live, said: str | None) -> None:
         log, progress = live.log, self.progress
         if progress:
-            progress.begin_run(live.plan, live.state)
+            progress.begin_run(log.state)
             log.watch = progress.add_event
         with self.target.open_endpoint(progress.show_delta if progress else None, live.tape) as endpoint:
             ports = Ports(endpoint, OfferedTools.of(self.tools).host(), self.approver)
-            if live.state is None:
-                run(live.plan, ports, journal=log, observe=progress)
+            if not live.has_begun:
+                run(log.state.plan, ports, journal=log, observe=progress)
             elif said is None:
-                go_on(live.state, ports, journal=log, observe=progress)
+                go_on(log.state, ports, journal=log, observe=progress)
             else:
-                speak(live.state, said, ports, journal=log, observe=progress)
+                speak(log.state, said, ports, journal=log, observe=progress)

@@ -14,28 +14,26 @@ from rich.spinner import Spinner
 from rich.text import Text
 
 from toolreel._cli.console import err, printable, running_scrub
-from toolreel._driver import Lap, Run, Wanted, cost_in_words, duration
-from toolreel._internal import counted
-from toolreel_core._loop import start, step
-from toolreel_core._plan import Plan
+from toolreel._driver import Lap, Run, duration, run_figures
 from toolreel_core._protocol import (
-    Event,
     ReplyReceived,
     RequestFailed,
     RunTool,
     SendRequest,
     State,
     ToolReturned,
+    note_sentence,
     notes,
 )
 from toolreel_core._replies import Delta
 
 if TYPE_CHECKING:
+    from toolreel._replay import Answered
     from toolreel.tools.mcp import McpNews
 
 
 class RunProgress:
-    """An observer that shows what a run does and has done on a terminal, or a line per step in a pipe.
+    """Shows what a run does and has done on a terminal, or a line per step in a pipe.
 
     On a terminal, the present step and the figures stand below the steps that are done, and are erased at the
     end. A streamed reply replaces them; in a pipe it is printed with the result only.
@@ -58,18 +56,16 @@ class RunProgress:
         self._began = time.monotonic()
         self._model_ms = self._model_tokens = 0
 
-    def begin_run(self, plan: Plan, state: State | None) -> None:
-        """Follow a new run, or one that goes on from a state."""
-        self._state = start(plan).state if state is None else state
+    def begin_run(self, state: State) -> None:
+        self._state = state
         self._began = time.monotonic()
 
-    def add_event(self, effect: Wanted | None, event: Event, lap: Lap) -> None:
-        """Take the next event, with the effect that it answers; on a terminal, print how long it took."""
-        if self._state is None:
-            return
-        turn, before = self._state.tally.turns, self._state.tally
-        self._state = step(self._state, event).state
-        spent = self._state.tally.since(before)
+    def add_event(self, taken: Answered, lap: Lap, state: State) -> None:
+        """Show the next event; on a terminal, print how long it took."""
+        effect, event = taken
+        before = self._state.tally if self._state else state.tally
+        turn, self._state = before.turns, state
+        spent = state.tally.since(before)
         took = "" if lap.ms is None else f" in {duration(lap.ms)}"
         match event, effect:
             case ReplyReceived(), SendRequest():
@@ -93,7 +89,6 @@ class RunProgress:
             self._show_status(text)
 
     def show_delta(self, delta: Delta, /) -> None:
-        """Print a chunk of a streamed reply."""
         if not self._drawn or delta.kind == "tool_call":
             return
         self._erase_status()
@@ -103,7 +98,6 @@ class RunProgress:
         self._print_streamed(self._scrub.feed(delta.text))
 
     def show_mcp_event(self, news: McpNews, /) -> None:
-        """Show an event of an MCP server."""
         if news.kind != "progress":
             self._end_stream()
             err.print(news.text, style="yellow")
@@ -121,7 +115,6 @@ class RunProgress:
 
     @contextmanager
     def pause_drawing(self) -> Generator[None, None, None]:
-        """Stop drawing while the user types."""
         self._end_stream()
         is_drawn = self._live is not None
         self._erase_status()
@@ -155,22 +148,19 @@ class RunProgress:
         return self._spinner
 
     def _figures(self) -> str:
-        """Turns, calls, tokens, their rate, cost, and what is left of the limits; empty before the run."""
+        """What the run has done and spent, at which rate, and what is left of the limits."""
         if self._state is None:
             return ""
-        tally, config = self._state.tally, self._state.present.config
-        parts = [f"turn {self._state.exchange_tally.turns} of {config.max_turns}"]
-        if tally.tool_calls:
-            failed = f" ({tally.failed_calls} failed)" if tally.failed_calls else ""
-            parts.append(f"{counted(tally.tool_calls, 'call')}{failed}")
-        if tally.prompt_tokens + tally.completion_tokens:
-            limit = "" if config.max_total_tokens is None else f" of {config.max_total_tokens}"
-            parts.append(f"{tally.prompt_tokens} + {tally.completion_tokens}{limit} tokens")
+        config = self._state.present.config
+        limits = {"turns": config.max_turns, "tokens": config.max_total_tokens, "cost": config.max_cost}
+        figures = run_figures(Run(self._state, ()))
+        figures["turns"] = f"{self._state.exchange_tally.turns}"  # which is what the limit is about
+        parts = [
+            f"{name} {text}" + ("" if (limit := limits.get(name)) is None else f" of {limit:,}")
+            for name, text in figures.items()
+        ]
         if self._model_ms and self._model_tokens:
             parts.append(f"{self._model_tokens / self._model_ms * 1000:.0f} tokens/s")
-        if cost := cost_in_words(Run(self._state, ())):
-            limit = "" if config.max_cost is None else f" of {config.max_cost:g}"
-            parts.append(f"cost {cost}{limit}")
         if config.max_wall_ms is not None:
             left = config.max_wall_ms - (time.monotonic() - self._began) * 1000
             parts.append(f"{duration(max(0, round(left)))} left")
@@ -199,15 +189,9 @@ def _step_text(note: notes.Note) -> str:
             what = "the model" if is_turn else "a summary, since the window is full"
             again = f" (try {note.attempt})" if note.attempt > 1 else ""
             return f"turn {note.turn}: waiting for {what}{again}"
-        case notes.RetryPlanned():
-            return f"turn {note.turn}: no reply, trying again in {note.ms / 1000:.1f} s"
         case notes.CallStarted():
             return f"turn {note.turn}: running {note.name}"
-        case notes.CallEnded() if not note.ok:
-            return f"turn {note.turn}: {note.name} failed: {', '.join(note.codes)}"
-        case notes.CallRejected():
-            return f"turn {note.turn}: {note.name} not run: {note.code}"
-        case notes.CallSkipped():
-            return f"turn {note.turn}: {note.name} not run: it has succeeded before"
         case _:
-            return ""
+            level, sentence = note_sentence(note)
+            is_step = level == "bad" or isinstance(note, notes.RetryPlanned | notes.CallSkipped)
+            return f"turn {getattr(note, 'turn', 0)}: {sentence}" if is_step else ""

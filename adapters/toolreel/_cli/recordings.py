@@ -64,9 +64,6 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
     then also supplies the model's replies. If a request or an event differs from the recording, the
     command prints the first difference and exits with 3.
 
-    A replay of a record asks exactly what was recorded, so it needs no rules about what may vary; it lists
-    those that the cassette has.
-
     \b
     toolreel run "Hello" --model m --base-url http://127.0.0.1:8080 --record hello
     toolreel replay hello
@@ -79,23 +76,11 @@ def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_m
         tools = load_tools(tool_names)
     with redirect_stdout(sys.stderr):
         replayed = replay(file, driver=driver, tools=(lambda: tools) if tools else None)
-    vary = _requests_by_rule(replayed.cassette) if replayed.cassette else {}
-    extra = {"driver": driver, "identical": True, **({"vary": vary} if vary else {})}
+    extra = {"driver": driver, "identical": True}
     show_run(replayed.run, as_machine=as_machine, extra={"replay": extra})
     if not as_machine:
-        for rule, count in vary.items():
-            labelled("may vary", f"{rule}: {counted(count, 'request')}")
         out.print(f"replay      {replayed.proof}", style="green")
     return 0
-
-
-def _requests_by_rule(cassette: Path) -> dict[str, int]:
-    """The rules in a cassette, each with the number of requests that it fits."""
-    from toolreel.cassette import Session, requests_by_rule
-
-    tape = Session(cassette)
-    fits = requests_by_rule(tape.rules, (exchange.body for exchange in tape.exchanges))
-    return {rule.text: count for rule, count in fits.items()}
 
 
 @command("demo")
@@ -210,7 +195,6 @@ def _show_turn(events: Iterable[Traced]) -> None:
 
 
 def _show_sent(items: NumberedItems, request: Request, stored: Transcript) -> None:
-    """Print how what was sent differs from what is stored."""
     ranges, at = items.sent_ranges(request, stored), 1
     texts = [*map(JsonText, items.texts)]
     of = sum(each.length for each in ranges if each.sending != "added")
@@ -228,7 +212,6 @@ def _show_sent(items: NumberedItems, request: Request, stored: Transcript) -> No
 
 
 def show_changes(label: str, found: tuple[Change, ...]) -> None:
-    """Print each changed place with its old and new value."""
     for change in found[:_MAX_CHANGES]:
         old, new = clip_around_difference(change.old, change.new)
         labelled(label, change.place or "everything")
@@ -337,7 +320,6 @@ def view_command(
 
 
 def export_options(default: str) -> Callable[[Command], Command]:
-    """``--out`` and ``--overwrite``."""
     place = click.option(
         "-o",
         "--out",
@@ -375,10 +357,7 @@ def export_command(file: str, form: Format, target: Path | None, overwrite: bool
 
 
 def write_export(text: str, name: str, path: Path, *, overwrite: bool) -> int:
-    """Write what was exported, and say where it is.
-
-    :raises AdapterError: if the file exists or cannot be written
-    """
+    """Write what was exported, and say where it is."""
     try:
         with path.open(
             "w" if overwrite else "x", encoding="utf-8", errors="backslashreplace", newline="\n"

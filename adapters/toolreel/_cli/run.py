@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import sys
@@ -46,9 +45,9 @@ from toolreel._cli.whole_run import (
     show_saved,
     show_turns,
 )
-from toolreel._driver import Later, cost_in_words, outcome_of
+from toolreel._driver import Later, cost_in_words
 from toolreel._internal import ForkError
-from toolreel._journal import FileJournal, journal_path, open_recorded
+from toolreel._journal import journal_path, open_recorded, part_path
 from toolreel._replay import (
     Changes,
     Forked,
@@ -56,8 +55,8 @@ from toolreel._replay import (
     fork,
     fork_beginning,
     plan_changes,
+    save_journals,
 )
-from toolreel._secrets import known_secrets, refuse_secrets
 from toolreel_core._jsontext import canonical, read
 from toolreel_core._protocol import Cancelled, Completed, ConversationSpent, CostUnknown
 from toolreel_core._tools import masked
@@ -266,9 +265,8 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
                     if live is None:
                         plan = wanted.make_plan(str(model), content, available, server.fallbacks)
                         live = session.begin(plan, path, overwrite=overwrite)
-                    session.perform(live, content if live.state else None)
-                run = live.run_so_far
-                live.state = run.state
+                    session.perform(live, content if live.has_begun else None)
+                run = live.log.run
                 code = _show_answer(run, server) or code
                 spent = isinstance(run.outcome, ConversationSpent | CostUnknown)
                 if spent or (live.files and live.files.refused):
@@ -302,7 +300,6 @@ def _show_answer(run: Run, server: LiveTarget) -> int:
 
 
 def _user_messages(progress: RunProgress) -> Iterator[str]:
-    """What the user says, line by line, without empty lines."""
     lines = _lines_of_terminal(progress) if sys.stdin.isatty() else _lines_of_pipe()
     return (line for line in lines if line.strip())
 
@@ -464,7 +461,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             forked = fork(source, at, changes, answers=other)
             live = EndedRun(forked.run, _save_fork(forked, path, overwrite=overwrite) if path else ())
     _show_fork(forked, live, as_machine=as_machine)
-    if outcome_of(live.run) is None and not live.refused:
+    if live.run.state.outcome is None and not live.refused:
         hint = (
             "with --recorded nothing is sent and no tool runs: continue with --base-url, or with --from and "
             "another recording"
@@ -476,18 +473,17 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
 def _save_fork(forked: Forked, cassette: Path, *, overwrite: bool) -> tuple[Path]:
     """Write the journal of a fork; delete a stale cassette of that name. Existing files stay if it fails."""
-    path, secrets = journal_path(cassette), known_secrets(os.environ)
-    for number, line in enumerate(forked.recorded.text.split("\n")[:-1], 1):
-        refuse_secrets(line, secrets, f"{path}, line {number}")
-    with FileJournal(path, forked.plan, known_secrets=secrets, overwrite=overwrite) as journal:
-        for effect, event in forked.answered:
-            journal.record(effect, event)
+    path = journal_path(cassette)
+    if not overwrite and part_path(path).exists():
+        raise ForkError(
+            f"{part_path(path)} is what a run left that did not end: go on with it (toolreel resume)"
+        )
+    save_journals([forked.recorded], [path])
     cassette.unlink(missing_ok=True)
     return (path,)
 
 
 def _show_fork(forked: Forked, ended: EndedRun, *, as_machine: bool) -> None:
-    """Print what the fork keeps and changes, then its run."""
     source, run, stop = forked.source, ended.run, forked.stop
     changed = plan_changes(source.plan, forked.plan)
     if as_machine:
@@ -498,7 +494,7 @@ def _show_fork(forked: Forked, ended: EndedRun, *, as_machine: bool) -> None:
     show_changes("changed", changed)
     show_plan(run)
     show_turns(run)
-    if outcome_of(run):
+    if run.state.outcome:
         show_outcome(run)
     if stop:
         labelled("stopped", f"at event {stop.n}: {stop.why}", "bold red")

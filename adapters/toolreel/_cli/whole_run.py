@@ -16,12 +16,10 @@ from toolreel._driver import (
     Run,
     ServerAddress,
     describe_outcome,
-    duration,
-    outcome_of,
     run_figures,
 )
 from toolreel._internal import AdapterError, counted
-from toolreel._replay import story
+from toolreel._replay import MARKS, TurnLine, story, turn_lines
 from toolreel._secrets import shown_url
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -65,7 +63,6 @@ class EndedRun:
 
 
 def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, object] | None = None) -> None:
-    """Print a whole run to stdout."""
     if as_machine:
         say(as_json(run, extra or {}))
         return
@@ -75,7 +72,6 @@ def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, object] 
 
 
 def show_plan(run: Run) -> None:
-    """Print the plan of a run: model, tools, messages."""
     plan = run.state.plan
     labelled("model", plan.model, "bold")
     labelled("plan", plan.digest[:16], "dim")
@@ -85,29 +81,25 @@ def show_plan(run: Run) -> None:
         labelled(_ROLES[type(message)], readable_content(message))
 
 
+_STYLES: Final[Mapping[TurnLine, str]] = {
+    "call": "cyan",
+    "result": "green",
+    "failure": "red",
+    "remark": "yellow",
+    "answer": "bold",
+}
+
+
 def show_turns(run: Run) -> None:
-    """Print each turn: the digest of the request, repairs, the calls and their results."""
     for turn in story(run):
-        for text in turn.said:
-            labelled("user", text)
         request = f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}"
-        if turn.ms is not None:
-            request += f", {duration(turn.ms)}"
-        if known := [call.ms for call in turn.calls if call.ms is not None]:
-            request += f", tools {duration(sum(known))}"
         labelled(f"turn {turn.number}", request, "dim")
-        for call in turn.calls:
-            origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
-            labelled("", f"{call.name}({call.arguments}){origin}", "cyan", mark="→ ")
-            labelled("", call.result, "green" if call.ok else "red", mark="← ")
-        for remark in turn.remarks:
-            labelled("", remark, "yellow")
-        if turn.answer:
-            labelled("answer", turn.answer, "bold")
+        for kind, text in turn_lines(turn):
+            label = kind if kind in {"user", "answer"} else ""
+            labelled(label, text, _STYLES.get(kind, ""), mark=MARKS.get(kind, ""))
 
 
 def show_outcome(run: Run) -> None:
-    """Print the outcome, and the counts of turns, calls and tokens."""
     outcome = run.outcome
     if isinstance(outcome, Completed):
         labelled("answer", outcome.content, "bold")
@@ -119,7 +111,6 @@ def show_outcome(run: Run) -> None:
 
 
 def show_saved(saved: Sequence[Path], console: Console = out) -> None:
-    """Print the files of a recording, if there are any."""
     for path in saved:
         labelled("saved", str(path), console=console)
     if saved:
@@ -139,7 +130,6 @@ def exit_code(run: Run, server: LiveTarget) -> int:
 
 
 def exit_code_of_recording(live: EndedRun, server: LiveTarget) -> int:
-    """The exit code of a live run that was to be recorded."""
     code = exit_code(live.run, server)
     return print_recording_error(live) if live.refused else code
 
@@ -155,7 +145,7 @@ def print_recording_error(live: EndedRun) -> int:
 
 def as_json(run: Run, extra: Mapping[str, object]) -> Mapping[str, object]:
     """The run as a JSON object; ``outcome`` and ``detail`` are null while it waits."""
-    outcome = outcome_of(run)
+    outcome = run.state.outcome
     value = outcome.value if isinstance(outcome, Completed) else None
     return {
         "outcome": outcome.name if outcome else None,

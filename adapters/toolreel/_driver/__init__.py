@@ -80,8 +80,6 @@ if TYPE_CHECKING:
         Run,
         RunUsage,
         cost_in_words,
-        outcome_of,
-        retold,
         run_figures,
     )
     from toolreel._driver.stream_events import (

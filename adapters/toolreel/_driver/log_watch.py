@@ -21,7 +21,6 @@ from toolreel_core._protocol import (
     Note,
     RunTool,
     SendRequest,
-    Settled,
     type_name,
 )
 from toolreel_core._protocol import notes as n
@@ -140,7 +139,7 @@ class LogWatch(Watch):
             log("loop", "info", "run_broke", {**values, "error": type(error).__qualname__})
         elif error is not None:
             log("loop", "info", "run_stopped", values)
-        elif not isinstance(state.phase, Settled):
+        elif state.outcome is None:
             log("loop", "info", "run_rests", values)
 
     def _log_notes(self, answered: int | None, step: Step) -> None:
@@ -157,7 +156,7 @@ class LogWatch(Watch):
 
     def _failure_in_words(self, state: State) -> str:
         """What is logged of a run that failed; empty if it completed or was cancelled."""
-        outcome = state.phase.outcome if isinstance(state.phase, Settled) else None
+        outcome = state.outcome
         if outcome is None or isinstance(outcome, Completed | Cancelled):
             return ""
         server = server_of(self._performer, state.endpoint_name)

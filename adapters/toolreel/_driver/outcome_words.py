@@ -46,8 +46,6 @@ class ServerAddress(NamedTuple):
 
 
 class OutcomeWords(NamedTuple):
-    """An outcome for people."""
-
     sentence: str
     hint: str
     """What to do about it; may be empty."""
@@ -239,7 +237,6 @@ def failure_in_words(
 
 
 def _quotes_the_model(outcome: outcomes.Outcome | Resting) -> bool:
-    """Whether its words have what the model said."""
     match outcome:
         case outcomes.InvalidReply():
             return outcome.problem not in {*NO_REPLIES, "RATE_LIMITED"}

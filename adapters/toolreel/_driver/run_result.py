@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
@@ -14,26 +13,21 @@ from toolreel._driver.outcome_words import (
     describe_outcome,
     failure_in_words,
 )
-from toolreel._driver.ports import Wanted
-from toolreel._driver.timing import EffectTime, Lap, Timing
+from toolreel._driver.timing import Timing
 from toolreel._internal import AdapterError, counted, printable, run_pages
 from toolreel_core._conversation import Message, wire_tree
 from toolreel_core._jsontext import Json
-from toolreel_core._loop import pending, start, step
-from toolreel_core._plan import Plan
+from toolreel_core._loop import pending
 from toolreel_core._protocol import (
     Completed,
-    Event,
     Note,
     Outcome,
-    Settled,
     Spent,
     State,
 )
 
 _SHOWN: Final = 60
 """Characters of a text that a line shows."""
-_NO_LAPS: Final[Mapping[int, tuple[Wanted | None, Lap]]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +78,7 @@ class Run:
     @property
     def outcome(self) -> Outcome | Resting:
         """How the run ended, or what it rests at, for example an approval that nobody has given."""
-        return outcome_of(self) or Resting(pending(self.state))
+        return self.state.outcome or Resting(pending(self.state))
 
     @property
     def completed(self) -> bool:
@@ -205,33 +199,9 @@ def run_figures(run: Run) -> dict[str, str]:
     }
 
 
-def outcome_of(run: Run) -> Outcome | None:
-    """The outcome of a run; ``None`` if it has not ended."""
-    phase = run.state.phase
-    return phase.outcome if isinstance(phase, Settled) else None
-
-
 def cost_in_words(run: Run) -> str:
     """The cost for people: ``unknown`` if it is, and empty if no model has replied."""
     tally, price = run.state.tally, run.state.present.price
     if run.cost is None:
         return "unknown" if tally.unpriced else ""
     return f"{run.cost:.6g}" + ("" if price is None else f" {price.currency}")
-
-
-def retold(
-    plan: Plan, events: Iterable[Event], laps: Mapping[int, tuple[Wanted | None, Lap]] = _NO_LAPS
-) -> Run:
-    """The run that results from a plan and its events, with all notes.
-
-    :param laps: for the place of an event, from 0: the effect that it answers, and its times
-    """
-    at = start(plan)
-    notes, took = [*at.notes], list[EffectTime]()
-    for place, event in enumerate(events):
-        if place in laps:
-            effect, lap = laps[place]
-            took.append(EffectTime.of(effect, event, lap, at.state.tally.turns))
-        at = step(at.state, event)
-        notes += at.notes
-    return Run(at.state, tuple(notes), timing=Timing(tuple(took)))

@@ -55,43 +55,37 @@ def visible(value: Json) -> Json:
     return with_texts(value, printable)
 
 
-def with_texts(value: Json, change: Callable[[str], str]) -> Json:
-    """The value with each text in it changed, those of keys too."""
+def with_texts(value: Json, change: Callable[[str], Json], *, keys: bool = True) -> Json:
+    """The value with each text in it changed.
+
+    :param keys: whether those of keys are, too
+    """
     match value:
         case str():
             return change(value)
         case Mapping():
-            return {change(key): with_texts(each, change) for key, each in value.items()}
+            return {
+                str(change(key)) if keys else key: with_texts(each, change, keys=keys)
+                for key, each in value.items()
+            }
         case list() | tuple():
-            return [with_texts(each, change) for each in value]
+            return [with_texts(each, change, keys=keys) for each in value]
         case _:
             return value
 
 
 def shortened(value: Json, longest: int) -> Json:
-    """The same with shorter texts.
+    """The same with shorter texts, each of which says how much of it is left out.
 
-    >>> shortened(["abcdef", {"cut": "abc", "more": 4}], 2)
-    [{'cut': 'ab', 'more': 4}, {'cut': 'ab', 'more': 5}]
+    >>> shortened(["abcdef", {"text": "ab"}], 2)
+    [{'cut': 'ab', 'more': 4}, {'text': 'ab'}]
     """
-    match value:
-        case str():
-            return cut_to(value, longest)
-        case {"cut": str(text), "more": int(more)}:
-            rest = max(0, len(text) - longest)
-            return {"cut": text[:longest], "more": more + rest}
-        case dict():
-            return {key: shortened(each, longest) for key, each in value.items()}
-        case list() | tuple():
-            return [shortened(each, longest) for each in value]
-        case _:
-            return value
 
+    def cut(text: str) -> Json:
+        rest = len(text) - longest
+        return text if rest <= 0 else {"cut": text[:longest], "more": rest}
 
-def cut_to(text: str, longest: int) -> Json:
-    """A text that models or servers wrote, and of a long one how much of it is left out."""
-    rest = len(text) - longest
-    return text if rest <= 0 else {"cut": text[:longest], "more": rest}
+    return with_texts(value, cut, keys=False)
 
 
 _POLICY: Final = (

@@ -118,7 +118,6 @@ def sync_folders(folder: Path, first: Path) -> None:
 
 @contextmanager
 def as_journal_errors(path: Path) -> Generator[None]:
-    """Convert ``OSError`` to ``JournalError``."""
     try:
         yield
     except OSError as error:
@@ -253,10 +252,7 @@ class _OpenJournal:
         self.close()
 
     def _open(self, *, create: bool = False) -> None:
-        """Open and lock ``<path>.part``.
-
-        :raises JournalError: if another process is writing it, or if it cannot be opened
-        """
+        """Open and lock ``<path>.part``."""
         with as_journal_errors(self.path):
             flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
             # Unbuffered: a buffer keeps what could not be written, and tries again when it is closed.
@@ -309,11 +305,7 @@ class _OpenJournal:
         self._seal.add_lines(data)
 
     def _append(self, line: bytes, room: bytes = ROOM) -> None:
-        """Write a line, and room after it.
-
-        :param room: none for a short line that is written in the room of another one
-        :raises OSError: if there is no place for both; ``_end`` says whether the line is there
-        """
+        """Write a line, and room after it; ``_end`` says whether at least the line is there."""
         data, written = memoryview(line + room), 0
         self._file.seek(self._end)
         try:

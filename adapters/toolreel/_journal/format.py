@@ -100,7 +100,6 @@ class Sealing:
         self._lines = 0
 
     def add_lines(self, lines: bytes) -> None:
-        """Add what was written: whole lines."""
         self._digest.update(lines)
         blobs = lines.count(b"\n" + _BLOB) + lines.startswith(_BLOB)
         self._lines += lines.count(b"\n") - blobs
@@ -123,10 +122,7 @@ def seal_text(text: str) -> bytes:
 
 
 def remove_seal(text: str, source: str) -> str:
-    """The text without its seal, if it has one.
-
-    :raises JournalError: if the seal does not fit; names its line and says what to do
-    """
+    """The text without its seal, if it has one."""
     before, end, last = text.removesuffix("\n").rpartition("\n")
     if not text.endswith("\n") or not _is_seal(last):
         return text
@@ -149,8 +145,6 @@ _TOOK: Final = "took"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line of a journal."""
-
     n: int
     """Counted from 1."""
     kind: str
@@ -177,7 +171,6 @@ class Recorded:
 
     @property
     def events(self) -> tuple[Event, ...]:
-        """The events, for :func:`toolreel.fold`."""
         return tuple(record.event for record in self.records)
 
     @property
@@ -199,7 +192,6 @@ class MemoryJournal:
         self.lines = [header_line(plan), *self._blobs.values()]
 
     def record(self, effect: Wanted | None, event: Event) -> None:
-        """Record an event and the effect that it answers."""
         blobs = blob_lines(event, self._blobs)
         self._blobs |= blobs
         self._events += 1
@@ -244,10 +236,7 @@ def journal_path(cassette: Path) -> Path:
 
 
 def recording_files(path: Path) -> tuple[Path | None, Path]:
-    """The cassette (if there is one) and the journal for a path.
-
-    :raises AdapterError: if the recording or its journal is missing
-    """
+    """The cassette (if there is one) and the journal for a path; an error says which of them is missing."""
     if path.name.endswith(".jsonl"):
         return None, path
     cassette = path if path.suffix == ".yaml" else path.with_name(path.name + ".yaml")
@@ -304,10 +293,7 @@ def parse_journal(text: str, source: str = "journal") -> Recorded:
 
 
 def _read_lines(header: Mapping[str, Json], lines: Sequence[str], source: str) -> Recorded:
-    """The journal in some lines, of which the first was read.
-
-    :raises CodecError: if a blob is missing or damaged
-    """
+    """The journal in some lines, of which the first was read."""
     trees: dict[int, Mapping[str, Json]] = {}
     blobs: dict[str, str] = {}
     for number, line in enumerate(lines[1:], 2):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._replay import run_page
-    from toolreel._replay.allowed_differences import AllowedDifferences
     from toolreel._replay.exports import (
         LOG_VERSION,
         STOP_REASONS,
@@ -18,13 +17,12 @@ if TYPE_CHECKING:
     )
     from toolreel._replay.forked_run import (
         Changes,
-        EventLog,
         Forked,
         Stop,
         fork,
         fork_beginning,
     )
-    from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
+    from toolreel._replay.journal_performer import AllowedDifferences, AsyncRehearsal, Rehearsal
     from toolreel._replay.list_server import ListServer, RecordingList
     from toolreel._replay.recordings import (
         RecordedFiles,
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
         Driver,
         Replayed,
         check_recovered_journals,
+        check_same_lines,
         check_tools_unchanged,
         replay,
     )
@@ -45,16 +44,18 @@ if TYPE_CHECKING:
     from toolreel._replay.run_diff import Aspect, Difference, Divergence, TurnPair, diff, plan_changes
     from toolreel._replay.run_page import recording_name, recording_page, runs_page, write_page
     from toolreel._replay.run_stories import (
+        MARKS,
         CallSummary,
+        TurnLine,
         TurnSummary,
         deciding_event,
         explain_outcome,
         note_line,
         run_warnings,
         story,
+        turn_lines,
     )
-    from toolreel._replay.run_tree import RunTree, recorded_run_tree
-    from toolreel._replay.sent_items import NumberedItems
+    from toolreel._replay.run_tree import NumberedItems, RunTree, recorded_run_tree
     from toolreel._replay.trace import Answered, Trace, Traced, Underway, retrace, shorten_line
 else:
     from toolreel_core._lazy_names import face

@@ -1,39 +1,22 @@
 """``fork``: continue a recorded run from one of its events, with something changed.
 
-A fork keeps the first events of a record and continues from there. Since a run is a fold of its plan and its
-events, you can change two things, alone or together:
-
-- **the plan** (model, prompt, preset, limit, option, tools). The kept events stay as they were recorded,
-  although the requests that they answer are different now; the state is computed under the changed plan.
-- **one tool result, or one message of the user in a conversation**: that of the last kept event.
-
-The events after the kept ones are new: performed live or by a script, taken from another record, or answered
-by the record itself as far as it fits: the next recorded reply answers a request, whatever its content; a
-recorded tool result or approval answers only an equal call; the recorded order is kept. The journal of a fork
-has its own plan and all events, with the fingerprints of the effects that they answer now, so it can be
-replayed and forked again.
+The kept events stay as they were recorded, and the state is computed under the changed plan, although the
+requests that they answer are different now. A record answers what follows as far as it fits: the next reply
+answers a request, whatever its content; a result or an approval only an equal call; the order is kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, cast
 
 from toolreel._driver import (
-    NOT_MEASURED,
-    Journal,
-    Lap,
     Observer,
     Performer,
     Run,
     Wanted,
     go_on,
-    notify,
-    outcome_of,
-    record,
-    retold,
-    withhold,
 )
 from toolreel._internal import ForkError
 from toolreel._journal import MemoryJournal, Recorded, Source, open_recorded, parse_journal
@@ -42,7 +25,6 @@ from toolreel._replay.trace import Answered, Trace, Traced, Underway, retrace
 from toolreel_core._conversation import Message, SystemMessage, UserMessage
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, JsonText, Tree, json_text, merged, parse
-from toolreel_core._loop import fold
 from toolreel_core._plan import OutputSpec, Plan, Preset, exact_config
 from toolreel_core._protocol import AskApproval, Outcome, RunTool, Settled, events
 from toolreel_core._settings import Provider
@@ -157,10 +139,7 @@ class Stop:
 
 
 def answer_from_record(run: Underway, record: Iterable[Traced]) -> Stop | None:
-    """Answer a run from recorded events, until one answers no pending effect, or the run has ended.
-
-    The events stay the same except for ``ref``, which names the effect that they answer now.
-    """
+    """Answer a run from recorded events until one answers no pending effect, or the run has ended."""
     for traced in record:
         over, then, event = isinstance(run.state.phase, Settled), traced.effect, traced.record.event
         if over and not isinstance(traced.before.phase, Settled):
@@ -212,13 +191,11 @@ class Forked:
 
     @property
     def plan(self) -> Plan:
-        """The recorded plan with the changes."""
         return self.run.state.plan
 
     @property
     def outcome(self) -> Outcome | None:
-        """The outcome of the run; ``None`` if it has not ended."""
-        return outcome_of(self.run)
+        return self.run.state.outcome
 
     @property
     def recorded(self) -> Recorded:
@@ -230,12 +207,7 @@ class Forked:
 
 
 def fork_beginning(source: Source, at: int, changes: Changes = NOTHING_CHANGED) -> Forked:
-    """Keep the first events of a recorded run under a changed plan.
-
-    :raises ForkError: if there is no such event, or no tool result to change
-    :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan; names the
-        event and the phase
-    """
+    """Keep the first events of a recorded run under a changed plan."""
     trace, run = _keep_beginning(source, at, changes)
     return Forked(trace.recorded, len(run.answered), tuple(run.answered), run.run)
 
@@ -243,19 +215,17 @@ def fork_beginning(source: Source, at: int, changes: Changes = NOTHING_CHANGED) 
 def _keep_beginning(source: Source, at: int, changes: Changes) -> tuple[Trace, Underway]:
     """A recorded run, and its first events under a changed plan."""
     trace = retrace(open_recorded(source))
-    kept = [*_events_to_keep(trace, at)]
+    if not 0 <= at <= len(trace.events):
+        raise _fork_error(trace, f"there is no event {at} to fork at")
+    kept = [*trace.events[:at]]
     if changes.tool_result is not None:
-        kept[-1:] = [
-            _changed_event(trace, kept, events.ToolReturned, "result of a tool", output=changes.tool_result)
-        ]
+        _change_last(trace, kept, events.ToolReturned, "result of a tool", output=changes.tool_result)
     if changes.said is not None:
-        kept[-1:] = [
-            _changed_event(trace, kept, events.UserSpoke, "message of the user", content=changes.said)
-        ]
+        _change_last(trace, kept, events.UserSpoke, "message of the user", content=changes.said)
     run = Underway(changes.plan(trace.recorded.plan))
     stop = answer_from_record(run, kept)
     if (reached := len(run.answered)) < len(kept):
-        outcome = outcome_of(run.run)
+        outcome = run.run.state.outcome
         why = f"the run is in phase Settled after event {reached}, as {outcome.name}" if outcome else ""
         raise ReplayMismatch(
             f"{trace.recorded.source}, event {reached + 1}: it does not fit the changed run: "
@@ -272,7 +242,6 @@ def fork(
     *,
     performer: Performer | None = None,
     answers: Source | None = None,
-    journal: Callable[[Plan], Journal] | None = None,
     observe: Observer | None = None,
 ) -> Forked:
     """Continue a recorded run from one of its events, with something changed.
@@ -288,7 +257,6 @@ def fork(
         :class:`~toolreel._driver.ports.Ports`
     :param answers: another record, whose events after the kept ones answer as far as they fit; by default and
         without a performer, those of ``source``
-    :param journal: makes a journal for the fork's plan; it then gets all events, the kept ones first
     :param observe: called with the notes after the last kept event, if there is a performer
     :returns: the fork with all its events; ``outcome`` is ``None`` if the answering record did not fit to the
         end
@@ -296,85 +264,29 @@ def fork(
     :raises AdapterError: if a record cannot be read
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan
     """
-    trace, under_way = _keep_beginning(source, at, changes)
-    plan, kept = under_way.state.plan, len(under_way.answered)
-    collected = EventLog(journal(plan) if journal else None)
-    for effect, event in under_way.answered:
-        collected.record(effect, event)
+    trace, run = _keep_beginning(source, at, changes)
+    kept = len(run.answered)
     if performer is not None:
-        reached = fold(plan, collected.events)  # not the run under way: a result may be withheld
-        notify(observe, reached.notes)
-        go_on(reached.state, performer, journal=collected, observe=observe)
-        run = retold(plan, collected.events, collected.laps)
-        return Forked(trace.recorded, kept, tuple(collected.answered), run)
+        go_on(run.state, performer, journal=run, observe=observe)
+        return Forked(trace.recorded, kept, tuple(run.answered), run.run)
     other = trace if answers is None else retrace(open_recorded(answers))
-    stop = answer_from_record(under_way, other.events[kept:])
-    if stop is None and not isinstance(under_way.state.phase, Settled):
+    stop = answer_from_record(run, other.events[kept:])
+    if stop is None and not isinstance(run.state.phase, Settled):
         end = len(other.events) + 1
-        stop = Stop(end, f"the record has no event {end}; {_phase_and_wants(under_way)}")
-    for effect, event in under_way.answered[kept:]:
-        collected.record(effect, event)
-    if collected.answered != under_way.answered:
-        raise ForkError(
-            "a result of the fork holds a secret, so that its journal would be that of another run"
-        )
-    return Forked(trace.recorded, kept, tuple(under_way.answered), under_way.run, stop)
+        stop = Stop(end, f"the record has no event {end}; {_phase_and_wants(run)}")
+    return Forked(trace.recorded, kept, tuple(run.answered), run.run, stop)
 
 
-class EventLog:
-    """A journal that keeps the events in memory, and passes them on to another one.
-
-    :param before: events that the other one has already
-    """
-
-    keeps_times: Final = True
-
-    def __init__(self, inner: Journal | None, before: Iterable[events.Event] = ()) -> None:
-        self.answered: list[Answered] = []
-        self.events = [*before]
-        self.laps: dict[int, tuple[Wanted | None, Lap]] = {}
-        """The times that events came with, by place, and the effects that these answer."""
-        self.watch: Callable[[Wanted | None, events.Event, Lap], None] | None = None
-        """Called with each event once it is recorded."""
-        self._inner = inner
-
-    def withhold(self, secrets: Mapping[str, str]) -> None:
-        """Pass on secrets that must not be written."""
-        withhold(self._inner, secrets)
-
-    def record(self, effect: Wanted | None, event: events.Event, lap: Lap | None = None) -> events.Event:
-        """Record an event, its effect and its times; kept here even if the other one cannot write it."""
-        if lap is not None:
-            self.laps[len(self.events)] = effect, lap
-        kept = event
-        try:
-            kept = record(self._inner, effect, event, lap)
-        finally:
-            self.answered.append(Answered(effect, kept))
-            self.events.append(kept)
-        if self.watch:
-            self.watch(effect, kept, lap or NOT_MEASURED)
-        return kept
-
-
-def _events_to_keep(trace: Trace, at: int) -> tuple[Traced, ...]:
-    if 0 <= at <= len(trace.events):
-        return trace.events[:at]
-    raise _fork_error(trace, f"there is no event {at} to fork at")
-
-
-def _changed_event(
+def _change_last(
     trace: Trace,
     kept: list[Traced],
     kind: type[events.ToolReturned | events.UserSpoke],
     what: str,
     **change: Any,  # noqa: ANN401 - of a field of the event
-) -> Traced:
-    """The last kept event with a change in it, if it is of a kind."""
-    last = kept[-1] if kept else None
-    if last is None or not isinstance(last.record.event, kind):
+) -> None:
+    if not kept or not isinstance(event := kept[-1].record.event, kind):
         raise _fork_error(trace, f"event {len(kept)} is no {what}, so there is none to change")
-    return replace(last, record=replace(last.record, event=replace(last.record.event, **change)))
+    kept[-1] = replace(kept[-1], record=replace(kept[-1].record, event=replace(event, **change)))
 
 
 def _fork_error(trace: Trace, why: str) -> ForkError:

@@ -13,8 +13,10 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing, nullcontext
 from dataclasses import replace
+from functools import cached_property
+from hashlib import sha256
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, assert_never, cast
 
 from toolreel._driver import (
     NOT_MEASURED,
@@ -40,9 +42,10 @@ from toolreel._driver import (
     speak,
 )
 from toolreel._journal import Record, Recorded, is_withheld
-from toolreel._replay.trace import join_runs
+from toolreel._replay.trace import join_runs, retrace
+from toolreel.cassette import Vary, apply_rules_to_body
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._plan import Plan
+from toolreel_core._plan import Plan, Request
 from toolreel_core._protocol import (
     AskApproval,
     CancelRequested,
@@ -61,7 +64,6 @@ from toolreel_core._replies import Delta, deltas_in
 from toolreel_core._settings import PATHS
 
 if TYPE_CHECKING:
-    from toolreel._replay.allowed_differences import AllowedDifferences
     from toolreel.cassette import Session
 
 
@@ -138,16 +140,11 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
             end = next(iter(self._left), None) if end is None else end
             return [self._said.pop(at) for at in [*self._said] if end is None or at < end]
 
-    @property
-    def awaits_user(self) -> bool:
-        """Whether the next line is what the user says."""
+    def _next_message(self) -> UserSpoke | None:
         with self._lock:
             first, at = next(iter(self._left), None), next(iter(self._said), None)
-            return at is not None and (first is None or at < first)
-
-    def next_message(self) -> UserSpoke | None:
-        """Take the next line, if it is what the user says."""
-        return self._said.popitem(last=False)[1] if self.awaits_user else None
+            is_next = at is not None and (first is None or at < first)
+            return self._said.popitem(last=False)[1] if is_next else None
 
     def lap_of(self, effect: Wanted, /) -> Lap | None:
         """The recorded times of an effect; ``None`` if it came after the recording."""
@@ -236,7 +233,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         go_on: Callable[..., Run | Awaitable[Run]],
     ) -> Run:
         done = await resolved(begin(plan, self, journal=journal, observe=observe, inbox=self))
-        while said := self.next_message():
+        while said := self._next_message():
             next_run = go_on(done, said, self, journal=journal, observe=observe, inbox=self)
             done = join_runs(done, await resolved(next_run))
         return done
@@ -324,7 +321,6 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
 
 
 def tool_runs_again(event: Event) -> bool:
-    """Whether the tool of a recorded call runs again."""
     return not isinstance(event, CancelRequested) and not is_withheld(event)
 
 
@@ -336,3 +332,65 @@ def has_whole_response(event: Event) -> bool:
 def exchange_key(effect: SendRequest) -> tuple[str, str, *tuple[bytes, ...]]:
     """The method, path and body of a request, as a cassette looks it up."""
     return "POST", PATHS[effect.request.form], *effect.request.pieces()
+
+
+# What may differ between a recorded run and its replay, by rules about requests.
+#
+# A journal has only fingerprints of requests. Folding it makes each request again, and the fingerprint proves
+# that it is the one. So a new request counts as the recorded one if it has the same place in the run, and
+# both are the same after the rules.
+
+
+class AllowedDifferences:
+    """The differences from one recorded run that some rules allow."""
+
+    def __init__(self, recorded: Recorded, rules: Sequence[Vary]) -> None:
+        self._recorded: Final = recorded
+        self._rules: Final = rules
+        self._known: Final[dict[str, bytes]] = {}
+        """Digests of requests after the rules, by their own digest: each is compared more than once."""
+
+    def matches(self, record: Record, effect: Wanted | None, event: Event) -> bool:
+        """Whether an effect of the replay and its answer count as those of a recorded line.
+
+        A tool's result, and what the user says, may differ if the next request, which tells it to the model,
+        is the same after the rules.
+        """
+        was = record.event
+        if record.fp is not None and (effect is None or not self.matches_effect(record, effect)):
+            return False
+        if was == event:
+            return record.fp is not None
+        is_told = any(isinstance(later, SendRequest) for later in self._recorded_effects[record.n :])
+        match was, event:
+            case ToolReturned(), ToolReturned():
+                return is_told and replace(event, output=was.output, parts=was.parts) == was
+            case UserSpoke(), UserSpoke():
+                return is_told and replace(event, content=was.content, parts=was.parts) == was
+            case _:
+                return False
+
+    def matches_effect(self, record: Record, effect: Wanted) -> bool:
+        """Whether an effect of the replay counts as that of a recorded line."""
+        if record.fp == fingerprint(effect):
+            return True
+        was = self._recorded_effects[record.n - 1]
+        return (
+            isinstance(was, SendRequest)
+            and isinstance(effect, SendRequest)
+            and was.ref == effect.ref
+            and self._request_digest(was.request) == self._request_digest(effect.request)
+        )
+
+    def _request_digest(self, request: Request) -> bytes:
+        """The digest of a request after the rules."""
+        known = self._known.get(request.digest)
+        if known is None:
+            body = apply_rules_to_body(b"".join(request.pieces()), self._rules)[0]
+            known = self._known[request.digest] = sha256(body).digest()
+        return known
+
+    @cached_property
+    def _recorded_effects(self) -> Sequence[Wanted | None]:
+        """The effect of each recorded line."""
+        return tuple(traced.effect for traced in retrace(self._recorded).events)

@@ -21,9 +21,18 @@ from typing import Final, NamedTuple
 from urllib.parse import parse_qs
 
 from toolreel._driver import Run, cost_in_words
-from toolreel._internal import AdapterError, MissingExtra, Page, listening, page_app, server_config, visible
+from toolreel._internal import (
+    AdapterError,
+    MissingExtra,
+    Page,
+    listening,
+    page_app,
+    printable,
+    server_config,
+    visible,
+)
 from toolreel._journal import Recorded, Source, parse_journal, read_journal
-from toolreel._replay.run_page import list_page, message_page, recording_page
+from toolreel._replay.run_page import list_page, recording_page
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json
 from toolreel_core._loop import fold, pending
@@ -78,10 +87,7 @@ class RecordingList:
         self._lock = Lock()
 
     def list_lines(self, seconds: float) -> Json:
-        """Look at the directory, and read recordings that are new or have changed, the newest first.
-
-        :param seconds: how long to read for, one recording in any case
-        """
+        """Read recordings that are new or have changed, the newest first, for so long; one in any case."""
         with self._lock:
             listed, until = [*list_recordings(self._root)], time.monotonic() + seconds
             for each in sorted(listed, key=lambda each: -each.modified_ns):
@@ -153,10 +159,7 @@ def recording_facts(found: Found) -> Facts | None:
 
 
 def read_recording(path: Path) -> Recorded:
-    """The journal in a file; of one that is being written, all whole lines.
-
-    :raises AdapterError: if it cannot be read
-    """
+    """The journal in a file; of one that is being written, all whole lines."""
     if not path.name.endswith(".part"):
         return read_journal(path)
     whole, end, _ = path.read_text("utf-8").rpartition("\n")
@@ -180,11 +183,7 @@ _REFUSED: Final = "This page needs the token of the server: open the address tha
 
 
 class ListServer:
-    """Serves the recordings below a directory to anyone who has the token in its address.
-
-    :param port: 0 for any free one
-    :raises AdapterError: if the port is taken
-    """
+    """Serves the recordings below a directory to anyone who has the token in its address."""
 
     def __init__(self, folder: Path, port: int = 0) -> None:
         try:
@@ -199,14 +198,10 @@ class ListServer:
 
     @property
     def address(self) -> str:
-        """Where the list is, with the token."""
         return f"http://127.0.0.1:{self._port}/?token={self._token}"
 
     def serve(self) -> None:
-        """Serve until Ctrl-C.
-
-        :raises KeyboardInterrupt: at the end
-        """
+        """Serve until Ctrl-C."""
         with self._socket:
             uvicorn.Server(server_config(page_app(self._answer_with_headers), connections=_CONNECTIONS)).run(
                 [self._socket]
@@ -256,7 +251,7 @@ class ListServer:
             return Page(200, recording_page(*sources), "text/html")
         except (ToolreelError, OSError) as error:
             status = 501 if isinstance(error, MissingExtra) else 422
-            return Page(status, message_page("It cannot be shown", str(error)), "text/html")
+            return Page(status, f"It cannot be shown: {printable(str(error))}", "text/plain")
 
     def _has_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self._token.encode())

@@ -38,10 +38,7 @@ class _Files(Generic[_Journal]):
         """The ``.part`` that was left, if the recording could not be written."""
 
     def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
-        """Write an event with its times; returns it as it was written.
-
-        :raises AdapterError: if it cannot be written; :attr:`refused` then has the error
-        """
+        """Write an event with its times; returns it as it was written."""
         try:
             return self.journal.record(effect, event, lap)
         except AdapterError as error:
@@ -54,8 +51,6 @@ class RecordedFiles(_Files[FileJournal]):
 
     If an event cannot be written, the run ends there and existing files stay unchanged. Results of tools that
     were recorded are kept in the journal's ``.part``, from which the run can be resumed.
-
-    :raises AdapterError: if the files exist already, or cannot be written
     """
 
     def __init__(
@@ -79,9 +74,6 @@ class RecordedFiles(_Files[FileJournal]):
     def close(self, *, keep: bool, ended: bool) -> tuple[Path, ...]:
         """Save both files and return their paths, or discard both.
 
-        A run that was stopped before its first reply has a journal but no cassette.
-
-        :param keep: whether to save them
         :param ended: whether the run has ended; if not, results of tools are not deleted
         """
         if keep and not self.refused:
@@ -105,12 +97,9 @@ class RecordedFiles(_Files[FileJournal]):
 class ResumedFiles(_Files[ReopenedJournal]):
     """The files of a run that is resumed.
 
-    The journal is continued, and so is the cassette of a run that waited, because it has all exchanges.
-    A killed run never wrote its cassette, and missing exchanges cannot be reconstructed: its journal is then
-    the only record. An existing cassette belongs to another run and is renamed to ``<name>.yaml.old``.
-
-    :raises AdapterError: as :class:`~toolreel._journal.file.ReopenedJournal` does
-    :raises toolreel.ReplayMismatch: if replaying the journal requests different effects
+    The journal is continued, and so is the cassette of a run that waited, because it has all exchanges. A
+    killed run never wrote its cassette: one that is there is of another run, and becomes
+    ``<name>.yaml.old``.
     """
 
     def __init__(self, cassette: Path, secrets: Mapping[str, str], *, durable: bool) -> None:
@@ -124,10 +113,7 @@ class ResumedFiles(_Files[ReopenedJournal]):
         self.tape = _continue_session(cassette, self.trace)
 
     def close(self) -> tuple[Path, ...]:
-        """Close the files, and return their paths; none if an event could not be written.
-
-        :raises AdapterError: if the cassette cannot be written; the journal is complete nevertheless
-        """
+        """Close the files, and return their paths; none if an event could not be written."""
         if self.refused:
             self.left = self.journal.leave()
             return ()
@@ -141,10 +127,7 @@ class ResumedFiles(_Files[ReopenedJournal]):
 
 
 def check_not_recorded(cassette: Path) -> None:
-    """Check that there is no recording yet, or one of a run that never got a reply.
-
-    :raises CassetteError: if there is one
-    """
+    """Check that there is no recording yet, or one of a run that never got a reply."""
     for existing in (cassette, journal_path(cassette)):
         if existing.exists() and not _never_answered(journal_path(cassette)):
             raise CassetteError(

@@ -59,11 +59,7 @@ if TYPE_CHECKING:
 
 
 class TapedEndpoint(HttpEndpoint):
-    """An endpoint that answers from a recording.
-
-    :param transport: answers instead of the recording's own
-    :param on_delta: callback for each piece of a reply
-    """
+    """An endpoint that answers from a recording, or from another transport."""
 
     replays: Final = True
     """Its answers cost no time and no tokens, which matters when a run is measured."""
@@ -99,17 +95,14 @@ class RecoveredRun:
     last: int
 
 
-def save_journals(runs: Sequence[RecoveredRun], paths: Sequence[Path]) -> None:
-    """Write the journal of each run, whole or not at all, wherever the process ends.
-
-    :raises SecretFound: if one would hold a secret; then none is written
-    """
+def save_journals(journals: Sequence[Recorded], paths: Sequence[Path]) -> None:
+    """Write journals, each whole or not at all, wherever the process ends."""
     secrets = known_secrets(os.environ)
-    for path, one in zip(paths, runs, strict=True):
-        if found := leaks(one.recorded.text, secrets):
+    for path, one in zip(paths, journals, strict=True):
+        if found := leaks(one.text, secrets):
             raise SecretFound(f"{path}: not written, it would hold what looks like a secret: {found[0].kind}")
-    for path, one in zip(paths, runs, strict=True):
-        replace_file(path, seal_text(one.recorded.text))
+    for path, one in zip(paths, journals, strict=True):
+        replace_file(path, seal_text(one.text))
 
 
 def recover_runs(
@@ -125,10 +118,8 @@ def recover_runs(
 
     :param plans: the plans of the runs, in order; by default, each is inferred from the run's first request
     :param tools: executes tools; without it, their results are taken from the next request
-    :param exact: whether requests are compared as canonical JSON, as in a replay, instead of by model, roles,
-        texts, calls and results; by default if plans are given
-    :param preset: defaults for an inferred plan, such as dialects of text calls
-    :param settings: loop and provider settings, which override the preset
+    :param exact: whether requests are compared as canonical JSON, instead of by model, roles, texts, calls
+        and results; by default if plans are given
     :raises toolreel.ReplayMismatch: if a recorded request is not what the reducer asks for, or is left over
     :raises JournalError: if no run begins with a request
     """
@@ -184,11 +175,9 @@ class _Tape:
 
     @property
     def has_next(self) -> bool:
-        """Whether there is another exchange."""
         return self.at < len(self.exchanges)
 
     def perform(self, effect: Wanted) -> events.Event:
-        """The recorded answer; a cancellation if there is none."""
         match effect:
             case SendRequest():
                 return self._recorded_reply(effect)
@@ -231,7 +220,6 @@ class _Tape:
         return self._endpoint.send(effect)
 
     def _has_next_exchange(self) -> bool:
-        """Whether the next exchange belongs to this run."""
         if not self.has_next or self.at == self.began or self._exact:
             return self.has_next
         before, now = (self._recorded_request(at)[0]["messages"] for at in (self.at - 1, self.at))
@@ -259,7 +247,6 @@ class _Tape:
             )
 
     def _recorded_result(self, effect: RunTool) -> events.Event:
-        """The output of a tool, taken from the next request."""
         if not self._has_next_exchange():
             return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
@@ -305,10 +292,7 @@ _MESSAGE: Final = ("role", "content", "tool_calls", "tool_call_id")
 
 
 def _messages_in(tree: Tree, place: str) -> list[Message]:
-    """The messages of a request.
-
-    :raises JournalError: if one cannot be read
-    """
+    """The messages of a request."""
     messages = []
     for n, entry in enumerate(items_of(tree, "messages")):
         kept: dict[str, Json] = {key: value for key, value in as_tree(entry).items() if key in _MESSAGE}
@@ -377,12 +361,7 @@ def _plan_of_request(
     preset: Preset,
     settings: Mapping[str, Any],
 ) -> Plan:
-    """The plan of a run that begins with this request: its model, messages, tools and options.
-
-    :param form: in which the request is
-    :param settings: loop and provider settings, which a request does not contain
-    :raises JournalError: if no run can begin with it; names the place
-    """
+    """The plan of a run that begins with this request: its model, messages, tools and options."""
     tree = _chat_body(body, place, form)
     spoken = {} if form == "chat_completions" else {"wire_form": form}
     options = {key: value for key, value in tree.items() if key not in _OWNED}
@@ -400,10 +379,7 @@ def _plan_of_request(
 
 
 def _chat_body(body: bytes, place: str, form: WireForm) -> Tree:
-    """The body of a request, as chat completions have it.
-
-    :raises JournalError: if it is not one
-    """
+    """The body of a request, as chat completions have it."""
     found = read(body.decode(errors="replace")).value_or(None)
     tree = found if isinstance(found, Mapping) else {}
     if form != "chat_completions":

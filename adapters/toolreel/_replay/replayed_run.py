@@ -14,10 +14,10 @@ from toolreel._driver import ImmediateEndpoint, Run
 from toolreel._internal import MissingExtra
 from toolreel._journal import MemoryJournal, Recorded, journal_path, read_journal, recording_files
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
-from toolreel.cassette import first_change
+from toolreel.cassette import Change, changed_lines, first_change
 from toolreel.tools import AsyncPythonTools, PythonTools, Toolbox, ToolLike
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext import parse
+from toolreel_core._jsontext import JsonText, parse
 from toolreel_core._tools import ToolSurface
 
 if TYPE_CHECKING:
@@ -72,26 +72,24 @@ def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None =
         taped, tape = _open_taped_endpoint(cassette, stack)
         given = [*tools()] if tools else None
         check_tools_unchanged(recorded, plan.tools if given is None else Toolbox(given).surface)
-        if driver == "sync":
-            host = None if given is None else PythonTools(given)
-            rehearsal = Rehearsal(recorded, endpoint=taped, tape=tape, tools=host)
-            done = rehearsal.play(plan, journal=journal)
-            rehearsal.finish()
-        else:
-            ahost = None if given is None else AsyncPythonTools(given)
-            endpoint = ImmediateEndpoint(taped) if taped else None
-            arehearsal = AsyncRehearsal(recorded, endpoint=endpoint, tape=tape, tools=ahost)
-            done = _run_async(driver, partial(arehearsal.play, plan, journal=journal))
-            arehearsal.finish()
-    _check_same_lines(recorded, journal.lines)
+        endpoint: Any = taped
+        host: Any = None
+        sync = driver == "sync"
+        if given is not None:
+            host = PythonTools(given) if sync else AsyncPythonTools(given)
+        if taped is not None and not sync:
+            endpoint = ImmediateEndpoint(taped)
+        playing = Rehearsal if sync else AsyncRehearsal
+        rehearsal: Any = playing(recorded, endpoint=endpoint, tape=tape, tools=host)
+        play = partial(rehearsal.play, plan, journal=journal)
+        done = play() if sync else _run_async(driver, play)
+        rehearsal.finish()
+    check_same_lines(recorded.source, _journal_lines(recorded), journal.lines)
     return Replayed(done, recorded, cassette, driver)
 
 
 def check_recovered_journals(cassette: Path) -> None:
-    """Check that the cassette of another client still gives the journals that were made of it.
-
-    :raises toolreel.ReplayMismatch: names the line and the difference
-    """
+    """Check that the cassette of another client still gives the journals that were made of it."""
     from toolreel._replay.recovered_runs import recover_runs
     from toolreel.cassette import Session
 
@@ -107,14 +105,11 @@ def check_recovered_journals(cassette: Path) -> None:
             f"{recorded[len(runs)].source}: its run is not in {cassette.name}; delete the journal"
         )
     for was, now in zip(recorded, runs, strict=True):
-        _check_same_lines(was, _journal_lines(now.recorded))
+        check_same_lines(was.source, _journal_lines(was), _journal_lines(now.recorded))
 
 
-def _run_async(driver: Literal["asyncio", "trio"], play: Callable[[], Coroutine[Any, Any, Run]]) -> Run:
-    """The result of an async function on an event loop.
-
-    :raises MissingExtra: if trio is not installed
-    """
+def _run_async(driver: Driver, play: Callable[[], Coroutine[Any, Any, Run]]) -> Run:
+    """The result of an async function on an event loop."""
     if driver == "asyncio":
         import asyncio
 
@@ -140,10 +135,7 @@ def _open_taped_endpoint(
 
 
 def check_tools_unchanged(recorded: Recorded, given: ToolSurface) -> None:
-    """Check that every recorded tool is unchanged; additional tools are allowed.
-
-    :raises toolreel.ReplayMismatch: names the tool and its first change
-    """
+    """Check that every recorded tool is unchanged; additional tools are allowed."""
     now = {tool.name: tool for tool in given.definitions}
     for was in recorded.plan.tools.definitions:
         if was.name not in now:
@@ -166,17 +158,24 @@ def _journal_lines(recorded: Recorded) -> list[str]:
     return recorded.text.split("\n")[:-1]  # not splitlines(), which also breaks what a model wrote
 
 
-def _check_same_lines(recorded: Recorded, lines: Sequence[str]) -> None:
-    for number, (was, now) in enumerate(zip_longest(_journal_lines(recorded), lines), 1):
-        if was == now:
+def check_same_lines(
+    source: object, was: Sequence[str], now: Sequence[str], allows: Callable[[int], bool] | None = None
+) -> None:
+    """Check that a run made the lines of a recorded journal.
+
+    :param source: where that is
+    :param allows: whether the event of this number may differ; the plan is number 0
+    :raises toolreel.ReplayMismatch: names the first event that differs, and its first change
+    """
+    for number, (old, new) in enumerate(zip_longest(was, now)):
+        if old == new or (allows and allows(number)):
             continue
-        if was is None:
-            what = "the replay has more events than the record"
-        elif now is None:
-            what = "the replay lacks this event"
+        if old is None:
+            why = f"the run continued after the {number - 1} recorded events"
+        elif new is None:
+            why = f"the run ended before recorded event {number}"
         else:
-            at = next(index for index, (old, new) in enumerate(zip_longest(was, now)) if old != new)
-            around = slice(max(0, at - 40), at + 60)
-            what = f"the replay differs from character {at + 1} on"
-            what += f"\n  recorded …{was[around]}\n  replayed …{now[around]}"
-        raise ReplayMismatch(f"{recorded.source}, line {number}: {what}")
+            first = first_change(parse(JsonText(old)), parse(JsonText(new))) or Change("", old, new)
+            lines = "\n".join(changed_lines(first, "now:    "))
+            why = f"event {number} is not the recorded one; {lines}"
+        raise ReplayMismatch(f"{source}: {why}")

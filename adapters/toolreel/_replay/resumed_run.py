@@ -1,17 +1,15 @@
 """``resume``: continue a killed or paused run from its journal, or a conversation after its end.
 
-Folding the recorded events gives the state and the pending effects; those are performed, and their events are
-appended to the same journal, which ends as it would have without the interruption. Effects with a recorded
-event are not repeated. Effects in progress when the process died are: the tool gets the same idempotency key
-as the first time (:func:`~toolreel.tools._call_context.current_call`), and may act twice if it ignores the
-key.
+Effects with a recorded event are not repeated. Those in progress when the process died are: the tool gets the
+same idempotency key as the first time (:func:`~toolreel.tools._call_context.current_call`), and may act twice
+if it ignores the key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from toolreel._driver import (
     AsyncPerformer,
@@ -21,11 +19,14 @@ from toolreel._driver import (
     ago_on,
     aspeak,
     go_on,
-    outcome_of,
+    immediately,
+    resolved,
     speak,
 )
 from toolreel._journal import ReopenedJournal
 from toolreel._replay.trace import join_runs, retrace
+
+_Drive: TypeAlias = Callable[..., Run | Awaitable[Run]]
 
 
 def resume(
@@ -55,14 +56,7 @@ def resume(
     :raises SecretFound: if an event contains a secret; it is not written
     :raises toolreel.ReplayMismatch: if a recorded event no longer fits the run; names its line
     """
-    with _reopen_run(path, known_secrets, durable) as (journal, recorded):
-        if say is not None:
-            continued = speak(recorded, say, performer, journal=journal, observe=observe)
-        elif outcome_of(recorded) is None:
-            continued = go_on(recorded.state, performer, journal=journal, observe=observe)
-        else:
-            return recorded
-        return join_runs(recorded, continued)
+    return immediately(_resume(path, performer, speak, go_on, known_secrets, durable, observe, say))
 
 
 async def aresume(
@@ -75,22 +69,27 @@ async def aresume(
     say: str | None = None,
 ) -> Run:
     """The async version of :func:`resume`, with the same parameters and errors."""
-    with _reopen_run(path, known_secrets, durable) as (journal, recorded):
-        if say is not None:
-            continued = await aspeak(recorded, say, performer, journal=journal, observe=observe)
-        elif outcome_of(recorded) is None:
-            continued = await ago_on(recorded.state, performer, journal=journal, observe=observe)
-        else:
-            return recorded
-        return join_runs(recorded, continued)
+    return await _resume(path, performer, aspeak, ago_on, known_secrets, durable, observe, say)
 
 
-@contextmanager
-def _reopen_run(
-    path: Path | str, known_secrets: Mapping[str, str] | None, durable: bool
-) -> Generator[tuple[ReopenedJournal, Run]]:
-    """A journal, with or without its ``.part``, and the run that it has."""
+async def _resume(
+    path: Path | str,
+    performer: Any,  # noqa: ANN401 - sync or async
+    speak: _Drive,
+    go_on: _Drive,
+    known_secrets: Mapping[str, str] | None,
+    durable: bool,
+    observe: Observer | None,
+    say: str | None,
+) -> Run:
     named = Path(path)
     place = named.with_name(named.name.removesuffix(".part"))
     with ReopenedJournal(place, known_secrets=known_secrets, durable=durable) as journal:
-        yield journal, retrace(journal.recorded).run
+        run = retrace(journal.recorded).run
+        if say is not None:
+            continued = speak(run, say, performer, journal=journal, observe=observe)
+        elif run.state.outcome is None:
+            continued = go_on(run.state, performer, journal=journal, observe=observe)
+        else:
+            return run
+        return join_runs(run, await resolved(continued))

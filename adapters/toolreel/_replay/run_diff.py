@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from itertools import zip_longest
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from toolreel._driver import Run, Wanted, describe_outcome, outcome_of
+from toolreel._driver import Run, Wanted, describe_outcome
 from toolreel._journal import Source, open_recorded
-from toolreel._replay.run_stories import story
+from toolreel._replay.run_stories import MARKS, story, turn_lines
 from toolreel._replay.trace import Trace, Traced, retrace
 from toolreel.cassette import Change, changes
 from toolreel_core._conversation import (
@@ -70,10 +70,7 @@ def _as_tree(value: Any) -> Json:  # noqa: ANN401 - anything in a plan
 
 
 def _effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
-    """The differences between the effects that two events answer.
-
-    If the plans differ, only the messages after those of the plans are compared.
-    """
+    """Differences between what two events answer; under other plans, only of what came after these."""
     was, now = old.effect, new.effect
     if not (isinstance(was, SendRequest) and isinstance(now, SendRequest)):
         return tuple(changes(_effect_as_tree(was), _effect_as_tree(now)))
@@ -154,8 +151,6 @@ answer; ``end``: one of the runs has no more events."""
 
 @dataclass(frozen=True, slots=True)
 class Divergence:
-    """The first event in which two runs differ."""
-
     n: int
     """Its number, counted from 1."""
     turn: int
@@ -179,14 +174,11 @@ class TurnPair:
 
     @property
     def same(self) -> bool:
-        """Whether both turns are equal."""
         return self.a == self.b
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two runs as a whole."""
-
     source: str
     events: int
     outcome: str
@@ -195,8 +187,6 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """All that differs between two runs."""
-
     a: Side
     b: Side
     plan: tuple[Change, ...]
@@ -260,23 +250,20 @@ def _first_divergence(one: Trace, other: Trace) -> Divergence | None:
 
 
 def _end_of_run(run: Run) -> str:
-    outcome = outcome_of(run)
+    outcome = run.state.outcome
     return f"no event: {'the run rests' if outcome is None else f'the run has ended as {outcome.name}'}"
 
 
 def _run_side(trace: Trace) -> Side:
-    outcome = outcome_of(trace.run)
+    outcome = trace.run.state.outcome
     return Side(trace.recorded.source, len(trace.events), outcome.name if outcome else "unfinished")
 
 
 def _actions_by_turn(run: Run) -> list[tuple[str, ...]]:
     """What the user said, calls, remarks and answers of each turn; the last one has the outcome too."""
-    turns: list[tuple[str, ...]] = []
-    for turn in story(run):
-        lines = [f"user: {text}" for text in turn.said]
-        for call in turn.calls:
-            lines += (f"→ {call.name}({call.arguments})", f"{'←' if call.ok else '✗'} {call.result}")
-        turns.append((*lines, *turn.remarks, *([turn.answer] if turn.answer else ())))
+    turns = [
+        tuple([f"{MARKS.get(kind, '')}{text}" for kind, text in turn_lines(turn)]) for turn in story(run)
+    ]
     if turns:
         outcome = run.outcome
         turns[-1] += (run.text if run.completed else f"{outcome.name}: {describe_outcome(outcome)[0]}",)

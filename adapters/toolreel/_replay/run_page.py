@@ -43,13 +43,7 @@ _ITEMS: Final = 100
 
 
 def runs_page(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIMIT) -> str:
-    """The page of runs: of one with its inner runs, or of two that are compared.
-
-    The same runs give the same page.
-
-    :param comparison: what differs between the first two
-    :param limit: bytes of the data, above which long texts are cut
-    """
+    """The page of a run with its inner runs, or of two that are compared; at a limit, texts are cut."""
     elements = [*_script_elements(runs)]
     for longest in _LONGEST:
         if sum(map(len, elements)) <= limit:
@@ -76,10 +70,7 @@ def runs_page(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIM
 
 
 def list_page(title: str) -> str:
-    """The page with the list of recordings, which its script gets from the server and keeps up to date.
-
-    :param title: what is listed, such as the name of a directory
-    """
+    """The page with the list of recordings, which its script gets from the server and keeps up to date."""
     body = (
         '<a class="skip" href="#recordings">To the list</a>\n'
         f"<header><h1>{escape(printable(title))}</h1></header>\n"
@@ -93,12 +84,6 @@ def list_page(title: str) -> str:
         scripts=(asset("toolreel._replay", "page.js"),),
         asks=True,
     )
-
-
-def message_page(title: str, text: str) -> str:
-    """A page that says why there is nothing to see, with the way back to the list."""
-    shown = f"<h1>{escape(title)}</h1>\n<p>{escape(printable(text))}</p>"
-    return framed(title, f'{shown}\n<p><a href="/">To the list</a></p>')
 
 
 def _script_elements(runs: Iterable[RunTree]) -> Iterator[str]:
@@ -115,11 +100,7 @@ def _in_chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
 
 
 def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) -> list[RunTree]:
-    """Runs with those of the agents that they called, at any depth.
-
-    :param traces: the runs and their names
-    :param folder: where their recordings are, which are in it or in a folder below; ``None`` without any
-    """
+    """Runs with those of the agents that they called, at any depth."""
     runs = [(recorded_run_tree(trace, name), trace) for name, trace in traces]
     at = 0
     while folder is not None and at < len(runs):
@@ -132,7 +113,6 @@ def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) ->
 
 
 def _load_inner_runs(outer: Trace, folder: Path) -> Iterator[tuple[str, str, Trace]]:
-    """The recorded inner runs of a run, with the key and a name of each."""
     for traced in outer.events:
         key = traced.effect.key if isinstance(traced.effect, RunTool) else ""
         name = f"{glob.escape(key)}.journal.jsonl"
@@ -166,11 +146,7 @@ def recording_page(source: Source, other: Source | None = None) -> str:
 
 
 def page_of_run(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
-    """The page of a run: from its recording if that has this run, else from what the run keeps.
-
-    :param recording: the path of its cassette
-    :param shown: takes what nobody shall see out of a text
-    """
+    """The page of a run: from its recording if that has this run, else from what the run keeps."""
     if recording is not None:
         try:
             trace = retrace(open_recorded(journal_path(recording)))
@@ -186,10 +162,7 @@ def page_of_run(run: Run, recording: Path | None, shown: Callable[[str], str]) -
 def view_run(
     run: Run, recording: Path | None, file: Path | str | None, shown: Callable[[str], str], *, opens: bool
 ) -> Path:
-    """Write the page of a run, and open it.
-
-    :param file: where to; by default a file in a new temporary folder
-    """
+    """Write the page of a run, and open it."""
     path = Path(mkdtemp(prefix="toolreel-")) / "run.html" if file is None else Path(file)
     write_page(path, page_of_run(run, recording, shown))
     if opens:
@@ -198,10 +171,7 @@ def view_run(
 
 
 def in_notebook(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
-    """The page of a run within that of a notebook; of a large one, how to open it.
-
-    It is a frame of its own, whose scripts cannot reach the notebook.
-    """
+    """The page of a run as a frame within a notebook's, whose scripts cannot reach the notebook."""
     page = page_of_run(run, recording, shown)
     if len(page) > _EMBEDDED:
         return "<p>The page of this run is large: <code>run.view()</code> opens it.</p>"
@@ -211,10 +181,7 @@ def in_notebook(run: Run, recording: Path | None, shown: Callable[[str], str]) -
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page to a file.
-
-    :raises AdapterError: if that is not possible
-    """
+    """Write a page to a file."""
     try:
         path.write_text(page, "utf-8")
     except OSError as error:

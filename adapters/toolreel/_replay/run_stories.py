@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from itertools import takewhile
-from typing import Final
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise, takewhile
+from typing import Final, Literal, TypeAlias
 
 from toolreel._driver import OutcomeWords, Resting, Run, outcome_in_words
 from toolreel._replay.trace import Trace, Traced, shorten_line
@@ -32,8 +32,6 @@ class CallSummary:
     ok: bool
     result: str
     """The tool's output, or why the call failed."""
-    ms: int | None = field(default=None, compare=False)
-    """How long the tool ran, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +52,6 @@ class TurnSummary:
     """Beginning of each message of the user that this request is the first to send; not of the plan's."""
     answer: str = ""
     """The model's text, if an exchange of a conversation ended here and another one followed."""
-    ms: int | None = field(default=None, compare=False)
-    """How long the request took, with its repetitions, if that is known."""
 
     def with_remark(self, sentence: str) -> TurnSummary:
         """The turn with one more remark, unless it has that already: each try may be followed by the same."""
@@ -82,17 +78,29 @@ def story(run: Run) -> tuple[TurnSummary, ...]:
                 turns[number] = _with_note(turns.get(number, TurnSummary(number)), note)
     # The turns whose reply had calls that were not ignored, in order, as their messages are
     calling = dict.fromkeys(note.turn for note in run.notes if isinstance(note, _ABOUT_CALLS))
-    tool_ms = {(took.turn, took.call_id): took.ms for took in run.timing.tools}
     for number, calls in zip(calling, _calls_with_results(run), strict=True):
-        timed = tuple(replace(call, ms=tool_ms.get((number, id_))) for id_, call in calls)
-        turns[number] = replace(turns[number], calls=timed)
+        turns[number] = replace(turns[number], calls=calls)
     for number, answer in _answers_by_turn(run):
         turns[number] = replace(turns[number], answer=answer)
-    times: dict[int, list[int | None]] = {}
-    for took in run.timing.requests:  # the time of a turn is known if that of each try is
-        times.setdefault(took.turn, []).append(took.ms)
-    known = {turn: sum(filter(None, ms)) for turn, ms in times.items() if None not in ms}
-    return tuple(replace(turn, ms=known.get(turn.number)) for turn in turns.values())
+    return tuple(turns.values())
+
+
+TurnLine: TypeAlias = Literal["user", "call", "result", "failure", "remark", "answer"]
+MARKS: Final[Mapping[TurnLine, str]] = {"call": "→ ", "result": "← ", "failure": "✗ "}
+
+
+def turn_lines(turn: TurnSummary) -> Iterator[tuple[TurnLine, str]]:
+    """What happened in a turn, line by line."""
+    for text in turn.said:
+        yield "user", text
+    for call in turn.calls:
+        origin = "" if call.provenance in {"", "structured"} else f"   read from {call.provenance}"
+        yield "call", f"{call.name}({call.arguments}){origin}"
+        yield "result" if call.ok else "failure", call.result
+    for text in turn.remarks:
+        yield "remark", text
+    if turn.answer:
+        yield "answer", turn.answer
 
 
 _ABOUT_CALLS: Final = (
@@ -126,31 +134,29 @@ def _with_note(turn: TurnSummary, note: notes.Note) -> TurnSummary:
 def _answers_by_turn(run: Run) -> Iterator[tuple[int, str]]:
     """The text before each message that began an exchange, with the number of its turn."""
     began = {note.turn for note in run.notes if isinstance(note, notes.ExchangeBegan)}
-    added = (note for note in run.notes if isinstance(note, notes.UserMessagesAdded))
-    messages = tuple(run.state.messages.messages)
-    at = len(run.state.plan.messages)
-    for note in added:
+    added = (note for note in run.notes if isinstance(note, notes.UserMessagesAdded) and note.turn in began)
+    following = next(added, None)
+    for before, message in pairwise([*run.state.messages.messages][len(run.state.plan.messages) - 1 :]):
         # The loop's own messages to the model are user messages, too: the text says which one is meant.
-        while not (
-            isinstance(message := messages[at], UserMessage)
-            and readable_content(message).startswith(note.samples[0])
+        if (
+            following
+            and isinstance(message, UserMessage)
+            and readable_content(message).startswith(following.samples[0])
         ):
-            at += 1
-        before = messages[at - 1] if at else None
-        if note.turn in began and isinstance(before, AssistantMessage) and not before.calls:
-            yield note.turn - 1, before.content
-        at += len(note.samples)
+            if isinstance(before, AssistantMessage) and not before.calls:
+                yield following.turn - 1, before.content
+            following = next(added, None)
 
 
-def _calls_with_results(run: Run) -> Iterator[tuple[tuple[str, CallSummary], ...]]:
-    """The calls of each assistant message that have a result, each with its id."""
+def _calls_with_results(run: Run) -> Iterator[tuple[CallSummary, ...]]:
+    """The calls of each assistant message that have a result."""
     provenance = {note.call_id: note.provenance for note in run.notes if isinstance(note, notes.CallStarted)}
     messages = tuple(run.state.messages.messages)[len(run.state.plan.opening) :]
     for at, message in enumerate(messages):
         if isinstance(message, AssistantMessage) and message.calls:
             results = takewhile(lambda later: isinstance(later, ToolMessage), messages[at + 1 :])
             yield tuple(
-                (call.id, _call_summary(call, result, provenance.get(call.id, "")))
+                _call_summary(call, result, provenance.get(call.id, ""))
                 for call, result in zip(message.calls, results, strict=False)
                 if isinstance(result, ToolMessage)
             )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from itertools import chain
-from typing import Final, assert_never
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from difflib import SequenceMatcher
+from itertools import chain, islice, zip_longest
+from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
 
 from toolreel._driver import Resting, Run, Wanted, run_figures
 from toolreel._replay.run_stories import (
@@ -15,11 +16,11 @@ from toolreel._replay.run_stories import (
     run_warnings,
     setting_text,
 )
-from toolreel._replay.sent_items import NumberedItems
 from toolreel._replay.trace import Trace, Traced, shorten_line
-from toolreel_core._conversation import UserMessage, wire_part
+from toolreel_core._conversation import Form, Message, Transcript, UserMessage, wire_part, wire_tree
 from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
 from toolreel_core._loop import parse_reply_body
+from toolreel_core._plan import Request
 from toolreel_core._protocol import (
     AskApproval,
     RunTool,
@@ -31,7 +32,7 @@ from toolreel_core._protocol import (
     notes,
 )
 from toolreel_core._replies import ArgumentError, Reply, ToolCall, as_chat
-from toolreel_core._settings import LoopConfig
+from toolreel_core._settings import Provider, WireForm
 
 _LABEL: Final = 90
 _TITLE: Final = 140
@@ -42,8 +43,6 @@ _LABELLING: Final = (events.ReplyReceived, events.RequestFailed, events.CancelRe
 
 @dataclass(frozen=True, slots=True)
 class RunTree:
-    """A run as data."""
-
     head: dict[str, Json]
     """What the page shows first, with a line for each turn."""
     steps: tuple[tuple[int, list[Json]], ...]
@@ -56,16 +55,12 @@ class RunTree:
     """The number of the run that made this call."""
 
     def map_values(self, change: Callable[[Json], Json]) -> RunTree:
-        """The same with each step and each item changed."""
         steps = tuple((turn, [*map(change, each)]) for turn, each in self.steps)
         return replace(self, steps=steps, items=tuple(map(change, self.items)))
 
 
 def recorded_run_tree(trace: Trace, name: str) -> RunTree:
-    """A recorded run as data.
-
-    :param name: what the page calls it
-    """
+    """A recorded run as data."""
     items, options, turns = NumberedItems(), dict[str, int](), dict[int, list[Traced]]()
     last = max(1, trace.run.state.tally.turns)
     for traced in trace.events:
@@ -186,8 +181,7 @@ def _call_tree(call: ToolCall) -> Tree:
 
 
 def _page_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
-    """What a page shows of a run before its turns."""
-    plan, outcome, usual = run.state.plan, run.outcome, LoopConfig()
+    plan, outcome = run.state.plan, run.outcome
     words, settings = explain_outcome(run)
     first = next((each.content for each in plan.messages if isinstance(each, UserMessage)), "")
     return {
@@ -209,11 +203,7 @@ def _page_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
         "plan": {
             "digest": plan.digest,
             "presets": [*plan.presets],
-            "set": [
-                [each.name, setting_text(value)]
-                for each in fields(usual)
-                if each.init and (value := getattr(plan.config, each.name)) != getattr(usual, each.name)
-            ],
+            "set": [[name, setting_text(getattr(plan.config, name))] for name in plan.config.changes()],
             "requested": parse(plan.options),
             "tools": [
                 {"name": each.name, "about": each.description, "parameters": each.parameters}
@@ -240,3 +230,143 @@ def _turn_line(number: int, turn: Sequence[Traced], begins: bool) -> Json:
         [ms(SendRequest), ms(RunTool), ms(Wait, AskApproval)],
         begins,
     ]
+
+
+# What a request sent of the stored history: which messages were changed, added or left out.
+#
+# The history is compared in the form that the provider speaks, as any provider of that form would get it, so
+# that only what is special about this request is a difference.
+
+
+Sending: TypeAlias = Literal["same", "changed", "left_out", "added"]
+_Pair: TypeAlias = tuple[int | None, int | None]
+"""The number of a stored item and of the sent one; ``None`` where there is none."""
+
+_WHOLE: Final = 3_000
+"""Items that are told apart one by one at most; beyond, the rest counts as left out and added."""
+
+
+class ItemRange(NamedTuple):
+    """Items of a request whose numbers count up together."""
+
+    sending: Sending
+    stored: int
+    """The number of the first stored item; -1 without any."""
+    sent: int
+    length: int
+    fresh: bool
+    """Whether this is the first request with this difference; later ones only repeat it."""
+
+
+class NumberedItems:
+    """The items of all requests of a run, each with a number.
+
+    Every request repeats the whole conversation. In a page of 2,000 turns that would be millions of messages,
+    so a request is a few ranges of numbers.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._blocks: dict[bytes, tuple[int, ...]] = {}
+        self._stored: list[int] = []
+        self._known_pairs: set[_Pair] = set()
+        self._count = 0
+        self._form: WireForm | None = None
+
+    @property
+    def texts(self) -> list[str]:
+        return [*self._numbers]
+
+    def add_text(self, text: str) -> int:
+        return self._numbers.setdefault(text, len(self._numbers))
+
+    def add_message(self, message: Message) -> int:
+        """The number of a message in the chat-completions form."""
+        return self.add_text(canonical(wire_tree(message)))
+
+    def sent_ranges(self, request: Request, stored: Transcript) -> list[ItemRange]:
+        """What a request sent of the stored messages."""
+        was, now = self._stored_numbers(request, stored), self._sent_numbers(request)
+        begin = _common_start(was, now)
+        end = min(_common_start(was[::-1], now[::-1]), min(len(was), len(now)) - begin)
+        middle = self._pair_items(was[begin : len(was) - end], now[begin : len(now) - end])
+        return [
+            *_unchanged_ranges(now[:begin]),
+            *self._item_ranges(middle),
+            *_unchanged_ranges(now[len(now) - end :]),
+        ]
+
+    def _stored_numbers(self, request: Request, stored: Transcript) -> list[int]:
+        """The stored messages as any provider of that form gets them, without quirks."""
+        count = len(stored.messages)
+        if request.form != "chat_completions":
+            # There a message can be several items, or none, and later ones may join an earlier item.
+            form = Form(Provider(wire_form=request.form))
+            texts = map(canonical, Transcript.of(stored.messages, form).texts.values())
+            self._form, self._stored = request.form, [*map(self.add_text, texts)]
+            return self._stored
+        if self._form != request.form:
+            self._form, self._stored, self._count = request.form, [], 0
+        newest = [*islice(reversed(stored.messages), count - self._count)]
+        self._stored += map(self.add_message, reversed(newest))
+        self._count = count
+        return self._stored
+
+    def _sent_numbers(self, request: Request) -> list[int]:
+        rope = request.sent.texts
+        for block in rope.full:
+            if block not in self._blocks:  # requests share their full blocks, so each is parsed once
+                values = parse(JsonText(f"[{block.removeprefix(b',').decode()}]"))
+                texts = values if isinstance(values, Sequence) else ()
+                self._blocks[block] = tuple([self.add_text(canonical(value)) for value in texts])
+        full = chain.from_iterable(self._blocks[block] for block in rope.full)
+        rest = rope.behind
+        return [*full, *(self.add_text(text.decode()) for text in rest)]
+
+    def _pair_items(self, was: Sequence[int], now: Sequence[int]) -> Iterator[_Pair]:
+        """Stored items with the sent ones; where they differ, they belong together in their order."""
+        if max(len(was), len(now)) > _WHOLE:
+            yield from chain(((one, None) for one in was), ((None, other) for other in now))
+            return
+        for _, a, b, c, d in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+            yield from zip_longest(was[a:b], now[c:d])
+
+    def _item_ranges(self, pairs: Iterable[_Pair]) -> Iterator[ItemRange]:
+        """Pairs as ranges whose numbers count up together."""
+        last: ItemRange | None = None
+        for pair in pairs:
+            stored, sent = (-1 if each is None else each for each in pair)
+            fresh = stored != sent and pair not in self._known_pairs
+            self._known_pairs.add(pair)
+            sending: Sending = "same" if stored == sent else "changed"
+            if -1 in (stored, sent):
+                sending = "added" if stored == -1 else "left_out"
+            if last and last[:1] + last[4:] == (sending, fresh):
+                goes_on = stored in {-1, last.stored + last.length} and sent in {-1, last.sent + last.length}
+                if goes_on:
+                    last = last._replace(length=last.length + 1)
+                    continue
+            if last:
+                yield last
+            last = ItemRange(sending, stored, sent, 1, fresh)
+        if last:
+            yield last
+
+
+def _common_start(one: Sequence[int], other: Sequence[int]) -> int:
+    short = min(len(one), len(other))
+    if one[:short] == other[:short]:
+        return short
+    return next(at for at in range(short) if one[at] != other[at])
+
+
+def _unchanged_ranges(numbers: Sequence[int]) -> Iterator[ItemRange]:
+    """Items that are sent as they are stored, as ranges."""
+    first = 0
+    while first < len(numbers):
+        # Mostly all of them count up, which is seen at once.
+        count = len(numbers) - first
+        if numbers[first:] != [*range(numbers[first], numbers[first] + count)]:
+            count = next(at for at in range(1, count) if numbers[first + at] != numbers[first] + at)
+        yield ItemRange("same", numbers[first], numbers[first], count, fresh=False)
+        first += count

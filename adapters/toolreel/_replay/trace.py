@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Final, NamedTuple, assert_never
 
-from toolreel._driver import NOT_MEASURED, EffectTime, Run, Timing, Wanted
+from toolreel._driver import (
+    NOT_MEASURED,
+    EffectTime,
+    Journal,
+    Lap,
+    Run,
+    Timing,
+    Wanted,
+    record,
+    withhold,
+)
 from toolreel._journal import Record, Recorded
 from toolreel_core._conversation import readable_parts
 from toolreel_core._errors import ProtocolError, ReplayMismatch
-from toolreel_core._loop import parse_reply_body, start, step
+from toolreel_core._loop import parse_reply_body, pending, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     AskApproval,
@@ -34,38 +45,72 @@ class Answered(NamedTuple):
 
 
 class Underway:
-    """A run in progress: its state, its pending effects and its events."""
+    """A run in progress, event by event; a driver may use it as its journal.
 
-    def __init__(self, plan: Plan) -> None:
-        at = start(plan)
-        self.state = at.state
+    :param begun: its plan, or the run so far
+    :param journal: gets all events that are recorded here
+    """
+
+    keeps_times: Final = True
+
+    def __init__(self, begun: Plan | Run, journal: Journal | None = None) -> None:
+        known = begun if isinstance(begun, Run) else None
+        self.at = (
+            start(begun) if isinstance(begun, Plan) else Step(begun.state, pending(begun.state), begun.notes)
+        )
+        """The step that it has reached."""
         self.wanted: dict[int, Wanted] = {}
         """Pending effects by ``ref``; they stay after the end of the run, since answers may arrive late."""
         self.answered: list[Answered] = []
-        self._notes = [*at.notes]
-        self._await_effects(at)
+        """What was taken here."""
+        self.watch: Callable[[Answered, Lap, State], None] | None = None
+        """Called with each event once it is recorded, its times, and the state after it."""
+        self._notes, self._took = [*self.at.notes], [*(known.timing.took if known else ())]
+        self._journal = journal
+        self._await_effects()
 
-    def take_event(self, effect: Wanted | None, event: events.Event) -> tuple[Note, ...]:
-        """Feed an event that answers one of the pending effects, or none; returns what the run notes of it.
-
-        :raises toolreel.errors.ProtocolError: if the event does not fit the state
-        """
-        at = step(self.state, event)
-        self.answered.append(Answered(effect, event))
-        self.state = at.state
-        self._notes += at.notes
-        if effect is not None:
-            del self.wanted[effect.ref]
-        self._await_effects(at)
-        return at.notes
+    @property
+    def state(self) -> State:
+        return self.at.state
 
     @property
     def run(self) -> Run:
-        """The run so far."""
-        return Run(self.state, tuple(self._notes))
+        return Run(self.state, tuple(self._notes), timing=Timing(tuple(self._took)))
 
-    def _await_effects(self, at: Step) -> None:
-        self.wanted |= {effect.ref: effect for effect in at.effects if not isinstance(effect, Finish)}
+    def take_event(
+        self, effect: Wanted | None, event: events.Event, lap: Lap | None = None
+    ) -> tuple[Note, ...]:
+        """Take an event that answers one of the pending effects, or none; returns what the run notes of it.
+
+        :raises toolreel.errors.ProtocolError: if the event does not fit the state
+        """
+        turn = self.state.tally.turns
+        self.at = step(self.state, event)
+        self.answered.append(Answered(effect, event))
+        self._notes += self.at.notes
+        if lap is not None:
+            self._took.append(EffectTime.of(effect, event, lap, turn))
+        if effect is not None:
+            del self.wanted[effect.ref]
+        self._await_effects()
+        return self.at.notes
+
+    def record(self, effect: Wanted | None, event: events.Event, lap: Lap | None = None) -> events.Event:
+        """Record an event, and take it as it was written; also if the journal cannot write it."""
+        written = event
+        try:
+            written = record(self._journal, effect, event, lap)
+        finally:
+            self.take_event(effect, written, lap)
+        if self.watch:
+            self.watch(self.answered[-1], lap or NOT_MEASURED, self.state)
+        return written
+
+    def withhold(self, secrets: Mapping[str, str]) -> None:
+        withhold(self._journal, secrets)
+
+    def _await_effects(self) -> None:
+        self.wanted |= {each.ref: each for each in self.at.effects if not isinstance(each, Finish)}
 
 
 def join_runs(before: Run, after: Run) -> Run:
@@ -78,8 +123,6 @@ _LINE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """One event of a recorded run."""
-
     record: Record
     effect: Wanted | None
     """The effect that it answers; ``None`` for an event that answers none."""
@@ -115,33 +158,25 @@ def retrace(recorded: Recorded) -> Trace:
     :raises toolreel.ReplayMismatch: if one does not; names its line
     """
     run, traced = Underway(recorded.plan), list[Traced]()
-    for record in recorded.records:
+    for line in recorded.records:
         effect = None
-        if record.fp is not None:
-            answered = (each for each in run.wanted.values() if fingerprint(each) == record.fp)
+        if line.fp is not None:
+            answered = (each for each in run.wanted.values() if fingerprint(each) == line.fp)
             effect = next(answered, None)
             if effect is None:
                 raise ReplayMismatch(
-                    f"{recorded.source}, line {record.line}: this {record.kind} is not what the run wants "
+                    f"{recorded.source}, line {line.line}: this {line.kind} is not what the run wants "
                     "there; the record was edited, or toolreel has changed: record again"
                 )
         before = run.state
+        # What nobody asked for, such as a message of the user, has no time.
+        lap = line.lap or (None if effect is None else NOT_MEASURED)
         try:
-            notes = run.take_event(effect, record.event)
+            notes = run.take_event(effect, line.event, lap)
         except ProtocolError as error:
-            raise ReplayMismatch(f"{recorded.source}, line {record.line}: {error}") from None
-        traced.append(Traced(record, effect, before, notes))
-    # What nobody asked for, such as a message of the user, has no time.
-    timing = Timing(
-        tuple(
-            EffectTime.of(
-                one.effect, one.record.event, one.record.lap or NOT_MEASURED, one.before.tally.turns
-            )
-            for one in traced
-            if one.effect is not None or one.record.lap is not None
-        )
-    )
-    return Trace(recorded, tuple(traced), replace(run.run, timing=timing))
+            raise ReplayMismatch(f"{recorded.source}, line {line.line}: {error}") from None
+        traced.append(Traced(line, effect, before, notes))
+    return Trace(recorded, tuple(traced), run.run)
 
 
 def shorten_line(text: str, length: int = _LINE) -> str:

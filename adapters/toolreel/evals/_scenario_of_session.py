@@ -7,9 +7,10 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
-from toolreel._driver import Run, retold
+from toolreel._driver import Run
 from toolreel._internal import EvalPlanError, counted
 from toolreel._journal import open_recorded
+from toolreel._replay import retrace
 from toolreel_core._conversation import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read
 from toolreel_core._protocol import CallRejected, Completed, Event, UserSpoke
@@ -54,7 +55,7 @@ def scenario_of_session(path: Path, name: str = "") -> tuple[Tree, list[str]]:
     name = name or _UNFIT.sub("_", stem.lower()).strip("_")
     check_scenario_name(name)
     recorded = open_recorded(path)
-    run = retold(recorded.plan, recorded.events)
+    run = retrace(recorded).run
     tools = [tool for tool in run.state.plan.tools.definitions if tool.exposed]
     if not tools:
         raise EvalPlanError(f"{path}: the session has no tools, so there is nothing to check")

@@ -29,8 +29,8 @@ from toolreel_core._conversation import (
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, JsonText, as_tree, canonical, parse, read
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Event, Note, ReplyRead, ReplyReceived, RequestLost, RunTool, SendRequest
-from toolreel_core._replies import Reply, as_chat, served_in, usage_in
+from toolreel_core._protocol import Note, RequestLost, RunTool, SendRequest
+from toolreel_core._replies import Reply
 from toolreel_core._settings import WireForm
 
 Value: TypeAlias = str | bool | int | float | tuple[str, ...]
@@ -123,10 +123,7 @@ def provider_of(address: str, form: WireForm) -> str:
 
 
 def server_of(performer: object, fallback: str = "") -> tuple[str, int]:
-    """Address and port of the server that a performer sends requests to; empty and 0 if it does not say.
-
-    :param fallback: the name of the plan's fallback; empty for its own endpoint
-    """
+    """Address and port of the server that requests go to; empty and 0 if the performer does not say."""
     parts = urlsplit(address_of(performer, fallback).url or "")
     if not parts.hostname:
         return "", 0
@@ -134,7 +131,6 @@ def server_of(performer: object, fallback: str = "") -> tuple[str, int]:
 
 
 def run_attributes(begun: Begun, labels: Mapping[str, str | int | float | bool]) -> Attributes:
-    """Those of the span of a run."""
     plan, (address, _) = begun.first.state.plan, server_of(begun.performer)
     return {
         **({CONVERSATION: begun.run} if begun.durable else {}),
@@ -149,7 +145,6 @@ def run_attributes(begun: Begun, labels: Mapping[str, str | int | float | bool])
 def request_attributes(
     effect: SendRequest, performer: object, labels: Mapping[str, str | int | float | bool]
 ) -> Attributes:
-    """Those of the span of a request."""
     options = as_tree(parse(JsonText(effect.request.options.text)))
     stop = options.get("stop", options.get("stop_sequences"))
     stops = [stop] if isinstance(stop, str) else stop if isinstance(stop, list) else []
@@ -186,36 +181,29 @@ def server_attributes(effect: SendRequest, performer: object) -> Attributes:
     )
 
 
-def reply_attributes(effect: SendRequest, event: Event, notes: tuple[Note, ...]) -> Attributes:
-    """What an event and the notes about it tell of a reply; an error as a code, never as a message."""
-    chat: Json = as_chat(event.body, effect.request.form).body if isinstance(event, ReplyReceived) else {}
-    body = as_tree(read(chat).value_or("") if isinstance(chat, str) else chat)
-    error = "" if isinstance(event, ReplyReceived) else "cancelled"
-    finish = ""
-    for note in notes:
-        if isinstance(note, ReplyRead):
-            error, finish = note.problem, note.finish
-    for note in notes:
-        if isinstance(note, RequestLost):
-            error = note.failure if note.status is None else str(note.status)
-    served, usage = served_in(body), usage_in(body)
+def reply_attributes(reply: Reply | None, notes: tuple[Note, ...]) -> Attributes:
+    """What a reply tells, or the notes about a request without one; of an error only its code."""
+    if reply is None:
+        lost = next((note for note in notes if isinstance(note, RequestLost)), None)
+        failure = "cancelled" if lost is None else lost.failure
+        return {"error.type": str(lost.status) if lost and lost.status else failure}
+    served, usage = reply.served, reply.usage
     found = nonempty(
         {
             "gen_ai.response.id": served.request_id,
             "gen_ai.response.model": served.model,
-            "error.type": error,
+            "error.type": reply.problem.code if reply.problem else "",
             "gen_ai.usage.input_tokens": usage.prompt_tokens,
             "gen_ai.usage.output_tokens": usage.completion_tokens,
             "gen_ai.usage.cache_read.input_tokens": usage.cached_tokens,
             "gen_ai.usage.reasoning.output_tokens": usage.reasoning_tokens,
-            "gen_ai.response.finish_reasons": () if finish in {"", "unknown"} else (finish,),
+            "gen_ai.response.finish_reasons": () if reply.finish == "unknown" else (reply.finish,),
         }
     )
     return found if usage.cost is None else {**found, "toolreel.cost": usage.cost}
 
 
 def tool_attributes(effect: RunTool, plan: Plan) -> Attributes:
-    """Those of the span of a tool call."""
     described = (tool.description for tool in plan.tools.definitions if tool.name == effect.name)
     return nonempty(
         {
@@ -228,24 +216,6 @@ def tool_attributes(effect: RunTool, plan: Plan) -> Attributes:
             "toolreel.ref": effect.ref,
         }
     )
-
-
-def tool_error(output: str) -> str:
-    """``error.type`` of a tool call: the first code of its envelope; empty if it succeeded.
-
-    >>> (
-    ...     tool_error('{"ok":false,"errors":[{"code":"TOOL_TIMEOUT","message":"..."}]}'),
-    ...     tool_error('{"ok":true}'),
-    ... )
-    ('TOOL_TIMEOUT', '')
-    """
-    match read(output).value_or(None):
-        case {"ok": False, "errors": [{"code": str(code)}, *_]}:
-            return code
-        case {"ok": False}:
-            return "tool_error"
-        case _:
-            return ""
 
 
 # What was said, for those who ask for it: messages, arguments and results, without secrets.
@@ -275,9 +245,6 @@ def redacted(value: Json, sent: Mapping[str, str]) -> str:
     """The value as JSON text, with the kind of each secret in its place.
 
     Texts are searched one by one, since JSON escapes some characters of a secret.
-
-    :param sent: the secrets that the run sends, by kind; those in the environment and what looks like one
-        are redacted, too
     """
     known = {**known_secrets(os.environ), **sent}
 
@@ -290,7 +257,6 @@ def redacted(value: Json, sent: Mapping[str, str]) -> str:
 
 
 def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
-    """What a request says: its messages and tools, by the names of their attributes."""
     messages: list[Json] = [_message_tree(message) for message in effect.request.sent.outgoing]
     content: dict[str, Json] = {"gen_ai.input.messages": messages}
     if plan.sends_tools:
@@ -303,7 +269,6 @@ def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
 
 
 def reply_content(reply: Reply) -> dict[str, Json]:
-    """What a reply says."""
     parts: list[Json] = [{"type": "reasoning", "content": reply.reasoning}] if reply.reasoning else []
     parts += [_text_part(reply.content)] if reply.content else []
     parts += [_call_part(call.id, call.name, call.original) for call in reply.calls]

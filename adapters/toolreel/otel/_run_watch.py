@@ -38,12 +38,11 @@ from toolreel.otel._attributes import (
     run_attributes,
     server_attributes,
     tool_attributes,
-    tool_error,
 )
+from toolreel_core._loop import parse_reply_body
 from toolreel_core._protocol import (
     CallEnded,
     CallStarted,
-    Completed,
     Event,
     Note,
     ReplyRead,
@@ -52,12 +51,11 @@ from toolreel_core._protocol import (
     RunSettled,
     RunTool,
     SendRequest,
-    Settled,
     State,
     Step,
     ToolReturned,
 )
-from toolreel_core._replies import as_chat, normalize_reply
+from toolreel_core._replies import Reply
 
 _SHOWN_BY_SPANS: Final = (RequestSent, ReplyRead, CallStarted, CallEnded, RunSettled)
 """Notes that say no more than a span and its attributes."""
@@ -106,8 +104,6 @@ class Instruments:
 
 @dataclass(slots=True)
 class _Open:
-    """The span of an effect that is performed."""
-
     span: Span
     context: Context
     began: int
@@ -122,8 +118,6 @@ class _Open:
 
 
 class RunWatch(Watch):
-    """Watches one run."""
-
     def __init__(self, begun: Begun, instruments: Instruments, *, content: bool) -> None:
         self._instruments = instruments
         self._captures_content = content
@@ -160,7 +154,6 @@ class RunWatch(Watch):
             LABELS.reset(labels)
 
     def began_to_arrive(self, effect: Wanted) -> None:
-        """Keep the time of the first piece."""
         if (opened := self._open.get(effect.ref)) is not None:
             opened.first = time.time_ns()
 
@@ -173,39 +166,37 @@ class RunWatch(Watch):
 
     def stepped(self, effect: Wanted | None, event: Event, after: Step) -> None:
         """End the span of the effect, with what the run made of the answer."""
-        self._state = after.state
+        before, self._state = self._state, after.state
         opened = None if effect is None else self._open.pop(effect.ref, None)
+        self._add_events(self._span if opened is None else opened.span, after.notes)
         if opened is None:
-            self._add_events(self._span, after.notes)
             return
-        self._add_events(opened.span, after.notes)
         opened.ended = opened.ended or time.time_ns()
         if opened.replayed:
             opened.span.set_attribute("toolreel.replayed", True)
         if isinstance(effect, SendRequest):
-            self._end_request(opened, effect, event, after)
+            reply = parse_reply_body(event.body, before).reply if isinstance(event, ReplyReceived) else None
+            self._end_request(opened, effect, reply, after.notes)
         elif isinstance(effect, RunTool):
-            self._end_tool(opened, effect, event)
+            self._end_tool(opened, effect, event, after.notes)
 
     def ended(self, state: State, error: BaseException | None) -> None:
         """End the span of the run, and those that are still open."""
         # GeneratorExit, CancelledError and KeyboardInterrupt are no faults of the run: somebody stopped it.
-        stopped = error is not None and not isinstance(error, Exception)
-        why = "" if error is None or stopped else type(error).__qualname__
+        stopped = "" if error is None else "cancelled"
+        why = type(error).__qualname__ if isinstance(error, Exception) else stopped
         for opened in self._open.values():
-            self._close(opened, {}, "cancelled" if stopped else why)
+            self._close(opened, {}, why)
         self._open.clear()
-        settled = state.phase.outcome if isinstance(state.phase, Settled) else None
-        outcome = "cancelled" if stopped else settled.name if settled else "resting"
-        failed = settled is not None and not isinstance(settled, Completed) and outcome != "cancelled"
-        fault = why or (outcome if failed else "")
+        outcome = why or (state.outcome.name if state.outcome else "resting")
+        fault = "" if outcome in {"completed", "resting", "cancelled"} else outcome
         tally, now = state.tally.since(self._before), time.time_ns()
         replayed = 0 < self._performed == self._replayed
         self._span.set_attributes(
             {
                 "gen_ai.usage.input_tokens": tally.prompt_tokens,
                 "gen_ai.usage.output_tokens": tally.completion_tokens,
-                "toolreel.outcome": why or outcome,
+                "toolreel.outcome": outcome,
                 "toolreel.turns": state.tally.since(state.exchange_began).turns,
                 "toolreel.tool_calls": tally.tool_calls,
                 "toolreel.replayed": replayed,
@@ -237,11 +228,16 @@ class RunWatch(Watch):
         opened = self._open[effect.ref] = _Open(span, set_span_in_context(span, self._inside), began)
         return opened
 
-    def _end_request(self, opened: _Open, effect: SendRequest, event: Event, after: Step) -> None:
-        attributes = reply_attributes(effect, event, after.notes)
+    def _end_request(
+        self, opened: _Open, effect: SendRequest, reply: Reply | None, notes: tuple[Note, ...]
+    ) -> None:
+        attributes = reply_attributes(reply, notes)
         first = (opened.first - opened.began) / _SECOND if opened.first and not opened.replayed else None
-        if self._captures_content:
-            self._add_content(opened.span, effect, event)
+        content = request_content(effect, self._plan) if self._captures_content else {}
+        if self._captures_content and reply is not None:
+            content |= reply_content(reply)
+        for name, value in content.items():
+            opened.span.set_attribute(name, redacted(value, self._secrets))
         timed = attributes if first is None else {**attributes, "gen_ai.response.time_to_first_chunk": first}
         self._close(opened, timed, str(attributes.get("error.type", "")))
         if opened.replayed:
@@ -257,9 +253,12 @@ class RunWatch(Watch):
         timed = {**common, "error.type": attributes.get("error.type", "")}
         record("client.operation.duration", opened.seconds, timed, context)
 
-    def _end_tool(self, opened: _Open, effect: RunTool, event: Event) -> None:
+    def _end_tool(self, opened: _Open, effect: RunTool, event: Event, notes: tuple[Note, ...]) -> None:
         output = event.output if isinstance(event, ToolReturned) else ""
-        error = tool_error(output) if isinstance(event, ToolReturned) else "cancelled"
+        ended = next((note for note in notes if isinstance(note, CallEnded)), None)
+        error = "cancelled"
+        if ended is not None:
+            error = "" if ended.ok else next(iter(ended.codes), "tool_error")
         if self._captures_content:
             for name, text in (("arguments", effect.arguments), ("result", output)):
                 said = redacted(parsed_json(text), self._secrets)
@@ -274,14 +273,6 @@ class RunWatch(Watch):
         opened.span.set_attributes(attributes)
         _mark_error(opened.span, error)
         opened.span.end(opened.ended or None)
-
-    def _add_content(self, span: Span, effect: SendRequest, event: Event) -> None:
-        content, plan = request_content(effect, self._plan), self._plan
-        if isinstance(event, ReplyReceived):
-            body = as_chat(event.body, effect.request.form).body
-            content |= reply_content(normalize_reply(body, tools=plan.callable_tools, config=plan.reading))
-        for name, value in content.items():
-            span.set_attribute(name, redacted(value, self._secrets))
 
     def _add_events(self, span: Span, notes: tuple[Note, ...]) -> None:
         for note in notes:
@@ -309,7 +300,6 @@ class _TraceHeaders:
     """``traceparent`` and ``tracestate``, for runs that another process goes on with."""
 
     def written(self) -> Mapping[str, str]:
-        """The headers of the current span; none where there is no span."""
         headers: dict[str, str] = {}
         _TRACE_CONTEXT.inject(headers)
         return headers

@@ -267,7 +267,10 @@ class Recorder:
         try:
             runs = recover_runs(Session(path), preset=preset, settings=settings)
             ends = ("", *(f"+{number}" for number in range(2, len(runs) + 1)))
-            save_journals(runs, [path.with_name(f"{path.stem}{end}.journal.jsonl") for end in ends])
+            save_journals(
+                [each.recorded for each in runs],
+                [path.with_name(f"{path.stem}{end}.journal.jsonl") for end in ends],
+            )
         except (ToolreelError, AdapterError, OSError) as error:
             self._tell({"conversation": conversation.name, "is": "without a journal", "why": str(error)})
 

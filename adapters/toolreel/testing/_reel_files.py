@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from toolreel._driver import Wanted
 from toolreel._internal import CassetteError
 from toolreel._journal import FileJournal, MemoryJournal, Recorded, journal_path
-from toolreel._replay import AllowedDifferences
+from toolreel._replay import AllowedDifferences, check_same_lines
 from toolreel._secrets import refuse_secrets
-from toolreel.cassette import Change, changed_lines, first_change
-from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext import JsonText, digest, parse
+from toolreel_core._jsontext import digest
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event
 
@@ -127,24 +124,13 @@ class ReelJournal:
         """
         if self.recorded is None:
             return
-        was, now = self.recorded.text.splitlines()[1:], self._memory.lines[1:]
-        for number, (old, new) in enumerate(zip_longest(was if whole else was[: len(now)], now), 1):
-            if old == new or (old and new and self._is_allowed(number)):
-                continue
-            if old is None:
-                fault = f"the run continued after the {number - 1} recorded events"
-            elif new is None:
-                fault = f"the run ended before recorded event {number}"
-            else:
-                first = first_change(parse(JsonText(old)), parse(JsonText(new))) or Change("", old, new)
-                lines = "\n".join(changed_lines(first, "now:    "))
-                fault = f"event {number} is not the recorded one; {lines}"
-            raise ReplayMismatch(f"{self.path}: {fault}")
+        was, now = self.recorded.text.splitlines(), self._memory.lines
+        check_same_lines(self.path, was if whole else was[: len(now)], now, self._is_allowed)
 
     def _is_allowed(self, number: int) -> bool:
         records = self.recorded.records if self.recorded and self.allowed else ()
-        if self.allowed is None or number > min(len(records), len(self._events)):
-            return False
+        if number == 0 or self.allowed is None or number > min(len(records), len(self._events)):
+            return number == 0
         return self.allowed.matches(records[number - 1], *self._events[number - 1])
 
     def refuse_secrets(self, known: Mapping[str, str]) -> None:

@@ -7,22 +7,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.adapters.driver.test_sync import PLAN, SUM, add
-from toolreel._driver import OutcomeError, Ports, Run, RunUsage, retold, run
-from toolreel._journal import MemoryJournal, parse_journal
+from toolreel._driver import OutcomeError, Ports, Run, RunUsage, run
 from toolreel.testing import Lost, ScriptedEndpoint, saying
-from toolreel.tools import PythonTools
 from toolreel_core._conversation import AssistantMessage, UserMessage
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import Plan
 from toolreel_core._settings import LoopConfig
-
-
-def test_a_run_is_retold_from_its_events_with_every_note() -> None:
-    journal = MemoryJournal(PLAN)
-    ended = run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
-    assert retold(PLAN, parse_journal(journal.text).events) == ended
-
 
 HOSTILE = '<script>alert(1)</script>\x1b[31m pay \u202e001\n"quoted" & done ' + "x" * 5_000
 

@@ -90,16 +90,6 @@ def test_a_last_line_that_was_cut_anywhere_is_taken_away_and_kept(tmp_path: Path
         assert path.read_bytes() == seal_text("".join(whole().splitlines(keepends=True)[:2]))
 
 
-def test_a_last_line_that_lacks_only_its_end_stands(tmp_path: Path) -> None:
-    third = whole().splitlines(keepends=True)[2].encode()
-    path = killed(tmp_path, 2, third[:-1])
-    with ReopenedJournal(path) as journal:
-        assert journal.cut is None
-        assert len(journal.recorded.records) == 2
-    resume(path, Ports(ScriptedEndpoint(SUM[1:]), PythonTools([add])))
-    assert sealed_text(path) == whole()
-
-
 @pytest.mark.parametrize("torn", [b'{"n":3,"kind"', b'{"n":3}', b"\x00\x00\xff", b"\xe2\x80"])
 def test_whatever_a_cut_line_holds_the_run_goes_on_to_the_same_end(torn: bytes, tmp_path: Path) -> None:
     path = killed(tmp_path, 3, torn)

@@ -6,15 +6,13 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from tests.adapters.otel.telemetry import instrumented, told
 from tests.servers.chat_server import replying, serving
 from toolreel import Plan, Ports, PythonTools, run
 from toolreel._driver import InstantClock
 from toolreel.http import HttpEndpoint
-from toolreel.otel import VARIABLE, captures_content, instrument, redacted
+from toolreel.otel import VARIABLE, captures_content, instrument
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying
 from toolreel_core import ConfigError, LoopConfig
 
@@ -101,16 +99,3 @@ def test_another_value_of_the_variable_is_refused(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv(VARIABLE, "yes")
     with pytest.raises(ConfigError, match="expected NO_CONTENT or SPAN_ONLY, got 'yes'"):
         instrument()
-
-
-SCALARS = st.none() | st.booleans() | st.integers() | st.text(max_size=8)
-
-
-@given(
-    st.recursive(
-        SCALARS,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
-    )
-)
-def test_what_has_no_secret_is_not_changed(value: Any) -> None:  # noqa: ANN401 - any JSON
-    assert json.loads(redacted(value, {})) == value

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from opentelemetry.instrumentation.httpx import HTTPXClientInstrumentor
 from opentelemetry.trace import format_span_id, format_trace_id
 
-from tests.adapters.otel.telemetry import Heard, context_of, instrumented
+from tests.adapters.otel.telemetry import context_of, instrumented
 from tests.patience import HANG
 from tests.servers.chat_server import replying, serving
 from toolreel import Plan, Ports, PythonTools, run
@@ -48,25 +46,17 @@ def test_an_mcp_server_gets_the_context_of_the_call_in_meta(tmp_path: Path) -> N
     assert f"00-{trace}-{parent}-" in told.content
 
 
-@contextmanager
-def traced_httpx(heard: Heard) -> Generator[None]:
-    HTTPXClientInstrumentor().instrument(tracer_provider=heard.provider)
-    try:
-        yield
-    finally:
-        HTTPXClientInstrumentor().uninstrument()
-
-
 @pytest.mark.parametrize("httpx_is_traced", [False, True])
 def test_a_request_says_its_trace_only_where_httpx_is_traced(*, httpx_is_traced: bool) -> None:
+    traced = HTTPXClientInstrumentor()
     with instrumented() as heard, serving(replying(saying("Hi."))) as server:
-        plan = Plan.of(model="m", messages="Hi!", tools=PythonTools([]).surface)
         if httpx_is_traced:
-            with traced_httpx(heard), HttpEndpoint(server.url) as endpoint:
-                run(plan, Ports(endpoint))
-        else:
+            traced.instrument(tracer_provider=heard.provider)
+        try:
             with HttpEndpoint(server.url) as endpoint:
-                run(plan, Ports(endpoint))
+                run(Plan.of(model="m", messages="Hi!", tools=PythonTools([]).surface), Ports(endpoint))
+        finally:
+            traced.uninstrument()
     (seen,) = server.seen
     chat = heard.one("chat m")
     if httpx_is_traced:

@@ -188,12 +188,3 @@ def test_the_prompt_is_the_last_user_message_and_the_system_message_the_first() 
     now = Changes(prompt="What?", system="Be loud.").plan(WAS)
     assert now.messages == (SystemMessage("Be loud."), *WAS.messages[1:3], UserMessage("What?"))
     assert Changes(system="Be loud.").plan(ADDING).messages == (SystemMessage("Be loud."), *ADDING.messages)
-
-
-def test_settings_options_and_overrides_go_over_the_recorded_ones() -> None:
-    now = Changes(
-        config={"max_tool_calls": None}, options={"top_p": 1}, overrides={"provider": {"sort": "price"}}
-    ).plan(WAS)
-    assert (now.config.max_tool_calls, now.config.max_turns) == (None, 3)
-    assert now.options == '{"temperature":0,"parallel_tool_calls":true,"top_p":1}'
-    assert now.overrides == '{"provider":{"order":["a"],"sort":"price"}}'

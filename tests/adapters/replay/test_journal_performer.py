@@ -16,7 +16,7 @@ from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools import PythonTools
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Cancelled, CancelRequested, ToolReturned
+from toolreel_core._protocol import Cancelled, CancelRequested
 from toolreel_core._settings import LoopConfig
 
 
@@ -77,13 +77,6 @@ def test_a_run_that_goes_on_after_the_journal_is_a_mismatch() -> None:
         assert said == f"j: the journal ends, but the run wants {wanted}; {remedy}"
 
 
-def test_events_that_nobody_asked_for_answer_no_effect() -> None:
-    journal = MemoryJournal(PLAN)
-    journal.record(None, ToolReturned(1, "42"))
-    told = drift(PLAN, Rehearsal(parse_journal(journal.text, "j")))
-    assert "that is not the tool_returned recorded here" in told
-
-
 def test_a_cancelled_event_needs_no_effect() -> None:
     journal = MemoryJournal(PLAN)
     journal.record(None, CancelRequested("Ctrl-C"))
@@ -110,19 +103,6 @@ def test_what_broke_off_breaks_off_again(driver: Driver, tmp_path: Path) -> None
     assert replay(path, driver=driver).recorded.text == journal
 
 
-def whole() -> str:
-    journal = MemoryJournal(PLAN)
-    run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
-    return journal.text
-
-
-def stopped(at: int) -> Recorded:
-    """A run that somebody stopped at one of its effects."""
-    journal = MemoryJournal(PLAN)
-    run(PLAN, Stopping(Ports(ScriptedEndpoint(SUM), PythonTools([add])), at=at), journal=journal)
-    return parse_journal(journal.text, "j")
-
-
 def uncancelled(recorded: Recorded) -> Recorded:
     """The record without its last event, the cancellation."""
     assert isinstance(recorded.events[-1], CancelRequested)
@@ -132,14 +112,14 @@ def uncancelled(recorded: Recorded) -> Recorded:
 @pytest.mark.parametrize(("at", "asked"), [(1, 0), (2, 1), (3, 1)])
 def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(at: int, asked: int) -> None:
     live, journal = Ports(ScriptedEndpoint([*SUM][asked:]), PythonTools([add])), MemoryJournal(PLAN)
-    rehearsal = Rehearsal(uncancelled(stopped(at)), live=live)
+    rehearsal = Rehearsal(uncancelled(recorded(stopped_at=at)), live=live)
     run(PLAN, rehearsal, journal=journal)
     rehearsal.finish()
-    assert journal.text == whole()
+    assert journal.text == recorded().text
 
 
 def test_another_run_is_not_gone_on_with() -> None:
     other = Plan.of(model="other", messages="hi", tools=PLAN.tools)
     live = Ports(ScriptedEndpoint([]), PythonTools([add]))
-    rehearsal = Rehearsal(uncancelled(stopped(2)), live=live)
+    rehearsal = Rehearsal(uncancelled(recorded(stopped_at=2)), live=live)
     assert "the run wants a request" in complaint(ReplayMismatch, lambda: run(other, rehearsal))

@@ -130,23 +130,25 @@ def test_a_call_that_cannot_be_read_is_compared_as_it_was_written() -> None:
     assert "calls[0].unreadable" in places(found.changes)
 
 
-def test_a_run_that_was_stopped_differs_where_it_was() -> None:
-    found = first(RUN, stopped("enough"))
-    assert (found.n, found.aspect, found.b) == (2, "wanted", "cancelled: enough")
+LOST: Final[list[Lost | Mapping[str, Json]]] = [Lost("timeout", "ReadTimeout"), *SUM]
+ASKING: Final = recorded(SUM, NEEDS_APPROVAL, tools=asking_first(), approver=Always())
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "place"),
+    [
+        (RUN, stopped("enough"), "wants"),
+        (recorded(LOST), recorded(LOST, adding(retry_base_ms=10)), "ms"),
+        (RUN, ASKING, "wants"),
+    ],
+)
+def test_another_effect_is_something_else_that_is_wanted(one: Recorded, other: Recorded, place: str) -> None:
+    found = first(one, other)
+    assert (found.n, found.aspect, found.changes[0].place) == (2, "wanted", place)
+
+
+def test_runs_that_were_stopped_differ_in_the_reason() -> None:
     assert first(stopped("enough"), stopped("late")).changes == (Change("reason", '"enough"', '"late"'),)
-
-
-def test_another_wait_is_something_else_that_is_wanted() -> None:
-    lost: list[Lost | Mapping[str, Json]] = [Lost("timeout", "ReadTimeout"), *SUM]
-    found = first(recorded(lost), recorded(lost, adding(retry_base_ms=10)))
-    assert (found.n, found.aspect) == (2, "wanted")
-    assert places(found.changes) == ["ms"]
-
-
-def test_a_question_for_approval_is_something_else_than_a_run_of_the_tool() -> None:
-    found = first(RUN, recorded(SUM, NEEDS_APPROVAL, tools=asking_first(), approver=Always()))
-    assert (found.n, found.aspect) == (2, "wanted")
-    assert found.changes == (Change("wants", '"run_tool"', '"ask_approval"'),)
 
 
 def test_the_time_at_which_something_came_makes_no_other_run() -> None:

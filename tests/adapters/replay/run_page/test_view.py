@@ -15,7 +15,6 @@ from tests.samples import PING
 from tests.wire_forms import OTHER_FORMS, in_form, said_in
 from toolreel import Agent
 from toolreel._driver import Ports, run
-from toolreel._internal import AdapterError
 from toolreel._journal import MemoryJournal, Recorded, open_recorded, parse_journal
 from toolreel._replay import (
     RunTree,
@@ -25,7 +24,6 @@ from toolreel._replay import (
     retrace,
     run_warnings,
     runs_page,
-    write_page,
 )
 from toolreel.testing import Lost, ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel_core._jsontext import canonical
@@ -92,11 +90,6 @@ def test_a_run_that_went_on_is_shown_as_it_is_in_memory(tmp_path: Path) -> None:
     }
     assert [head["recorded"] for head in shown[second]] == [True]
     assert "recorded" not in shown[first][0], "its recording has gone on without it"
-
-
-def test_a_page_that_cannot_be_written_is_said_in_one_sentence(tmp_path: Path) -> None:
-    with pytest.raises(AdapterError, match="the page cannot be written there"):
-        write_page(tmp_path / "nowhere" / "x.html", "")
 
 
 # What requests sent of the stored history, as a page has it: every request can be put together again.
