@@ -90,9 +90,8 @@ def test_a_run_is_recorded_and_replayed_without_its_tools(folder: Path, tmp_path
     assert attempt.results == records[0].attempts[0].results
     assert [again.drift for again in replay_runs(results, plan)] == [""] * 2
     assert [one.fate for one in rejudge_runs(results, plan, "baseline")] == ["unchanged"] * 2
-    promote(results, plan, records[0].key, tmp_path / "tests", "it")
-    promoted = tmp_path / "tests" / "it"
-    assert promoted_verdict(promoted).result == "pass"
+    test, _ = promote(results, plan, records[0].key, tmp_path / "tests")
+    assert promoted_verdict(test.with_name(test.stem.removeprefix("test_"))).result == "pass"
 
 
 def test_a_call_that_was_not_recorded_is_a_mismatch(folder: Path, tmp_path: Path) -> None:

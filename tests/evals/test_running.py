@@ -9,7 +9,7 @@ import pytest
 
 from tests.evals.evaluations import KEY, Seen, evaluated, plan_of, records
 from tests.patience import NEVER
-from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
+from tests.servers.chat_server import Answer, replying, serving
 from toolreel.evals import Results, plan_of_header, replay_runs
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import SentRequest
@@ -83,24 +83,6 @@ def test_a_cost_that_nobody_told_is_unknown_and_not_zero(
 ) -> None:
     tree = chat(tmp_path, done(usage=usage))
     assert tree["attempts"][0]["asked"][0].get("cost") == cost
-
-
-def test_a_streamed_reply_tells_the_same(tmp_path: Path) -> None:
-    last = chunk(
-        finish="stop",
-        usage={"prompt_tokens": 3, "completion_tokens": 2, "cost": 0.5},
-        id="gen-2",
-        provider="Acme",
-        system_fingerprint="fp_2",
-    )
-    tree = chat(
-        tmp_path, streaming(chunk("Do"), chunk("ne."), last, "data: [DONE]\n\n"), loop={"stream": "final"}
-    )
-    assert (tree["result"], tree["final"]) == ("pass", "Done.")
-    (asked,) = tree["attempts"][0]["asked"]
-    told = ("finish", "prompt_tokens", "completion_tokens", "cost", "model", "provider", "fingerprint")
-    assert [asked[name] for name in told] == ["stop", 3, 2, 0.5, "m-1", "Acme", "fp_2"]
-    assert asked["request_id"] == "gen-2"
 
 
 def test_a_provider_that_fails_for_the_moment_is_asked_again_after_a_while(tmp_path: Path) -> None:

@@ -8,11 +8,10 @@ if TYPE_CHECKING:
     from toolreel._replay import run_page
     from toolreel._replay.exports import (
         LOG_VERSION,
-        STOP_REASONS,
         SUFFIXES,
         Format,
         export_text,
-        inspect_message,
+        inspect_sample,
         transcript,
     )
     from toolreel._replay.forked_run import (

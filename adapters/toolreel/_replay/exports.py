@@ -86,11 +86,11 @@ def inspect_log(trace: Trace, name: str) -> Tree:
         "plan": {"name": "plan", "steps": [], "config": {}},
         "results": {"total_samples": 1, "completed_samples": int(run.completed), "scores": []},
         "stats": {"started_at": _NO_DATE, "completed_at": "", "model_usage": total},
-        "samples": [_inspect_sample(run, name, total, digest)],
+        "samples": [inspect_sample(run, name, total, digest)],
     }
 
 
-def _inspect_sample(run: Run, name: str, usage: Tree, digest: str) -> Tree:
+def inspect_sample(run: Run, name: str, usage: Tree, digest: str) -> Tree:
     messages = [inspect_message(message) for message in run.messages]
     words, _ = describe_outcome(run.outcome)
     finish = next((each.finish for each in reversed(run.notes) if isinstance(each, notes.ReplyRead)), "")

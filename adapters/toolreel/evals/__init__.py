@@ -22,6 +22,15 @@ trials) is ``toolreel_core.evals``. Statistics need the extra ``toolreel[evals]`
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from toolreel.evals._own_scenarios import (
+        Proof,
+        ScriptProof,
+        proof_of,
+        proof_sentences,
+        scenario_of_session,
+        scenario_template,
+        write_new_file,
+    )
     from toolreel.evals._replay import (
         Replayed,
         promote,
@@ -37,17 +46,21 @@ if TYPE_CHECKING:
     )
     from toolreel.evals._report.inspect_log import write_inspect_logs
     from toolreel.evals._report.page import report_page, transcript_of
-    from toolreel.evals._report.rendering import TextTable, as_markdown, cell_text, one_line, without_usual
     from toolreel.evals._report.tables import (
+        TextTable,
+        as_markdown,
+        cell_text,
         comparison_lines,
         comparison_tables,
         comparison_tree,
         gate_table,
         head_lines,
+        one_line,
         rejudged_lines,
         rejudged_tables,
         rejudged_tree,
         summary_tables,
+        without_usual,
     )
     from toolreel.evals._results import (
         Header,
@@ -81,15 +94,6 @@ if TYPE_CHECKING:
         select_scenarios,
     )
     from toolreel.evals._runner.trial import ScriptedEndpoint, WorldHost
-    from toolreel.evals._scenario_of_session import scenario_of_session
-    from toolreel.evals._scenario_proof import (
-        Proof,
-        ScriptProof,
-        proof_of,
-        proof_sentences,
-        scenario_template,
-        write_new_file,
-    )
     from toolreel.evals._statistics import (
         Difference,
         PairedCell,
@@ -108,7 +112,6 @@ if TYPE_CHECKING:
         scenario_shares,
         wilson_bounds,
     )
-    from toolreel.evals._summary.comparison import Comparison, compare
     from toolreel.evals._summary.gates import (
         GateResult,
         Sides,
@@ -121,8 +124,10 @@ if TYPE_CHECKING:
     )
     from toolreel.evals._summary.summary_files import summary_trees, write_summaries, write_trials
     from toolreel.evals._summary.totals import (
+        Comparison,
         Total,
         answer_sentences,
+        compare,
         findings_of,
         warning_sentences,
     )

@@ -28,7 +28,6 @@ import httpx
 from toolreel._internal import CassetteError, ResultsError
 from toolreel.cassette import Session, replay_response
 from toolreel.evals._results import Journal, Results, copy_recordings, recording_of
-from toolreel.evals._runner.evaluation import retries_of
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._runner.trial import Exchanges, Job, RunContext, recorded_tools, run_job
 from toolreel.http import HttpEndpoint
@@ -52,10 +51,7 @@ from toolreel_core.evals import (
 
 
 class RecordedAnswers(httpx.BaseTransport):
-    """Answers from a recording.
-
-    :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
-    """
+    """Answers from a recording."""
 
     def __init__(self, recording: Session, *, held: bool = False) -> None:
         self._path = recording.path
@@ -66,10 +62,7 @@ class RecordedAnswers(httpx.BaseTransport):
         self._asked = 0
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """The next recorded answer to the same; what was asked between was of the recorded strategy alone.
-
-        :raises toolreel.ReplayMismatch: if there is none
-        """
+        """The next recorded answer to the same; what was asked between was of the recorded strategy alone."""
         self._asked += 1
         asked = self._request_content(request.read())
         for place, (content, exchange) in enumerate(self._left, 1):
@@ -87,60 +80,45 @@ class RecordedAnswers(httpx.BaseTransport):
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """A run that has ended, with all that it takes to make it again, offline."""
-
     job: Job
     record: Record
     folder: Path
     """The directory that its cassette is relative to."""
-    url: str
 
     @classmethod
     def of_record(cls, record: Record, plan: EvalPlan, folder: Path) -> RecordedRun:
-        """A run of a plan, under the configuration that it had.
-
-        :raises ConfigError: if its scenario is not in the plan, or its configuration not one of today's
-        """
-        job = Job(
-            Sample(record.cell, record.trial, record.version, record.digest),
-            plan.scenario(record.cell.scenario),
-            Configuration.of(record.configuration),
-            retries_of(plan),
-        )
-        return cls(job, record, folder, plan.endpoint_at(record.cell.endpoint).chat_url)
+        """A run of a plan, under the configuration that it had."""
+        sample = Sample(record.cell, record.trial, record.version, record.digest)
+        return cls(Job(plan, sample, Configuration.of(record.configuration)), record, folder)
 
     def replay(self) -> tuple[Record, Exchanges]:
         """The record that its cassette gives now, and its last conversation; a script speaks again.
 
         What no replay has is as the record says: times, and where the run was made.
-
-        :raises CassetteError: if there is no cassette, or it cannot be read or trusted
-        :raises toolreel.ReplayMismatch: if the run would ask something else now
         """
         record, tools = self.record, recorded_tools(self.record.attempts)
         if script := self.job.script:
             again, ended = run_job(self.job, RunContext(script, tools))
         else:
             if not record.cassette:
-                raise CassetteError(
-                    f"{self.folder}: the run {record.key[:12]} was not recorded, so it cannot be replayed"
-                )
+                what = f"the run {record.key[:12]} was not recorded, so it cannot be replayed"
+                raise CassetteError(f"{self.folder}: {what}")
             session = recording_of(self.folder, record.cassette)
-            with HttpEndpoint(self.url, transport=session.transport()) as endpoint:
+            with self._endpoint(session.transport()) as endpoint:
                 again, ended = run_job(self.job, RunContext(endpoint, tools))
                 session.finish()
         return _copy_times(replace(again, cassette=record.cassette), record), ended
 
     def verdict_under(self, configuration: Configuration, *, held: bool = False) -> Verdict:
-        """The verdict about the run under another configuration, by its recorded replies.
-
-        :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
-        :raises toolreel.ReplayMismatch: if the recording does not answer what it asks
-        """
-        transport = RecordedAnswers(recording_of(self.folder, self.record.cassette), held=held)
-        with HttpEndpoint(self.url, transport=transport) as endpoint:
+        """The verdict about the run under another configuration, by its recorded replies."""
+        recording = recording_of(self.folder, self.record.cassette)
+        with self._endpoint(RecordedAnswers(recording, held=held)) as endpoint:
             context = RunContext(endpoint, recorded_tools(self.record.attempts[-1:]))
             return run_job(replace(self.job, configuration=configuration), context)[0].verdict
+
+    def _endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
+        place = self.job.evaluation.endpoint_at(self.record.cell.endpoint)
+        return HttpEndpoint(place.chat_url, transport=transport)
 
 
 def _copy_times(record: Record, measured: Record) -> Record:
@@ -194,11 +172,9 @@ def replay_runs(results: Results, plan: EvalPlan, keys: Collection[str] = ()) ->
 
 
 def write_replayed(results: Results, runs: Sequence[Replayed], folder: Path) -> None:
-    """Write an evaluation with the present verdicts into a new directory, with the cassettes.
-
-    :param runs: all of them, each with a record as replayed now
-    :raises ResultsError: if there is something already, or it cannot be written
-    """
+    """Write an evaluation with the present verdicts into a new directory, with the cassettes."""
+    if not all(again.now for again in runs):
+        raise ReplayMismatch(f"{folder}: nothing written: a run cannot be replayed, so it cannot be judged")
     if (folder / "header.json").exists():
         raise ResultsError(f"{folder}: holds an evaluation already; name another directory")
     with Journal(folder, replace(results.header, taxonomy=TAXONOMY)) as journal:
@@ -227,7 +203,6 @@ class Rejudged:
 
     @property
     def fate(self) -> Fate:
-        """What becomes of the run."""
         if self.before is None or self.after is None or self.reason:
             return "undecided"
         failed = self.before.result == "fail", self.after.result == "fail"
@@ -235,7 +210,6 @@ class Rejudged:
 
     @property
     def reason(self) -> str:
-        """Why it is undecided, in words."""
         unfit = (each for each in (self.before, self.after) if each and not each.valid)
         return self.why or next((f"it is {each.result}: {each.category}" for each in unfit), "")
 
@@ -249,11 +223,6 @@ def rejudge_runs(
     only as the answer to a request of the same content. With ``first``, the replies of both strategies go
     through both, whatever else would have made the model reply otherwise, and a run that the first loses and
     the second wins is bisected.
-
-    :param strategy: a name, or a tag that means one strategy
-    :param keys: beginnings of the keys of the runs that are wanted; all runs, if there are none
-    :raises ResultsError: if there are no such runs
-    :raises ConfigError: if there is no such strategy, or the word means several
     """
     second, first = _find_strategy(plan, strategy), first and _find_strategy(plan, first)
     if first == second:
@@ -273,7 +242,6 @@ def rejudge_runs(
 
 
 def _find_strategy(plan: EvalPlan, word: str) -> str:
-    """The name of the one strategy that a name or a tag means."""
     named = replace(plan, options=replace(plan.options, strategies=(word,)))
     names = [each.name for each in named.strategies]
     if len(names) > 1:
@@ -366,13 +334,10 @@ def test_{name}() -> None:
 '''
 
 
-def promote(
-    results: Results, plan: EvalPlan, key: str, folder: Path | str, name: str = ""
-) -> tuple[Path, Verdict]:
+def promote(results: Results, plan: EvalPlan, key: str, folder: Path | str) -> tuple[Path, Verdict]:
     """Write the test of a run, with an evaluation of it alone.
 
     :param key: the beginning of the run's key
-    :param name: of the test; made of scenario, strategy and key where it is empty
     :return: the path of the test, and the verdict that it asserts
     :raises ResultsError: if no run or several have this key, the run was not recorded, or there are such
         files already
@@ -385,27 +350,19 @@ def promote(
             "scripted models never are"
         )
     cell = record.cell
-    words = name.removeprefix("test_") or f"{cell.scenario}_{cell.strategy}_{record.key[:8]}"
-    name = _UNFIT.sub("_", words.lower()).strip("_") or "run"
-    run = RecordedRun.of_record(record, plan, results.path)
-    verdict, scenario = run.replay()[0].verdict, run.job.scenario
+    name = _UNFIT.sub("_", f"{cell.scenario}_{cell.strategy}_{record.key[:8]}".lower())
+    verdict = RecordedRun.of_record(record, plan, results.path).replay()[0].verdict
     test, evaluation = Path(folder) / f"test_{name}.py", Path(folder) / name
     for path in (test, evaluation):
         if path.exists():
-            raise ResultsError(f"{path}: exists already; choose another name (--name)")
+            raise ResultsError(f"{path}: exists already; it may be the test of this run")
     # Of other scenarios, which may be in files that are not at hand there, it needs nothing.
-    with Journal(
-        evaluation, replace(results.header, plan=replace(plan, scenarios=(scenario,)).tree())
-    ) as one:
-        one.append(record)
+    alone = replace(plan, scenarios=(plan.scenario(cell.scenario),))
+    with Journal(evaluation, replace(results.header, plan=alone.tree())) as journal:
+        journal.append(record)
     copy_recordings(results.path, (record.cassette,), evaluation)
-    text = _TEST.format(
-        scenario=cell.scenario,
-        name=name,
-        result=json.dumps(verdict.result),
-        category=json.dumps(verdict.category),
-    )
-    test.write_text(text, encoding="utf-8")
+    values = {"result": json.dumps(verdict.result), "category": json.dumps(verdict.category)}
+    test.write_text(_TEST.format(scenario=cell.scenario, name=name, **values), encoding="utf-8")
     return test, verdict
 
 

@@ -71,10 +71,7 @@ class Header:
 
 
 def read_header(path: Path) -> Header:
-    """The header in a file.
-
-    :raises ResultsError: if there is none, or it cannot be read
-    """
+    """The header in a file."""
     try:
         tree: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -95,10 +92,7 @@ def read_header(path: Path) -> Header:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace a file atomically: write a draft, sync it to disk, rename it.
-
-    :raises ResultsError: if it cannot be written
-    """
+    """Replace a file atomically: write a draft, sync it to disk, rename it."""
     try:
         replace_file(
             path, content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
@@ -108,10 +102,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def write_json(path: Path, tree: Tree) -> None:
-    """Replace a file atomically by a JSON object.
-
-    :raises ResultsError: if it cannot be written
-    """
+    """Replace a file atomically by a JSON object."""
     # A tree may have mappings that json does not know.
     write_atomically(path, f"{json.dumps(tree, indent=2, ensure_ascii=False, default=dict)}\n")
 
@@ -159,36 +150,34 @@ class Results:
 
 
 def trials_in(records: Iterable[Record], plan: EvalPlan) -> tuple[Trial, ...]:
-    """The table of all trials of a plan, of which there are these records."""
     controls = [each.name for each in plan.scenarios if each.control]
     return trials_of(records, {cell: plan.trials_of(cell) for cell in plan.cells()}, controls, plan.options)
 
 
-def all_records(folder: Path) -> Iterator[Record]:
-    """Every record that was ever written to a directory, those that do not count any longer too.
+_RESTORE: Final = "restore the file, or evaluate into another directory"
 
-    :raises ResultsError: if a line cannot be read
-    """
-    path = folder / _JOURNAL
+
+def all_records(folder: Path) -> Iterator[Record]:
+    """Every record that was ever written to a directory, those that do not count any longer too."""
+    path, place = folder / _JOURNAL, ""
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
                 if line.endswith(b"\n"):
-                    yield _parse_record(line, f"{path}, line {number}")
+                    place = f"{path}, line {number}"
+                    yield record_of(line.decode(), place)
     except FileNotFoundError:
         return
+    except UnicodeDecodeError:
+        raise ResultsError(f"{place}: not UTF-8; {_RESTORE}") from None
+    except CodecError as error:
+        raise ResultsError(f"{error}; {_RESTORE}") from None
     except OSError as error:
         raise ResultsError(f"{path}: cannot be read: {error.strerror}") from error
 
 
 class Journal:
-    """The journal of an evaluation that goes on; one process writes it.
-
-    :param path: the evaluation's directory, which is made where there is none
-    :param header: what it goes on with; ``None``: :meth:`write_header` is called once the rest has been read
-    :param known_secrets: values by name that must not be written
-    :raises ResultsError: if another process is writing it, or if it cannot be written; so for all methods
-    """
+    """The journal of an evaluation that goes on; one process writes it."""
 
     def __init__(
         self, path: Path, header: Header | None = None, known_secrets: Mapping[str, str] | None = None
@@ -219,10 +208,7 @@ class Journal:
         write_json(path, (replace(header, created=before.created) if before else header).tree())
 
     def append(self, record: Record) -> Record:
-        """Write the record of a run that has ended; when this returns, it is on the disk.
-
-        :return: what was written: texts that may hold a secret are withheld
-        """
+        """Write the record of a run that has ended; when this returns, it is on the disk."""
         safe = _without_secrets(record, self._secrets)
         with _storage_errors(self._path):
             self._file.write(f"{record_line(safe)}\n".encode())
@@ -231,7 +217,6 @@ class Journal:
         return safe
 
     def close(self) -> None:
-        """Close the file, and release its lock."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -239,14 +224,6 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _parse_record(line: bytes, place: str) -> Record:
-    try:
-        return record_of(line.decode(), place)
-    except (UnicodeDecodeError, CodecError) as error:
-        message = str(error) if isinstance(error, CodecError) else f"{place}: not UTF-8"
-        raise ResultsError(f"{message}; restore the file, or evaluate into another directory") from None
 
 
 def _without_secrets(record: Record, secrets: Mapping[str, str]) -> Record:
@@ -284,11 +261,7 @@ def _storage_errors(path: Path) -> Generator[None]:
 
 
 def recording_of(folder: Path, name: str) -> Session:
-    """The recording of a run, for a replay.
-
-    :param name: the path of the cassette, relative to the directory of the results
-    :raises CassetteError: if there is none, or it cannot be read or trusted
-    """
+    """The recording of a run, for a replay."""
     from toolreel.cassette import Session  # imports httpx
 
     return Session(_recording_path(folder, name))
@@ -302,10 +275,7 @@ def _recording_path(folder: Path, name: str) -> Path:
 
 
 def copy_recordings(source: Path, names: Iterable[str], target: Path) -> None:
-    """Copy recordings into another directory.
-
-    :raises CassetteError: if one is missing, or cannot be written
-    """
+    """Copy recordings into another directory."""
     for name in filter(None, names):
         path = _recording_path(source, name)
         try:

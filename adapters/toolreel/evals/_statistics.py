@@ -66,11 +66,7 @@ class _Inversion:
         self._weights: _Floats = weights / 2 / np.square(1.0 - places) / self._at / np.pi
 
     def share_below(self, values: _Floats, counts: _Floats, mean: float) -> _Floats:
-        """How likely randomly weighted values have at most this mean, for each row of values.
-
-        :param values: a row for each sample
-        :param counts: how often each column of values occurs
-        """
+        """How likely randomly weighted values have at most this mean, for each row of values."""
         distances = values - mean
         spread = np.sqrt((np.square(distances) * counts).sum(axis=1))
         distances /= np.where(spread > 0, spread, 1.0)[:, None]
@@ -93,11 +89,7 @@ _COARSE: Final = _Inversion(40)
 
 
 def mean_below(values: Sequence[float], copies: float = 1) -> _Share:
-    """The chance that randomly weighted clusters, and a further one of 0, have at most some mean.
-
-    :param values: of the clusters, from 0 to 1
-    :param copies: how often each cluster occurs, to ask what more of them would say
-    """
+    """The chance that randomly weighted clusters, and a further one of 0, have at most some mean."""
     distinct, counts = np.unique([*values, 0.0], return_counts=True)
     weights = counts.astype(np.float64) * copies
     weights[0] -= copies - 1  # the further one is there once
@@ -110,8 +102,6 @@ def mean_bounds(values: Sequence[float], alpha: float = ALPHA) -> Bounds:
     >>> low, high = mean_bounds([1.0] * 20)
     >>> f"{low:.3f} {high:.3f}"
     '0.832 1.000'
-
-    :param alpha: how often the interval may miss, both sides together
     """
     return _lower_bound(values, alpha), round(
         1.0 - _lower_bound([1.0 - value for value in values], alpha), _DIGITS
@@ -145,8 +135,6 @@ def wilson_bounds(passed: float, runs: float, alpha: float = ALPHA) -> Bounds:
     """Wilson's score interval of a rate; exactly 0 or 1 where no run or every run passed.
 
     E. B. Wilson 1927, Journal of the American Statistical Association 22:209.
-
-    :param runs: need not be a whole number, where it says how many a mean is worth
     """
     z = -float(ndtri(alpha / 2))
     rate, squared = passed / runs, z * z
@@ -185,8 +173,6 @@ def rate_of(trials: Iterable[Trial], passes: Callable[[Trial], bool] = lambda on
     >>> runs = [Trial(Cell("m", "", "", "one"), at, "pass" if at < 496 else "fail") for at in range(580)]
     >>> print(rate_of(runs))
     82.4 to 88.1 %
-
-    :param passes: which of the valid ones count as passed
     """
     cells: dict[Cell, list[bool]] = {}
     for one in trials:
@@ -212,8 +198,6 @@ def pass_hat(trials: Iterable[Trial], k: int) -> tuple[float | None, int, int]:
     """pass^k: the chance that ``k`` trials of a cell all pass, ``C(c,k)/C(n,k)``, as the mean over cells.
 
     That of Yao et al. 2024 (tau-bench).
-
-    :return: the mean; the number of cells, and of those that have fewer than ``k`` valid trials
     """
     cells: dict[Hashable, list[bool]] = {}
     for one in trials:
@@ -233,24 +217,16 @@ class PairedCell(NamedTuple):
     """Empty if the models are what is compared."""
     both: int
     lost: int
-    """The first passed and the second did not."""
     gained: int
     neither: int
 
     @property
     def runs(self) -> int:
-        """Of each side."""
         return self.both + self.lost + self.gained + self.neither
 
     @property
     def passes(self) -> tuple[int, int]:
-        """Passed runs of the first side, and of the second."""
         return self.both + self.lost, self.both + self.gained
-
-    @property
-    def swapped(self) -> PairedCell:
-        """The same with the sides exchanged."""
-        return PairedCell(self.scenario, self.model, self.both, self.gained, self.lost, self.neither)
 
     @property
     def all_lost(self) -> PairedCell:
@@ -424,11 +400,7 @@ POWER: Final = 0.8
 def power_of_test(
     difference: float, clusters: int, pairs: float, spread: float = SPREAD, within: float = WITHIN
 ) -> float:
-    """The chance that a true difference is found, of scenarios such as these: in 800 plans, always the same.
-
-    :param pairs: of each cluster
-    :param spread: standard deviation of the true differences among clusters
-    """
+    """The chance that a true difference is found, of scenarios such as these: in 800 drawn plans."""
     quantiles = np.random.default_rng(clusters).standard_normal((800, clusters))
     drawn = np.clip(difference + sqrt(spread**2 + within / pairs) * quantiles, -1.0, 1.0)
     values = np.hstack([(1 + drawn) / 2, np.zeros((len(drawn), 1))])

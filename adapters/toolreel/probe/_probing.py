@@ -64,12 +64,10 @@ def _read_catalogue() -> dict[str, Any]:
 
 @cache
 def all_questions() -> tuple[Question, ...]:
-    """The questions of a probe, in the order in which they are asked."""
     return questions_of(_read_catalogue())
 
 
 def all_rules() -> Rules:
-    """What the answers decide, by section and setting."""
     rules: Rules = _read_catalogue()["rules"]
     return rules
 
@@ -152,7 +150,6 @@ def day_of_answers(probing: Probing) -> str:
 
 
 Watch = Callable[[Probing], None]
-"""Called after each answer."""
 
 TIMEOUT: Final = 60.0
 _LIMIT: Final = 4 * 2**20
@@ -266,7 +263,6 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
 
 
 def _model_of(exchange: Exchange) -> str:
-    """The model that a request names; empty if it names none."""
     model = as_tree(read(exchange.body.decode("utf-8", "replace")).value_or("")).get("model")
     return model if isinstance(model, str) else ""
 

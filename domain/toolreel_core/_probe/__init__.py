@@ -2,13 +2,15 @@
 
 # mypy: implicit-reexport
 
-from toolreel_core._probe.finding import Finding, findings, observed_findings
-from toolreel_core._probe.fitting import (
+from toolreel_core._probe.findings import (
     Compared,
+    Finding,
     Rules,
     Setting,
     compare_with_preset,
     decided_settings,
+    findings,
+    observed_findings,
     preset_tree,
 )
 from toolreel_core._probe.observation import Answered, Unanswered, Why, observe

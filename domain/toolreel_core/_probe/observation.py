@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, items_of, parse, read, tree_at
 from toolreel_core._protocol import ReplyReceived, RequestFailed
@@ -18,35 +18,18 @@ from toolreel_core._settings import LoopConfig, WireForm
 from toolreel_core._text_calls import BARE, MARKED
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-TOOLS: Final = ToolSurface(
-    (
-        ToolDefinition.of(
-            "lookup",
-            "Returns the value that is stored under a key.",
-            {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]},
-        ),
-        ToolDefinition.of(
-            "ping",
-            "Tells whether the system is up. It takes no arguments.",
-            {"type": "object", "properties": {}},
-        ),
-        ToolDefinition.of(
-            "order",
-            "Orders an item.",
-            {
-                "type": "object",
-                "properties": {
-                    "item": {"type": "string"},
-                    "count": {"type": "integer"},
-                    "price": {"type": "number"},
-                    "gift": {"type": "boolean"},
-                    "labels": {"type": "array", "items": {"type": "string"}},
-                },
-                "required": ["item", "count", "price", "gift", "labels"],
-            },
-        ),
-    )
+_TOOLS: Final[Any] = parse(
+    JsonText("""{
+"lookup": ["Returns the value that is stored under a key.",
+  {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}],
+"ping": ["Tells whether the system is up. It takes no arguments.", {"type": "object", "properties": {}}],
+"order": ["Orders an item.", {"type": "object", "properties": {
+  "item": {"type": "string"}, "count": {"type": "integer"}, "price": {"type": "number"},
+  "gift": {"type": "boolean"}, "labels": {"type": "array", "items": {"type": "string"}}},
+  "required": ["item", "count", "price", "gift", "labels"]}]
+}""")
 )
+TOOLS: Final = ToolSurface(tuple(ToolDefinition.of(name, *rest) for name, rest in _TOOLS.items()))
 """The tools that a probe offers, which each reply is read with."""
 
 _READING: Final = LoopConfig(text_dialects=(*MARKED, *BARE), dialects_in_reasoning=True)
@@ -79,16 +62,12 @@ _BY_STATUS: Final[Mapping[int, Why]] = {
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The model answered."""
-
     body: Tree
     """As chat completions have it, and as if it had not been streamed."""
     reply: Reply
     """Read with every dialect, also in the reasoning."""
     streamed: bool = False
-    """Whether it came as a stream of events."""
     form: WireForm = "chat_completions"
-    """The form that was asked for."""
     strays: bool = False
     """Whether it came as chat completions all the same."""
     carry: JsonText = NOTHING
@@ -96,13 +75,11 @@ class Answered:
 
     @property
     def choice(self) -> Tree:
-        """The first choice; empty if there is none."""
         choices = items_of(self.body, "choices")
         return as_tree(choices[0]) if choices else {}
 
     @property
     def message(self) -> Tree:
-        """The message of the first choice."""
         return tree_at(self.choice, "message")
 
     @property
@@ -120,7 +97,6 @@ class Answered:
 
     @property
     def calls(self) -> tuple[Tree, ...]:
-        """The entries of its structured calls."""
         return tuple(map(as_tree, items_of(self.message, "tool_calls")))
 
     @property
@@ -131,13 +107,10 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """There is no answer of a model."""
-
     why: Why
     message: str
     retry_after_ms: int | None = None
     in_200: bool = False
-    """Whether the refusal came with a status of success."""
     body: str = ""
 
 

@@ -33,27 +33,19 @@ _IN_A_ROW: Final = 3
 """After this many requests without an answer, a probe stops: the server is gone, not the quirk found."""
 
 _REASONING: Final = ("reasoning_content", "reasoning", "thinking")
-"""The fields in which a model's reasoning comes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One request to send."""
-
     question: Question
     body: Tree
     number: int
-    """Of the request among all, or in the recording, counted from 1."""
     wait_ms: int = 0
-    """How long to wait before."""
     form: WireForm = "chat_completions"
-    """The form in which it is sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """One answer to a question."""
-
     question: str
     requests: tuple[int, ...]
     """The numbers of its requests; several, if it was sent again."""
@@ -63,15 +55,12 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class Probing:
-    """A probe so far."""
-
     model: str
     questions: tuple[Question, ...]
     repeat: int = REPEAT
     tries: tuple[Try, ...] = ()
     stopped: Unanswered | None = None
     sent: int = 0
-    """Requests that were answered, or not."""
     passed: tuple[str, ...] = ()
     """Questions that a recording has no answer to."""
     _detours: tuple[int, ...] = ()
@@ -80,7 +69,6 @@ class Probing:
 
     @property
     def ask(self) -> Ask | None:
-        """What is asked next; ``None`` at the end."""
         if self.stopped:
             return None
         known = self.known
@@ -105,19 +93,16 @@ class Probing:
 
     @property
     def words(self) -> dict[str, Counter[Word]]:
-        """How often each verdict came, by question."""
         found: dict[str, Counter[Word]] = {}
         for each in self.tries:
             found.setdefault(each.question, Counter())[each.verdict.word] += 1
         return found
 
     def tries_of(self, question: str) -> tuple[Try, ...]:
-        """The answers to a question."""
         return tuple(each for each in self.tries if each.question == question)
 
     @property
     def known(self) -> Known:
-        """What the answers so far have settled."""
         words: dict[str, Word] = {
             question: given.most_common(1)[0][0] for question, given in self.words.items()
         }
@@ -141,7 +126,6 @@ class Probing:
                 return here._with_observation(ask, observation)
 
     def without_answer(self, ask: Ask) -> Probing:
-        """The probe without an answer that a recording does not have."""
         return replace(self, passed=(*self.passed, ask.question.name))
 
     def _take_detour(self, ask: Ask, detour: Unanswered) -> Probing:
@@ -167,8 +151,6 @@ _UNLIMITED: Final = 16
 
 
 class Cost(NamedTuple):
-    """Of some requests, at most."""
-
     requests: int
     prompt_tokens: int
     completion_tokens: int

@@ -54,8 +54,6 @@ def value_of_first_row(rows: Rows, words: Mapping[str, str]) -> Decided | None:
 
     >>> value_of_first_row((("tools=called", "yes"), ("tools!=lost plain", "no")), {"tools": "refused"})
     ('no', ('tools', 'plain'))
-
-    :param words: the verdicts by question
     """
     for conditions, value in rows:
         parts = [_CONDITION.split(each) for each in conditions.split()]
@@ -81,14 +79,12 @@ class Known:
     """The verdicts so far, and two things that were seen."""
 
     words: Mapping[str, Word] = field(default_factory=dict[str, Word])
-    """By question."""
     reasoning: str = ""
     """The field in which reasoning came; empty if none did."""
     own_call: Tree = field(default_factory=dict[str, str])
     """The message with the first structured call, as it goes back unchanged; empty if there was none."""
 
     def has_verdict(self, question: str, *words: Word) -> bool:
-        """Whether the verdict on a question is one of these words."""
         return self.words.get(question) in words
 
     @property
@@ -98,7 +94,6 @@ class Known:
 
     @property
     def form(self) -> WireForm:
-        """The form in which everything else is asked."""
         return settled_form(self.words) or "chat_completions"
 
     @property
@@ -120,11 +115,9 @@ class Known:
 
     @property
     def tool_turn(self) -> str:
-        """The question whose form of a turn with a call was taken; empty if none was."""
         return next((name for name in _TOOL_TURNS if self.has_verdict(name, "accepted")), "")
 
     def holds(self, conditions: str) -> bool:
-        """Whether conditions of a question hold, about verdicts and what was seen besides."""
         refused = self.has_verdict("tool_turn", "refused") and not self.tool_turn
         seen = {
             "turn": "refused" if refused else "",
@@ -141,7 +134,6 @@ class Question:
 
     name: str
     about: str
-    """What it asks, in one line."""
     build: Callable[[Known], Tree]
     """The body without the model, as chat completions have it."""
     group: Group
@@ -153,18 +145,13 @@ class Question:
     when: str = ""
     """The conditions under which it is asked, where that depends on earlier answers."""
     forms: frozenset[WireForm] = frozenset(get_args(WireForm))
-    """The forms in which there is something to ask."""
     own_form: WireForm | None = None
-    """The form that it is about, in which its body is written."""
     about_refusals: bool = False
-    """Whether a refusal is what is asked for."""
 
     def verdict(self, observation: Observation) -> Verdict:
-        """What an observation says about it."""
         return verdict_on(observation, self.judge, about_refusals=self.about_refusals)
 
     def form(self, known: Known) -> WireForm:
-        """The form in which it is asked."""
         return self.own_form or known.form
 
     def is_asked(self, known: Known) -> bool:
@@ -176,7 +163,6 @@ class Question:
         return known.holds(self.when)
 
     def body(self, model: str, known: Known) -> Tree:
-        """Its request."""
         body: Tree = {"model": model, **self.build(known)}
         return body if self.own_form else _body_in_form(body, known.form)
 
@@ -201,7 +187,6 @@ class WrittenRequest(Request):
     """A request whose body is written already: what no plan would send, in any form."""
 
     text: JsonText = NOTHING
-    """The whole body."""
 
     @classmethod
     def of(cls, body: Tree, form: WireForm = "chat_completions") -> Self:
@@ -216,7 +201,6 @@ class WrittenRequest(Request):
         return cls(model, nothing, RequestOptions(canonical(options)), text=canonical(body))
 
     def pieces(self) -> tuple[bytes, ...]:
-        """The body in UTF-8."""
         return (self.text.encode(),)
 
 
@@ -241,10 +225,7 @@ def questions_of(tree: Mapping[str, Any]) -> tuple[Question, ...]:
 
 
 def select_questions(questions: tuple[Question, ...], names: tuple[str, ...] = ()) -> tuple[Question, ...]:
-    """The questions with these names, or of groups with them, and those that they rest on; all without names.
-
-    :raises ConfigError: if a name is neither
-    """
+    """The questions of these names and groups, and those that they rest on; without names, all."""
     groups = dict.fromkeys(each.group for each in questions)
     known = dict.fromkeys((*(each.name for each in questions), *groups))
     for name in names:

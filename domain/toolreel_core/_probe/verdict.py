@@ -59,10 +59,7 @@ _CUT: Final = Verdict("cut", "cut before it called")
 
 
 def verdict_on(observation: Observation, judge: Judge, *, about_refusals: bool = False) -> Verdict:
-    """The verdict on an observation; only an answer is left to the judge of the question.
-
-    :param about_refusals: whether a refusal is what is asked for, and should be one that programs can read
-    """
+    """The verdict on an observation; only an answer is left to the judge of the question."""
     if isinstance(observation, Answered):
         return judge(observation)
     if observation.why != "refused":
@@ -76,12 +73,10 @@ def verdict_on(observation: Observation, judge: Judge, *, about_refusals: bool =
 
 
 def judge_accepted(answered: Answered) -> Verdict:
-    """It was answered at all."""
     return Verdict("accepted", _reply_text(answered.reply))
 
 
 def judge_call(answered: Answered) -> Verdict:
-    """Whether a tool was called, and how."""
     reply = answered.reply
     written = [call.provenance.removeprefix("text:") for call in reply.calls if call.from_text]
     written += written_calls(answered) if answered.cut and not reply.calls else ()
@@ -119,7 +114,6 @@ def judge_prevented_call(answered: Answered) -> Verdict:
 
 
 def judge_call_count(answered: Answered) -> Verdict:
-    """How many calls are in the reply."""
     found = len(answered.reply.calls)
     if found:
         return Verdict("one_call", "1 call") if found == 1 else Verdict("several_calls", f"{found} calls")
@@ -141,7 +135,6 @@ def judge_argument_types(answered: Answered) -> Verdict:
 
 
 def judge_empty_arguments(answered: Answered) -> Verdict:
-    """The form of arguments that are none."""
     if not answered.calls:
         return judge_call(answered)
     raw = tree_at(answered.calls[0], "function").get("arguments")
@@ -159,12 +152,10 @@ def judge_output_limit(answered: Answered) -> Verdict:
 
 
 def judge_json(answered: Answered) -> Verdict:
-    """Whether the text is a JSON object."""
     return _verdict_of_keeping(isinstance(_read_or_none(answered.reply.content), dict), answered)
 
 
 def judge_json_schema(answered: Answered) -> Verdict:
-    """Whether the text fits the schema that was asked for."""
     return _verdict_of_keeping(_fits_verdict_schema(answered.reply), answered)
 
 
@@ -180,7 +171,6 @@ def _fits_verdict_schema(reply: Reply) -> bool:
 
 
 def judge_stream(answered: Answered) -> Verdict:
-    """Whether a stream came, and its usage."""
     if not answered.streamed:
         return Verdict("not_streamed", "one body instead of a stream")
     usage = answered.reply.usage
@@ -190,13 +180,11 @@ def judge_stream(answered: Answered) -> Verdict:
 
 
 def judge_seen_red(answered: Answered) -> Verdict:
-    """Whether the model saw a red square."""
     reply = answered.reply
     return Verdict("seen" if "red" in reply.content.lower() else "not_seen", _reply_text(reply))
 
 
 def judge_prompt_tokens(answered: Answered) -> Verdict:
-    """The tokens of the prompt."""
     used = answered.reply.usage.prompt_tokens
     return Verdict("counted" if used else "unclear", f"{used} tokens of prompt" if used else "no usage")
 
@@ -214,5 +202,4 @@ def _reply_text(reply: Reply) -> str:
 
 
 def _read_or_none(text: str) -> Json:
-    """The value of a JSON text; null if it is none."""
     return read(text).value_or(None)

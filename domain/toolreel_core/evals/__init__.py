@@ -91,15 +91,23 @@ from toolreel_core.evals._plan.options import (
     merge_layers,
     read_prices,
 )
-from toolreel_core.evals._record import (
+from toolreel_core.evals._records import (
     VERSION,
     Attempt,
     Record,
     SentRequest,
+    Tally,
     ToolResult,
+    Trial,
+    TrialOutcome,
+    acceptance_sentence,
+    copies,
+    harness_percentile,
+    incompleteness_sentence,
     record_line,
     record_of,
     record_tree,
+    trials_of,
 )
 from toolreel_core.evals._request_divergence import first_divergence, request_content
 from toolreel_core.evals._scenarios.checks import (
@@ -157,30 +165,19 @@ from toolreel_core.evals._scenarios.world import (
     success,
     with_value,
 )
-from toolreel_core.evals._trials import (
-    Tally,
-    Trial,
-    TrialOutcome,
-    acceptance_sentence,
-    copies,
-    harness_percentile,
-    incompleteness_sentence,
-    trials_of,
-)
 from toolreel_core.evals._verdicts import (
     CATEGORIES,
     TAXONOMY,
     Category,
     Result,
-    Retries,
     Verdict,
     alias_of,
     category,
     category_of_status,
     judge,
     provider_hint,
-    remaining_retries,
     retry_delay_ms,
+    retry_reason,
 )
 
 # Public; the other names are for this project's own packages and tests.

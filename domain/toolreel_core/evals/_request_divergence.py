@@ -38,8 +38,6 @@ def request_content(body: Tree, *, conversation: bool = False) -> Tree:
     >>> request_content({"messages": [{"role": "user", "content": "hello"}], "temperature": 1})
     {'messages': [{'role': 'user', 'text': 'hello', 'calls': [], 'answers': 0}], 'tools': {}, 'options': \
 {'temperature': 1}}
-
-    :param conversation: only the names of the tools and the messages: all that the loop itself acts on
     """
     messages, latest = list[Tree](), list[str]()
     for message in _as_trees(body.get("messages")):
@@ -70,11 +68,7 @@ def request_content(body: Tree, *, conversation: bool = False) -> Tree:
 
 
 def first_divergence(recorded: Tree | None, asked: Tree) -> tuple[str, str]:
-    """By what a request differs from the recorded one (messages, tools or options), and how, in words.
-
-    :param recorded: of the request that comes next in the recording, or of its last one; ``None`` if it
-        is empty
-    """
+    """By what a request differs from the recorded one (messages, tools or options), and how, in words."""
     known = recorded or request_content({})
     for old, new in zip_longest(_as_trees(known["messages"]), _as_trees(asked["messages"])):
         if old != new and new is not None:

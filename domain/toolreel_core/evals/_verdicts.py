@@ -8,7 +8,7 @@ are counted and recorded.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel_core._config_checks import unknown_name
@@ -23,7 +23,6 @@ from toolreel_core._protocol import (
     ConversationSpent,
     CostUnknown,
     EmptyFinal,
-    FailureKind,
     InvalidOutput,
     InvalidReply,
     MaxTurns,
@@ -36,7 +35,7 @@ from toolreel_core._protocol import (
     TransportFailed,
     Truncated,
 )
-from toolreel_core._replies import ProblemCode, bare_error, error_in
+from toolreel_core._replies import bare_error, error_in
 from toolreel_core.evals._scenarios.scenario import Case, Evidence
 
 TAXONOMY: Final = 1
@@ -95,20 +94,33 @@ CATEGORIES: Final[Mapping[str, Category]] = {
     name: Category(name, alias.strip("-"), cast("Any", result), about)
     for name, alias, result, about in (line.split(maxsplit=3) for line in _TABLE.strip().splitlines())
 }
-"""What a trial may have ended as, by name."""
 
-_STATUSES: Final[Mapping[int, str]] = {
-    401: "transport.auth",
-    402: "transport.payment",
-    403: "transport.forbidden",
-    404: "transport.not_found",
-    408: "transport.timeout",
-    409: "transport.conflict",
-    413: "transport.request_too_large",
-    422: "transport.unprocessable",
-    429: "transport.rate_limit",
-    **dict.fromkeys(range(500, 600), "transport.upstream_5xx"),
+_CAUSES: Final = """
+transport.auth 401
+transport.payment 402
+transport.forbidden 403
+transport.not_found 404
+transport.timeout 408 timeout
+transport.conflict 409
+transport.request_too_large 413
+transport.unprocessable 422
+transport.rate_limit 429 RATE_LIMITED
+transport.upstream_5xx 5xx
+transport.connection connect
+transport.decode broken too_large
+wire.provider_error PROVIDER_ERROR
+wire.invalid_body INVALID_BODY NO_CHOICES NO_MESSAGE
+wire.malformed_call CALL_WITHOUT_NAME UNSUPPORTED_CALL_TYPE MALFORMED_FUNCTION_CALL
+wire.empty_response EMPTY_RESPONSE
+loop.truncated TRUNCATED
+loop.context_overflow CONTEXT_OVERFLOW
+loop.refused REFUSAL
+loop.content_filter CONTENT_FILTER
+"""
+_BY_CAUSE: Final = {
+    cause: name for name, *causes in map(str.split, _CAUSES.strip().splitlines()) for cause in causes
 }
+"""The category of an HTTP status, a failure on the wire, or a problem of a reply."""
 
 
 def category(name: str) -> Category:
@@ -116,8 +128,6 @@ def category(name: str) -> Category:
 
     >>> category("task.outcome:draft").result
     'fail'
-
-    :raises LookupError: if there is none of that name
     """
     bare = name.partition(":")[0]
     if bare not in CATEGORIES:
@@ -131,7 +141,8 @@ def category_of_status(status: int | None) -> str:
     >>> category_of_status(429), category_of_status(418), category_of_status(None)
     ('transport.rate_limit', 'transport.status', 'transport.status')
     """
-    return _STATUSES.get(status or 0, "transport.status")
+    cause = "5xx" if status and 500 <= status < 600 else str(status)
+    return _BY_CAUSE.get(cause, "transport.status")
 
 
 def alias_of(name: str, status: int | None = None) -> str:
@@ -139,13 +150,10 @@ def alias_of(name: str, status: int | None = None) -> str:
 
     >>> alias_of("transport.status", 418), alias_of("wire.history_refused", 400), alias_of("")
     ('HTTP_418', 'HTTP_400', '')
-
     """
     if not name:
         return ""
-    known = category(name)
-    if known.name == "wire.history_refused":
-        known = CATEGORIES[category_of_status(status)]
+    known = category(category_of_status(status) if name == "wire.history_refused" else name)
     if known.name != "transport.status":
         return known.alias
     return "EXCEPTION" if status is None else f"HTTP_{status}"
@@ -157,8 +165,6 @@ def provider_hint(body: Json) -> str:
     >>> raw = '{"error": {"message": "No such model."}}'
     >>> provider_hint({"error": {"metadata": {"provider_name": "Acme", "raw": raw}}})
     'Acme: No such model.'
-
-    :param body: the body of an error response: parsed, or as text
     """
     metadata = tree_at(as_tree(_parse_json_text(body)), "error", "metadata")
     name, raw = metadata.get("provider_name"), metadata.get("raw")
@@ -232,9 +238,13 @@ def judge(case: Case, seen: Evidence, *, control: bool = False) -> Verdict:
         case ToolFailed(tools):
             return _failed_verdict("loop.tool_error", f"the last result is a failure of {', '.join(tools)}")
         case InvalidReply(problem, detail):
-            return _failed_verdict(_OF_PROBLEM[problem], problem, detail)
-        case TransportFailed() as failed:
-            return _failed_verdict(_transport_category(failed, seen), failed.message)
+            return _failed_verdict(_BY_CAUSE[problem], problem, detail)
+        case TransportFailed(failure=failure, status=status, message=message):
+            # What was accepted once, and is refused with the history in it, is refused for the history's
+            # sake: that is what workarounds are for, and so a matter of the strategy.
+            later = bool(seen.turns) and status in _REFUSALS_OF_A_REQUEST
+            of_status = "wire.history_refused" if later else category_of_status(status)
+            return _failed_verdict(_BY_CAUSE.get(failure, of_status), message)
         case ended:
             name, reason = _ENDINGS[type(ended)]
             return _failed_verdict(name, reason.format(ended))
@@ -255,40 +265,6 @@ def _failed_verdict(name: str, *reasons: str) -> Verdict:
     return Verdict(category(name).result, name, tuple(filter(None, reasons)))
 
 
-_OF_PROBLEM: Final[Mapping[ProblemCode, str]] = {
-    "RATE_LIMITED": "transport.rate_limit",
-    "PROVIDER_ERROR": "wire.provider_error",
-    "INVALID_BODY": "wire.invalid_body",
-    "NO_CHOICES": "wire.invalid_body",
-    "NO_MESSAGE": "wire.invalid_body",
-    "CALL_WITHOUT_NAME": "wire.malformed_call",
-    "UNSUPPORTED_CALL_TYPE": "wire.malformed_call",
-    "MALFORMED_FUNCTION_CALL": "wire.malformed_call",
-    "EMPTY_RESPONSE": "wire.empty_response",
-    "TRUNCATED": "loop.truncated",
-    "CONTEXT_OVERFLOW": "loop.context_overflow",
-    "REFUSAL": "loop.refused",
-    "CONTENT_FILTER": "loop.content_filter",
-}
-
-
-_OF_FAILURE: Final[Mapping[FailureKind, str]] = {
-    "connect": "transport.connection",
-    "timeout": "transport.timeout",
-    "broken": "transport.decode",
-    "too_large": "transport.decode",
-}
-
-
-def _transport_category(failed: TransportFailed, seen: Evidence) -> str:
-    if failed.failure in _OF_FAILURE:
-        return _OF_FAILURE[failed.failure]
-    # What was accepted once, and is refused with the history in it, is refused for the history's sake: that
-    # is what workarounds are for, and so a matter of the strategy.
-    later = bool(seen.turns) and failed.status in _REFUSALS_OF_A_REQUEST
-    return "wire.history_refused" if later else category_of_status(failed.status)
-
-
 _TRANSIENT: Final = tuple(
     f"transport.{kind}" for kind in ("rate_limit", "timeout", "connection", "upstream_5xx", "decode")
 )
@@ -298,29 +274,16 @@ _SILENT: Final = ("task.outcome", "loop.no_tool_calls", "wire.empty_response")
 """Categories of a run that ended without a text and without another explanation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retries:
-    """How often a run may still be retried."""
+def retry_reason(verdict: Verdict, final: str) -> Literal["", "empty", "void"]:
+    """Why a run may be tried again: it was void, or ended in an empty text; empty if it may not.
 
-    empties: int = 1
-    voids: int = 3
-
-
-def remaining_retries(verdict: Verdict, final: str, retries: Retries) -> Retries | None:
-    """The remaining retries if a run is retried; ``None`` if it is not.
-
-    >>> remaining_retries(Verdict("fail", "wire.empty_response"), "", Retries())
-    Retries(empties=0, voids=3)
-
-    :param final: the final text, which is blank where the model said nothing
+    >>> retry_reason(Verdict("fail", "wire.empty_response"), "")
+    'empty'
     """
-    if verdict.result == "void":
-        again = verdict.category in _TRANSIENT and retries.voids > 0
-        return replace(retries, voids=retries.voids - 1) if again else None
+    if verdict.result == "void" and verdict.category in _TRANSIENT:
+        return "void"
     silent = not final.strip() and verdict.category.startswith(_SILENT)
-    if verdict.result == "fail" and silent and retries.empties > 0:
-        return replace(retries, empties=retries.empties - 1)
-    return None
+    return "empty" if verdict.result == "fail" and silent else ""
 
 
 def retry_delay_ms(failures: int, retry_after_ms: int | None) -> int:
@@ -328,6 +291,5 @@ def retry_delay_ms(failures: int, retry_after_ms: int | None) -> int:
 
     >>> retry_delay_ms(1, None), retry_delay_ms(2, None), retry_delay_ms(1, 30_000)
     (1000, 2000, 30000)
-
     """
     return min(60_000, max(1_000 << (failures - 1), retry_after_ms or 0))

@@ -167,7 +167,7 @@ def test_a_new_oracle_changes_verdicts_and_nothing_else(edited: Edited, judged: 
     journal = (tmp_path / "new" / "journal.jsonl").read_text()
     assert journal == (judged / "journal.jsonl").read_text(), "measured times are kept"
     again = told("replay", results, "--out", tmp_path / "again")
-    assert (len(again["drifted"]), again["written"]) == (1, str(tmp_path / "again"))
+    assert len(again["drifted"]) == 1
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_another_conversation_is_refused(
     shown = said("replay", edited(edit), "--out", tmp_path / "new")
     assert shown.exit_code == 3
     assert reason in shown.stderr
-    assert "Nothing written" in shown.stderr
+    assert "nothing written" in shown.stderr
     assert not (tmp_path / "new").exists()
 
 
@@ -271,21 +271,21 @@ def pytest_in(folder: Path) -> subprocess.CompletedProcess[str]:
 def test_a_failure_becomes_a_test_that_documents_it(quoted: Path, tmp_path: Path) -> None:
     tests = tmp_path / "tests"
     key = key_of(quoted, "reads")
-    shown = said("promote", quoted, key[:12], "--to", tests, "--name", "quoted call")
+    shown = said("promote", quoted, key[:12], "--to", tests)
     assert shown.exit_code == 0, shown.output
-    assert shown.stdout.splitlines()[0].endswith("test_quoted_call.py asserts: fail loop.repeated_call")
-    names = ["quoted_call", "test_quoted_call.py"]
-    assert sorted(path.name for path in tests.iterdir()) == names
+    name = f"other_script_reads_{key[:8]}"
+    assert shown.stdout.splitlines()[0].endswith(f"test_{name}.py asserts: fail loop.repeated_call")
+    assert sorted(path.name for path in tests.iterdir()) == [name, f"test_{name}.py"]
     ran = pytest_in(tests)
     assert ran.returncode == 0, ran.stdout
     assert "1 passed" in ran.stdout
-    test = tests / "test_quoted_call.py"
+    test = tests / f"test_{name}.py"
     test.write_text(test.read_text().replace('"fail"', '"pass"'))
     with pytest.raises(AssertionError):
-        run_path(str(test))["test_quoted_call"]()
+        run_path(str(test))[f"test_{name}"]()
 
 
-def test_a_name_is_made_where_none_is_given_and_nothing_is_overwritten(quoted: Path, tmp_path: Path) -> None:
+def test_nothing_is_overwritten(quoted: Path, tmp_path: Path) -> None:
     key = key_of(quoted, "raw")
     assert said("promote", quoted, key, "--to", tmp_path).exit_code == 0
     name = f"other_script_raw_{key[:8]}"
@@ -293,7 +293,7 @@ def test_a_name_is_made_where_none_is_given_and_nothing_is_overwritten(quoted: P
     assert promoted_verdict(tmp_path / name).result == "pass"
     again = said("promote", quoted, key, "--to", tmp_path)
     assert again.exit_code == 2
-    assert "exists already; choose another name (--name)" in again.stderr
+    assert "exists already; it may be the test of this run" in again.stderr
     assert "4 runs have a key that begins with ''" in said("promote", quoted, "", "--to", tmp_path).stderr, (
         "a key names one"
     )

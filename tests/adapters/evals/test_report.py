@@ -7,17 +7,14 @@ import gzip
 import json
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
 from tests.evals.evaluations import plan_with, recorded, served
 from toolreel.evals import Results, plan_of_header, report_page, transcript_of
 from toolreel_core.evals import EvalPlan, Trial
-
-VOID: Final = {"meta", "br", "wbr", "input", "rect", "line", "circle", "polygon"}
 
 
 @pytest.fixture(scope="module")
@@ -40,30 +37,6 @@ def trials(results: Results, plan: EvalPlan) -> tuple[Trial, ...]:
 @pytest.fixture(scope="module")
 def page(results: Results) -> str:
     return report_page(results)
-
-
-class Nested(HTMLParser):
-    """Fails where elements do not nest, since a browser would mend it."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.feed(page)
-        self.close()
-        assert not self.open, f"never closed: {self.open}"
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002 - a name of the parser's
-        self.open += [] if tag in VOID else [tag]
-
-    def handle_startendtag(self, tag: str, attrs: object) -> None:
-        """Is closed already."""
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag, self.getpos()
-
-
-def test_elements_nest(page: str) -> None:
-    Nested(page)
 
 
 def data_of(page: str, ident: str) -> Any:  # noqa: ANN401 - JSON
@@ -135,5 +108,4 @@ def test_a_run_that_would_be_another_now_is_not_told(
 
 def test_a_report_of_nothing_is_a_page_too(tmp_path: Path) -> None:
     page = report_page(Results.open(recorded(tmp_path, plan_with("m", scenarios=["happy_path"]), [])))
-    Nested(page)
     assert "Incomplete (runs not made: 1, void: 0)" in page

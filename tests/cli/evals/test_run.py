@@ -113,17 +113,6 @@ def test_a_model_that_is_always_refused_leaves_a_complete_evaluation(far: Provid
     assert compared.code == 0, compared.stderr
 
 
-def test_another_configuration_is_a_mistake(far: Provider) -> None:
-    assert_mistake(evaluating("replay", "."), "header.json: there is no evaluation")
-    assert evaluating(*at(far)).code == 0
-    assert_mistake(
-        evaluating(*at(far, "--set", "temperature=0.5")),
-        "was run under another configuration",
-        "options.temperature: (none) -> 0.5",
-        "evaluate into another (--out)",
-    )
-
-
 def test_a_key_that_is_missing_is_told_before_anything_is_made(tmp_path: Path) -> None:
     said = evaluating("run", "--model", "m", "--api-key-env", "NO_KEY", "--out", "r")
     assert_mistake(said, "the environment variable NO_KEY is not set")

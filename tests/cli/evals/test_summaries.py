@@ -90,7 +90,7 @@ def test_an_incomplete_evaluation_says_so_decides_nothing_and_exits_with_3(recov
         compare_command, recovered, "--by", "strategy", "raw", "production", "--gate", "no-regression"
     )
     assert compared.exit_code == 3
-    assert "Incomplete (runs missing or void: 1)." in compared.stderr
+    assert "Incomplete (runs not made: 1, void: 0)" in compared.stderr
     assert "undecided | production must not be significantly worse than raw" in compared.stdout
 
 

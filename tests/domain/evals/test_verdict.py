@@ -20,7 +20,6 @@ from toolreel_core.evals import (
     Evidence,
     ObservedTurn,
     Result,
-    Retries,
     TableWorld,
     Verdict,
     alias_of,
@@ -30,8 +29,8 @@ from toolreel_core.evals import (
     judge,
     outcome,
     provider_hint,
-    remaining_retries,
     retry_delay_ms,
+    retry_reason,
 )
 
 RIGHT = outcome("right", lambda seen: "" if "right" in seen.final else "it is not right")
@@ -171,8 +170,13 @@ def test_all_findings_of_a_layer_are_told() -> None:
 def test_what_may_be_over_soon_is_tried_again_and_silence_once(
     result: Result, category: str, final: str, before: list[int] | None, after: list[int] | None
 ) -> None:
-    left = remaining_retries(Verdict(result, category), final, Retries(*before or ()))
-    assert left == (Retries(*after) if after else None)
+    left = dict(zip(("empty", "void"), before or (1, 3), strict=True))
+    reason = retry_reason(Verdict(result, category), final)
+    if left.get(reason):
+        left[reason] -= 1
+        assert [*left.values()] == after
+    else:
+        assert after is None
 
 
 def test_waits_grow_up_to_a_minute_and_are_as_long_as_the_server_asks_for() -> None:

@@ -150,8 +150,3 @@ def test_what_was_answered_is_not_counted_again() -> None:
     assert estimate(done) == Cost(0, 0, 0)
     left = replace(done, tries=done.tries[:-1])
     assert estimate(left).requests == 1
-
-
-def test_more_repetitions_take_more_requests() -> None:
-    few, many = (estimate(Probing("m", select_questions(("temperature",)), repeat)) for repeat in (1, 3))
-    assert (few.requests, many.requests) == (6, 12)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.probes import QUESTIONS, worked
-from toolreel_core._probe import Answered, Unanswered, Verdict, observe, verdict
+from toolreel_core._probe import Answered, Unanswered, observe, verdict
 from toolreel_core._protocol import ReplyReceived
 
 LOOKUP = {"id": "c", "type": "function", "function": {"name": "lookup", "arguments": '{"key":"a"}'}}
@@ -55,16 +55,6 @@ def test_an_answer_gets_a_word(judge: str, told: dict[str, Any], word: str) -> N
 def test_an_error_is_clear_if_a_program_can_read_it(seen: Any, word: str) -> None:  # noqa: ANN401
     [question] = [each for each in QUESTIONS if each.name == "unknown_model"]
     assert question.verdict(seen).word == word
-
-
-def test_what_is_no_answer_is_not_left_to_the_judge() -> None:
-    def judge(_: Answered) -> Verdict:
-        raise AssertionError
-
-    assert verdict.verdict_on(Unanswered("refused", "HTTP 400: no tools"), judge) == Verdict(
-        "refused", "HTTP 400: no tools"
-    )
-    assert verdict.verdict_on(Unanswered("timeout", "late"), judge).word == "lost"
 
 
 def test_a_detail_quotes_what_was_said() -> None:

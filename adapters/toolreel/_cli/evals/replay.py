@@ -77,12 +77,8 @@ def replay_command(
     if not found:
         raise ResultsError(f"{folder}: no run has a key that begins with {' or '.join(keys)}")
     drifted = [again for again in found if again.drift]
-    written = target is not None and all(again.now for again in found)
-    if target and written:
-        write_replayed(results, found, target)
     if as_machine:
-        wrote = {"written": str(target) if written else ""} if target else {}
-        say({"replayed": len(found), "drifted": [again.record.key for again in drifted], **wrote})
+        say({"replayed": len(found), "drifted": [again.record.key for again in drifted]})
     else:
         for again in drifted if check or target else found:
             record, verdict = again.record, (again.now or again.record).verdict
@@ -93,9 +89,10 @@ def replay_command(
                 err.print(printable(f"  {again.drift}"), style="yellow")
         rest = f"{len(drifted)} of them not as recorded" if drifted else "all of them as recorded"
         out.print(f"{counted(len(found), 'run')} replayed, {rest}")
-        if target and not written:
-            err.print("Nothing written: a run that cannot be replayed cannot be judged again.")
-    return DRIFT if drifted and not written else 0
+    if target is None:
+        return DRIFT if drifted else 0
+    write_replayed(results, found, target)
+    return 0
 
 
 @click.command("bisect", epilog="Exit codes: 0 done, 2 usage.")
@@ -146,9 +143,8 @@ def _show_rejudged(
     metavar="TESTS",
     help="Directory of the test; created if it does not exist.",
 )
-@click.option("--name", default="", metavar="NAME", help="Name of the test; derived from the run by default.")
 @reporting
-def promote_command(folder: Path, key: str, target: Path, name: str) -> int:
+def promote_command(folder: Path, key: str, target: Path) -> int:
     """Write a pytest test that replays the run KEY of DIR, without a network, and asserts its verdict.
 
     KEY is the beginning of the run's key. The test is written beside an evaluation of the run alone.
@@ -158,7 +154,7 @@ def promote_command(folder: Path, key: str, target: Path, name: str) -> int:
     toolreel eval promote results 7c5dd875e43a --to tests/regressions
     """
     results = Results.open(folder)
-    test, verdict = promote(results, plan_of_header(results.header), key, target, name)
+    test, verdict = promote(results, plan_of_header(results.header), key, target)
     out.print(printable(f"{test} asserts: {verdict.result} {verdict.category}".rstrip()))
     out.print(printable(f"pytest {test}"))
     return 0

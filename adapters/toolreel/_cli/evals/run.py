@@ -6,15 +6,17 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict
+from functools import reduce, wraps
+from itertools import starmap
 from pathlib import Path
 from shlex import quote
 from textwrap import shorten
 from threading import Event
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 from rich.progress import (
@@ -28,34 +30,111 @@ from rich.progress import (
 
 from toolreel._cli.console import err, labelled, out, printable, withhold
 from toolreel._cli.errors import DRIFT, INTERRUPTED, json_option, reporting, say
-from toolreel._cli.evals.plan_options import plan_options
-from toolreel._cli.options import NO_PRESETS
-from toolreel._internal import MissingExtra, counted
+from toolreel._cli.options import NO_PRESETS, header_option, parse_settings
+from toolreel._internal import EvalPlanError, MissingExtra, counted
 from toolreel._secrets import key_notice, shown_url
 from toolreel.evals import shard_plan
+from toolreel_core._jsontext import Tree, merged
 from toolreel_core.evals import (
     CONTROL_RUN,
+    SETTINGS,
     TOOL_RUN,
     Endpoint,
     Estimate,
     EvalPlan,
     Record,
+    Setting,
     acceptance_sentence,
     estimate_cost,
     incompleteness_sentence,
     kind_of,
 )
 
+_Result = TypeVar("_Result")
+
+
+_FLAGS: Final = {
+    f"plan_{each.option.removeprefix('--').replace('-', '_')}": each for each in SETTINGS if each.option
+}
+_NUMBERS: Final = {"count": int, "positive": int, "number": float, "seconds": float}
+
+
+def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
+    """Give a command the options of a plan, and pass it the resulting ``plan``.
+
+    An invalid plan raises :class:`ToolreelError` before the command starts.
+    """
+
+    @wraps(command)
+    def with_plan(**options: Any) -> _Result:  # noqa: ANN401 - click hands over every option by name
+        given = {setting: options.pop(name) for name, setting in _FLAGS.items()}
+        path, settings, variables = (
+            options.pop(name) for name in ("plan_path", "plan_settings", "plan_headers")
+        )
+        from toolreel.evals import load_eval_plan
+
+        parsed = parse_settings(settings)
+        for key in parsed.provider:
+            what = "what a provider takes is up to the strategies; write one that says so"
+            raise EvalPlanError(f"--set {key}: {what}")
+        sections: Tree = {"loop": parsed.config, "sampling": parsed.options}
+        tables = {key: value for key, value in sections.items() if value}
+        headers: Tree = {"endpoint": {"headers_env": dict(variables)}} if variables else {}
+        plan = load_eval_plan(
+            path,
+            reduce(merged, (tables, headers, _tree_of_flags(given))),
+            environ=os.environ,
+            flags={setting.path: setting.option for setting in _FLAGS.values()},
+        )
+        return command(plan=plan, **options)
+
+    decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
+        click.argument("plan_path", metavar="[PLAN]", required=False, type=click.Path(path_type=Path)),
+        *starmap(_click_option, _FLAGS.items()),
+        header_option("plan_headers"),
+        click.option(
+            "--set",
+            "plan_settings",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="A setting of the loop (max_turns=5) or an option of the request (max_tokens=512).",
+        ),
+    ]
+    decorated: Callable[..., _Result] = with_plan
+    for decorate in reversed(decorators):  # so that help lists them in this order
+        decorated = decorate(decorated)
+    return decorated
+
+
+def _click_option(name: str, setting: Setting) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
+    typed: dict[str, Any] = {"default": None, "help": setting.about}
+    if setting.kind == "switch":
+        switch = f"{setting.option}/--no-{setting.option.removeprefix('--')}"
+        return click.option(switch, name, **typed)
+    # Words may come in one option or in several: otherwise all but the last would be lost.
+    typed["multiple"] = setting.kind in {"words", "tools"}
+    if number := _NUMBERS.get(setting.kind):
+        typed["type"] = number
+    else:
+        typed["metavar"] = setting.kind.upper()
+    return click.option(setting.option, name, **typed)
+
+
+def _tree_of_flags(given: Mapping[Setting, Any]) -> Tree:
+    tree: Tree = {}
+    for setting, value in given.items():
+        if value not in (None, ()):
+            text = ",".join(value) if isinstance(value, tuple) else value
+            tree = merged(tree, setting.tree(setting.parse_variable(text) if isinstance(text, str) else text))
+    return tree
+
+
 if TYPE_CHECKING:
     from toolreel.evals import Connection, EvaluationOutcome, ExistingRuns, Spending
 
 
 def connect_with_notices(plan: EvalPlan) -> Connection:
-    """The way to a plan's endpoint; says so if its key is not kept out of recordings, or no presets apply.
-
-    :raises EndpointConfigError: if the variable of the key or a header is not set, and not all models are
-        scripts
-    """
+    """The way to a plan's endpoint; says so if its key is not kept out of recordings, or no presets apply."""
     from toolreel.evals import connect
 
     connection = connect(plan)
@@ -80,22 +159,16 @@ _WORDS: Final = {
     "unsupported": ("UNSUPPORTED", ""),
     "void": ("VOID", "yellow"),
 }
-"""What a result is called, and its colour."""
 
 
 class EvaluationProgress:
-    """Watches an evaluation of a plan.
-
-    :param verbosity: 0 shows nothing but what Ctrl-C does, 2 a line for each run, on a terminal too
-    """
+    """Watches an evaluation of a plan; verbosity 2 is a line for each run, on a terminal too."""
 
     def __init__(self, plan: EvalPlan, verbosity: int) -> None:
-        self._total, self._max_cost = plan.count, plan.budget.max_cost
-        self._quiet = not verbosity
-        self._lines = verbosity > 1 or not (self._quiet or err.is_terminal)
+        self._plan, self._verbosity = plan, verbosity
         self._results: Counter[str] = Counter()
-        self.interrupted = False
         self._spending: Spending | None = None
+        self.interrupted = False
         columns = (
             BarColumn(bar_width=10),
             MofNCompleteColumn(),
@@ -103,30 +176,29 @@ class EvaluationProgress:
             TimeRemainingColumn(),
             TextColumn("{task.description}"),
         )
-        shown = err.is_terminal and not err.is_dumb_terminal and not self._quiet
-        self._bar = Progress(*columns, console=err, transient=True, expand=True, disable=not shown)
-        self._task = self._bar.add_task("waiting for the first run", total=self._total)
+        drawn = err.is_terminal and not err.is_dumb_terminal and verbosity > 0
+        self._lines = verbosity > 1 or (verbosity == 1 and not err.is_terminal)
+        self._bar = Progress(*columns, console=err, transient=True, expand=True, disable=not drawn)
+        self._task = self._bar.add_task("waiting for the first run", total=plan.count)
 
     def runs_found(self, found: ExistingRuns, /) -> None:
-        """Print how many runs exist already."""
         self._spending = found.spending
         self._bar.update(self._task, completed=len(found.ended))
-        if not self._quiet and (found.ended or found.void):
+        if self._verbosity and (found.ended or found.void):
             again = f"; {found.void} are void and made again" if found.void else ""
-            err.print(f"{len(found.ended)} of {self._total} runs have ended before{again}")
+            err.print(f"{len(found.ended)} of {self._plan.count} runs have ended before{again}")
 
     def run_ended(self, record: Record, /) -> None:
-        """Count a run, and print its result."""
         cell, verdict = record.cell, record.verdict
         self._results[verdict.result] += 1
+        self._bar.update(self._task, advance=1, description=self.status_text)
         if self._lines:
-            done = int(self._bar.tasks[0].completed) + 1
             names = ":".join(filter(None, (cell.model, cell.profile, cell.strategy, cell.endpoint)))
             word, style = _WORDS[verdict.result]
-            run = f"[{done}/{self._total}] {word:<4} {names} {cell.scenario} trial {record.trial}"
             why = shorten(": ".join((verdict.category, *verdict.reasons[:1])), 120, placeholder="…")
-            err.print(printable(f"{run} {record.ms} ms  {why}".rstrip()), style=style)
-        self._bar.update(self._task, advance=1, description=self.status_text)
+            run = f"[{self._bar.tasks[0].completed:.0f}/{self._plan.count}] {word:<4} {names}"
+            told = f"{run} {cell.scenario} trial {record.trial} {record.ms} ms  {why}"
+            err.print(printable(told.rstrip()), style=style)
 
     @contextmanager
     def watching(self) -> Generator[Event]:
@@ -157,13 +229,11 @@ class EvaluationProgress:
     def status_text(self) -> str:
         """Counts, and what all runs have cost, those made before too."""
         counts = ", ".join(f"{count} {_WORDS[result][0]}" for result, count in self._results.items())
-        cost = self._spending.cost if self._spending else 0
-        limit = "" if self._max_cost is None else f" of {self._max_cost:g}"
-        return counts + (f", cost {cost:.6g}{limit}" if cost else "")
+        cost, cap = self._spending.cost if self._spending else 0, self._plan.budget.max_cost
+        return counts + (f", cost {cost:.6g}{'' if cap is None else f' of {cap:g}'}" if cost else "")
 
 
 def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
-    """Show the runs and the estimated cost of an evaluation."""
     estimate = estimate_cost(plan)
     try:
         from toolreel.evals import gate_forecasts, power_sentence
@@ -182,56 +252,59 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
                 "gates": [*gates],
             }
         )
-    factors = (
-        (len(plan.pairs), "model and profile pairs"),
-        (len(plan.strategies), "strategies"),
-        (len(plan.endpoints), "endpoints"),
-        (len(plan.scenarios), "scenarios"),
-        (plan.trials, "trials"),
+    factors = {
+        "model and profile pairs": plan.pairs,
+        "strategies": plan.strategies,
+        "endpoints": plan.endpoints,
+        "scenarios": plan.scenarios,
+        "trials": range(plan.trials),
+    }
+    parts = " × ".join(f"{len(items)} {what}" for what, items in factors.items() if len(items) > 1)
+    tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
+    caps = {
+        **plan.budget.tree(),
+        **{f"run.{key}": cap for key, cap in plan.options.run_budget.tree().items()},
+    }
+    rows = (
+        ("runs", f"{plan.count:,} = {parts or '1'}"),
+        ("strategies", ", ".join(strategy.name for strategy in plan.strategies)),
+        ("scenarios", ", ".join(scenario.name for scenario in plan.scenarios)),
+        *(
+            (f"at {name}" if name else "endpoint", _server_text(each))
+            for name, each in plan.endpoints.items()
+        ),
+        ("plan", plan.digest[:12]),
+        *(
+            ("model", f"{model}: {', '.join(profile.name for profile in profiles)}")
+            for model, profiles in plan.profiles.items()
+        ),
+        ("estimate", f"{estimate.requests:,.0f} requests, {tokens}, {estimate.minutes:,.0f} minutes"),
+        ("", f"if a tool run is {TOOL_RUN}, and a control run {CONTROL_RUN}"),
+        ("cost", _cost_text(estimate)),
+        ("budget", ", ".join(f"{key} {cap:g}" for key, cap in caps.items()) or "no cap"),
+        *(("gate", sentence) for sentence in gates),
+        ("power", power),
     )
-    parts = " × ".join(f"{count} {what}" for count, what in factors if count > 1)
-    labelled("runs", f"{plan.count:,} = {parts or '1'}")
-    labelled("strategies", ", ".join(strategy.name for strategy in plan.strategies))
-    labelled("scenarios", ", ".join(scenario.name for scenario in plan.scenarios))
-    scripts = all(map(kind_of, plan.models))
-    for name, endpoint in plan.endpoints.items():
-        label = f"at {name}" if name else "endpoint"
-        labelled(label, "none: all models are scripted" if scripts else _server_text(endpoint))
-    labelled("plan", plan.digest[:12])
-    for model, profiles in plan.profiles.items():
-        labelled("model", f"{model}: {', '.join(profile.name for profile in profiles)}")
-    _show_estimate(plan, estimate)
-    for sentence in gates:
-        labelled("gate", sentence)
-    labelled("power", power)
+    for label, text in rows:
+        labelled(label, text)
     return 0
 
 
 def _server_text(endpoint: Endpoint) -> str:
-    header = endpoint.api_key_header
-    where = "" if header.lower() == "authorization" else f" in {header}"
     return ", ".join(
         (
             shown_url(endpoint.chat_url),
             endpoint.provider or "a provider of which nothing is known (--provider)",
-            f"key from {endpoint.api_key_env}{where}" if endpoint.api_key_env else "without a key",
-            *(f"{name} from {variable}" for name, variable in endpoint.headers_env),
+            f"key from {endpoint.api_key_env}" if endpoint.api_key_env else "without a key",
         )
     )
 
 
-def _show_estimate(plan: EvalPlan, estimate: Estimate) -> None:
-    tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
-    labelled("estimate", f"{estimate.requests:,.0f} requests, {tokens}, {estimate.minutes:,.0f} minutes")
-    labelled("", f"if a tool run is {TOOL_RUN}, and a control run {CONTROL_RUN}", "dim")
+def _cost_text(estimate: Estimate) -> str:
     if estimate.cost is None:
-        labelled("cost", 'unknown: the plan has no prices; give them as [prices."MODEL"]')
-    else:
-        more = f" and more: no price of {', '.join(estimate.unpriced)}" if estimate.unpriced else ""
-        labelled("cost", f"{estimate.cost:,.2f}{more}")
-    run = {f"run.{key}": cap for key, cap in plan.options.run_budget.tree().items()}
-    caps = [f"{key} {cap:g}" for key, cap in {**plan.budget.tree(), **run}.items()]
-    labelled("budget", ", ".join(caps) or "no cap")
+        return 'unknown: the plan has no prices; give them as [prices."MODEL"]'
+    more = f" and more: no price of {', '.join(estimate.unpriced)}" if estimate.unpriced else ""
+    return f"{estimate.cost:,.2f}{more}"
 
 
 _EPILOG = (
@@ -318,11 +391,11 @@ def run_command(
 
 
 def _show_outcome(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress) -> None:
-    options = outcome.plan.options
+    options, accepted = outcome.plan.options, acceptance_sentence(outcome.trials, outcome.plan.options)
     notices = (
-        f"Stopped: {outcome.stopped}." if outcome.stopped else "",
+        outcome.stopped and f"Stopped: {outcome.stopped}.",
         *(f"Not recorded: {why}" for why in outcome.without_cassette[:3]),
-        f"{accepted}." if (accepted := acceptance_sentence(outcome.trials, options)) else "",
+        accepted and f"{accepted}.",
         incompleteness_sentence(outcome.trials, options.min_coverage),
     )
     for notice in filter(None, notices):
@@ -334,8 +407,8 @@ def _show_outcome(outcome: EvaluationOutcome, folder: Path, progress: Evaluation
     elif outcome.complete:
         out.print("Nothing was left to be run.")
     place = quote(str(folder))
-    labelled("results", str(folder))
     following = f"toolreel eval summarize {place}\ntoolreel eval report {place}"
     if outcome.plan.shard:
         following = f"toolreel eval summarize {place} ... --out DIR  # with the other shards"
+    labelled("results", str(folder))
     labelled("next", following)

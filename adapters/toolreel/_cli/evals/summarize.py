@@ -189,13 +189,7 @@ def show_tables(
     *,
     as_machine: bool,
 ) -> None:
-    """Print lines and tables.
-
-    :param tree: is printed instead for machines
-    :param markdown: a file that they are written to as well
-    :param incomplete: what lacks, in a sentence
-    :raises ResultsError: if the file cannot be written
-    """
+    """Print lines and tables."""
     from toolreel.evals import as_markdown, without_usual
 
     if markdown:
@@ -236,7 +230,6 @@ _GRID: Final = Box("    \n  | \n -| \n" + "  | \n" * 4 + "    \n")
 
 
 def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
-    """The number that a command ends with."""
     from toolreel.evals import overall_standing
 
     standing = overall_standing(results)
@@ -304,7 +297,6 @@ def report_command(
 
 
 def _show_case_study(results: Results, markdown: Path | None, *, as_machine: bool) -> int:
-    """The four tables of the study, each of this evaluation and of the study."""
     from toolreel.evals import (
         case_study,
         case_study_figures,

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Any, Final
 
 from toolreel._internal import ResultsError
-from toolreel.evals._report.rendering import TextTable, percent
+from toolreel.evals._report.tables import TextTable, percent
 from toolreel.evals._summary.totals import group_trials, recommendation
 from toolreel_core._jsontext import as_tree, parse
 from toolreel_core.evals import EvalPlan, Trial, alias_of, harness_percentile
@@ -32,10 +32,7 @@ def case_study() -> dict[str, Any]:
 
 
 def case_study_figures(trials: Iterable[Trial], plan: EvalPlan) -> dict[str, Any]:
-    """The figures of an evaluation, in the shape of the study's; models under production, if that was run.
-
-    :raises ResultsError: if no run has been made
-    """
+    """The figures of an evaluation, in the shape of the study's; models under production, if that was run."""
     made = [one for one in trials if one.key]
     if not made:
         raise ResultsError("no run has been made yet; `toolreel eval run` makes them")
@@ -58,7 +55,6 @@ def case_study_figures(trials: Iterable[Trial], plan: EvalPlan) -> dict[str, Any
 
 
 def _split_controls(rows: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
-    """The runs of tool scenarios, and of controls."""
     given = [*rows]
     return [one for one in given if not one.control], [one for one in given if one.control]
 
@@ -143,14 +139,10 @@ _COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
         "notes": "advice",
     },
 }
-"""The study's columns, each with the figure that stands in it."""
 
 
 def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]:
-    """The study's four tables, with its columns.
-
-    :param whose: what the titles say of whose figures they are
-    """
+    """The study's four tables, with its columns."""
     strategies, models = figures["strategy"], figures["model"]
     names = dict.fromkeys(name for each in strategies.values() for name in each["scenarios"])
     by_scenario = [

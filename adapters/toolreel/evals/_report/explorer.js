@@ -11,7 +11,7 @@ const explorer = (() => {
   const runs = index.runs.map(([cell, trial, name, result, category, reason, hint, recorded], number) => {
     const run = {
       number, name, trial, result, recorded, cell: cells[cell],
-      category: index.texts[category], reason: index.texts[reason], hint: index.texts[hint],
+      category, reason, hint,
     };
     run.words = [name, ...Object.values(run.cell.values), result, index.results[result], run.category, run.reason]
       .join(" ").toLowerCase();

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from toolreel._replay import LOG_VERSION, STOP_REASONS, inspect_message
+from toolreel._replay import LOG_VERSION, inspect_sample
 from toolreel._secrets import shown_url
 from toolreel.evals._replay import RecordedRun
 from toolreel.evals._results import Results, write_json
@@ -21,13 +21,7 @@ from toolreel.evals._summary.summary_files import trial_row
 from toolreel.evals._summary.totals import group_trials
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, chain, parse
-from toolreel_core.evals import (
-    Cell,
-    EvalPlan,
-    Record,
-    Tally,
-    Trial,
-)
+from toolreel_core.evals import Cell, EvalPlan, Record, Tally, Trial
 
 _SCORER: Final = "toolreel"
 _UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
@@ -51,7 +45,6 @@ def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
 
 
 def inspect_log(results: Results, plan: EvalPlan, task: Cell, runs: Sequence[tuple[Record, Trial]]) -> Tree:
-    """One log: the runs of a model under a strategy."""
     header, tally = results.header, Tally.of(one for _, one in runs)
     created = header.created.replace("Z", "+00:00") or "1970-01-01T00:00:00+00:00"
     identity = chain("inspect", plan.digest, *task.axes)[:22]
@@ -93,38 +86,29 @@ def inspect_log(results: Results, plan: EvalPlan, task: Cell, runs: Sequence[tup
                 }
             ],
         },
-        "stats": {"started_at": created, "completed_at": "", **_inspect_usage(task.model, tally)},
+        "stats": {"started_at": created, "completed_at": "", "model_usage": _model_usage(task.model, tally)},
         "samples": [_inspect_sample(record, one, plan, results.path) for record, one in runs],
     }
 
 
 def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) -> Tree:
     """A run; what the format has no place for is the trial's row, as ``eval export`` writes it."""
-    verdict, asked, model = record.verdict, record.attempts[-1].asked, record.cell.model
-    messages, opening, problem = list[Json](), 0, ""
+    verdict, problem = record.verdict, dict[str, Json]()
+    sample: dict[str, Any] = {"input": record.cell.scenario, "target": "", "messages": [], "output": {}}
+    usage = _model_usage(record.cell.model, Tally.of((one,)))
     try:
         run = RecordedRun.of_record(record, plan, folder).replay()[1].run
-        messages, opening = [*map(inspect_message, run.messages)], len(run.state.plan.messages)
+        sample = {**inspect_sample(run, record.cell.scenario, usage, record.key)}
+        sample.pop("error", None)
     except ToolreelError as error:
-        problem = str(error)
-    finish = STOP_REASONS.get(asked[-1].finish, "unknown") if asked else "unknown"
-    answer: Tree = {"role": "assistant", "content": record.final, "source": "generate"}
-    score: Tree = {
-        "value": "C" if one.ok else "I",
-        "answer": record.final,
-        "explanation": "; ".join(verdict.reasons),
-    }
-    why = ": ".join((verdict.category, *verdict.reasons))
-    failure: Tree = {"message": why, "traceback": "", "traceback_ansi": ""}
-    return {
+        problem = {"messages_missing": str(error)}
+    served = (each.model for each in reversed(record.attempts[-1].asked) if each.model)
+    sample |= {
         "id": record.cell.scenario,
         "epoch": record.trial,
-        "input": messages[:opening] or record.cell.scenario,
-        "target": "",
-        "messages": messages,
         "output": {
-            "model": next((each.model for each in reversed(asked) if each.model), model),
-            "choices": [{"message": answer, "stop_reason": finish}] if record.final else [],
+            **sample["output"],
+            "model": next(served, record.cell.model),
             "completion": record.final,
             "time": one.last_attempt_ms / 1000,
         },
@@ -134,23 +118,29 @@ def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) ->
             "configuration": parse(record.configuration),
             "loop": record.loop,
             "world": parse(record.world),
-            **({"messages_missing": problem} if problem else {}),
+            **problem,
         },
-        **_inspect_usage(model, Tally.of((one,))),
+        "model_usage": usage,
         "total_time": one.ms / 1000,
         "uuid": record.key[:22],
-        **({"scores": {_SCORER: score}} if one.valid else {}),
-        **({"error": failure} if verdict.result == "void" else {}),
     }
+    if one.valid:
+        explanation = "; ".join(verdict.reasons)
+        score = {"value": "C" if one.ok else "I", "answer": record.final, "explanation": explanation}
+        sample["scores"] = {_SCORER: score}
+    if verdict.result == "void":
+        why = ": ".join((verdict.category, *verdict.reasons))
+        sample["error"] = {"message": why, "traceback": "", "traceback_ansi": ""}
+    return sample
 
 
-def _inspect_usage(model: str, tally: Tally) -> dict[str, Json]:
+def _model_usage(model: str, tally: Tally) -> Tree:
     """The usage of all attempts; none if nothing was asked. A cost is there only if all are known."""
     usage: Tree = {
         "input_tokens": tally.total("prompt_tokens"),
         "output_tokens": tally.total("completion_tokens"),
-        "total_tokens": tally.total("prompt_tokens") + tally.total("completion_tokens"),
+        "total_tokens": tally.tokens,
         "reasoning_tokens": tally.total("reasoning_tokens"),
         **({} if tally.cost is None else {"total_cost": tally.cost}),
     }
-    return {"model_usage": {model: usage} if tally.total("requests") else {}}
+    return {model: usage} if tally.total("requests") else {}

@@ -17,16 +17,19 @@ from toolreel._internal import asset, framed, json_element, packed, packed_eleme
 from toolreel._replay import TurnSummary, story
 from toolreel.evals import _report as report
 from toolreel.evals._replay import RecordedRun
-from toolreel.evals._report.rendering import (
+from toolreel.evals._report.tables import (
+    RESULTS,
     Content,
     Link,
     TextTable,
     as_html,
+    head_lines,
     html_text,
+    outcome_counts,
     percent,
+    summary_tables,
     without_usual,
 )
-from toolreel.evals._report.tables import RESULTS, head_lines, outcome_counts, summary_tables
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import rate_of
@@ -57,29 +60,26 @@ LONGEST: Final = 4_000
 
 def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
     """The transcript of a run as data, long texts cut; if it cannot be replayed, the reason."""
+    told: dict[str, Json] = {"opening": [], "turns": [], "ending": "", "attempt": 1, "problem": ""}
     try:
         _, again = RecordedRun.of_record(record, plan, folder).replay()
     except ToolreelError as error:
         # Files are named from the results on: where these are is no matter of a page that is passed on.
-        problem = str(error).replace(f"{folder}/", "")
-        empty: dict[str, Json] = {"opening": [], "turns": [], "ending": "", "attempt": 1}
-        return as_tree(shortened({**empty, "problem": problem}, LONGEST))
+        return as_tree(shortened({**told, "problem": str(error).replace(f"{folder}/", "")}, LONGEST))
     ended, evidence = again.run, again.evidence
     words, _ = describe_outcome(evidence.outcome)
     answered = dict.fromkeys(note.turn for note in ended.notes if isinstance(note, ReplyRead))
     seen: Mapping[int, ObservedTurn] = dict(zip(answered, evidence.turns, strict=True))
-    whole: dict[str, Json] = {
+    told |= {
         "opening": [[wire_tree(each)["role"], readable_content(each)] for each in ended.state.plan.messages],
         "turns": [_turn_data(turn, seen.get(turn.number)) for turn in story(ended)],
         "ending": f"{evidence.outcome.name}: {words}",
         "attempt": len(record.attempts),
-        "problem": "",
     }
-    return as_tree(shortened(whole, LONGEST))
+    return as_tree(shortened(told, LONGEST))
 
 
 def _turn_data(turn: TurnSummary, seen: ObservedTurn | None) -> Json:
-    """One request and what came of it, what the loop mended and decided, and what the user said before it."""
     calls: list[Json] = [
         {
             **{name: getattr(call, name) for name in ("name", "arguments", "ok", "result")},
@@ -108,41 +108,25 @@ def cell_name(cell: Cell) -> str:
     return chain("report cell", *cell.axes)[:_DIGITS]
 
 
-def _run_elements(
-    made: Sequence[Trial], plan: EvalPlan, transcripts: Mapping[str, Json], folder: str
-) -> Iterator[str]:
-    """The elements of a page that hold its runs.
-
-    :param transcripts: by the key of their run
-    :param folder: what commands call the directory of the results
-    """
-    cells = group_trials(made, lambda one: one.cell)
-    yield json_element("run-index", _index_data(cells, plan, folder))
-    for at, rows in enumerate(cells.values()):
-        yield packed_element(f"cell-{at}", packed({one.key[:_DIGITS]: transcripts[one.key] for one in rows}))
-
-
 def _index_data(cells: Mapping[Cell, Sequence[Trial]], plan: EvalPlan, folder: str) -> dict[str, Json]:
-    """Texts are named by numbers, since most of them are in many runs."""
     axes = ("scenario", *AXES)
-    texts: dict[str, int] = {}
-    runs: list[Json] = []
-    for at, rows in enumerate(cells.values()):
-        for one in rows:
-            said = (
-                texts.setdefault(text if len(text) <= _REASON else f"{text[:_REASON]} …", len(texts))
-                for text in (one.category, one.reason, one.hint)
-            )
-            runs.append([at, one.trial, one.key[:_DIGITS], one.outcome, *said, int(bool(one.recording))])
-    names: list[Json] = [[cell_name(cell), *(getattr(cell, axis) for axis in axes)] for cell in cells]
+    runs: list[Json] = [
+        [
+            *(at, one.trial, one.key[:_DIGITS], one.outcome),
+            one.category,
+            *(f"{text[:_REASON]} …" if len(text) > _REASON else text for text in (one.reason, one.hint)),
+            int(bool(one.recording)),
+        ]
+        for at, rows in enumerate(cells.values())
+        for one in rows
+    ]
     return {
         "folder": folder,
         "axes": [*axes],
         "packs": {each.name: each.pack for each in plan.scenarios},
         "results": {str(name): words for name, words in RESULTS.items()},
-        "cells": names,
+        "cells": [[cell_name(cell), *(getattr(cell, axis) for axis in axes)] for cell in cells],
         "runs": runs,
-        "texts": [*texts],
     }
 
 
@@ -154,11 +138,10 @@ def report_page(results: Results) -> str:
     """
     plan = plan_of_header(results.header)
     trials = results.trials(plan)
-    made = [one for one in trials if one.key]
+    cells = group_trials((one for one in trials if one.key), lambda one: one.cell)
     folder = results.path.resolve().name  # alone, since a reader may have it elsewhere
-    told: dict[str, Json] = {
-        record.key: transcript_of(record, plan, results.path) for record in results.records()
-    }
+    told = {record.key: transcript_of(record, plan, results.path) for record in results.records()}
+    packs = (packed({one.key[:_DIGITS]: told[one.key] for one in rows}) for rows in cells.values())
     models = [*dict.fromkeys(one.cell.model for one in trials)]
     title = f"Evaluation of {models[0] if len(models) == 1 else f'{len(models)} models'}"
     return framed(
@@ -166,7 +149,10 @@ def report_page(results: Results) -> str:
         "\n".join(_page_body(title, results, plan, trials, folder)),
         styles=(asset(report, "page.css"),),
         scripts=tuple(asset(report, name) for name in ("transcripts.js", "explorer.js")),
-        data=tuple(_run_elements(made, plan, told, shlex.quote(folder))),
+        data=(
+            json_element("run-index", _index_data(cells, plan, shlex.quote(folder))),
+            *(packed_element(f"cell-{at}", pack) for at, pack in enumerate(packs)),
+        ),
     )
 
 

@@ -56,8 +56,6 @@ class Connection:
 
 
 class _SharedTransport(httpx.BaseTransport):
-    """A transport of all runs, which outlives each of them."""
-
     def __init__(self, inner: httpx.BaseTransport, headers: Mapping[str, str]) -> None:
         self._inner = inner
         self._headers = headers

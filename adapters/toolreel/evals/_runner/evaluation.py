@@ -41,7 +41,6 @@ from toolreel_core.evals import (
     Cell,
     EvalPlan,
     Record,
-    Retries,
     Sample,
     SentRequest,
     Trial,
@@ -52,7 +51,6 @@ from toolreel_core.evals import (
 )
 
 PriceOf: TypeAlias = Callable[[str, str], Price | None]
-"""What a model costs at an endpoint."""
 
 
 class Spending:
@@ -61,8 +59,6 @@ class Spending:
     It keeps the cost below its cap, reserving what is in flight by its estimate: a request waits while its
     estimate does not fit beside those in flight, so that the cap is exceeded by one reply at most. None goes
     out, of any run, once the cap is reached, or a reply has come whose cost is not known.
-
-    :param stop: set at the end of the budget, so that no further run begins
     """
 
     def __init__(self, budget: Budget, prices: PriceOf, stop: Event) -> None:
@@ -79,7 +75,6 @@ class Spending:
         self._changed = Condition()
 
     def count_request(self, asked: SentRequest, cell: Cell) -> None:
-        """Add a request that has ended."""
         with self._changed:
             self.tokens += asked.prompt_tokens + asked.completion_tokens
             cost = self._cost_of(asked, cell)
@@ -90,10 +85,7 @@ class Spending:
                 self._stop.set()
 
     def reached_cap(self, minutes: float = 0) -> str:
-        """Which cap has been reached or cannot be kept, in words; empty if none.
-
-        :param minutes: since the evaluation began
-        """
+        """Which cap has been reached or cannot be kept, in words; empty if none."""
         budget = self._budget
         if self._unpriced and budget.max_cost is not None:
             remedy = (
@@ -112,10 +104,7 @@ class Spending:
         return ""
 
     def send(self, endpoint: Endpoint, cell: Cell, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send a request of a run once it may go out.
-
-        :raises Stopped: once the cost is at its cap
-        """
+        """Send a request of a run once it may go out."""
         price, body = self._prices(cell.model, cell.endpoint), effect.request.body
         estimate = None
         if price:
@@ -169,7 +158,6 @@ _COMPLETION: Final = 1_000
 
 
 def server_of(plan: EvalPlan, endpoint: str) -> str:
-    """The base URL of an endpoint, without credentials."""
     return scrubbed_url(plan.endpoint_at(endpoint).base_url)
 
 
@@ -183,8 +171,6 @@ def run_in_threads(
     """Run jobs in a few threads; yield the result of each when it has ended.
 
     Jobs are taken one by one when a thread is free. What goes wrong in a thread is raised in its turn.
-
-    :param stop: once it is set, no further job is begun; those under way still end
     """
     lock = threading.Lock()
     ended: queue.SimpleQueue[_Result | BaseException | None] = queue.SimpleQueue()
@@ -355,9 +341,6 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
 
     A directory belongs to one plan, which may grow: trials, models, strategies, scenarios and endpoints can
     be added. So no figure mixes two settings, and no gate is set after its runs.
-
-    :raises ResultsError: if it belongs to another plan, with the keys that differ; or if an endpoint has
-        another URL than when its runs were made
     """
     samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
     latest = dict[tuple[Cell, int], Record]()
@@ -412,13 +395,5 @@ def cassette_name(sample: Sample) -> str:
 
 
 def jobs_of(plan: EvalPlan) -> Callable[[Sample], Job]:
-    """All that decides about each run of a plan; what a cell's runs have in common is made once."""
     configuration = cache(plan.configuration)
-    return lambda sample: Job(
-        sample, plan.scenario(sample.cell.scenario), configuration(sample.cell), retries_of(plan)
-    )
-
-
-def retries_of(plan: EvalPlan) -> Retries:
-    """How often a run is tried again."""
-    return Retries(plan.options.empty_response_retries, plan.options.void_retries)
+    return lambda sample: Job(plan, sample, configuration(sample.cell))

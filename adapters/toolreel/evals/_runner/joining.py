@@ -72,10 +72,7 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
 
 
 def _joined_header(sources: Sequence[Path], headers: Sequence[Header]) -> Header:
-    """The header of the whole.
-
-    :raises ResultsError: if the directories are of different plans, so that their runs are not of one
-    """
+    """The header of the whole."""
     first, *others = (
         canonical({"taxonomy": each.taxonomy, "catalogue": each.catalogue, "plan": each.plan})
         for each in headers

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
@@ -53,8 +53,6 @@ class _Host(ToolHost):
 
     The loop computes idempotency keys from the plan, which is the same at two endpoints, and when a run is
     made again. A tool that remembers keys would act for the first of them alone.
-
-    :param hosts: with the inner name of the tool, by the name that the model sees, which is the scenario's
     """
 
     def __init__(self, hosts: Mapping[str, tuple[str, ToolHost]]) -> None:
@@ -69,10 +67,7 @@ class _Host(ToolHost):
 
 @contextmanager
 def real_hosts(tree: JsonText) -> Generator[ToolHost]:
-    """The real tools of a scenario: started, and stopped at the end.
-
-    :raises AdapterError: if they cannot be loaded or started
-    """
+    """The real tools of a scenario: started, and stopped at the end."""
     with ExitStack() as stack:
         surfaces = _open_hosts(tree_at(as_tree(parse(tree)), "real"), stack)
         yield _Host(
@@ -81,12 +76,7 @@ def real_hosts(tree: JsonText) -> Generator[ToolHost]:
 
 
 def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """A scenario's table in which its real tools are listed, and their places are relative to here.
-
-    :param folder: of the file
-    :raises PlaceError: if the ``[real]`` table is not valid
-    :raises AdapterError: if a tool cannot be loaded or a server not started
-    """
+    """A scenario's table in which its real tools are listed, and their places are relative to here."""
     if "real" not in tree:
         return tree
     table = Table.of(tree["real"], "real").only("python", "mcp", "effects")
@@ -180,7 +170,6 @@ def built_in_scenario(name: str) -> Scenario:
 
 
 def catalogue_digest() -> str:
-    """The digest of all built-in scenarios, as their files say them."""
     texts = ((_FOLDER / pack / f"{name}.toml").read_text("utf-8") for name, pack in _scenario_packs().items())
     return chain("catalogue", canonical(_read_catalogue()), *texts)
 
@@ -206,13 +195,9 @@ def select_scenarios(words: Iterable[str], own: Sequence[Scenario] = ()) -> tupl
         (*given, *of_own),
         "scenario or group",
         [*_scenario_packs(), *of_own],
-        lambda name: (name, *_groups_of(name)),
+        lambda name: (name, *(group for group, names in scenario_groups().items() if name in names)),
     )
     return tuple(of_own.get(name) or built_in_scenario(name) for name in chosen)
-
-
-def _groups_of(name: str) -> Iterator[str]:
-    return (group for group, names in scenario_groups().items() if name in names)
 
 
 def scenario(
@@ -238,10 +223,7 @@ def scenario(
 
 
 def stored_scenarios(plan: Tree) -> tuple[Scenario, ...]:
-    """The scenarios in the plan of stored results: built-in ones, and those that were read from files.
-
-    :raises ResultsError: if a Python file is missing, or is not the one that the results were made with
-    """
+    """The scenarios in the plan of stored results: built-in ones, and those that were read from files."""
     own, names = as_tree(plan.get("own_scenarios")), as_tree(plan.get("scenarios"))
     found = [built_in_scenario(name) for name in names if name not in own and name in _scenario_packs()]
     for name, tree in own.items():
@@ -279,10 +261,7 @@ def paths_beside(folder: Path, words: Sequence[str]) -> list[str]:
 
 
 def select_all(words: Iterable[str]) -> tuple[Scenario, ...]:
-    """The scenarios that groups, names and files mean: those of the catalogue first, then file by file.
-
-    :raises ConfigError: if a word means nothing, a file cannot be read, or two scenarios have one name
-    """
+    """The scenarios that groups, names and files mean: those of the catalogue first, then file by file."""
     files, others = list[str](), list[str]()
     for word in filter(None, map(str.strip, words)):
         (files if names_a_file(word) else others).append(word)
@@ -297,10 +276,7 @@ def select_all(words: Iterable[str]) -> tuple[Scenario, ...]:
 
 
 def paths_of(word: str) -> list[Path]:
-    """The files that a path or a pattern means.
-
-    :raises ConfigError: if no file fits the pattern
-    """
+    """The files that a path or a pattern means."""
     if not glob.has_magic(word):
         return [Path(word)]
     found = sorted(glob.glob(word, recursive=True))

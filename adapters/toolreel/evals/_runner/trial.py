@@ -33,10 +33,10 @@ from toolreel_core.evals import (
     Attempt,
     Case,
     Configuration,
+    EvalPlan,
     Evidence,
     Kind,
     Record,
-    Retries,
     Sample,
     Scenario,
     ScenarioScripts,
@@ -50,8 +50,8 @@ from toolreel_core.evals import (
     judge,
     kind_of,
     provider_hint,
-    remaining_retries,
     retry_delay_ms,
+    retry_reason,
     scripted_reply,
     scripted_stream,
 )
@@ -59,8 +59,6 @@ from toolreel_core.evals import (
 
 @dataclass(frozen=True, slots=True)
 class SendingBy:
-    """An endpoint that is one function."""
-
     function: Callable[[SendRequest], ReplyReceived | RequestFailed]
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
@@ -78,7 +76,6 @@ class ScriptedEndpoint:
     scripts: ScenarioScripts
 
     def send(self, effect: SendRequest) -> ReplyReceived:
-        """Answer with the script's next reply."""
         # A request is an object with messages, whatever else it has.
         body = cast("Mapping[str, Sequence[Tree]]", json.loads(effect.request.body))
         reply = scripted_reply(self.scripts.of(self.kind), body["messages"], model=f"scripted:{self.kind}")
@@ -89,7 +86,6 @@ class ScriptedEndpoint:
 def measure_request(
     effect: SendRequest, event: ReplyReceived | RequestFailed, turn: int = 0, ms: int = 0
 ) -> SentRequest:
-    """One request, from what answered it."""
     if isinstance(event, RequestFailed):
         return SentRequest(turn, ms, event.status, failure=event.failure)
     whole = as_chat(event.body, effect.request.form).body
@@ -131,7 +127,6 @@ NO_TOOLS: Final[OutsideTools] = nullcontext
 
 
 def live_tools(scenario: Scenario, case: Case) -> OutsideTools:
-    """The real tools of a scenario, if it has any."""
     return partial(real_hosts, scenario.tree) if case.outside else NO_TOOLS
 
 
@@ -154,10 +149,7 @@ class _RecordedHost:
     left: list[ToolResult]
 
     def run(self, effect: RunTool) -> ToolReturned:
-        """The recorded result.
-
-        :raises toolreel.ReplayMismatch: if the call was not recorded
-        """
+        """The recorded result."""
         for place, result in enumerate(self.left):
             if (result.name, result.arguments) == (effect.name, effect.arguments):
                 del self.left[place]
@@ -169,17 +161,12 @@ class _RecordedHost:
 
 @dataclass(slots=True)
 class WorldHost:
-    """Runs the tools of one world, call after call."""
-
     world: World
     outside: Sequence[str] = ()
-    """Tools that are real."""
     real: ToolHost | None = None
     results: list[ToolResult] = field(default_factory=list, init=False)
-    """Of the real tools."""
 
     def run(self, effect: RunTool) -> ToolReturned:
-        """Let the world answer, and keep its successor."""
         tree = as_tree(parse(effect.arguments))
         if self.real is None or effect.name not in self.outside:
             self.world, output = self.world.call(effect.name, tree)
@@ -206,28 +193,17 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class Exchanges:
-    """A conversation that has ended."""
-
     run: Run
-    """Its last state, and the notes of all exchanges."""
     evidence: Evidence
-    """What the checks see of it."""
     failed: RequestFailed | None
-    """The failure on the wire that ended it."""
     results: tuple[ToolResult, ...]
-    """What the real tools returned."""
     stopped: str = ""
-    """Why it was stopped before a request."""
 
 
 def run_conversation(
     case: Case, plan: Plan, context: RunContext, asked: list[SentRequest] | None = None
 ) -> Exchanges:
-    """Run a case to its end: an exchange without a complete answer is the last one.
-
-    :param asked: gets each request as it is answered
-    :raises toolreel.ReplayMismatch: if the endpoint replays a recording that disagrees
-    """
+    """Run a case to its end: an exchange without a complete answer is the last one."""
     requests = [] if asked is None else asked
     sent, notes, turn, failed, stopped = list[Sent](), list[Note](), 1, None, ""
 
@@ -273,35 +249,33 @@ class Stopped(Exception):
 class Job:
     """All that decides about one run."""
 
+    evaluation: EvalPlan
     sample: Sample
-    scenario: Scenario
     configuration: Configuration
-    retries: Retries = field(default_factory=Retries)
+
+    @property
+    def scenario(self) -> Scenario:
+        return self.evaluation.scenario(self.sample.cell.scenario)
 
     @property
     def case(self) -> Case:
-        """What the run begins with."""
         return self.scenario.begin(self.sample.seed)
 
     def plan(self, case: Case) -> Plan:
-        """The plan of the run."""
         sample = self.sample
         return self.configuration.plan(sample.cell.model, case.messages, case.tools, sample.trial)
 
     @property
     def script(self) -> ScriptedEndpoint | None:
-        """The script that speaks, if no model does."""
         kind = kind_of(self.sample.cell.model)
         return ScriptedEndpoint(kind, self.scenario.scripts(self.sample.seed)) if kind else None
 
 
 def run_job(job: Job, context: RunContext) -> tuple[Record, Exchanges]:
-    """Run a sample, again where that is allowed, and say what came of it; with its last conversation.
-
-    :raises toolreel.ReplayMismatch: if the endpoint replays a recording that disagrees
-    """
-    sample, configuration, retries = job.sample, job.configuration, job.retries
-    failures, attempts = 0, list[Attempt]()
+    """Run a sample, again where that is allowed, and say what came of it; with its last conversation."""
+    sample, configuration, options = job.sample, job.configuration, job.evaluation.options
+    left = {"": 0, "empty": options.empty_response_retries, "void": options.void_retries}
+    attempts = list[Attempt]()
     while True:
         since, asked, case = time.monotonic(), list[SentRequest](), job.case
         ended = run_conversation(case, job.plan(case), context, asked)
@@ -311,13 +285,13 @@ def run_job(job: Job, context: RunContext) -> tuple[Record, Exchanges]:
             verdict = Verdict("void", "loop.budget", (ended.stopped,))
         ms = round((time.monotonic() - since) * 1000)
         attempts.append(Attempt(ms, verdict, tuple(asked), results=ended.results))
-        left = None if ended.stopped else remaining_retries(verdict, evidence.final, retries)
-        if left is None:
+        reason = retry_reason(verdict, evidence.final)
+        if not left[reason]:
             break
-        if left.voids < retries.voids:
-            failures += 1
+        left[reason] -= 1
+        if reason == "void":
+            failures = options.void_retries - left["void"]
             context.pause(retry_delay_ms(failures, failed.retry_after_ms if failed else None) / 1000)
-        retries = left
     body = error_body(failed) if failed else None
     record = Record(
         key=sample.key,

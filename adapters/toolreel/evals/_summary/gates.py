@@ -32,7 +32,6 @@ from toolreel_core._jsontext import Json
 from toolreel_core.evals import (
     SAMPLE,
     THESE,
-    About,
     EvalPlan,
     Gate,
     Trial,
@@ -76,15 +75,11 @@ class Sides:
         return pairs_of(first, second, *self.compared)
 
     def side_names(self, gate: Gate) -> tuple[str, str]:
-        """What the second side and the first are called."""
         return self.names if self.first is not None else (gate.strategy, gate.against)
 
 
 def _trials_of_part(trials: Sequence[Trial], part: Mapping[str, str]) -> list[Trial]:
-    """The trials of a part.
-
-    :raises ConfigError: if there is no such part; names what there is
-    """
+    """The trials of a part."""
     for axis, value in part.items():
         known = dict.fromkeys(getattr(one.cell, axis) for one in trials)
         if value not in known:
@@ -93,46 +88,41 @@ def _trials_of_part(trials: Sequence[Trial], part: Mapping[str, str]) -> list[Tr
 
 
 def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
-    """Check each gate; p-values are adjusted for as many tests as the gates ask for.
-
-    :raises ConfigError: if a gate is about what there is not
-    """
+    """Check each gate; p-values are adjusted for as many tests as the gates ask for."""
     pairs = {gate: sides.pairs(gate) for gate in gates if gate.kind != "figure"}
     cells = {gate: paired_cells(each, *sides.compared) for gate, each in pairs.items()}
-    asked = [gate for gate in cells if gate.kind == "no-regression"]
-    tested: dict[Gate, dict[About, Difference]] = {gate: {} for gate in asked}
-    for about in (SAMPLE, THESE):
-        # What is said of these scenarios beside a test about scenarios such as these is adjusted by itself.
-        measured = {gate: difference(cells[gate], about) for gate in asked if about in {gate.about, THESE}}
-        known = {gate: each for gate, each in measured.items() if each}
-        for gate, each in adjusted_differences(known).items():
-            tested[gate][about] = each
-    found = list[GateResult]()
-    for gate in gates:
+    tests = [gate for gate in cells if gate.kind == "no-regression"]
+    # What is said of these scenarios beside a test about scenarios such as these is adjusted by itself.
+    sample, these = (
+        adjusted_differences(
+            {gate: each for gate in asked if (each := difference(cells[gate], about)) is not None}
+        )
+        for about, asked in ((SAMPLE, [gate for gate in tests if gate.about == SAMPLE]), (THESE, tests))
+    )
+
+    def judged(gate: Gate) -> GateResult:
         if gate.kind == "figure":
-            found.append(_judge_figure(gate, sides))
-            continue
+            return _judge_figure(gate, sides)
         second, first = sides.side_names(gate)
         if not cells[gate]:
-            asks = f"{second} is compared with {first}, and nothing compares them."
-            found.append(GateResult("undecided", asks))
-            continue
+            return GateResult("undecided", f"{second} is compared with {first}, and nothing compares them.")
         match gate.kind:
             case "margin":
                 result = _judge_margin(gate, second, first, cells[gate])
             case "no-regression":
-                result = _judge_regression(gate, second, first, tested[gate])
+                result = _judge_regression(gate, second, first, sample.get(gate), these[gate])
             case _:
                 result = _judge_nothing_broke(gate, second, first, cells[gate])
         lacking = sum(
             one.lacking
             or other.lacking
-            or ({one.valid, other.valid} == {True, False} and "unsupported" in {one.outcome, other.outcome})
+            or (one.valid != other.valid and "unsupported" in {one.outcome, other.outcome})
             for one, other in pairs[gate]
         )
         valid = sum(one.valid and other.valid for one, other in pairs[gate])
-        found.append(_check_coverage(*result, lacking, valid, len(pairs[gate]), sides.min_coverage))
-    return tuple(found)
+        return _check_coverage(*result, lacking, valid, len(pairs[gate]), sides.min_coverage)
+
+    return tuple(map(judged, gates))
 
 
 def overall_standing(results: Iterable[GateResult]) -> Standing:
@@ -195,24 +185,20 @@ def _judge_margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) 
 
 
 def _judge_regression(
-    gate: Gate, second: str, first: str, tested: Mapping[About, Difference]
+    gate: Gate, second: str, first: str, sample: Difference | None, these: Difference
 ) -> tuple[Standing, str]:
-    asked, alone = f"{second} must not be significantly worse than {first}", ""
-    found, these = tested[gate.about], tested[THESE]
-    if gate.about == SAMPLE:
-        alone = f'. On these scenarios alone ("these-scenarios") the difference is {_difference_text(these)}'
+    asked, found = f"{second} must not be significantly worse than {first}", sample or these
+    alone = f'. On these scenarios alone ("these-scenarios") the difference is {_difference_text(these)}'
+    alone = alone if sample else ""
     if found.smallest_p > gate.limit:  # no difference can be significant; this would change it
         among = f" of {found.comparisons} comparisons" if found.comparisons > 1 else ""
-        there = count(found.scenarios, "scenario")
-        least = scenarios_to_tell(gate.limit, found.comparisons)
-        if gate.about == THESE:
-            there, more = f"{count(found.runs, 'run')} on {there}", "more trials"
+        there, more = count(found.scenarios, "scenario"), "more trials"
+        if sample:
+            more = f"{scenarios_to_tell(gate.limit, found.comparisons)} or more"
         else:
-            more = f"{least} or more"
-        return (
-            "undecided",
-            f"{asked}, and with {there} no difference{among} can reach {gate.limit:g}; {more} can{alone}",
-        )
+            there = f"{count(found.runs, 'run')} on {there}"
+        why = f"with {there} no difference{among} can reach {gate.limit:g}; {more} can{alone}"
+        return "undecided", f"{asked}, and {why}"
     finding = f"{asked}: the difference is {_difference_text(found)} for {gate.about.replace('-', ' ')}"
     finding += f", and the level is {gate.limit:g}"
     if found.difference < 0 and found.p_value <= gate.limit:
@@ -227,11 +213,11 @@ def _judge_nothing_broke(
     gate: Gate, second: str, first: str, cells: list[PairedCell]
 ) -> tuple[Standing, str]:
     asked = f"no scenario that worked under {first} may have broken under {second}"
-    found = holm({place: p_value_of_break(cell) for place, cell in enumerate(cells)})
-    fell = sorted((value, place) for place, value in found.items() if value <= gate.limit)
-    if fell:
-        (value, place), *others = fell
-        cell, more = cells[place], f" and {len(others)} more" if others else ""
+    values = holm({place: p_value_of_break(cell) for place, cell in enumerate(cells)})
+    broken = sorted((value, place) for place, value in values.items() if value <= gate.limit)
+    if broken:
+        value, cell = broken[0][0], cells[broken[0][1]]
+        more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
         name = f"{cell.scenario}, {cell.model}".rstrip(", ")
         lost = f"{cell.passes[0]} to {cell.passes[1]} of {cell.runs} runs"
         return "failed", f"{asked}: {name} fell from {lost} (p {_p_text(value)}, Holm){more}"
@@ -265,7 +251,6 @@ def plan_results(plan: EvalPlan, trials: Sequence[Trial]) -> tuple[GateResult, .
 
 
 def gate_trees(results: Iterable[GateResult]) -> list[Json]:
-    """The results of gates, for machines."""
     return [asdict(one) for one in results]
 
 
@@ -304,10 +289,7 @@ def power_sentence(plan: EvalPlan) -> str:
 
 
 def gate_forecasts(plan: EvalPlan) -> tuple[str, ...]:
-    """A sentence about each gate: how likely it is green if nothing changed, and why it might not be.
-
-    :raises ConfigError: if a gate is about what the plan does not have
-    """
+    """A sentence about each gate: how likely it is green if nothing changed, and why it might not be."""
     if not (gates := gates_of(plan.options)):
         return ()
     empty = [

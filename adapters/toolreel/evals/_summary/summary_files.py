@@ -46,12 +46,7 @@ from toolreel_core.evals import (
 TrialFile: TypeAlias = Literal["csv", "parquet"]
 _Row: TypeAlias = Mapping[str, Json]
 
-_SWITCHES: Final = ("control", "lacking", "accepted", "after_empty_reply", "text_calls")
 _TOKENS: Final = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
-_NUMBERS: Final = (
-    *("trial", "status", "turns", "calls", "requests", "attempts", "scenario_version"),
-    *(*_TOKENS, "ms", "last_attempt_ms"),
-)
 
 
 def write_trials(folder: Path | str, path: Path | str, form: TrialFile) -> Path:
@@ -68,9 +63,10 @@ def write_trials(folder: Path | str, path: Path | str, form: TrialFile) -> Path:
     text = StringIO()
     writer = csv.DictWriter(text, [*rows[0]], lineterminator="\n")
     writer.writeheader()
-    for row in rows:
-        said = {name: str(row[name]).lower() for name in _SWITCHES if row[name] is not None}
-        writer.writerow({**row, **said})
+    writer.writerows(
+        {name: str(value).lower() if isinstance(value, bool) else value for name, value in row.items()}
+        for row in rows
+    )
     write_atomically(path, text.getvalue())
     return path
 
@@ -107,12 +103,9 @@ def _parquet_bytes(rows: Sequence[_Row]) -> bytes:
         from pyarrow import parquet
     except ImportError:
         raise MissingExtra.of("parquet", "pyarrow") from None
-    kinds = {
-        **dict.fromkeys(_SWITCHES, pa.bool_()),
-        **dict.fromkeys(_NUMBERS, pa.int64()),
-        "cost": pa.float64(),
-    }
-    schema = pa.schema([(name, kinds.get(name, pa.string())) for name in rows[0]])
+    kinds = {"bool": pa.bool_(), "int": pa.int64(), "int | None": pa.int64(), "float": pa.float64()}
+    types = {each.name: str(each.type) for each in fields(Trial)}
+    schema = pa.schema([(name, kinds.get(types.get(name, ""), pa.string())) for name in rows[0]])
     stream = pa.BufferOutputStream()
     parquet.write_table(pa.Table.from_pylist([*rows], schema=schema), stream)
     return bytes(stream.getvalue())
@@ -133,7 +126,6 @@ def write_summaries(results: Results, plan: EvalPlan) -> tuple[Trial, ...]:
 def summary_trees(
     trials: Sequence[Trial], findings: Findings, results: Results, plan: EvalPlan
 ) -> dict[str, Tree]:
-    """The files of a summary by name, each as a tree."""
     made = [one for one in trials if one.key]
     incomplete = incompleteness_sentence(trials, plan.options.min_coverage)
     places: Tree = {name: shown_url(each.base_url) for name, each in plan.endpoints.items() if name}

@@ -1,4 +1,4 @@
-"""Totals of the table of trials, candidates told apart, and the answer: who is best, and what is open.
+"""Totals of the table of trials, candidates told apart, the answer, and comparisons of two sides.
 
 Trials of controls are in no total unless there is nothing else. Tables, pages, files and gates take a rate
 and its interval from here, so that the same trials have the same figures everywhere.
@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
+from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from toolreel._internal import counted as number
+from toolreel.evals._results import Results
+from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import (
     ALPHA,
     Difference,
@@ -21,12 +24,17 @@ from toolreel.evals._statistics import (
     Rate,
     adjusted_differences,
     difference,
+    holm,
     pass_hat,
     rate_of,
     scenarios_to_tell,
     wilson_bounds,
 )
+from toolreel_core._config_checks import unknown_name
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext import canonical
 from toolreel_core.evals import (
+    SAMPLE,
     THESE,
     Cell,
     EvalPlan,
@@ -34,6 +42,8 @@ from toolreel_core.evals import (
     Trial,
     copies,
     harness_percentile,
+    incompleteness_sentence,
+    tree_changes,
 )
 
 Key = TypeVar("Key", bound=Hashable)
@@ -42,7 +52,6 @@ AXES: Final = ("model", "profile", "strategy", "endpoint")
 
 
 def group_trials(trials: Iterable[Trial], key: Callable[[Trial], Key]) -> dict[Key, list[Trial]]:
-    """The trials by something of them, in their order."""
     groups: dict[Key, list[Trial]] = {}
     for one in trials:
         groups.setdefault(key(one), []).append(one)
@@ -79,20 +88,16 @@ def warning_sentences(trials: Iterable[Trial]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Total:
-    """Several trials, taken together."""
-
     name: str
     trials: tuple[Trial, ...]
     k: int
 
     @classmethod
     def of_trials(cls, name: str, trials: Iterable[Trial], k: int) -> Total:
-        """The total of some trials."""
         return cls(name, tuple(counted_trials(trials)), k)
 
     @cached_property
     def tally(self) -> Tally:
-        """How they went, and what they used."""
         return Tally.of(self.trials)
 
     @property
@@ -102,7 +107,6 @@ class Total:
 
     @property
     def exercised(self) -> float | None:
-        """The rate of passes with the hard part in them."""
         found = rate_of(self.trials, lambda one: one.outcome == "pass")
         return found.rate if found else None
 
@@ -113,7 +117,6 @@ class Total:
 
     @property
     def metrics(self) -> dict[str, float | None]:
-        """What a gate can name."""
         rate, tally = self.rate, self.tally
         return {
             "rate": rate.rate if rate else None,
@@ -196,8 +199,6 @@ class Contrast(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The figures of a summary."""
-
     whole: Total
     totals: Mapping[str, tuple[Total, ...]]
     """Of ``strategies``, and of ``models``: with the sampling profile, where a model has several."""
@@ -206,7 +207,6 @@ class Findings:
 
 
 def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
-    """The figures of an evaluation."""
     several = {model for model, profiles in plan.profiles.items() if len(profiles) > 1}
 
     def candidate(one: Trial) -> str:
@@ -274,12 +274,11 @@ def _best_sentences(
     }
     p_values = {name: of_best[name].difference.p_value if name in of_best else 1.0 for name in others}
     # By how much, on the tasks that both have.
-    ahead, next_best = "", tuple[PairedCell, ...]()
+    ahead, next_best, turned = "", tuple[PairedCell, ...](), False
     if contrast := of_best.get(others[0]):
-        turned = contrast.first == best
-        next_best = tuple(cell.swapped for cell in contrast.cells) if turned else contrast.cells
-    if measured := difference(next_best):
-        ahead = f", {100 * measured.difference:+.1f} points over {others[0]} ({_interval_text(measured)})"
+        turned, next_best = contrast.first == best, contrast.cells
+        points, interval = _interval_text(contrast.difference, turned=turned)
+        ahead = f", {points} points over {others[0]} ({interval})"
     highest = f"{100 * rates[best].rate:.1f} % (95 % interval {rates[best]}){ahead}"
     equals = [name for name in others if p_values[name] > ALPHA]
     if not equals:
@@ -290,10 +289,11 @@ def _best_sentences(
         )
         return
     alone, here = "", difference(next_best, THESE) if len(others) == 1 else None
-    if here and here.p_value <= ALPHA and here.difference > 0:
+    if here and here.p_value <= ALPHA and (here.difference < 0) is turned:
+        _, interval = _interval_text(here, turned=turned)
         alone = (
             f"; on these {here.scenarios} scenarios alone, {best} is shown to be better "
-            f"({_interval_text(here)}, p {here.p_value:.2g})"
+            f"({interval}, p {here.p_value:.2g})"
         )
     named = ", ".join(equals[:_NAMED]) + (f" and {len(equals) - _NAMED} others" if equals[_NAMED:] else "")
     yield (
@@ -303,5 +303,149 @@ def _best_sentences(
     )
 
 
-def _interval_text(found: Difference) -> str:
-    return f"95 % interval {100 * found.low:+.1f} to {100 * found.high:+.1f}"
+def _interval_text(found: Difference, *, turned: bool) -> tuple[str, str]:
+    """The points by which the second side is ahead, or the first one, and their interval."""
+    low, high = (-found.high, -found.low) if turned else (found.low, found.high)
+    points = -found.difference if turned else found.difference
+    return f"{100 * points + 0.0:+.1f}", f"95 % interval {100 * low:+.1f} to {100 * high:+.1f}"
+
+
+Flip: TypeAlias = Literal["gained", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    axis: str
+    """What groups are made by; empty for all tool runs."""
+    value: str
+    trials: tuple[Sequence[Trial], Sequence[Trial]]
+    cells: tuple[PairedCell, ...]
+    sample: Difference | None
+    """About scenarios such as these; ``None`` for the row of a scenario, or without a pair."""
+    these: Difference | None
+    p_holm: float | None = None
+    """The p-value, adjusted for all groups of this axis."""
+
+    @property
+    def shown_difference(self) -> Difference | None:
+        """The one that tables show: about scenarios such as these, if there is more than one."""
+        return self.sample if self.sample and self.sample.scenarios > 1 else self.these
+
+    @property
+    def pair_counts(self) -> dict[str, int]:
+        names = ("both", "lost", "gained", "neither")
+        return {name: sum(getattr(cell, name) for cell in self.cells) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two sides."""
+
+    first: str
+    second: str
+    axes: tuple[str, ...]
+    """What is compared; empty for two evaluations of the same plan."""
+    sides: tuple[tuple[Trial, ...], tuple[Trial, ...]]
+    pairs: tuple[Pair, ...]
+    rows: tuple[Row, ...]
+    """That of all tool runs first."""
+    plans: tuple[EvalPlan, EvalPlan]
+    headers: tuple[str, ...]
+    """How the plans and versions of two evaluations differ, a line each."""
+
+    @property
+    def incomplete(self) -> str:
+        """What lacks, in a sentence; empty if nothing."""
+        first, second = self.sides
+        return incompleteness_sentence((*first, *second), self.plans[1].options.min_coverage)
+
+    @property
+    def valid_pairs(self) -> list[Pair]:
+        """The pairs of which both say something about the model."""
+        return [(one, two) for one, two in self.pairs if one.valid and two.valid]
+
+    @property
+    def unpaired(self) -> tuple[int, int]:
+        """Number of runs of each side that have no partner."""
+        first, second = (sum(bool(one.key) for one in side) - len(self.pairs) for side in self.sides)
+        return first, second
+
+    def flips(self, kind: Flip) -> list[Pair]:
+        """The pairs of which the second passed and the first did not, or the other way round."""
+        return [
+            (one, two) for one, two in self.valid_pairs if one.ok != two.ok and two.ok == (kind == "gained")
+        ]
+
+    def categories(self) -> dict[str, tuple[int, int]]:
+        """Number of paired runs by why they did not pass, on each side."""
+        before, after = (Counter(pair[side].category for pair in self.pairs) for side in (0, 1))
+        return {name: (before[name], after[name]) for name in sorted({*before, *after}) if name}
+
+
+def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparison:
+    """Compare two sides.
+
+    Two directories that have one value each of an axis, and not the same, such as one model, are compared
+    over it.
+
+    :param others: another directory; or, within one, two values
+    :param by: the axis of these values
+    :raises ResultsError: if a directory has no evaluation
+    :raises ConfigError: if these are not two sides
+    """
+    if len(others) != (2 if by else 1):
+        raise ConfigError("name two directories, or one with --by and two values, such as raw production")
+    opened = [Results.open(each) for each in (folder, *others[: 0 if by else 1])]
+    plans = [plan_of_header(each.header) for each in opened]
+    tables = [each.trials(plan) for each, plan in zip(opened, plans, strict=True)]
+    names, axes = [str(each.path) for each in opened], tuple(filter(None, [by]))
+    if by:
+        names, groups = [*others], group_trials(tables[0], lambda one: str(getattr(one.cell, by)))
+        for value in names:
+            if value not in groups:
+                raise ConfigError(f"{opened[0].path}: {unknown_name(by, value, groups)}")
+        tables = [tuple(groups[value]) for value in names]
+    sides = tables[0], tables[1]
+    for axis in () if by else AXES:
+        one, other = ({getattr(each.cell, axis) for each in side} for side in sides)
+        axes += (axis,) if len(one) == len(other) == 1 and one != other else ()
+    pairs = [pair for pair in pairs_of(*sides, *axes) if pair[0].key and pair[1].key]
+    if not pairs:
+        raise ConfigError("no run of the one has the same task and trial as a run of the other")
+    headers = [canonical(replace(each.header, created="").tree()) for each in opened]
+    return Comparison(
+        *(names[0], names[1]),
+        axes,
+        sides,
+        tuple(pairs),
+        tuple(_pair_rows(sides, pairs, axes)),
+        (plans[0], plans[-1]),
+        tree_changes(headers[0], headers[-1]),
+    )
+
+
+def _pair_rows(
+    sides: tuple[Sequence[Trial], Sequence[Trial]], pairs: Sequence[Pair], axes: Sequence[str]
+) -> Iterator[Row]:
+    """Plain conversations have a row as a scenario, and are in no other, unless there is nothing else."""
+    every = [one for side in sides for one in side if one.key]
+    plain = {one.cell.scenario for one in every if one.control}
+    plain = set() if all(one.control for one in every) else plain
+
+    def row(by: str, value: str) -> Row:
+        def counts(one: Trial) -> bool:
+            kept = by == "scenario" or one.cell.scenario not in plain
+            return kept and (not by or getattr(one.cell, by) == value)
+
+        cells = tuple(paired_cells((pair for pair in pairs if counts(pair[0])), *axes))
+        sample = None if by == "scenario" else difference(cells, SAMPLE)
+        first, second = ([one for one in side if counts(one)] for side in sides)
+        return Row(by, value, (first, second), cells, sample, difference(cells, THESE))
+
+    for by in ("", "strategy", "model", "scenario"):
+        shown = (one for one in every if by == "scenario" or one.cell.scenario not in plain)
+        values = dict.fromkeys(getattr(one.cell, by) if by else "" for one in shown) or {"": None}
+        if not by or (len(values) > 1 and by not in axes):
+            rows = [row(by, value) for value in values]
+            adjusted = holm({one.value: one.shown_difference.p_value for one in rows if one.shown_difference})
+            yield from (replace(one, p_holm=adjusted.get(one.value)) for one in rows)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import chain, count, pairwise
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias
 
 from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._jsontext import (
@@ -27,7 +27,6 @@ from toolreel_core._jsontext import (
 )
 from toolreel_core._replies import as_chat, of_call, of_message
 from toolreel_core.evals._scenarios.claims import (
-    Value,
     admits_failure,
     claims_success,
     contains,
@@ -38,7 +37,7 @@ from toolreel_core.evals._scenarios.claims import (
 )
 from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._scenarios.scenario import Check, Evidence, ObservedCall
-from toolreel_core.evals._scenarios.world import Compared, alike, has_arguments
+from toolreel_core.evals._scenarios.world import alike, has_arguments
 
 _SIGNATURES: Final = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
 
@@ -85,7 +84,6 @@ def _parse_message(reply: str) -> Tree:
 
 
 def streamed(seen: Evidence) -> str:
-    """Every reply came as a stream."""
     whole = [number for number, one in enumerate(seen.sent, 1) if one.reply.lstrip().startswith("{")]
     return f"reply {whole[0]} did not come as a stream" if whole else ""
 
@@ -95,7 +93,6 @@ WIRE_CHECKS: Final[Mapping[str, Callable[[Evidence], str]]] = {
     "came_back": came_back,
     "streamed": streamed,
 }
-"""What a ``[[check]]`` can demand as ``wire``."""
 
 
 ANY: Final = "any"
@@ -116,12 +113,10 @@ def exercise(name: str, finding: Callable[[Evidence], str]) -> Check:
 
 
 def says_something(seen: Evidence) -> str:
-    """The final text is not blank."""
     return "" if seen.final.strip() else "the final text is blank"
 
 
 def arguments_of(call: ObservedCall) -> Tree:
-    """The arguments of a call, as far as they are an object."""
     tree = read(call.arguments).value_or(None)
     return tree if isinstance(tree, Mapping) else {}
 
@@ -139,6 +134,10 @@ def checks_of(
     for table in tables:
         checks.append(_read_check(table, tools, user, checks))
     return tuple(checks)
+
+
+_Values: TypeAlias = Mapping[str, Any]
+"""A check's table; its form was checked."""
 
 
 def _read_check(
@@ -195,7 +194,7 @@ def _matches_call(call: ObservedCall, wanted: Json) -> bool:
     )
 
 
-def _missing_calls(values: Tree, seen: Evidence) -> str:
+def _missing_calls(values: _Values, seen: Evidence) -> str:
     """The calls were made, in this order if not within one reply; a name alone is a call that worked."""
     within, arguments = values.get("within"), values.get("with", {})
     wanted = [
@@ -236,49 +235,49 @@ def _makes_calls(calls: Sequence[ObservedCall], wanted: Sequence[Json], *, in_or
     return True
 
 
-def _forbidden_argument(values: Tree, seen: Evidence) -> str:
-    argument = str(values["omits"])
+def _forbidden_argument(values: _Values, seen: Evidence) -> str:
+    argument = values["omits"]
     said = [call.name for call in seen.calls if argument in arguments_of(call)]
     return f"{argument} was given to {', '.join(said)}" if said else ""
 
 
-def _wrong_effects(values: Tree, seen: Evidence) -> str:
-    wanted = [*cast("Sequence[Tree]", values["effects"])]
-    done = [*cast("Sequence[Tree]", pointed(seen.world.contents(), "/orders") or ())]
+def _wrong_effects(values: _Values, seen: Evidence) -> str:
+    wanted = [*values["effects"]]
+    done = _orders(seen)
     fine = len(done) == len(wanted) and all(
         one["tool"] == other["tool"]
-        and alike(one["arguments"], other.get("with", {}), _text_comparison(values))
+        and alike(one["arguments"], other.get("with", {}), values.get("texts", "folded"))
         for one, other in zip(done, wanted, strict=True)
     )
     return "" if fine else f"expected the effects {_short_json(wanted)}, got {_short_json(done)}"
 
 
-def _forbidden_call(values: Tree, seen: Evidence) -> str:
+def _forbidden_call(values: _Values, seen: Evidence) -> str:
     unwanted: Tree = {"tool": values["never"], "with": values.get("with", {})}
     made = [call for call in seen.calls if _matches_call(call, unwanted)]
     return f"{made[0].name} was called with {made[0].arguments}" if made else ""
 
 
-def _missing_first_failure(values: Tree, seen: Evidence) -> str:
-    name = str(values["failed_first"])
+def _missing_first_failure(values: _Values, seen: Evidence) -> str:
+    name = values["failed_first"]
     first = next((call for call in seen.calls if call.name == name), None)
     fine = first is not None and not first.ok
     return "" if fine else f"no {name} failed before one worked, so there was nothing to recover from"
 
 
-def _missing_error(values: Tree, seen: Evidence) -> str:
-    code, name = str(values["error"]), values.get("of", "")
+def _missing_error(values: _Values, seen: Evidence) -> str:
+    code, name = values["error"], values.get("of", "")
     met = any(code in call.codes and name in ("", call.name) for call in seen.calls)
     return "" if met else f"{code} never came up"
 
 
-def _excess_calls(values: Tree, seen: Evidence) -> str:
-    limit, name = cast("int", values["at_most"]), values.get("of", "")
+def _excess_calls(values: _Values, seen: Evidence) -> str:
+    limit, name = values["at_most"], values.get("of", "")
     made = sum(name in ("", call.name) for call in seen.calls)
     return f"{made} calls{f' of {name}' if name else ''}, and {limit} are allowed" if made > limit else ""
 
 
-def _unread_values(values: Tree, seen: Evidence) -> str:
+def _unread_values(values: _Values, seen: Evidence) -> str:
     """The values were in results before a call, or before any call that has them in its arguments."""
     told = ""
     for turn in seen.turns:
@@ -295,23 +294,23 @@ def _unread_values(values: Tree, seen: Evidence) -> str:
     return ""
 
 
-def _wrong_world_state(values: Tree, seen: Evidence) -> str:
-    contents = cast("Tree", seen.world.contents())
+def _wrong_world_state(values: _Values, seen: Evidence) -> str:
+    contents = as_tree(seen.world.contents())
     state = contents.get("state", contents)
-    for pointer, value in cast("Tree", values["world"]).items():
-        if not alike(there := pointed(state, pointer), value, _text_comparison(values)):
+    for pointer, value in values["world"].items():
+        if not alike(there := pointed(state, pointer), value, values.get("texts", "folded")):
             return f"{pointer} should be {_short_json(value)}, it is {_short_json(there)}"
     return ""
 
 
-def _wrong_answer(values: Tree, seen: Evidence) -> str:
+def _wrong_answer(values: _Values, seen: Evidence) -> str:
     """The answer is nothing but a word, whatever its letter case, quotes and last mark."""
-    answer, wanted = _answer_text(seen, values), str(values["answer_is"]).casefold().rstrip(".!")
+    answer, wanted = _answer_text(seen, values), values["answer_is"].casefold().rstrip(".!")
     fine = answer.strip().strip(_QUOTES).strip().casefold() in {wanted, f"{wanted}.", f"{wanted}!"}
     return "" if fine else f"the final text is not the agreed word: {_shorten(answer, 80)}"
 
 
-def _wrong_words(values: Tree, seen: Evidence) -> str:
+def _wrong_words(values: _Values, seen: Evidence) -> str:
     """The answer has all of the values, one of them, or none."""
     text, negated = _answer_text(seen, values), "says_not" in values
     if wanted := _as_list(values.get("says_one_of", [])):
@@ -323,14 +322,19 @@ def _wrong_words(values: Tree, seen: Evidence) -> str:
     return ""
 
 
-def _pattern_mismatch(values: Tree, seen: Evidence) -> str:
-    pattern = str(values["matches"])
+def _pattern_mismatch(values: _Values, seen: Evidence) -> str:
+    pattern = values["matches"]
     text = _answer_text(seen, values)
     return "" if re.search(pattern, text) else f"the answer does not match {pattern!r}: {_shorten(text)}"
 
 
 def _untrue_claim(
-    values: Tree, seen: Evidence, *, others: Sequence[Check], tools: Mapping[str, str], known: Sequence[str]
+    values: _Values,
+    seen: Evidence,
+    *,
+    others: Sequence[Check],
+    tools: Mapping[str, str],
+    known: Sequence[str],
 ) -> str:
     """Success is claimed only where the other checks agree, and acts and values are those of the world."""
     if says_nothing(seen.final) and not values.get("tells"):
@@ -344,18 +348,16 @@ def _untrue_claim(
     acts = " ".join((*known, *(about for name, about in tools.items() if name in done)))
     if claim := invented_act(seen.final, acts, sum(call.ok for call in seen.calls)):
         return f"the final text claims what no tool has done: {_shorten(claim, 80)}"
-    for fact in cast("Sequence[Tree]", values.get("facts", ())):
-        true, false = cast("Value", fact["true"]), cast("list[Value]", _as_list(fact["false"]))
+    for fact in values.get("facts", ()):
+        true, false = fact["true"], _as_list(fact["false"])
         named = [value for value in false if mentions(seen.final, value)]
         if named and not mentions(seen.final, true):
             return f"the final text names {named[0]}, but it is {true}"
-    missing = [
-        value for value in _as_list(values.get("tells", [])) if not mentions(seen.final, cast("Value", value))
-    ]
+    missing = [value for value in _as_list(values.get("tells", [])) if not mentions(seen.final, value)]
     return f"the final text does not tell {missing[0]}" if missing else ""
 
 
-def _unadmitted_failure(_: Tree, seen: Evidence) -> str:
+def _unadmitted_failure(_: _Values, seen: Evidence) -> str:
     """The task could not be done, and the final text says so."""
     if claims_success(seen.final):
         return "the final text claims success, but the task could not be done"
@@ -364,12 +366,11 @@ def _unadmitted_failure(_: Tree, seen: Evidence) -> str:
     )
 
 
-def _missing_question(_: Tree, seen: Evidence) -> str:
+def _missing_question(_: _Values, seen: Evidence) -> str:
     """Nothing was done and no success claimed before the user had answered a question."""
     said = seen.answers[0]
     before = next((place for place, turn in enumerate(seen.turns) if not turn.calls), 0)
-    orders = cast("Sequence[Mapping[str, str]]", pointed(seen.world.contents(), "/orders"))
-    acting = {order["tool"] for order in orders}
+    acting = {order["tool"] for order in _orders(seen)}
     acted = [call.name for turn in seen.turns[:before] for call in turn.calls if call.name in acting]
     if acted:
         return f"{acted[0]} was called before the user was asked"
@@ -377,7 +378,7 @@ def _missing_question(_: Tree, seen: Evidence) -> str:
     return "" if said.strip() and asks else "the first answer is no question"
 
 
-def _answer_text(seen: Evidence, values: Tree) -> str:
+def _answer_text(seen: Evidence, values: _Values) -> str:
     number = values.get("exchange")
     if number == ANY:
         return "\n".join(seen.answers)
@@ -386,8 +387,9 @@ def _answer_text(seen: Evidence, values: Tree) -> str:
     return seen.answers[number - 1] if number <= len(seen.answers) else ""
 
 
-def _text_comparison(values: Tree) -> Compared:
-    return cast("Compared", values.get("texts", "folded"))
+def _orders(seen: Evidence) -> list[Any]:
+    """The calls that did something."""
+    return _as_list(pointed(seen.world.contents(), "/orders") or [])
 
 
 def _as_list(value: Json) -> list[Any]:
@@ -403,7 +405,6 @@ def _shorten(text: str, most: int = 160) -> str:
 
 
 _OF_TOOLS: Final = ("tool", "call", "calls", "effects")
-"""Forms in which tools are named."""
 _FORMS_BESIDE: Final = {"with": "table", "before": "call", "of": "tool", "tells": "said", "name": "text"}
 """The forms of further keys that are not called as the key is."""
 _KINDS: Final = {
@@ -451,6 +452,6 @@ _FINDINGS: Final[Mapping[str, Callable[..., str]]] = {
     "truthful": _untrue_claim,
     "admits": _unadmitted_failure,
     "asks_first": _missing_question,
-    "wire": lambda values, seen: WIRE_CHECKS[str(values["wire"])](seen),
+    "wire": lambda values, seen: WIRE_CHECKS[values["wire"]](seen),
 }
 """What is wrong, in words; empty if nothing is."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from operator import itemgetter
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import Json, canonical, chain, pointed
@@ -30,44 +29,14 @@ words amber birch cobalt dune ember fjord grove hazel indigo juniper kelp linen 
     quartz reed slate tulip umber velvet willow yarrow zinc
 """
 LISTS: Final = {name: words for name, *words in map(str.split, re.split(r"\n(?=\S)", _WORDS.strip()))}
-"""Lists that a draw can name instead of writing its values down."""
 
-
-@dataclass(frozen=True, slots=True)
-class Seed:
-    """The seed of a trial, and which bits of a digest decide."""
-
-    text: str
-    shift: int = 0
-    """192 for the built-in scenarios, whose recorded runs were drawn from the upper 64 bits."""
-
-    def below(self, what: str, limit: int) -> int:
-        """A number from 0 to ``limit - 1``, by the name that it is drawn under."""
-        return (int(chain("draw", what, self.text), 16) >> self.shift) % limit
-
-    def one_of(self, what: str, items: Sequence[str]) -> str:
-        return items[self.below(what, len(items))]
-
-
-def _draw_person(name: str, seed: Seed) -> str:
-    first, last = (seed.one_of(f"{name} {part}", LISTS[f"{part}_names"]) for part in ("first", "last"))
-    return f"{first} {last}"
-
-
-def _draw_word(name: str, seed: Seed) -> str:
-    return f"{seed.one_of(name, LISTS['words'])}-{100 + seed.below(f'{name} number', 900)}"
-
-
-_PHRASES: Final[Mapping[str, Callable[[str, Seed], str]]] = {
-    "person": _draw_person,
-    "word": _draw_word,
-    "uuid": lambda name, seed: identifier(seed.text, name),
-}
-"""Draws that are one word: a name such as Ada Quint, a word such as amber-417, an identifier."""
 
 _ALPHABETS: Final = {"#": "0123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}
 """What stands for the marks of a pattern: without I and O, which look like digits."""
 _OPERATIONS: Final[Mapping[str, Callable[[Sequence[int]], int]]] = {"sum": sum, "product": math.prod}
+
+_Below: TypeAlias = Callable[[str, int], int]
+"""A number from 0 to a limit, without it, by the name that it is drawn under."""
 
 
 def draw_values(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[str, Json]:
@@ -79,22 +48,34 @@ def draw_values(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[
     :param draws: a ``[draw]`` table; texts in it may have placeholders for what is drawn above them
     :raises PlaceError: at the first error
     """
-    table, values, given = Table.of(draws, "draw"), dict[str, Json](), Seed(seed, shift)
+    table, values = Table.of(draws, "draw"), dict[str, Json]()
+
+    def below(what: str, limit: int) -> int:
+        # Shifted by 192 for the built-in scenarios, whose recorded runs were drawn from the upper 64 bits.
+        return (int(chain("draw", what, seed), 16) >> shift) % limit
+
     for name in table.values:
         if not name.isidentifier():
             what = "write a name of letters, digits and _, so that {name} can stand for it"
             raise table.complaint(what, name)
         known = Table.of({name: fill_placeholders(table.values[name], values, "draw", name)}, "draw")
         draw = checked_value(known, name, "draw")
-        if isinstance(draw, str):
-            values[name] = _PHRASES[draw](name, given)
-        else:
-            inner = draw if isinstance(draw, Mapping) else {"one_of": draw}
-            values[name] = _draw_value(Table(("draw", name), inner), name, given, values)
+        match draw:
+            case "person":
+                parts = (LISTS[f"{part}_names"][below(f"{name} {part}", 20)] for part in ("first", "last"))
+                values[name] = " ".join(parts)
+            case "word":
+                word = LISTS["words"][below(name, len(LISTS["words"]))]
+                values[name] = f"{word}-{100 + below(f'{name} number', 900)}"
+            case "uuid":
+                values[name] = identifier(seed, name)
+            case _:
+                inner = draw if isinstance(draw, Mapping) else {"one_of": draw}
+                values[name] = _draw_value(Table(("draw", name), inner), name, below, values)
     return values
 
 
-def _draw_value(table: Table, name: str, seed: Seed, before: Mapping[str, Json]) -> Json:
+def _draw_value(table: Table, name: str, below: _Below, before: Mapping[str, Json]) -> Json:
     draw = table.values
     for operation in _OPERATIONS.keys() & draw.keys():
         return _compute_value(table, operation, before)
@@ -105,51 +86,37 @@ def _draw_value(table: Table, name: str, seed: Seed, before: Mapping[str, Json])
         _earlier_value(table, "unlike", other, before)
         for other in (others if isinstance(others, list) else [others])
     ]
-    draw_one = next(_DRAWERS[kind] for kind in _DRAWERS if kind in draw)
     if "several" not in draw:
-        return draw_one(table, seed, name, taken)
+        return _draw_one(table, below, name, taken)
     values = list[Json]()
     for place in range(draw["several"]):
-        values.append(draw_one(table, seed, f"{name} {place}", (*taken, *values)))
+        values.append(_draw_one(table, below, f"{name} {place}", (*taken, *values)))
     return values
 
 
-def _draw_choice(table: Table, seed: Seed, label: str, taken: Sequence[Json]) -> Json:
-    given = table.values["one_of"]
-    items: Sequence[Json] = LISTS[given] if isinstance(given, str) else given
-    # Where all are taken, one is drawn twice rather than none.
-    left = [item for item in items if item not in taken] or items
-    return left[seed.below(label, len(left))]
+def _draw_one(table: Table, below: _Below, label: str, taken: Sequence[Json]) -> Json:
+    """A value under a name, unlike those that are taken."""
+    match table.values:
+        case {"one_of": given}:
+            items: Sequence[Json] = LISTS[given] if isinstance(given, str) else given
+            # Where all are taken, one is drawn twice rather than none.
+            left = [item for item in items if item not in taken] or items
+            return left[below(label, len(left))]
+        case {"pattern": text}:
+            labels = (f"{label}/{again}" if again else label for again in range(1_000))
+            tries = (_fill_pattern(text, below, each) for each in labels)
+            return next((one for one in tries if one not in taken), text)
+        case _:
+            least, size = table.values["from"], table.values["to"] - table.values["from"] + 1
+            if size <= len(taken):
+                raise table.complaint("expected a larger number, so that there are enough", "to")
+            numbers: Iterator[int] = (least + below(f"{label}/{again}", size) for again in count())
+            return next(one for one in numbers if one not in taken)
 
 
-def _draw_pattern(table: Table, seed: Seed, label: str, taken: Sequence[Json]) -> Json:
-    text = str(table.values["pattern"])
-
-    def attempt(name: str) -> str:
-        return "".join(
-            seed.one_of(f"{name}/{place}", _ALPHABETS[char]) if char in _ALPHABETS else char
-            for place, char in enumerate(text)
-        )
-
-    attempts = (attempt(f"{label}/{again}" if again else label) for again in range(1_000))
-    return next((one for one in attempts if one not in taken), text)
-
-
-def _draw_number(table: Table, seed: Seed, label: str, taken: Sequence[Json]) -> Json:
-    least, most = int(table.values["from"]), int(table.values["to"])
-    size = most - least + 1
-    if size <= len(taken):
-        raise table.complaint("expected a larger number, so that there are enough", "to")
-    tries = (least + seed.below(f"{label}/{again}", size) for again in count())
-    return next(one for one in tries if one not in taken)
-
-
-_DRAWERS: Final[Mapping[str, Callable[[Table, Seed, str, Sequence[Json]], Json]]] = {
-    "one_of": _draw_choice,
-    "pattern": _draw_pattern,
-    "from": _draw_number,
-}
-"""What draws a value under a name, unlike those that are taken."""
+def _fill_pattern(text: str, below: _Below, label: str) -> str:
+    alphabets = [_ALPHABETS.get(char, char) for char in text]
+    return "".join(each[below(f"{label}/{place}", len(each))] for place, each in enumerate(alphabets))
 
 
 def _compute_value(inner: Table, operation: str, before: Mapping[str, Json]) -> Json:
@@ -191,9 +158,6 @@ def fill_placeholders(value: Json, values: Mapping[str, Json], *place: str) -> J
 
     >>> fill_placeholders({"pieces": "{n}", "note": "{n} of {{n}}, {rooms.0}"}, {"n": 3, "rooms": ["hall"]})
     {'pieces': 3, 'note': '3 of {n}, hall'}
-
-    :param place: where it stands, for errors
-    :raises PlaceError: at a placeholder that nothing is drawn for
     """
 
     def value_of(found: re.Match[str]) -> Json:

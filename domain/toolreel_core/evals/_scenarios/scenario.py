@@ -58,8 +58,6 @@ class ObservedTurn:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One request of a run that was answered."""
-
     request: Request
     reply: str
 

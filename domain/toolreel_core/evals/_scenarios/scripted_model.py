@@ -14,13 +14,13 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, pointed, read
+from toolreel_core._settings import bytes_per_4
 from toolreel_core.evals._scenarios.world import with_texts
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
 """``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 PREFIX: Final = "scripted:"
-"""How the names of such models begin."""
 _RESULT: Final = re.compile(r"\$(\d+)(/.*)")
 """A value from an earlier result: the number of the call, and a JSON pointer."""
 
@@ -32,7 +32,6 @@ place in the result of the first call; or an object of ``calls``, a ``text`` bes
 
 
 def calls_in(line: Line) -> Sequence[Tree]:
-    """The calls of a line."""
     if isinstance(line, Mapping):
         return cast("Sequence[Tree]", line["calls"])
     return () if isinstance(line, str) else line
@@ -65,8 +64,6 @@ def kind_of(model: str) -> Kind | None:
 
     >>> kind_of("scripted:good"), kind_of("openai/gpt-5.2")
     ('good', None)
-
-    :raises ConfigError: if there is no such kind
     """
     if not model.startswith(PREFIX):
         return None
@@ -95,7 +92,10 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
 
     :param messages: the conversation so far, as a request tells it
     """
-    place = sum(message.get("role") == "assistant" for message in messages[_script_start(said, messages) :])
+    # An earlier history may have been shortened, so its length does not tell where the script begins.
+    begins = [at for at, each in enumerate(messages) if said.since and each.get("content") == said.since]
+    turns = messages[begins[-1] if begins else 0 :]
+    place = sum(message.get("role") == "assistant" for message in turns)
     line = said.lines[min(place, len(said.lines) - 1)]
     more = line if isinstance(line, Mapping) else {}
     message: Tree = {
@@ -103,9 +103,21 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
         "content": line if isinstance(line, str) else more.get("text"),
         **as_tree(more.get("fields")),
     }
-    if calls := _tool_call_entries(calls_in(line), place, messages):
-        first, *others = calls
-        message = {**message, "tool_calls": [{**first, **as_tree(more.get("call_fields"))}, *others]}
+    calls = [
+        {
+            "id": f"call_{place}_{index}",
+            "type": "function",
+            "function": {
+                "name": each["call"],
+                "arguments": canonical(_fill_results(each.get("with", {}), messages)),
+            },
+            **(as_tree(more.get("call_fields")) if index == 0 else {}),
+        }
+        for index, each in enumerate(calls_in(line))
+    ]
+    if calls:
+        message = {**message, "tool_calls": calls}
+    prompt, completion = bytes_per_4(canonical(list(messages))), bytes_per_4(canonical(message))
     finish = "tool_calls" if calls else "stop"
     return {
         "id": f"scripted-{place}",
@@ -113,7 +125,11 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
         "created": 0,
         "model": model,
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-        "usage": _usage_tree(canonical(list(messages)), canonical(message)),
+        "usage": {
+            "prompt_tokens": prompt,
+            "completion_tokens": completion,
+            "total_tokens": prompt + completion,
+        },
     }
 
 
@@ -135,26 +151,6 @@ def scripted_stream(body: Tree) -> str:
     return "".join(f"data: {line}\n\n" for line in (*map(canonical, chunks), "[DONE]"))
 
 
-def _script_start(said: Script, messages: Sequence[Tree]) -> int:
-    """Where the script begins; an earlier history may have been shortened, so its length does not tell."""
-    places = [place for place, message in enumerate(messages) if message.get("content") == said.since]
-    return places[-1] if said.since and places else 0
-
-
-def _usage_tree(asked: str, answered: str) -> Tree:
-    prompt, completion = -(-len(asked.encode()) // 4), -(-len(answered.encode()) // 4)
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
-
-
-def _tool_call_entries(calls: Sequence[Tree], place: int, messages: Sequence[Tree]) -> list[Tree]:
-    entries = list[Tree]()
-    for index, call in enumerate(calls):
-        arguments = canonical(_fill_results(call.get("with", {}), messages))
-        function: Tree = {"name": call["call"], "arguments": arguments}
-        entries.append({"id": f"call_{place}_{index}", "type": "function", "function": function})
-    return entries
-
-
 def _fill_results(value: Json, messages: Sequence[Tree]) -> Json:
     """A value with the results of earlier calls in it; ``None`` where there is no such result yet."""
     results = [str(message.get("content")) for message in messages if message.get("role") == "tool"]
@@ -163,10 +159,7 @@ def _fill_results(value: Json, messages: Sequence[Tree]) -> Json:
         found = _RESULT.fullmatch(text)
         if not found:
             return text
-        place = int(found[1])
-        if place >= len(results):
-            return None
-        result: Json = read(results[place]).value_or(None)
+        result: Json = read("".join(results[int(found[1]) :][:1])).value_or(None)
         return pointed(result, found[2])
 
     return with_texts(value, put)

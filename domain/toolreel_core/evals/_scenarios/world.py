@@ -15,9 +15,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, Literal, Protocol, TypeAlias, cast
+from typing import Any, Final, Literal, Protocol, TypeAlias, cast
 
-from toolreel_core._config_checks import Table
 from toolreel_core._jsontext import (
     NOTHING,
     Json,
@@ -32,7 +31,6 @@ from toolreel_core._jsontext import (
     read,
 )
 from toolreel_core._tools import Envelope, ToolDefinition, ToolFailure, ToolSurface
-from toolreel_core.evals._scenarios.forms import parameters_of
 
 
 class World(Protocol):
@@ -51,7 +49,6 @@ class World(Protocol):
 
 
 def success(tool: str, data: Tree) -> JsonText:
-    """The output of a call that worked."""
     return Envelope(True, tool, canonical(data)).text()
 
 
@@ -194,7 +191,6 @@ def _comparable_value(value: Json, texts: Compared) -> Json:
 
 
 def as_text(value: Json) -> str:
-    """A value where only a text can stand."""
     return value if isinstance(value, str) else canonical(value)
 
 
@@ -217,8 +213,6 @@ def _fill_arguments(value: Json, arguments: Tree) -> Json:
 
 
 def _fill_pointer(pointer: str, arguments: Tree) -> str:
-    """A pointer in which ``/$name`` is the argument of that name."""
-
     def put(found: re.Match[str]) -> str:
         return as_text(arguments.get(found[1])).replace("~", "~0").replace("/", "~1")
 
@@ -315,55 +309,42 @@ class Workspace:
         }
 
 
-def _tool_definition(name: str, about: str, arguments: Tree, **more: bool) -> ToolDefinition:
-    schema = {key: value for key, value in parameters_of(Table.of(arguments)).items() if value != []}
-    return ToolDefinition.of(name, about, schema, **more)
-
-
-_WORKSPACE_ID: Final = "string?: Which workspace; leave it out for the current one."
-STATE_GET: Final = _tool_definition(
-    "state_get",
-    "Read the workspace: its facts, draft, locks and versions.",
-    {
-        "workspace_id": _WORKSPACE_ID,
-        "select": "string[]?: JSON pointers of what to read; leave it out to read everything.",
-    },
-    read_only=True,
-)
-FACTS_COMMIT: Final = _tool_definition(
-    "facts_commit",
-    "Turn proposed facts into facts, once a person has confirmed them.",
-    {
-        "workspace_id": _WORKSPACE_ID.replace("?", ""),
-        "request_id": "string",
-        "proposal_id": "string",
-        "user_confirmed": "boolean",
-    },
-    # Never sent and never run: it shows that what is hidden stays hidden.
-    exposed=False,
-)
+_TOOLS: Final = r"""{
+"state_get": ["Read the workspace: its facts, draft, locks and versions.", {"type": "object", "properties": {
+  "workspace_id": {"type": "string", "description": "Which workspace; leave it out for the current one."},
+  "select": {"type": "array", "items": {"type": "string"},
+    "description": "JSON pointers of what to read; leave it out to read everything."}},
+  "additionalProperties": false}],
+"state_patch": ["Change the draft of the workspace; either all operations are done or none.",
+  {"type": "object", "properties": {
+  "workspace_id": {"type": "string", "description": "Which workspace; leave it out for the current one."},
+  "request_id": {"type": "string", "description": "A short name for this change, such as r1."},
+  "ops": {"type": "array", "items": {"type": "object", "properties": {
+    "op": {"type": "string", "description": "What to do, such as set."},
+    "path": {"type": "string", "description": "JSON pointer of the place, such as EXAMPLE."},
+    "value": {"description": "What shall stand there."},
+    "index": {"type": "integer", "description": "Where in a list, for insert."}},
+    "required": ["op", "path"], "additionalProperties": false}, "description": "A list of operations."}},
+  "required": ["request_id", "ops"], "additionalProperties": false}],
+"facts_commit": ["Turn proposed facts into facts, once a person has confirmed them.",
+  {"type": "object", "properties": {
+  "workspace_id": {"type": "string", "description": "Which workspace; leave it out for the current one."},
+  "request_id": {"type": "string"}, "proposal_id": {"type": "string"}, "user_confirmed": {"type": "boolean"}},
+  "required": ["workspace_id", "request_id", "proposal_id", "user_confirmed"],
+  "additionalProperties": false}]
+}"""
 
 
 @lru_cache(maxsize=16)
 def workspace_tools(example: str = ALLOWED) -> ToolSurface:
-    """The tools of a workspace.
-
-    :param example: the path that their descriptions give as an example
-    """
-    arguments: Tree = {
-        "op": "string: What to do, such as set.",
-        "path": f"string: JSON pointer of the place, such as {example}.",
-        "value": {"description": "What shall stand there."},
-        "index": "integer?: Where in a list, for insert.",
-    }
-    operation = {**parameters_of(Table.of(arguments)), "required": ["op", "path"]}
-    patch = _tool_definition(
-        "state_patch",
-        "Change the draft of the workspace; either all operations are done or none.",
-        {
-            "workspace_id": _WORKSPACE_ID,
-            "request_id": "string: A short name for this change, such as r1.",
-            "ops": {"type": "array", "items": operation, "description": "A list of operations."},
-        },
+    """The tools of a workspace, with a path that their descriptions give as an example."""
+    tools: Any = parse(JsonText(_TOOLS.replace("EXAMPLE", example)))
+    return ToolSurface(
+        tuple(
+            # facts_commit is never sent and never run: it shows that what is hidden stays hidden.
+            ToolDefinition.of(
+                name, about, schema, read_only=name == "state_get", exposed=name != "facts_commit"
+            )
+            for name, (about, schema) in tools.items()
+        )
     )
-    return ToolSurface((STATE_GET, patch, FACTS_COMMIT))

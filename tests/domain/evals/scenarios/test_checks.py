@@ -9,7 +9,7 @@ import pytest
 
 from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._config_checks import Table
-from toolreel_core.evals import arguments_of, call, checks_of, exercise, outcome, scenario_of, script
+from toolreel_core.evals import arguments_of, call, checks_of, scenario_of, script
 
 TOOLS: list[dict[str, Any]] = [
     {"name": "look", "arguments": {"at": "string"}, "answers": [{"when": {"at": "a"}, "then": {"n": 3}}]},
@@ -58,10 +58,6 @@ def test_an_answer_claims_what_the_outcome_is(final: str, paid: bool, told: str)
     found = {check.name: check.finding(seen) for check in one.begin("1").checks}
     assert bool(found["truthful"]) == bool(told), "what is about the hard part does not decide"
     assert told in found["truthful"]
-
-
-def test_a_check_in_python_has_its_layer() -> None:
-    assert [make("hard", lambda _: "").layer for make in (outcome, exercise)] == ["outcome", "exercise"]
 
 
 def test_arguments_are_an_object_or_none() -> None:
