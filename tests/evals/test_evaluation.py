@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,7 @@ from tests.evals.provider import Provider, provider
 from tests.samples import complaint
 from toolreel._internal import ResultsError
 from toolreel.evals import Journal, Results, plan_of_header, read_header, replay_runs
-from toolreel_core._conversation import UserMessage
 from toolreel_core._jsontext import Json
-from toolreel_core.evals import Case, EvalPlan, Scenario
 
 REPORTING: dict[str, Any] = {"endpoint": {"provider": "openrouter"}}
 PRICED: dict[str, Any] = {"prices": {model: {"prompt": 5, "completion": 5} for model in LOCAL}}
@@ -50,24 +47,6 @@ def test_every_run_has_a_record_and_a_cassette_and_replays(far: Provider, tmp_pa
     again = [*replay_runs(results, plan_of_header(results.header))]
     assert [one.drift for one in again] == [""] * 12
     assert [one.now for one in again] == [*results.records()]
-
-
-def reworded(scenario: Scenario) -> Scenario:
-    def begin(seed: str) -> Case:
-        case = scenario.begin(seed)
-        return replace(case, messages=(*case.messages[:-1], UserMessage("Something else.")))
-
-    return replace(scenario, begin=begin)
-
-
-def test_other_words_of_a_scenario_are_drift(far: Provider, tmp_path: Path) -> None:
-    plan = plan_of(far.url)
-    evaluated(plan, tmp_path)
-    results = Results.open(tmp_path)
-    other = EvalPlan(plan.options, plan.presets, tuple(map(reworded, plan.scenarios)))
-    assert ["messages" in one.drift for one in replay_runs(results, other)] == [True] * 12
-    fewer = plan_of(far.url, eval={"trials": 1})
-    assert [one.drift for one in replay_runs(results, fewer)] == [""] * 12, "each as its record has it"
 
 
 def judged(out: Path) -> dict[str, object]:

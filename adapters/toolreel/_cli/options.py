@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
 
 import click
@@ -374,6 +375,14 @@ class LiveTarget:
             )
             names = [each.name for each in self.fallbacks]
             yield Endpoints(first, dict(zip(names, others, strict=True))) if others else first
+
+
+def path_option(
+    flag: str, parameter: str, metavar: str, about: str, *, folder: bool = False, required: bool = False
+) -> Callable[[Command], Command]:
+    """An option that names a file, or a folder."""
+    kind = click.Path(file_okay=not folder, dir_okay=folder, path_type=Path)
+    return click.option(flag, parameter, type=kind, metavar=metavar, help=about, required=required)
 
 
 def header_option(parameter: str, kind: type[click.Option] = click.Option) -> Callable[[Command], Command]:

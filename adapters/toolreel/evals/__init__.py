@@ -71,19 +71,20 @@ if TYPE_CHECKING:
         recording_of,
         write_atomically,
     )
-    from toolreel.evals._runner.connection import Connection, connect, new_header
     from toolreel.evals._runner.evaluation import (
+        Connection,
         EvaluationOutcome,
         ExistingRuns,
         Spending,
         Watcher,
+        connect,
         evaluate,
         jobs_of,
+        new_header,
         run_in_threads,
         server_of,
     )
-    from toolreel.evals._runner.joining import join_results
-    from toolreel.evals._runner.plan_loader import load_eval_plan, plan_of_header, shard_plan
+    from toolreel.evals._runner.plan_loader import join_results, load_eval_plan, plan_of_header, shard_plan
     from toolreel.evals._runner.scenario_files import (
         built_in_scenario,
         built_in_scenarios,

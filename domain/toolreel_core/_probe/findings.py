@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -77,26 +77,37 @@ def findings(probing: Probing) -> tuple[Finding, ...]:
 
 
 def observed_findings(probing: Probing) -> tuple[Finding, ...]:
-    answers = [
-        (each.requests[-1], each.observation)
-        for each in probing.tries
+    seen: dict[tuple[str, Group], list[tuple[str, int]]] = {}
+    for each in probing.tries:
         # What asks a model to think shows nothing about one that was not asked to.
-        if isinstance(each.observation, Answered) and each.question not in RICHER
-    ]
+        if isinstance(each.observation, Answered) and each.question not in RICHER:
+            for name, group, word in _observed_words(each.observation):
+                seen.setdefault((name, group), []).extend([(word, each.requests[-1])] if word else [])
     found = list[Finding]()
-    for name, (group, see) in _LOOKS.items():
-        if given := [(number, word) for number, each in answers if (word := see(each))]:
-            counts = Counter(word for _, word in given).most_common()
-            words = ", ".join(f"{word} ({count})" for word, count in counts)
-            first = tuple(sorted(number for number, _ in given)[:3])
-            found.append(Finding(name, group, counts[0][0], words, first))
+    for (name, group), given in seen.items():
+        counts = Counter(word for word, _ in given).most_common()
+        words = ", ".join(f"{word} ({count})" for word, count in counts)
+        first = tuple(sorted(number for _, number in given)[:3])
+        found += [Finding(name, group, counts[0][0], words, first)] if counts else []
     return tuple(found)
 
 
-def _reasoning_field(answered: Answered) -> str:
-    message = answered.message
+def _observed_words(answered: Answered) -> Iterator[tuple[str, Group, str]]:
+    """What is looked for in each answer: a word, or an empty text."""
+    message, reply = answered.message, answered.reply
     fields = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "thinking")
-    return next((name for name in fields if message.get(name)), "")
+    reasoning = next((name for name in fields if message.get(name)), "")
+    written = next((call.provenance.removeprefix("text:") for call in reply.calls if call.from_text), "")
+    inside = written and reasoning and not str(message.get("content") or "").strip()
+    finish = answered.choice.get("finish_reason")
+    yield "reasoning", "history", reasoning
+    yield "call_id_form", "tools", _id_form(answered)
+    yield "text_calls", "tools", written
+    yield "text_calls_in_reasoning", "tools", "the reasoning" if inside else ""
+    yield "signatures", "history", _signature_place(answered)
+    stop = finish if isinstance(finish, str) and finish else "none"
+    yield "stop_reasons", "tools", stop if answered.calls else ""
+    yield "cost", "basics", "" if reply.usage.cost is None else "usage.cost"
 
 
 def _id_form(answered: Answered) -> str:
@@ -113,16 +124,6 @@ def _id_form(answered: Answered) -> str:
     return re.sub(r"[0-9a-zA-Z]{5,}", "…", first) if first[:5] == "call_" else f"{len(first)} characters"
 
 
-def _text_dialect(answered: Answered) -> str:
-    written = [call.provenance for call in answered.reply.calls if call.from_text]
-    return written[0].removeprefix("text:") if written else ""
-
-
-def _in_reasoning(answered: Answered) -> str:
-    has_text = bool(str(answered.message.get("content") or "").strip())
-    return "the reasoning" if _text_dialect(answered) and not has_text and _reasoning_field(answered) else ""
-
-
 def _signature_place(answered: Answered) -> str:
     for call in answered.calls:
         for vendor in ("google", "vertex"):
@@ -130,24 +131,6 @@ def _signature_place(answered: Answered) -> str:
                 return "extra_content"
     formats = (as_tree(each).get("format") for each in items_of(answered.message, "reasoning_details"))
     return "reasoning_details" if any(str(each).startswith("google-gemini") for each in formats) else ""
-
-
-def _stop_reason(answered: Answered) -> str:
-    if not answered.calls:
-        return ""
-    reason = answered.choice.get("finish_reason")
-    return reason if isinstance(reason, str) and reason else "none"
-
-
-_LOOKS: Final[Mapping[str, tuple[Group, Callable[[Answered], str]]]] = {
-    "reasoning": ("history", _reasoning_field),
-    "call_id_form": ("tools", _id_form),
-    "text_calls": ("tools", _text_dialect),
-    "text_calls_in_reasoning": ("tools", _in_reasoning),
-    "signatures": ("history", _signature_place),
-    "stop_reasons": ("tools", _stop_reason),
-    "cost": ("basics", lambda answered: "" if answered.reply.usage.cost is None else "usage.cost"),
-}
 
 
 Section: TypeAlias = Literal["provider", "config", "request_overrides"]

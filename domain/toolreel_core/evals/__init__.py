@@ -131,30 +131,28 @@ from toolreel_core.evals._scenarios.claims import (
 from toolreel_core.evals._scenarios.draws import draw_values, escape_braces, fill_placeholders
 from toolreel_core.evals._scenarios.forms import parameters_of
 from toolreel_core.evals._scenarios.scenario import (
+    KINDS,
     PACK,
     Case,
     Check,
     Evidence,
+    Kind,
+    Line,
     ObservedCall,
     ObservedTurn,
     Scenario,
-    Sent,
-    evidence_of,
-)
-from toolreel_core.evals._scenarios.scenario_file import check_scenario_name, read_answers, scenario_of
-from toolreel_core.evals._scenarios.scripted_model import (
-    KINDS,
-    Kind,
-    Line,
     ScenarioScripts,
     Script,
+    Sent,
     call,
     calls_in,
+    evidence_of,
     kind_of,
     script,
     scripted_reply,
     scripted_stream,
 )
+from toolreel_core.evals._scenarios.scenario_file import check_scenario_name, read_answers, scenario_of
 from toolreel_core.evals._scenarios.world import (
     TableWorld,
     Workspace,

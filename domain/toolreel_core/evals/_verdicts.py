@@ -13,28 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._jsontext import Json, as_tree, read, tree_at
-from toolreel_core._protocol import (
-    BudgetSpent,
-    Cancelled,
-    CapabilityRefused,
-    Completed,
-    ContentFiltered,
-    ContextOverflow,
-    ConversationSpent,
-    CostUnknown,
-    EmptyFinal,
-    InvalidOutput,
-    InvalidReply,
-    MaxTurns,
-    NoToolCalls,
-    Outcome,
-    Refused,
-    RepeatedCall,
-    ToolFailed,
-    TransformFailed,
-    TransportFailed,
-    Truncated,
-)
+from toolreel_core._protocol import Completed, InvalidReply, ToolFailed, TransportFailed
 from toolreel_core._replies import bare_error, error_in
 from toolreel_core.evals._scenarios.scenario import Case, Evidence
 
@@ -201,24 +180,28 @@ class Verdict:
         return self.result in {"pass", "pass_unexercised", "fail"}
 
 
-_ENDINGS: Final[Mapping[type[Outcome], tuple[str, str]]] = {
-    InvalidOutput: ("task.outcome:output", "{0.error}"),
-    EmptyFinal: ("wire.empty_response", "the last reply was empty"),
-    MaxTurns: ("loop.max_turns", "no answer after {0.limit} turns"),
-    NoToolCalls: ("loop.no_tool_calls", "no tool was called"),
-    RepeatedCall: ("loop.repeated_call", "{0.tool} was called {0.times} times alike"),
-    BudgetSpent: ("loop.budget", "{0.kind}: {0.used:g} of {0.limit:g}"),
-    ConversationSpent: ("loop.budget", "{0.kind}: {0.used:g} of {0.limit:g} for the conversation"),
-    CostUnknown: ("loop.budget", "the cost of {0.replies} replies is unknown, and {0.limit:g} is the limit"),
-    ContextOverflow: ("loop.context_overflow", "about {0.estimate} tokens, and {0.limit} would fit"),
-    CapabilityRefused: ("wire.no_tool_use_endpoint", "{0.message}"),
-    Truncated: ("loop.truncated", "the last reply was cut at the token limit"),
-    Refused: ("loop.refused", "{0.reason}"),
-    ContentFiltered: ("loop.content_filter", "{0.reason}"),
-    TransformFailed: ("loop.transform_failed", "{0.message}"),
-    Cancelled: ("loop.cancelled", "{0.reason}"),
+_ENDINGS_TEXT: Final = """
+invalid_output       task.outcome:output        {0.error}
+empty_final          wire.empty_response        the last reply was empty
+max_turns            loop.max_turns             no answer after {0.limit} turns
+no_tool_calls        loop.no_tool_calls         no tool was called
+repeated_call        loop.repeated_call         {0.tool} was called {0.times} times alike
+budget               loop.budget                {0.kind}: {0.used:g} of {0.limit:g}
+conversation_budget  loop.budget                {0.kind}: {0.used:g} of {0.limit:g} for the conversation
+cost_unknown         loop.budget  the cost of {0.replies} replies is unknown, and {0.limit:g} is the limit
+context_overflow     loop.context_overflow      about {0.estimate} tokens, and {0.limit} would fit
+capability           wire.no_tool_use_endpoint  {0.message}
+truncated            loop.truncated             the last reply was cut at the token limit
+refused              loop.refused               {0.reason}
+content_filter       loop.content_filter        {0.reason}
+transform_failed     loop.transform_failed      {0.message}
+cancelled            loop.cancelled             {0.reason}
+"""
+_ENDINGS: Final = {
+    name: (ending, reason)
+    for name, ending, reason in (line.split(maxsplit=2) for line in _ENDINGS_TEXT.strip().splitlines())
 }
-"""Outcomes that decide by themselves: category, and reason."""
+"""Outcomes that decide by themselves, by name: category, and reason."""
 
 
 def judge(case: Case, seen: Evidence, *, control: bool = False) -> Verdict:
@@ -246,7 +229,7 @@ def judge(case: Case, seen: Evidence, *, control: bool = False) -> Verdict:
             of_status = "wire.history_refused" if later else category_of_status(status)
             return _failed_verdict(_BY_CAUSE.get(failure, of_status), message)
         case ended:
-            name, reason = _ENDINGS[type(ended)]
+            name, reason = _ENDINGS[ended.name]
             return _failed_verdict(name, reason.format(ended))
 
 

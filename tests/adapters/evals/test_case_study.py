@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tests.evals.evaluations import plan_with, recorded, scripted
-from tests.evals.made import cell, record
+from tests.evals.made import record
 from toolreel._cli import eval_command
 from toolreel.evals import as_markdown, case_study, case_study_tables
 
@@ -101,19 +101,6 @@ def test_the_best_profile_of_a_model_its_workaround_and_its_verdict(tmp_path: Pa
     assert deepseek["notes"] == "RATE_LIMIT (1)"
     assert deepseek["advice"].startswith("default 15%, deepseek_v3_2_local_recommended 95%")
     assert found["notes"] == {"long_arguments_guard": "hardest", "chat_only": "control"}
-
-
-def test_other_scenarios_and_strategies_have_rows_and_columns_of_their_own(tmp_path: Path) -> None:
-    plan = plan_with(
-        "m",
-        strategies=["raw", "mine"],
-        scenarios=["one_text"],
-        tables={"strategy": {"mine": {"extends": "raw"}}},
-    )
-    at = cell(model="m", strategy="mine", scenario="one_text")
-    said = report(recorded(tmp_path, plan, [record("unsupported", at)]), "--case-study").stdout
-    assert re.search(r"^mine +\| 0/1 \(0%\) +\| 0/1 \(0%\) +\| - .*NO_TOOL_USE_ENDPOINT", said, re.MULTILINE)
-    assert "mine best-per-model (tool scenarios only): this evaluation" in said
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import click
 from toolreel._cli.console import err, out, printable
 from toolreel._cli.errors import DRIFT, json_option, reporting, say
 from toolreel._cli.evals.summarize import folder_argument, show_tables
+from toolreel._cli.options import path_option
 from toolreel._internal import ResultsError, counted
 from toolreel.evals import (
     Results,
@@ -43,12 +44,8 @@ _PROMOTE_EPILOG: Final = (
     metavar="STRATEGY",
     help="Put the recorded replies of the other strategies through this one.",
 )
-@click.option(
-    "--out",
-    "target",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR2",
-    help="New directory for the evaluation with the present verdicts.",
+@path_option(
+    "--out", "target", "DIR2", "New directory for the evaluation with the present verdicts.", folder=True
 )
 @json_option
 @reporting
@@ -135,13 +132,13 @@ def _show_rejudged(
 @click.command("promote", epilog=_PROMOTE_EPILOG)
 @folder_argument
 @click.argument("key", metavar="KEY")
-@click.option(
+@path_option(
     "--to",
     "target",
+    "TESTS",
+    "Directory of the test; created if it does not exist.",
+    folder=True,
     required=True,
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="TESTS",
-    help="Directory of the test; created if it does not exist.",
 )
 @reporting
 def promote_command(folder: Path, key: str, target: Path) -> int:

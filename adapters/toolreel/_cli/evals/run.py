@@ -30,7 +30,7 @@ from rich.progress import (
 
 from toolreel._cli.console import err, labelled, out, printable, withhold
 from toolreel._cli.errors import DRIFT, INTERRUPTED, json_option, reporting, say
-from toolreel._cli.options import NO_PRESETS, header_option, parse_settings
+from toolreel._cli.options import NO_PRESETS, header_option, parse_settings, path_option
 from toolreel._internal import EvalPlanError, MissingExtra, counted
 from toolreel._secrets import key_notice, shown_url
 from toolreel.evals import shard_plan
@@ -314,12 +314,12 @@ _EPILOG = (
 
 
 @click.command("run", epilog=_EPILOG)
-@click.option(
+@path_option(
     "--out",
     "folder",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Directory of the results. Runs of the plan that it already has are not repeated.",
+    "DIR",
+    "Directory of the results. Runs of the plan that it already has are not repeated.",
+    folder=True,
 )
 @click.option(
     "--dry-run",

@@ -11,6 +11,7 @@ import click
 
 from toolreel._cli.console import err, labelled, out, printable
 from toolreel._cli.errors import FAILED, json_option, reporting, say
+from toolreel._cli.options import path_option
 from toolreel._internal import toml_text
 from toolreel.evals import (
     paths_of,
@@ -91,14 +92,7 @@ def check_command(files: Sequence[str], trials: int | None, as_machine: bool) ->
     epilog="Exit codes: 0 written, 2 usage, 3 the recording cannot be read as a run.",
 )
 @click.argument("recording", metavar="RECORDING", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    "path",
-    default=None,
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Where to write it; the scenario's name and .toml by default.",
-)
+@path_option("--out", "path", "FILE", "Where to write it; the scenario's name and .toml by default.")
 @click.option(
     "--name", default="", metavar="NAME", help="Name of the scenario; made of the recording's by default."
 )

@@ -14,6 +14,7 @@ from rich.text import Text
 
 from toolreel._cli.console import err, out, printable
 from toolreel._cli.errors import DRIFT, EPILOG, FAILED, json_option, reporting, say
+from toolreel._cli.options import path_option
 from toolreel._internal import ResultsError
 from toolreel.evals import write_atomically
 from toolreel_core._errors import ConfigError
@@ -36,12 +37,7 @@ _WHOLE: Final = 100_000
 folder_argument = click.argument(
     "folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path)
 )
-markdown_option = click.option(
-    "--markdown",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Write the tables there as Markdown.",
-)
+markdown_option = path_option("--markdown", "markdown", "FILE", "Write the tables there as Markdown.")
 
 
 @click.command("summarize", epilog=GATES_EPILOG)
@@ -53,12 +49,12 @@ markdown_option = click.option(
     envvar="OPENROUTER_REPORT_DIR",
     type=click.Path(file_okay=False, path_type=Path),
 )
-@click.option(
+@path_option(
     "--out",
     "target",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="WHOLE",
-    help="Join the directories, which are shards of one plan, in this new one.",
+    "WHOLE",
+    "Join the directories, which are shards of one plan, in this new one.",
+    folder=True,
 )
 @markdown_option
 @json_option
@@ -240,13 +236,7 @@ def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
 
 @click.command("report", epilog=EPILOG)
 @folder_argument
-@click.option(
-    "--out",
-    "page",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Where the page goes.  [default: report.html in DIR]",
-)
+@path_option("--out", "page", "FILE", "Where the page goes.  [default: report.html in DIR]")
 @click.option(
     "--case-study",
     "as_study",

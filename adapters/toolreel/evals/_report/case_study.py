@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from statistics import fmean
-from typing import Any, Final
+from typing import Any
 
 from toolreel._internal import ResultsError
 from toolreel.evals._report.tables import TextTable, percent
@@ -116,34 +116,9 @@ def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
     }
 
 
-_COLUMNS: Final[Mapping[str, Mapping[str, str]]] = {
-    "strategy": {
-        "overall": "overall",
-        "tool scenarios only": "tools",
-        "control (chat_only)": "control",
-        "tool p50_ms": "tool_p50_ms",
-        "tool p95_ms": "tool_p95_ms",
-        "top error categories": "categories",
-    },
-    "best": {
-        "best profile": "profile",
-        "tool ok": "tools",
-        "tool p95_ms": "p95_ms",
-        "recommended?": "recommended",
-        "notes": "notes",
-    },
-    "config": {
-        "recommended sampling profile(s)": "profiles",
-        "preset/workaround": "preset",
-        "recommended?": "advised",
-        "notes": "advice",
-    },
-}
-
-
 def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]:
     """The study's four tables, with its columns."""
-    strategies, models = figures["strategy"], figures["model"]
+    strategies, models, columns = figures["strategy"], figures["model"], case_study()["columns"]
     names = dict.fromkeys(name for each in strategies.values() for name in each["scenarios"])
     by_scenario = [
         (
@@ -155,9 +130,9 @@ def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]
     ]
 
     def table(title: str, what: str, first: str, rows: Mapping[str, Mapping[str, Any]]) -> TextTable:
-        columns = _COLUMNS[what]
-        cells = [(name, *(_cell_text(each[key]) for key in columns.values())) for name, each in rows.items()]
-        return TextTable(f"{title}: {whose}", (first, *columns), tuple(cells))
+        keys = columns[what].values()
+        cells = [(name, *(_cell_text(each[key]) for key in keys)) for name, each in rows.items()]
+        return TextTable(f"{title}: {whose}", (first, *columns[what]), tuple(cells))
 
     best = f"{figures.get('chosen', 'production')} best-per-model (tool scenarios only)"
     return [

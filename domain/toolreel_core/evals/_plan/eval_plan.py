@@ -27,8 +27,7 @@ from toolreel_core.evals._plan.configuration import (
 )
 from toolreel_core.evals._plan.filters import DEFAULT, profiles_by_model, select, select_models
 from toolreel_core.evals._plan.options import Budget, Endpoint, Options
-from toolreel_core.evals._scenarios.scenario import Scenario
-from toolreel_core.evals._scenarios.scripted_model import kind_of
+from toolreel_core.evals._scenarios.scenario import Scenario, kind_of
 
 _FORM: Final = re.compile(r"[0-9]{1,6}/[0-9]{1,6}")
 """A shard, such as 1/3."""

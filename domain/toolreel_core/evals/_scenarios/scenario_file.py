@@ -19,8 +19,7 @@ from toolreel_core._tools import ToolDefinition, ToolSurface
 from toolreel_core.evals._scenarios.checks import ANSWERED, checks_of, outcome, says_something
 from toolreel_core.evals._scenarios.draws import draw_values, fill_placeholders
 from toolreel_core.evals._scenarios.forms import checked_value, parameters_of
-from toolreel_core.evals._scenarios.scenario import PACK, Case, Scenario
-from toolreel_core.evals._scenarios.scripted_model import Line, ScenarioScripts, Script
+from toolreel_core.evals._scenarios.scenario import PACK, Case, Line, Scenario, ScenarioScripts, Script
 from toolreel_core.evals._scenarios.world import (
     ALLOWED,
     TableWorld,
