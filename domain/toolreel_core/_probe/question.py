@@ -49,6 +49,14 @@ FORM_ROWS: Final[Rows] = (
 them; but where another form brings reasoning that they have no place for, that form."""
 
 
+_CAP_ROWS: Final[Rows] = (
+    ("max_tokens=honoured", "max_tokens"),
+    ("max_completion_tokens=honoured", "max_completion_tokens"),
+    ("max_tokens!=refused", "max_tokens"),
+    ("max_completion_tokens!=refused", "max_completion_tokens"),
+)
+
+
 def value_of_first_row(rows: Rows, words: Mapping[str, str]) -> Decided | None:
     """The value of the first row whose conditions hold; ``None`` if none does.
 
@@ -99,13 +107,8 @@ class Known:
     @property
     def cap_field(self) -> str:
         """The field for the limit of the output; empty if neither is taken."""
-        if self.has_verdict("max_tokens", "honoured"):
-            return "max_tokens"
-        if self.has_verdict("max_completion_tokens", "honoured"):
-            return "max_completion_tokens"
-        if not self.has_verdict("max_tokens", "refused"):
-            return "max_tokens"
-        return "" if self.has_verdict("max_completion_tokens", "refused") else "max_completion_tokens"
+        found = value_of_first_row(_CAP_ROWS, self.words)
+        return str(found[0]) if found else ""
 
     def common_options(self, limit: int) -> Tree:
         """What every further request has: a limit of the output, and the temperature 0."""
