@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 Command: TypeAlias = Callable[..., int]
 _Choice = TypeVar("_Choice")
+_Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
 def bundle(
@@ -379,7 +380,7 @@ class LiveTarget:
 
 def path_option(
     flag: str, parameter: str, metavar: str, about: str, *, folder: bool = False, required: bool = False
-) -> Callable[[Command], Command]:
+) -> Callable[[_Decorated], _Decorated]:
     """An option that names a file, or a folder."""
     kind = click.Path(file_okay=not folder, dir_okay=folder, path_type=Path)
     return click.option(flag, parameter, type=kind, metavar=metavar, help=about, required=required)
