@@ -261,6 +261,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     }
     parts = " × ".join(f"{len(items)} {what}" for what, items in factors.items() if len(items) > 1)
     tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
+    scripted = "none: all models are scripted" if all(map(kind_of, plan.models)) else ""
     caps = {
         **plan.budget.tree(),
         **{f"run.{key}": cap for key, cap in plan.options.run_budget.tree().items()},
@@ -270,7 +271,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
         ("strategies", ", ".join(strategy.name for strategy in plan.strategies)),
         ("scenarios", ", ".join(scenario.name for scenario in plan.scenarios)),
         *(
-            (f"at {name}" if name else "endpoint", _server_text(each))
+            (f"at {name}" if name else "endpoint", scripted or _server_text(each))
             for name, each in plan.endpoints.items()
         ),
         ("plan", plan.digest[:12]),
