@@ -92,13 +92,13 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
     pairs = {gate: sides.pairs(gate) for gate in gates if gate.kind != "figure"}
     cells = {gate: paired_cells(each, *sides.compared) for gate, each in pairs.items()}
     tests = [gate for gate in cells if gate.kind == "no-regression"]
-    # What is said of these scenarios beside a test about scenarios such as these is adjusted by itself.
-    sample, these = (
-        adjusted_differences(
-            {gate: each for gate in asked if (each := difference(cells[gate], about)) is not None}
-        )
-        for about, asked in ((SAMPLE, [gate for gate in tests if gate.about == SAMPLE]), (THESE, tests))
-    )
+
+    def adjusted(about: About) -> Mapping[Gate, Difference]:
+        # What is said of these scenarios beside a test about scenarios such as these is adjusted by itself.
+        measured = {gate: difference(cells[gate], about) for gate in tests if about in {gate.about, THESE}}
+        return adjusted_differences({gate: each for gate, each in measured.items() if each})
+
+    sample, these = adjusted(SAMPLE), adjusted(THESE)
 
     def judged(gate: Gate) -> GateResult:
         if gate.kind == "figure":
