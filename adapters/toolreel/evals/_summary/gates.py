@@ -32,6 +32,7 @@ from toolreel_core._jsontext import Json
 from toolreel_core.evals import (
     SAMPLE,
     THESE,
+    About,
     EvalPlan,
     Gate,
     Trial,
