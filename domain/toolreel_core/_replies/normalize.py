@@ -227,11 +227,13 @@ def classify(
         return verdict(None, calls, (*codes, "FINISH_MISMATCH") if mismatch else codes)
     if finish == "tool_calls" or not content:
         unusable: Sequence[ProblemCode] = ("CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE")
-        if code := next((code for code in unusable if code in noticed), None):
-            return verdict(Problem(code), codes=codes)
+        for code in unusable:
+            if code in noticed:
+                return verdict(Problem(code), codes=codes)
     # "tool_calls" without a call is an empty turn (vllm#53255, mastra#14187): no results will come.
     if finish == "tool_calls":
-        finish, codes = "stop", (*codes, "FINISH_MISMATCH")
+        finish = "stop"
+        codes = (*codes, "FINISH_MISMATCH")
     return verdict(None if content else Problem("EMPTY_RESPONSE"), codes=codes)
 
 
