@@ -5,20 +5,22 @@ import math
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from returns.result import Failure, Success
 
 from tests.samples import complaint, printed_under, worked
 from tests.strategies import json_values
 from toolreel_core._jsontext import (
-    MAX_DEPTH,
     Json,
     JsonText,
     Tree,
     canonical,
+    chain,
     damaged,
-    either,
+    digest,
     finite,
-    finite_text,
+    link,
+    linked,
     nesting,
     parse,
     read,
@@ -76,10 +78,6 @@ def test_text_may_nest_up_to_the_cap_and_no_deeper(opening: str, closing: str) -
     assert read(text, max_depth=7) == Failure("nested deeper than 7 levels")
 
 
-def test_the_cap_holds_where_python_would_give_up() -> None:
-    assert read("[" * 100_000) == Failure(f"nested deeper than {MAX_DEPTH} levels")
-
-
 def test_brackets_in_strings_and_beside_each_other_do_not_nest() -> None:
     text = r'{"a\"[[[[":["]]","[[[["],"b":[[],{},[],{}]}'
     assert read(text, max_depth=3).map(canonical) == Success(text)
@@ -125,22 +123,6 @@ def test_numbers_that_json_does_not_have_are_read_on_request_and_turned_to_null(
     assert finite(found) == {"a": [1.5, None], "b": None, "c": [True, 2, "x", None]}
 
 
-@pytest.mark.parametrize(
-    "text",
-    worked("half a pair is damage", "json-and-replies"),
-)
-def test_half_a_pair_is_damage(text: str) -> None:
-    assert damaged(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    worked("whole pairs and other escapes are none", "json-and-replies"),
-)
-def test_whole_pairs_and_other_escapes_are_none(text: str) -> None:
-    assert not damaged(text)
-
-
 @pytest.mark.parametrize("blanks", [0, 1, 17, 4298, 4299, 4300, 4301, 9000])
 @pytest.mark.parametrize("unique", [False, True])
 def test_a_number_that_is_too_long_is_refused_wherever_it_stands(blanks: int, unique: bool) -> None:
@@ -167,18 +149,27 @@ def test_what_stands_behind_a_canonical_text_is_an_error() -> None:
     )
 
 
-def test_a_pipeline_ends_with_its_value_or_its_failure() -> None:
-    assert either(read("1")) == 1
-    assert either(read("").alt(lambda _: "nothing")) == "nothing"
-
-
-def test_a_number_that_json_cannot_write_is_null_in_a_finite_text() -> None:
-    assert finite_text({"b": [1, math.inf], "a": "é"}) == '{"b":[1,null],"a":"é"}'
-    assert finite_text({"b": 1, "a": "é"}) == '{"b":1,"a":"é"}'
-
-
 def test_a_sorted_text_is_the_same_for_any_order_of_keys_and_takes_any_text_and_number() -> None:
     value: Tree = {"b": [{"d": math.nan, "c": "\ud83d"}], "a": 1}
     assert sorted_text(value) == sorted_text({"a": 1, "b": [{"c": "\ud83d", "d": math.nan}]})
     assert sorted_text(value).isascii()
     assert sorted_text(value) != sorted_text({**value, "a": 2})
+
+
+@given(st.text(), st.text())
+def test_a_chain_goes_on_from_its_end_in_text_and_bytes(before: str, part: str) -> None:
+    whole = chain("", before, part)
+    assert chain(chain("", before), part) == link(chain("", before), digest(part)) == whole
+    assert linked(linked(b"", before.encode()), part.encode()).hex() == whole
+
+
+def test_where_a_part_ends_makes_a_difference_to_a_chain() -> None:
+    assert len({chain("", "ab", "c"), chain("", "a", "bc"), chain("", "abc"), chain("", "abc", "")}) == 4
+
+
+@pytest.mark.parametrize(
+    ("about", "is_damage"),
+    [("half a pair is damage", True), ("whole pairs and other escapes are none", False)],
+)
+def test_half_a_pair_is_damage_and_other_escapes_are_none(about: str, is_damage: bool) -> None:
+    assert {damaged(text) for text in worked(about, "json-and-replies")} == {is_damage}

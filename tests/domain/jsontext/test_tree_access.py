@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from tests.samples import complaint
-from tests.strategies import json_objects, json_values
+from tests.strategies import json_objects
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
     Json,
@@ -15,7 +15,6 @@ from toolreel_core._jsontext import (
     as_tree,
     canonical,
     in_order,
-    items_of,
     json_text,
     merged,
     pointed,
@@ -30,12 +29,6 @@ def test_what_is_no_object_counts_as_an_empty_one(value: Json) -> None:
     assert tree_at({"a": value}, "a", "b") == {}
 
 
-@pytest.mark.parametrize("value", [None, True, 3, "text", {"0": 1}])
-def test_what_is_no_list_counts_as_an_empty_one(value: Json) -> None:
-    assert list(items_of({"a": value}, "a")) == []
-    assert list(items_of({}, "a")) == []
-
-
 def test_numbered_values_come_in_the_order_of_their_numbers() -> None:
     numbered: dict[str, Json] = {"10": "c", "002": "b", "1": "a", "9" * 5000: "d"}
     assert [*in_order(numbered).values()] == ["a", "b", "c", "d"]
@@ -48,25 +41,10 @@ def test_any_other_object_is_no_list(other: dict[str, Json]) -> None:
     assert in_order(other) == {}
 
 
-def test_objects_are_merged_at_any_depth() -> None:
-    base: Tree = {"provider": {"order": ["a"], "quantizations": {"fp8": True}}, "temperature": 0}
-    patch: Tree = {"provider": {"quantizations": {"fp4": False}}}
-    assert merged(base, patch) == {
-        "provider": {"order": ["a"], "quantizations": {"fp8": True, "fp4": False}},
-        "temperature": 0,
-    }
-
-
 def test_lists_and_all_else_are_replaced() -> None:
     assert merged({"stop": ["a", "b"]}, {"stop": []}) == {"stop": []}
     assert merged({"reasoning": {"effort": "low"}}, {"reasoning": None}) == {"reasoning": None}
     assert merged({"reasoning": None}, {"reasoning": {"effort": "low"}}) == {"reasoning": {"effort": "low"}}
-
-
-def test_keys_keep_the_order_of_the_base_and_new_ones_follow() -> None:
-    assert canonical(merged({"b": 1, "a": {"y": 1}}, {"c": 3, "a": {"z": 2, "y": 0}, "b": 2})) == (
-        '{"b":2,"a":{"y":0,"z":2},"c":3}'
-    )
 
 
 @given(json_objects, json_objects)
@@ -83,11 +61,6 @@ ALLOWED = "use None, a bool, a number, a str, a list or a dict"
 SURROGATE = "holds a lone surrogate, which cannot be sent"
 ENDLESS: list[object] = []
 ENDLESS.append(ENDLESS)
-
-
-@given(json_values)
-def test_json_has_its_canonical_text(value: Json) -> None:
-    assert json_text(value, "options") == canonical(value)
 
 
 @pytest.mark.parametrize(
