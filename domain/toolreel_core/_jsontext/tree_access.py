@@ -84,11 +84,7 @@ def is_blank(value: Json) -> bool:
 
 
 def in_order(numbered: Mapping[str, Json]) -> dict[str, Json]:
-    """An object with only numeric keys, sorted by number; empty for any other object.
-
-    >>> in_order({"10": "b", "2": "a"}), in_order({"id": "a"})
-    ({'2': 'a', '10': 'b'}, {})
-    """
+    """An object with only numeric keys, sorted by number; empty for any other object."""
     if not all(key.isdecimal() and key.isascii() for key in numbered):
         return {}
     return {key: numbered[key] for key in sorted(numbered, key=_number_sort_key)}
@@ -123,11 +119,6 @@ _Path: TypeAlias = tuple[str | int, ...]
 
 def json_text(value: object, name: str) -> JsonText:
     """The canonical text of a value.
-
-    >>> json_text({"temperature": float("nan")}, "options")
-    Traceback (most recent call last):
-    ...
-    toolreel_core.ConfigError: options.temperature: nan is not JSON; use a finite number
 
     :param name: name of the whole value in errors, such as ``options``
     :raises ConfigError: if a part of it cannot be encoded as JSON

@@ -85,9 +85,6 @@ def is_cut(text: str) -> bool:
     """Whether JSON text, or the code fence around it, is never closed; true for blank text.
 
     Brackets are counted instead of parsed, because the text may be wrong before the place where it stops.
-
-    >>> is_cut('{"part": "pi'), is_cut('{"part": pin}')
-    (True, False)
     """
     if _OPEN_FENCE.match(text) and without_fence(text) == text:
         return True
@@ -111,13 +108,7 @@ class Unreadable(NamedTuple):
 
 
 def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Reading | Unreadable:
-    """Parse a text as JSON, with the repairs that ``repairs`` allows.
-
-    >>> read_text("{'n': 1,}", max_depth=64, repairs="safe")
-    Reading(tree={'n': 1}, codes=('ARGUMENTS_REPAIRED',))
-    >>> read_text("{'n': 1", max_depth=64, repairs="lenient").why
-    'Expecting property name enclosed in double quotes at line 1, column 2'
-    """
+    """Parse a text as JSON, with the repairs that ``repairs`` allows."""
     found = _parse_strictly(text, max_depth)
     if isinstance(found, Reading) or found.codes or repairs == "strict":
         return found

@@ -22,10 +22,7 @@ _NAMED: Final = lazy_pattern(r"\\k<(?P<back>\w+)>|\\.|\(\?<(?P<group>[A-Za-z_]\w
 
 @lru_cache(maxsize=1024)
 def python_pattern(pattern: str) -> re.Pattern[str]:
-    r"""The compiled pattern.
-
-    >>> python_pattern(r"^(?<year>\d{4})$").fullmatch("2026")["year"]
-    '2026'
+    """The compiled pattern.
 
     :raises ConfigError: if Python has no such pattern
     """

@@ -16,50 +16,33 @@ from toolreel_core._schema.walk import inline_references
 
 
 def merge_all_of(schema: Tree) -> Tree:
-    """A schema with its ``allOf`` merged into it.
-
-    >>> merge_all_of({"title": "A", "allOf": [{"title": "B", "type": "string"}]})
-    {'title': 'A', 'type': 'string'}
-    """
-    together: Tree = {key: value for key, value in schema.items() if key != "allOf"}
-    for part in items_of(schema, "allOf"):
-        together = _merge_schemas(together, merge_all_of(as_tree(part)))
+    """A schema with its ``allOf`` merged into it."""
+    together: dict[str, Json] = {key: value for key, value in schema.items() if key != "allOf"}
+    for each in items_of(schema, "allOf"):
+        part = merge_all_of(as_tree(each))
+        own = tree_at(together, "properties")
+        properties = {**own, **tree_at(part, "properties"), **own}
+        required = [*items_of(together, "required"), *items_of(part, "required")]
+        together = {**together, **part, **together}
+        together |= {"properties": properties} if properties else {}
+        together |= {"required": required} if required else {}
     return together
 
 
 def merge_branch_properties(branches: Sequence[Tree], schema: Tree) -> Tree:
-    """An object schema with the properties of all branches; what every branch requires is required.
-
-    >>> merge_branch_properties(
-    ...     [{"properties": {"b": True}}, {"properties": {"c": True}}], {"type": "object"}
-    ... )
-    {'type': 'object', 'properties': {'b': True, 'c': True}, 'required': []}
-    """
+    """An object schema with the properties of all branches; what every branch requires is required."""
     if not branches:
         return schema
     folded = [merge_all_of(branch) for branch in branches]
     properties = tree_at(schema, "properties")
     for part in folded:
-        properties = _join_keywords(properties, tree_at(part, "properties"))
+        properties = {**properties, **tree_at(part, "properties"), **properties}
     needed: list[Json] = [
         name
         for name in items_of(folded[0], "required")
         if all(name in items_of(part, "required") for part in folded)
     ]
     return {**schema, "properties": properties, "required": [*items_of(schema, "required"), *needed]}
-
-
-def _merge_schemas(first: Tree, second: Tree) -> Tree:
-    together = _join_keywords(first, second)
-    if "properties" in together:
-        together["properties"] = _join_keywords(tree_at(first, "properties"), tree_at(second, "properties"))
-    if "required" in together:
-        together["required"] = [*items_of(first, "required"), *items_of(second, "required")]
-    return together
-
-
-def _join_keywords(first: Tree, second: Tree) -> dict[str, Json]:
-    return {**first, **{key: value for key, value in second.items() if key not in first}}
 
 
 _TYPES: Final[Sequence[str]] = ("array", "boolean", "integer", "number", "object", "string")

@@ -69,12 +69,7 @@ _Check: TypeAlias = Callable[[Any], bool]
 
 @lru_cache(maxsize=1024)
 def common_check(schema: JsonText) -> _Check | None:
-    """The check of values by a schema that is sound and only has common keywords; else jsonschema decides.
-
-    >>> fits = common_check(canonical({"properties": {"n": {"type": "integer"}}, "required": ["n"]}))
-    >>> fits({"n": 1}), fits({"n": "1"}), fits({})
-    (True, False, False)
-    """
+    """The check of values by a schema that is sound and only has common keywords; else jsonschema decides."""
     tree = None if deeper(schema, MAX_LEVELS) else parse(schema)
     return _schema_check(tree) if isinstance(tree, dict) else None
 
@@ -215,22 +210,13 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
 
 
 def violating_paths(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, ...], ...]:
-    """The paths of all values that violate a schema.
-
-    >>> violating_paths(canonical({"properties": {"n": {"type": "integer"}}}), {"n": "3"})
-    (('n',),)
-    """
+    """The paths of all values that violate a schema."""
     errors = _validation_errors(schema, arguments)
     return ((),) if errors is None else tuple(tuple(error.absolute_path) for error in errors)
 
 
 def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
-    """The names of optional arguments that are null where the schema rejects null.
-
-    >>> schema = canonical({"properties": {"a": {"type": "string"}, "b": {"type": ["string", "null"]}}})
-    >>> refused_nulls(schema, canonical({"a": None, "b": None}))
-    ('a',)
-    """
+    """The names of optional arguments that are null where the schema rejects null."""
     if "null" not in arguments:
         return ()
     tree = as_tree(parse(arguments))
@@ -253,10 +239,6 @@ def unknown_keys(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]
     """The violation of valid arguments none of which the schema declares, or with a key that is not a name.
 
     Where nothing is required, a schema allows arguments that were all misnamed.
-
-    >>> schema = canonical({"type": "object", "properties": {"query": {"type": "string"}}})
-    >>> [str(found) for found in unknown_keys(schema, canonical({"q": "cats"}))]
-    ['arguments: expected no parameters but query, got "q"']
     """
     declared = _declared_parameters(schema)
     given = as_tree(parse(arguments)) if declared else {}

@@ -41,16 +41,7 @@ class Offered:
     """The schemas without references, as far as one of their parameters was read."""
 
     def resolve_name(self, raw: str) -> str:
-        """The tool that a name means; a namespace is removed if the rest exists, nothing else is changed.
-
-        >>> offered = Offered(frozenset({"ping"}))
-        >>> (
-        ...     offered.resolve_name(' "functions.ping" '),
-        ...     offered.resolve_name("functions.pong"),
-        ...     offered.resolve_name("Ping"),
-        ... )
-        ('ping', 'functions.pong', 'Ping')
-        """
+        """The tool that a name means; a namespace is removed if the rest exists, nothing else is changed."""
         name = raw.strip(" \t\r\n\"'`")
         for namespace in _NAMESPACES:
             if (rest := name.removeprefix(namespace)) in self.names:

@@ -297,9 +297,6 @@ def end_of_tree(source: SearchedText, at: int, schema: Json) -> int:
 
     The place itself if there is none, or if the schema takes text too. Inside its strings, the closing tag
     of a dialect is text.
-
-    >>> end_of_tree(SearchedText('{"a": "</v>"}</v>'), 0, {"type": "object"})
-    13
     """
     types = _allowed_types(schema) if isinstance(schema, Mapping) else None
     if not types or not types <= _TREES:

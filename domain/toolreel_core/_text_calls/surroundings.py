@@ -98,11 +98,7 @@ def in_indented_code(text: str, start: int, end: int, head: int) -> bool:
 
 
 def is_escaped(text: str, start: int) -> bool:
-    r"""Whether a backslash escapes what begins at a place.
-
-    >>> is_escaped(r"\<tool_call>", 1), is_escaped(r"\\<tool_call>", 2)
-    (True, False)
-    """
+    """Whether a backslash escapes what begins at a place."""
     before = text[max(0, start - 8) : start]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
@@ -167,17 +163,7 @@ def lead_in(lead: str) -> LeadIn:
 
 
 def is_in_a_sentence(before: str, behind: str) -> bool:
-    """Whether a sentence that does not announce a call goes on in its line, before it or behind it.
-
-    >>> (
-    ...     is_in_a_sentence("The request was", ""),
-    ...     is_in_a_sentence("I ask:", ""),
-    ...     is_in_a_sentence("Now I ask", ""),
-    ... )
-    (True, False, False)
-    >>> is_in_a_sentence("", ", and the answer was yes"), is_in_a_sentence("", "Then I go on.")
-    (True, False)
-    """
+    """Whether a sentence that does not announce a call goes on in its line, before it or behind it."""
     before, behind = _MARKUP.split(before)[-1].rstrip(), _MARKUP.split(behind, maxsplit=1)[0]
     if before.endswith(_ENDS):
         return False
@@ -189,11 +175,7 @@ def is_in_a_sentence(before: str, behind: str) -> bool:
 
 
 def shows_an_example(before: str) -> bool:
-    r"""Whether text that leads over to a call, with a colon or comma, makes it an example.
-
-    >>> shows_an_example("Here is an example,\n"), shows_an_example("Let me fix the wrong call:")
-    (True, False)
-    """
+    """Whether text that leads over to a call, with a colon or comma, makes it an example."""
     leads_over = (
         before.rstrip(_BLANK_OR_MARKUP).removesuffix("\\n").removesuffix("\\n").endswith(_LEADING_OVER)
     )

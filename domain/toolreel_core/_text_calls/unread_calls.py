@@ -104,18 +104,7 @@ def telling_words(text: str) -> list[str]:
 def has_skeleton(
     text: str, known: Collection[str], schemas: Mapping[str, Json], made: Made | None = None
 ) -> bool:
-    """Whether a tool is named next to its arguments, other than in a report of calls that were made.
-
-    >>> add = {"properties": {"a": {"type": "integer"}}}
-    >>> has_skeleton("Now add => {a: 1}", ["add"], {"add": add})
-    True
-    >>> has_skeleton('{"add": {"total": 1}}, so add it up (twice).', ["add"], {"add": add})
-    False
-    >>> has_skeleton(
-    ...     'I called add with {"a": 1}: 2.', ["add"], {"add": add}, lambda name, given: given == {"a": 1}
-    ... )
-    False
-    """
+    """Whether a tool is named next to its arguments, other than in a report of calls that were made."""
     ends = {tag[1]: tag.start() for tag in _END.finditer(text)}
     brackets = (
         (name, _start_of_arguments(text, name, tree_at(schemas, name[0], "properties"), ends))
