@@ -28,6 +28,7 @@ PURE = {
     "graphlib",
     "hashlib",
     "hmac",
+    "html",
     "itertools",
     "json",
     "json.encoder",

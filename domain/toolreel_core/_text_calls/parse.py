@@ -399,9 +399,8 @@ def _calls_in_source(whole_text: Source, earlier: Iterable[str]) -> TextCalls:
         return _calls_of_whole(
             whole, rest, (thought.text, reasoning), Span(thought.end, len(content), "call")
         )
-    spans = marked.spans
-    if thought.end:
-        spans = [replace(span, start=span.start + thought.end, end=span.end + thought.end) for span in spans]
+    behind = thought.end
+    spans = [replace(span, start=span.start + behind, end=span.end + behind) for span in marked.spans]
     return TextCalls(
         _with_distinct_ids(marked.calls),
         rest,

@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import unescape
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -259,7 +260,7 @@ _INTEGER: Final = lazy_pattern(r"[-+]?\d{1,4300}")
 """An integer; Python reads at most 4,300 digits."""
 _NUMBER: Final = lazy_pattern(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 """A number, with bounded lengths: a longer one stays a text."""
-# In any letter case, since no quotes tell text from words here. JavaScript's `undefined` stays text.
+# In any letter case, since no quotes tell text from words here.
 _WORDS: Final = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
 _TREES: Final = frozenset({"null", "object", "array"})
 
@@ -347,12 +348,7 @@ class Tags:
 def name_in_tag(opening: re.Match[str]) -> str:
     groups = opening.groupdict()
     name = next(groups[kind] for kind in ("double", "single", "plain") if groups.get(kind) is not None)
-    for entity, character in _ENTITIES:
-        name = name.replace(entity, character)
-    return name
-
-
-_ENTITIES: Final = (("&quot;", '"'), ("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&amp;", "&"))
+    return unescape(name)
 
 
 Pair: TypeAlias = "tuple[str, Json, int, bool]"

@@ -89,8 +89,7 @@ def _read_element(
     dialect = source.enabled_dialect(*spelled.dialects)
     if opening["rest"].endswith("/"):  # the tag closes itself
         return one_call(name, {}, dialect, at)
-    at = end_of(_BEFORE_JSON, source.text, at)
-    at = skip_blanks(source.text, at)
+    at = skip_blanks(source.text, end_of(_BEFORE_JSON, source.text, at))
     if source.text.startswith("{", at):
         return named_call(source, at, name, body)
     tags = tags or Tags(_CALL, spelled.closing, _PARAMETER, _VALUE_END, _PARAMETER, _PARAMETER, _TAGS)
@@ -153,10 +152,10 @@ def _read_parameter(
         return broken("truncated", len(source.text))
     text, closed = source.text[begin : end[0]], end[0] < end[1] and groups.get("value") != ""
     if not closed:  # then a leaked line break belongs to the tag that is missing
-        text = text.removeprefix("\\n").removesuffix("\\n")
+        text = text.removesuffix("\\n")
     value: Json = text
     if kind := _KIND.search(said):
-        value = text if "true" in kind[0].lower() or kind["type"] == "string" else decode_json(text)
+        value = text if "true" in kind[0] or kind["type"] == "string" else decode_json(text)
     elif whole := _CDATA.fullmatch(text):
         value = typed_value(whole[1], schema)
     else:

@@ -55,12 +55,13 @@ def call_expressions(
     calls: list[TextCall] = []
     while head := callee.match(source.text, at):
         given = members_at(source, head.end(), ")", style)
+        whole = () if listed else tuple(calls)
         if isinstance(given, Flaw):
-            return (() if listed else tuple(calls)), at, given
+            return whole, at, given
         printed = head.start("name") > at
         call = text_call(source.offered.resolve_name(head["name"]), as_tree(given.tree), dialect)
         if call is None or (printed and not source.text.startswith(")", given.end)):
-            return (() if listed else tuple(calls)), at, Flaw(given.end, unfinished=False)
+            return whole, at, Flaw(given.end, unfinished=False)
         calls.append(call)
         at = skip(source, given.end + printed, style)
         if source.text.startswith((",", ";"), at):

@@ -108,8 +108,6 @@ def _call_to_recipient(source: Source, header: re.Match[str], recipient: str) ->
     if name == recipient:
         end = source.end_of_next(_BODY_END, header.end())
         return Reading(end, rejected=("builtin_recipient",), is_framing=True)
-    if not skip_blanks(source.text, header.end()) < len(source.text):
-        return broken("truncated", len(source.text))
     return named_call(source, header.end(), source.offered.resolve_name(name), _CALL)
 
 

@@ -60,7 +60,7 @@ def bracket_call(block: Block, source: Source, _start: int, end: int) -> Reading
     while option := _OPTION.match(source.text, at):
         key = option["key"]
         if key in given or key not in source.offered.parameters(name):
-            return failed_call(source, begin, flaw, block)
+            break
         given[key] = option["text"] if option["text"] is not None else decode_json(option["plain"])
         at = option.end()
     closing = _MAP_END.match(source.text, at)
