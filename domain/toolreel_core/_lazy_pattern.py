@@ -15,12 +15,12 @@ class LazyPattern:
     """Stands for a compiled pattern, and has its attributes."""
 
     def __init__(self, source: Any, flags: int) -> None:  # noqa: ANN401 - a text or bytes
-        self._source = source, flags
+        self.pattern, self._flags = source, flags
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever a pattern has
         if name.startswith("_"):  # asked for by ``copy`` and ``pickle``
             raise AttributeError(name)
-        compiled = re.compile(*self._source)
+        compiled = re.compile(self.pattern, self._flags)
         # From now on Python finds the methods of the pattern here, and does not call this one again.
         vars(self).update({method: getattr(compiled, method) for method in _METHODS})
         return getattr(compiled, name)

@@ -1,7 +1,8 @@
 """Tool calls written as text, in the dialects of many models.
 
 ``parse`` is the entry point. A dialect is data in ``dialects``, its openers are in ``markers``, and a small
-decoder in ``formats/`` reads the text after an opener. ``whole_message`` reads messages without markers.
+decoder in ``elements`` or ``named_calls`` reads the text after an opener. ``whole_message`` reads messages
+without markers.
 """
 
 # mypy: implicit-reexport

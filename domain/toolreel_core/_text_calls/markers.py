@@ -15,7 +15,7 @@ from typing import Final
 
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Decoder, Reading, Source, TextCall
-from toolreel_core._text_calls.formats.elements import (
+from toolreel_core._text_calls.elements import (
     BAR,
     CLOSING,
     DSML,
@@ -32,18 +32,23 @@ from toolreel_core._text_calls.formats.elements import (
     xtml_call,
     xtml_channel,
 )
-from toolreel_core._text_calls.formats.function_notation import BUILTIN, CALLEE, code_block, gemma_call
-from toolreel_core._text_calls.formats.harmony import headed_message, inkling_block, message_to
-from toolreel_core._text_calls.formats.tagged_json import (
+from toolreel_core._text_calls.named_calls import (
+    BUILTIN,
     CALL_BEGIN,
+    CALLEE,
     NAMED_TAG,
     PLAMO,
     SOLAR,
     bracket_call,
     call_after_head,
     calls_by_tool_name_key,
+    code_block,
     deepseek_or_kimi,
     flower_call,
+    gemma_call,
+    headed_message,
+    inkling_block,
+    message_to,
     mistral_calls,
     named_tag,
 )

@@ -31,7 +31,6 @@ from toolreel_core._text_calls.decoder_interface import (
     broken,
 )
 from toolreel_core._text_calls.dialects import MARKED
-from toolreel_core._text_calls.formats.harmony import start_of_header_words, start_of_title
 from toolreel_core._text_calls.markers import (
     HEADLESS,
     OPENERS,
@@ -41,6 +40,7 @@ from toolreel_core._text_calls.markers import (
     calls_without_opener,
     mark_at,
 )
+from toolreel_core._text_calls.named_calls import start_of_header_words, start_of_title
 from toolreel_core._text_calls.payloads import skip_blanks
 from toolreel_core._text_calls.quotations import (
     Quotations,

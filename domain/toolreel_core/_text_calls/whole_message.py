@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 from toolreel_core._jsontext import BLANK, Flaw, Json, as_tree, end_of, parse, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Rejection, Source, TextCall, TextCalls, text_call
-from toolreel_core._text_calls.formats.function_notation import CODE, Expressions, call_expressions
 from toolreel_core._text_calls.markers import SPECIAL
+from toolreel_core._text_calls.named_calls import CODE, Expressions, call_expressions
 from toolreel_core._text_calls.payloads import (
     bare_calls,
     object_at,

@@ -1,1 +1,0 @@
-"""One decoder for each format in which models write tool calls as text."""

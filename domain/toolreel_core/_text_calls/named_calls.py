@@ -1,0 +1,436 @@
+"""Calls whose name stands before their arguments: in a tag or token, before brackets, or in a header.
+
+LM Studio asks for ``[TOOL_CALL]…[/TOOL_CALL]``, around an envelope or a map of arrows with the arguments as
+options of a shell: ``[TOOL_CALL]{tool => "read_file", args => {--path "notes.md"}}[/TOOL_CALL]``. Nobody
+specified the latter, so only quoted values without a backslash, and plain numbers and words, are certain:
+whether a backslash escapes is not. Other models name the tool in an attribute of the tag.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Final, TypeAlias
+
+from toolreel_core._jsontext import (
+    Bare,
+    Flaw,
+    Json,
+    Style,
+    as_list,
+    as_tree,
+    end_of,
+    members_at,
+    parse,
+    skip,
+)
+from toolreel_core._lazy_pattern import lazy_pattern
+from toolreel_core._text_calls.decoder_interface import (
+    Offered,
+    Reading,
+    Source,
+    TextCall,
+    broken,
+    text_call,
+)
+from toolreel_core._text_calls.elements import BAR
+from toolreel_core._text_calls.payloads import (
+    Block,
+    arguments_of,
+    closing_tags,
+    decode_json,
+    end_of_block,
+    enveloped_calls,
+    failed_call,
+    named_call,
+    one_call,
+    skip_blanks,
+    typed_value,
+    unless_tags_left,
+)
+
+_MAP: Final = lazy_pattern(r"\{\s*tool\s*=>")
+_HEAD: Final = lazy_pattern(r'\{\s*tool\s*=>\s*"(?P<name>[\w.:-]{1,200})"\s*,\s*args\s*=>\s*\{')
+_OPTION: Final = lazy_pattern(
+    r'\s*--(?P<key>[\w-]{1,200})\s+(?:"(?P<text>[^"\\]*)"|(?P<plain>-?\d{1,40}(?:\.\d{1,40})?|true|false|null))'
+    r"(?=[\s},]),?"
+)
+"""One argument, as an option of a command line: a simple text, a number or a word."""
+_MAP_END: Final = lazy_pattern(r"\s*\}\s*\}\s*\[/TOOL_CALL\]", re.IGNORECASE)
+
+
+def bracket_call(block: Block, source: Source, _start: int, end: int) -> Reading | None:
+    begin = skip_blanks(source.text, end)
+    if not _MAP.match(source.text, begin):
+        return enveloped_calls(block, source, begin, begin)
+    flaw = Flaw(begin, unfinished=source.cut and source.search(block.closing, begin) is None)
+    head = _HEAD.match(source.text, begin)
+    if head is None:
+        return failed_call(source, begin, flaw, block)
+    name, at = source.offered.resolve_name(head["name"]), head.end()
+    given: dict[str, Json] = {}
+    while option := _OPTION.match(source.text, at):
+        key = option["key"]
+        if key in given or key not in source.offered.parameters(name):
+            break
+        given[key] = option["text"] if option["text"] is not None else decode_json(option["plain"])
+        at = option.end()
+    closing = _MAP_END.match(source.text, at)
+    if closing is None:
+        return failed_call(source, begin, flaw, block)
+    return one_call(name, given, block.dialects[0], closing.end())
+
+
+_QUOTED: Final = r"""(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
+NAMED_TAG: Final = rf"<tool(?:_call)?(?:\s+(?:name|id)\s*=\s*{_QUOTED}){{1,2}}\s*>(?=\s*{{)"
+
+_TAG: Final = lazy_pattern(r"<(\w+)")
+_ATTRIBUTE: Final = lazy_pattern(rf"(?<!\w)(?P<key>\w++)\s*+=\s*+(?P<value>{_QUOTED})")
+_NAMED: Final = {
+    tag: Block(
+        ("invoke_xml", "hermes_json"),
+        lazy_pattern(rf"<{tag}\b", re.IGNORECASE),
+        closing_tags(rf"</{tag}\s*>"),
+    )
+    for tag in ("tool", "tool_call")
+}
+_LEFT: Final = {
+    tag: lazy_pattern(rf"(?P<opens><{tag}\b)|</{tag}\s*>", re.IGNORECASE) for tag in ("tool", "tool_call")
+}
+_CLOSED: Final = lazy_pattern(r"</tool(?:_call)?\s*>\Z", re.IGNORECASE)
+
+
+def named_tag(source: Source, start: int, end: int) -> Reading | None:
+    """The call of an offered tool that an attribute names; one of another tool is no call."""
+    opening = source.text[start:end]
+    given = [(found["key"].lower(), found["value"][1:-1]) for found in _ATTRIBUTE.finditer(opening)]
+    attributes = dict(given)
+    name = source.offered.resolve_name(attributes.get("name", ""))
+    if name not in source.offered.names or len(attributes) < len(given):
+        return None
+    tag = _TAG.findall(opening)[0].lower()
+    begin = skip_blanks(source.text, end)
+    reading = named_call(source, begin, name, _NAMED[tag], attributes.get("id", ""))
+    if reading.calls and not _CLOSED.search(source.text[begin : reading.end][-80:]):
+        return broken("truncated" if source.cut else "malformed", reading.end)
+    return unless_tags_left(source, reading, _LEFT[tag])
+
+
+def calls_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCall | None]:
+    for item in as_list(tree):
+        for name, raw in item.items() if isinstance(item, Mapping) else ():
+            yield text_call(offered.resolve_name(name), arguments_of(raw), dialect)
+
+
+CALL_BEGIN: Final = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
+"""DeepSeek's opener, also as proxies garble it; in plain ASCII it is Kimi's."""
+
+_SEP: Final = rf"<{BAR}tool[▁_ ]sep{BAR}>"
+_NAME: Final = r"\s*+(?P<name>[^\s<>{}`\"']{1,200}+)\s*+"
+
+_KIMI_HEAD: Final = lazy_pattern(r"\s*+(?P<id>[^<>\n]{1,200}?)(?<!\s)\s*+<\|tool_call_argument_begin\|>")
+_KIMI_COUNT: Final = lazy_pattern(r":\d+\Z")
+_KIMI_COUNTER: Final = lazy_pattern(r"(?:call_?|functions\.)?:?\d+")
+"""An id that is only a counter: then nothing names the tool."""
+_KIMI: Final = Block(
+    ("kimi_k2",),
+    lazy_pattern(CALL_BEGIN),
+    closing_tags(r"<\|tool_call(?:s?_section)?_end\|>"),
+)
+_END: Final = rf"<{BAR}tool[▁_ ]calls?[▁_ ]end{BAR}>"
+_DEEPSEEK_HEAD: Final = lazy_pattern(
+    rf"\s*+(?P<first>[^<>\n]{{1,200}}?)(?<!\s)\s*+{_SEP}"
+    rf"(?:{_NAME}(?=[{{`]|{_END}))?\s*+(?=[{{`\"]|{_END}|\Z)"
+)
+"""The head of a call of DeepSeek: V3 has a type before the name, V3.1 the name alone."""
+_DEEPSEEK: Final = Block(
+    ("deepseek_v31", "deepseek_v3"),
+    lazy_pattern(CALL_BEGIN),
+    closing_tags(_END.replace("calls?", "call"), rf"(?={_END})"),
+)
+_DEEPSEEK_3: Final = replace(_DEEPSEEK, dialects=("deepseek_v3", "deepseek_v31"))
+_MISTRAL: Final = lazy_pattern(
+    r"\s*+(?P<name>[\w.:-]{1,200})(?:\[CALL_ID\](?P<id>\w{1,64}))?\s*(?:\[ARGS\]|(?={))"
+)
+"""The head of a call of Mistral, with an id or without; the mark of the arguments may be missing."""
+SOLAR: Final = lazy_pattern(
+    rf"\s*+(?P<id>[^<>\s]{{0,200}}+)\s*+<\|tool_call:name\|>{_NAME}<\|tool_call:args\|>"
+)
+PLAMO: Final = lazy_pattern(
+    rf"{_NAME}<\|plamo:end_tool_name:plamo\|>\s*<\|plamo:begin_tool_arguments:plamo\|>\s*"
+    rf"(?:<\|plamo:constrain\|>\w*\s*)?(?:<\|plamo:msg\|>)?"
+)
+"""The head of a call of PLaMo, whose constraint on the arguments is optional."""
+_FLOWER: Final = lazy_pattern(r"[ ]*+(?:[:：][ ]*+)?(?P<name>[^\s✿:：]{1,200}+)\s*+✿ARGS✿[ ]*[:：]?")
+_REMARK: Final = lazy_pattern(r"[ \t]*(?://|#)[^\n]*")
+
+
+def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading | None:
+    """One call after the opener that both families share; Kimi marks the arguments."""
+    kimi = _KIMI_HEAD.match(source.text, end)
+    if kimi:
+        return _call_after_kimi_id(source, kimi) if "kimi_k2" in source.enabled else None
+    head = _DEEPSEEK_HEAD.match(source.text, end)
+    if head is None:
+        return None
+    if head["name"]:
+        return named_call(source, head.end(), source.offered.resolve_name(head["name"]), _DEEPSEEK_3)
+    return named_call(source, head.end(), source.offered.resolve_name(head["first"]), _DEEPSEEK)
+
+
+def call_after_head(
+    head: re.Pattern[str], block: Block, source: Source, _start: int, end: int
+) -> Reading | None:
+    """The call whose name, and perhaps id, stand in a head before its arguments."""
+    found_head = head.match(source.text, end)
+    if found_head is None:
+        return None
+    call_id = found_head.groupdict().get("id")
+    return named_call(
+        source, found_head.end(), source.offered.resolve_name(found_head["name"]), block, call_id
+    )
+
+
+def mistral_calls(block: Block, source: Source, start: int, end: int) -> Reading | None:
+    """``[TOOL_CALLS]`` before a list of envelopes, or before a name and its arguments."""
+    if source.text.startswith(("[{", "{", "[ ", "[\n"), skip_blanks(source.text, end)):
+        return enveloped_calls(block, source, start, end)
+    return call_after_head(_MISTRAL, block, source, start, end)
+
+
+def flower_call(block: Block, source: Source, start: int, end: int) -> Reading | None:
+    """Qwen-Agent's call; a comment behind its JSON is part of it."""
+    reading = call_after_head(_FLOWER, block, source, start, end)
+    if reading is None or not reading.calls:
+        return reading
+    return replace(reading, end=end_of(_REMARK, source.text, reading.end))
+
+
+def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading | None:
+    """A call whose id contains the tool's name, as in ``functions.ping:0``, or is only a counter.
+
+    With a counter, the arguments select the tool, if they fit only one.
+    """
+    call_id = head["id"]
+    if _KIMI_COUNTER.fullmatch(call_id):
+        reading = named_call(source, head.end(), "?", _KIMI, call_id)
+        if not reading.calls:
+            return reading
+        (call,) = reading.calls
+        inferred = source.offered.only_tool_taking(as_tree(parse(call.arguments)))
+        if not inferred:
+            return broken("malformed", reading.end)
+        return replace(reading, calls=(replace(call, name=inferred),))
+    name = source.offered.resolve_name(_KIMI_COUNT.sub("", call_id).removeprefix("functions."))
+    return named_call(source, head.end(), name, _KIMI, call_id if _KIMI_COUNT.search(call_id) else "")
+
+
+# Function notation: Python's ``[ping(), add(a=1, b="x")]`` and Gemma's ``call:add{a:1}``.
+#
+# Nothing is evaluated, and only literals are arguments. They are read by the JSON reader with its repairs
+# instead of Python's parser, because models write JSON's literals, raw line breaks in strings, keywords that
+# Python reserves (``from=``), and numbers with a leading zero.
+
+# Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
+# but many tool names have one. Gemini prints the result of a call: `print(default_api.f(a=1))`.
+_FUNCTION: Final = r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\("
+CALLEE: Final = lazy_pattern(rf"(?:print\((?={_FUNCTION.replace('?P<name>', '?:')}))?{_FUNCTION}")
+# Llama 3.1 calls its built-in tools (brave_search, wolfram_alpha) by a method, with semicolons between.
+BUILTIN: Final = lazy_pattern(r"(?P<name>[^\W\d]\w{0,100})\.call\(")
+_KEYWORDS: Final = Style(colons="=")
+CODE: Final = replace(_KEYWORDS, repairs=_KEYWORDS.repairs | {"hash_comments"})
+
+Expressions: TypeAlias = tuple[tuple[TextCall, ...], int, Flaw | None]
+"""Calls, their end, and the error in the one that begins there."""
+
+
+def call_expressions(
+    source: Source,
+    at: int,
+    dialect: str,
+    callee: re.Pattern[str] = CALLEE,
+    style: Style = _KEYWORDS,
+) -> Expressions:
+    """The calls that begin here: a list, or one per line."""
+    at = skip(source, at, style)
+    listed = source.text.startswith("[", at)
+    at = skip(source, at + listed, style)
+    calls: list[TextCall] = []
+    while head := callee.match(source.text, at):
+        given = members_at(source, head.end(), ")", style)
+        whole = () if listed else tuple(calls)
+        if isinstance(given, Flaw):
+            return whole, at, given
+        printed = head.start("name") > at
+        call = text_call(source.offered.resolve_name(head["name"]), as_tree(given.tree), dialect)
+        if call is None or (printed and not source.text.startswith(")", given.end)):
+            return whole, at, Flaw(given.end, unfinished=False)
+        calls.append(call)
+        at = skip(source, given.end + printed, style)
+        if source.text.startswith((",", ";"), at):
+            at = skip(source, at + 1, style)
+        elif listed or "\n" not in source.text[given.end : at]:
+            break
+    if not calls or (listed and not source.text.startswith("]", at)):
+        return (), at, Flaw(at, unfinished=at >= len(source.text))
+    return tuple(calls), at + listed, None
+
+
+def code_block(callee: re.Pattern[str], block: Block, source: Source, start: int, end: int) -> Reading | None:
+    """The calls between tokens; some models write JSON envelopes instead, and other code is no call."""
+    at = skip_blanks(source.text, end)
+    first = skip_blanks(source.text, at + source.text.startswith("[", at))
+    if not callee.match(source.text, first):
+        return enveloped_calls(block, source, start, at)
+    calls, end, flaw = call_expressions(source, at, source.enabled_dialect(*block.dialects), callee)
+    if flaw is None:
+        return Reading(end_of_block(source, end, block), calls)
+    return replace(failed_call(source, end, flaw, block), calls=calls)
+
+
+# `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
+_GEMMA_HEAD: Final = lazy_pattern(
+    r"\s*+(?:call\b[ ]*+)?(?::[ ]*+)?(?P<name>[\w.:-]{1,200}+)\s*+(?P<opener>[{(])"
+)
+
+
+def gemma_call(quote: str, block: Block, source: Source, _start: int, at: int) -> Reading | None:
+    """Gemma's call, with tokens as quotes: ``<escape>`` of FunctionGemma, ``<|"|>`` of Gemma 4."""
+    head = _GEMMA_HEAD.match(source.text, at)
+    if head is None:
+        return None
+    style = Style(quote=quote, colons=":=", words=True, closing=block.closing)
+    given = members_at(source, head.end(), "}" if head["opener"] == "{" else ")", style)
+    if isinstance(given, Flaw):
+        return failed_call(source, at, given, block)
+    name = source.offered.resolve_name(head["name"])
+    members = as_tree(given.tree).items()
+    values = {key: _typed_value(item, source.offered.parameter(name, key)) for key, item in members}
+    reading = one_call(name, values, block.dialects[0], end_of_block(source, given.end, block))
+    return unless_tags_left(source, reading, _closing_tags(block))
+
+
+@cache
+def _closing_tags(block: Block) -> re.Pattern[str]:
+    return re.compile(f"(?P<opens>{block.opening.pattern})|{block.closing.pattern}", re.IGNORECASE)
+
+
+def _typed_value(item: Json, schema: Json) -> Json:
+    match item:
+        case Bare():
+            return typed_value(str(item), schema) if schema is not None else decode_json(str(item))
+        case Mapping():
+            return {key: _typed_value(inner, None) for key, inner in item.items()}
+        case Sequence() if not isinstance(item, str):
+            return [_typed_value(inner, None) for inner in item]
+        case _:
+            return item
+
+
+# Messages with headers: OpenAI's Harmony, Muse's recipients, Inkling's typed blocks.
+#
+# The header names the recipient: messages to the user are text, messages of the model to itself are
+# reasoning, and messages to ``functions.NAME`` are calls. Headers are never visible text.
+
+_TRAILER: Final = r"<\|(?:end|call|return|eom|eot|end_message|content_model_end_sampling)\|>"
+
+_HEADER: Final = lazy_pattern(
+    r"<\|(?P<opener>start|channel)\|>(?P<role>\w{0,40})[^<>\n]{0,200}"
+    r"(?:<\|(?:channel|constrain)\|>[^<>\n]{0,200}){0,4}<\|message\|>"
+)
+_BODY_END: Final = lazy_pattern(rf"{_TRAILER}|(?=<\|start\|>|<\|channel\|>)")
+_RECIPIENT: Final = lazy_pattern(r"\bto=(?P<to>[^\s<>]{1,200})")
+_CHANNEL: Final = lazy_pattern(r"<\|channel\|>\s*(?P<name>\w*)")
+_CALL: Final = Block(("harmony",), lazy_pattern(r"<\|start\|>|<\|channel\|>"), closing_tags(_TRAILER))
+
+_LEAKED: Final = lazy_pattern(r"to=functions\.(?P<name>[\w.-]{1,200})[^{}<>`]{0,100}(?={)")
+"""A header whose tokens the server has removed, up to the arguments."""
+_NO_TOKEN: Final = Block(("harmony",), lazy_pattern(r"to=functions\."), closing_tags(r"(?!)"))
+
+_DEBRIS: Final = lazy_pattern(r"[^\s<]*")
+_GLUED: Final = lazy_pattern(r"(?:assistant)?(?:commentary|analysis)?[ ]?\Z")
+_MUSE: Final = lazy_pattern(r"to=(?P<to>[^\s<>]{1,200})[ \t]*<\|message\|>")
+_THINKING: Final = {"thinking", "thought", "reasoning"}
+
+
+def headed_message(source: Source, start: int, _end: int) -> Reading | None:
+    """One message, by its recipient and channel (gpt-oss) or by its recipient alone (Muse)."""
+    header = _HEADER.match(source.text, start)
+    channel = _CHANNEL.search(header[0]) if header else None
+    if header is None or (channel and "harmony" not in source.enabled):
+        return None
+    if header["opener"] == "start" and header["role"] not in {"", "assistant"}:
+        return broken("fabricated_result", len(source.text))
+    recipient = _RECIPIENT.search(header[0])
+    if channel is None:
+        return _muse_message(source, header, recipient["to"] if recipient else "user")
+    if recipient:
+        return _call_to_recipient(source, header, recipient["to"])
+    match channel["name"]:
+        case "analysis":
+            return _reasoning_message(source, header.end())
+        case "commentary" if source.text.startswith("{", skip_blanks(source.text, header.end())):
+            # Arguments in the channel of calls, for no tool.
+            return broken("malformed", source.end_of_next(_BODY_END, header.end()))
+        case "commentary" | "final":
+            return Reading(header.end(), is_framing=True)
+        case _:
+            return None
+
+
+def message_to(source: Source, start: int, _end: int) -> Reading | None:
+    """A header that begins with ``to=``: Muse's without its opener, or Harmony's without its tokens.
+
+    Of the latter only ``to=functions.NAME`` and JSON remain, with other debris around them (as in
+    openai/codex). The same words may be prose, so the tool must exist.
+    """
+    if header := _MUSE.match(source.text, start):
+        return _muse_message(source, header, header["to"])
+    leaked = _LEAKED.match(source.text, start)
+    if leaked is None or "harmony" not in source.enabled or leaked["name"] not in source.offered.names:
+        return None
+    reading = named_call(source, leaked.end(), leaked["name"], _NO_TOKEN)
+    if reading.calls:
+        return replace(reading, end=end_of(_DEBRIS, source.text, reading.end))
+    return reading if reading.rejected == ("truncated",) else None
+
+
+def start_of_header_words(text: str, start: int) -> int:
+    """The start of the words that remain of a header before ``to=`` if its tokens are lost."""
+    words = _GLUED.search(text, max(0, start - 30), start)
+    return words.start() if words else start
+
+
+def start_of_title(text: str, start: int, reading: Reading | None) -> int:
+    name = reading.calls[0].name if reading and reading.calls else ""
+    return start - len(name) if text.endswith(name, 0, start) else start
+
+
+def inkling_block(source: Source, start: int, end: int) -> Reading | None:
+    kind = source.text[start:end].removeprefix("<|content_").removesuffix("|>")
+    return _reasoning_message(source, end) if kind in _THINKING else Reading(end, is_framing=True)
+
+
+def _muse_message(source: Source, header: re.Match[str], recipient: str) -> Reading | None:
+    """Muse: messages to ``self`` are reasoning; calls follow as markup."""
+    if recipient.startswith("functions."):
+        return _call_to_recipient(source, header, recipient) if "harmony" in source.enabled else None
+    if recipient == "self":
+        return _reasoning_message(source, header.end())
+    return Reading(header.end(), is_framing=True)
+
+
+def _call_to_recipient(source: Source, header: re.Match[str], recipient: str) -> Reading | None:
+    name = recipient.removeprefix("functions.")
+    if name == recipient:
+        end = source.end_of_next(_BODY_END, header.end())
+        return Reading(end, rejected=("builtin_recipient",), is_framing=True)
+    return named_call(source, header.end(), source.offered.resolve_name(name), _CALL)
+
+
+def _reasoning_message(source: Source, begin: int) -> Reading:
+    close = source.search(_BODY_END, begin)
+    reasoning = source.text[begin : close.start() if close else None].strip()
+    return Reading(source.end_of_next(_BODY_END, begin), reasoning=reasoning, is_framing=True)
