@@ -138,7 +138,8 @@ class Scan:
                 begin = start_of_title(self.source.text, begin, reading)
             return self._take_reading(mark, reading, begin)
         if kind in {"special", "wrapper"}:
-            return self._skip_marker(mark)
+            self._add_span(mark.start(), mark.end(), "special" if kind == "special" else "wrapper")
+            return mark.end()
         if kind == "result" and (self.calls or not mark[0].startswith("<")):
             if not self.calls:
                 return mark.end()
@@ -165,12 +166,13 @@ class Scan:
                 return fence.end
             self._take_calls(start, reading)
             return reading.end
-        first = self.source.search(_TEXT, self._edge)
-        # Only tokens may be between framing and the message before.
-        if reading and reading.is_framing and first and first.start() >= start:
-            self.reasoning.append(reading.reasoning)
-            self._add_span(start, reading.end, "frame", reading.rejected)
-            return reading.end
+        if reading and reading.is_framing:
+            first = self.source.search(_TEXT, self._edge)
+            # Only tokens may be between framing and the message before.
+            if first and first.start() >= start:
+                self.reasoning.append(reading.reasoning)
+                self._add_span(start, reading.end, "frame", reading.rejected)
+                return reading.end
         if reading is None or not reading.rejected or is_escaped(text, start):
             return self._skip_marker(mark)
         fence = self.quotations.open_fence(start, reading.end)

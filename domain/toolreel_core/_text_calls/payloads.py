@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import unescape
 from types import MappingProxyType
 from typing import Final, TypeAlias
@@ -192,7 +192,7 @@ def enveloped_calls(block: Block, source: Source, _start: int, end: int) -> Read
         value = value_at(source, at, Style(closing=block.closing))
         if isinstance(value, Flaw):
             last = failed_call(source, begin, value, block)
-            return replace(last, calls=tuple(calls), rejected=(*problems, *last.rejected))
+            return Reading(last.end, tuple(calls), (*problems, *last.rejected))
         read = list(block.envelopes(value.tree, source.offered, source.enabled_dialect(*block.dialects)))
         if calls and not any(read):
             break  # what follows a call and is none itself is text again
