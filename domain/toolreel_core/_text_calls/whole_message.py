@@ -173,10 +173,11 @@ def name_and_json_call(source: Source) -> TextCalls | None:
 
 def functionary_calls(source: Source) -> TextCalls | None:
     """Functionary's message: sections for tools, and ``>>>all`` for the user."""
+    if not source.text.startswith(">>>"):
+        return None
     calls: list[TextCall] = []
     answers: list[str] = []
-    before, *sections = _SECTION.split(source.text)
-    for section in sections:
+    for section in _SECTION.split(source.text)[1:]:
         name, _, body = section.strip().partition("\n")
         if name.strip() == "all":
             answers.append(body.strip())
@@ -185,7 +186,7 @@ def functionary_calls(source: Source) -> TextCalls | None:
         if call is None:
             return None
         calls.append(call)
-    return TextCalls(tuple(calls), "\n".join(answers)) if calls and not before else None
+    return TextCalls(tuple(calls), "\n".join(answers)) if calls else None
 
 
 def react_call(source: Source) -> TextCalls | None:

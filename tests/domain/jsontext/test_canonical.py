@@ -19,6 +19,7 @@ from toolreel_core._jsontext import (
     damaged,
     digest,
     finite,
+    finite_text,
     link,
     linked,
     nesting,
@@ -147,6 +148,10 @@ def test_what_stands_behind_a_canonical_text_is_an_error() -> None:
     assert complaint(ValueError, lambda: parse(wrong)) == (
         "not canonical JSON text: ' {\"b\":2}' stands behind its value"
     )
+
+
+def test_a_number_that_json_cannot_write_is_null_in_a_finite_text() -> None:
+    assert finite_text({"b": [1, math.inf], "a": "é"}) == '{"b":[1,null],"a":"é"}'
 
 
 def test_a_sorted_text_is_the_same_for_any_order_of_keys_and_takes_any_text_and_number() -> None:

@@ -10,7 +10,7 @@ from hypothesis import settings
 
 from tests.domain.text_calls.asking import ask, in_words
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._text_calls import BARE, DIALECTS, MARKED, TextCall, TextCalls, text_calls
+from toolreel_core._text_calls import BARE, DIALECTS, MARKED, TextCall, TextCalls, text_call, text_calls
 
 CORPORA = Path(__file__).resolve().parents[2] / "corpora"
 
@@ -213,6 +213,11 @@ def test_a_text_above_256_kib_is_left_alone() -> None:
 )
 def test_every_part_of_a_text_says_what_was_made_of_it(text: str, explanation: str) -> None:
     assert explanation in [span.explanation for span in found(text).spans]
+
+
+@pytest.mark.parametrize(("name", "value"), [("", 1), ("a", float("inf")), ("a", 10**5000)], ids=range(3))
+def test_what_cannot_be_sent_to_a_tool_is_no_call(name: str, value: Json) -> None:
+    assert text_call(name, {"a": value}, "hermes_json") is None
 
 
 PARIS = '<tool_call>{"name": "ping", "arguments": {"n": 1}}</tool_call>'
