@@ -9,18 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fnmatch import fnmatchcase
 from functools import cache, partial
 from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
-    ClassVar,
     Final,
     Generic,
     Literal,
-    Protocol,
+    Self,
     TypeAlias,
     TypeVar,
     Union,
@@ -113,33 +112,36 @@ def matches_wildcard(pattern: str, text: str) -> bool:
     return fnmatchcase(text, pattern.replace("[", "[[]").replace("?", "[?]"))
 
 
-class Settings(Protocol):
-    """A frozen dataclass of settings, each with a default."""
+class Settings:
+    """What frozen dataclasses of settings have in common; each setting has a default."""
 
-    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, changes: Mapping[str, Any]) -> Self:
+        """The defaults with these changes.
+
+        :raises ConfigError: if a setting does not exist, with the nearest name, or has no such value
+        """
+        known = [setting.name for setting in fields(cast("Any", cls))]
+        for key in changes:
+            if key not in known:
+                raise ConfigError(unknown_name("setting", key, known))
+        return cls(**changes)
+
+    def changes(self) -> dict[str, Json]:
+        """The settings that differ from their defaults: what records and digests have of them."""
+        given = ((each.name, getattr(self, each.name), each.default) for each in fields(cast("Any", self)))
+        return {name: value for name, value, default in given if value != default}
 
 
 Natural: TypeAlias = Annotated[int, 0]
 """A whole number that may be 0: any other is at least 1, or what its annotation says."""
 
 
-def check_keys(kind: type[Settings], changes: Mapping[str, object]) -> None:
-    """Check that each key is one of the settings of a class."""
-    known = [setting.name for setting in fields(kind)]
-    for key in changes:
-        if key not in known:
-            raise ConfigError(unknown_name("setting", key, known))
-
-
-def changed_settings(settings: Settings) -> dict[str, Json]:
-    """The settings that differ from their defaults."""
-    given = ((setting, getattr(settings, setting.name)) for setting in fields(settings))
-    return {setting.name: value for setting, value in given if value != setting.default}
-
-
-def check_settings(settings: Settings) -> None:
+def check_settings(settings: object) -> None:
     """Check each setting by its annotation, and give it the form that the annotation says."""
-    for key, hint in _hints(type(settings)).items():
+    for key, hint in _hints(cast("Any", type(settings))).items():
         try:
             object.__setattr__(settings, key, read_setting(hint, getattr(settings, key)))
         except ConfigError as error:

@@ -135,11 +135,8 @@ class SetOptions:
     """Parsed ``--set`` options."""
 
     config: dict[str, Json]
-    """Keys of :class:`~toolreel_core._settings.loop_config.LoopConfig`."""
     options: dict[str, Json]
-    """Keys of the request body."""
     provider: dict[str, Json] = field(default_factory=dict)
-    """Keys of :class:`~toolreel_core._settings.provider_support.Provider`."""
 
 
 def parse_settings(items: Iterable[str]) -> SetOptions:

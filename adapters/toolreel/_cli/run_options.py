@@ -47,9 +47,7 @@ class Sources(NamedTuple):
 
     tools: AgentTools = ()
     message: str = ""
-    """Names and descriptions of skills for the system message."""
     secrets: Mapping[str, str] = {}
-    """Credentials of MCP servers by name, to keep out of recordings."""
 
     def surface(self, allow: Sequence[str] = (), deny: Sequence[str] = ()) -> ToolSurface:
         """The surface of all tools, without the masked ones."""
@@ -64,7 +62,6 @@ class SourceChoice:
     mcp_file: Path | None
     skill_folders: tuple[str, ...]
     skill_scripts: tuple[str, ...]
-    """Patterns of the scripts that are allowed."""
 
     @property
     def any_named(self) -> bool:

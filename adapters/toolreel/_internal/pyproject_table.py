@@ -144,7 +144,6 @@ class ProjectSettings:
     """What a project says for all commands."""
 
     path: Path | None = None
-    """The ``pyproject.toml``; ``None`` if there is none."""
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def texts(self, key: str) -> tuple[str, ...]:

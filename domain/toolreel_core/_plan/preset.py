@@ -290,12 +290,9 @@ class Change:
     """One changed key, with its values before and after."""
 
     key: str
-    """With its section, such as ``config.max_turns`` or ``request.top_p``."""
     before: JsonText | None
-    """The value; ``None`` if nothing is sent."""
     after: JsonText | None
     because: str = ""
-    """Why a preset sets it."""
 
 
 def preset_changes(preset: Preset) -> tuple[Change, ...]:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from toolreel_core._config_checks import (
     Natural,
-    changed_settings,
-    check_keys,
+    Settings,
     check_registered,
     check_settings,
     unknown_name,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import MAX_DEPTH, ArgumentRepairs, Json
+from toolreel_core._jsontext import MAX_DEPTH, ArgumentRepairs
 from toolreel_core._settings.costs import estimator
 from toolreel_core._settings.transforms import KINDS, transform
 from toolreel_core._text_calls import DIALECTS, MARKED
@@ -60,7 +58,7 @@ DEFAULT_FINAL_TEXT: Final = "Now answer in words: what is the result?"
 
 
 @dataclass(frozen=True, slots=True)
-class LoopConfig:
+class LoopConfig(Settings):
     """Limits and choices of the loop; a limit of ``None`` is off.
 
     :raises ConfigError: if a value is out of range; the text names the key and what is allowed
@@ -204,22 +202,6 @@ class LoopConfig:
         for kind in KINDS:
             key = f"{kind}_transforms"
             check_registered(key, getattr(self, key), partial(transform, kind))
-
-    @classmethod
-    def of(cls, changes: Mapping[str, Any]) -> LoopConfig:
-        """The defaults with these changes.
-
-        >>> LoopConfig.of({"max_turn": 3})
-        Traceback (most recent call last):
-        ...
-        toolreel_core.ConfigError: there is no setting 'max_turn'; did you mean 'max_turns'?
-        """
-        check_keys(cls, changes)
-        return cls(**changes)
-
-    def changes(self) -> dict[str, Json]:
-        """The settings that differ from their defaults: what records and digests have of them."""
-        return changed_settings(self)
 
     @property
     def limits_cost(self) -> bool:

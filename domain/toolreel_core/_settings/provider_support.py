@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, cast
 
-from toolreel_core._config_checks import changed_settings, check_keys, check_settings
-from toolreel_core._jsontext import Json
+from toolreel_core._config_checks import Settings, check_settings
 from toolreel_core._lazy_pattern import lazy_pattern
 
 # The forms in which servers take requests and answer, and the URL that chat requests go to.
@@ -125,7 +124,7 @@ _BY_FORM: Final[Mapping[WireForm, Mapping[str, Any]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Provider:
+class Provider(Settings):
     """The settings of one provider.
 
     :raises ConfigError: if a value is not allowed; the text names the key
@@ -202,16 +201,6 @@ class Provider:
         for key, value in _BY_FORM[self.wire_form].items():
             if getattr(self, key) == type(self).__dataclass_fields__[key].default:
                 object.__setattr__(self, key, value)
-
-    @classmethod
-    def of(cls, changes: Mapping[str, Any]) -> Provider:
-        """The defaults with these changes."""
-        check_keys(cls, changes)
-        return cls(**changes)
-
-    def changes(self) -> dict[str, Json]:
-        """The settings that differ from their defaults."""
-        return changed_settings(self)
 
     def requires_calls(self) -> bool:
         """Whether the provider is known to force a call when it is asked to."""

@@ -234,9 +234,7 @@ class Key:
     """One difference: a setting, or a value in the request."""
 
     path: tuple[str, ...]
-    """With its section first: ``config``, ``provider``, ``request`` or ``request_overrides``."""
     before: JsonText | None
-    """The value; ``None`` if there is none."""
     after: JsonText | None
 
     def __str__(self) -> str:

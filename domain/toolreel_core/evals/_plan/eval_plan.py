@@ -42,7 +42,6 @@ class Shard:
     """
 
     number: int
-    """From 1 on."""
     of_all: int
 
     @classmethod
@@ -330,7 +329,6 @@ class AssumedRun(NamedTuple):
 
     requests: float
     prompt_tokens: float
-    """Of all its requests together."""
     completion_tokens: float
     seconds: float
 
