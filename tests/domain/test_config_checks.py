@@ -25,7 +25,7 @@ TABLE = Table.of({"number": 3, "on": True, "inner": {"x": 1}, "names": ["a", "b"
     [
         (str | None, None, None),
         (Natural, 0, 0),
-        (Annotated[int, 2] | None, 2, 2),
+        (Annotated[int, 2], 2, 2),
         (float, 3, 3.0),
         (Literal["a", "b"], "b", "b"),
         (tuple[str, ...], ["a", "b"], ("a", "b")),

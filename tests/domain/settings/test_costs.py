@@ -23,10 +23,10 @@ def test_the_cache_never_makes_a_prompt_dearer_or_free_where_it_costs(
     assert paid <= full.cost(prompt, completion) or paid == pytest.approx(full.cost(prompt, completion))
 
 
-def test_a_price_is_an_amount() -> None:
-    for amounts in ({"input": -1, "output": 1}, {"input": 1, "output": float("nan")}):
-        with pytest.raises(ConfigError, match="expected a number of at least 0"):
-            Price(**amounts)
+@pytest.mark.parametrize("wrong", [-1, float("nan"), float("inf")])
+def test_a_price_is_an_amount(wrong: float) -> None:
+    with pytest.raises(ConfigError, match=r"^output: expected a number of at least 0"):
+        Price(1, wrong)
 
 
 def test_whole_numbers_give_the_same_price_as_their_floats() -> None:
