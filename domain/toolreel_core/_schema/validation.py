@@ -221,8 +221,8 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
         return ()
     tree = as_tree(parse(arguments))
     broken = violating_paths(schema, tree)
-    optional = tree.keys() - {*items_of(as_tree(parse(schema)), "required")}
-    return tuple(name for name in tree if tree[name] is None and (name,) in broken and name in optional)
+    needed = items_of(as_tree(parse(schema)), "required")
+    return tuple(name for name in tree if tree[name] is None and (name,) in broken and name not in needed)
 
 
 _NAMES: Final = 20
