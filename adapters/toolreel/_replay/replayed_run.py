@@ -147,9 +147,9 @@ def check_tools_unchanged(recorded: Recorded, given: ToolSurface) -> None:
         )
         change = first_change(then, today)
         if change:
+            lines = "\n".join(changed_lines(change, "now:    "))
             raise ReplayMismatch(
-                f"{recorded.source}: the tool {was.name!r} is not what the model was shown; first change: "
-                f"{change.place}\n  recorded: {change.old}\n  now:      {change.new}\n"
+                f"{recorded.source}: the tool {was.name!r} is not what the model was shown; {lines}\n"
                 "If the change is meant, record the session again."
             )
 

@@ -11,21 +11,18 @@ from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, add, addi
 from tests.adapters.replay.test_trace import stopped
 from tests.samples import PING, complaint
 from toolreel._driver import Always, Ports, ago_on
-from toolreel._journal import MemoryJournal, parse_journal
-from toolreel._replay import Changes, Stop, Underway, fork, fork_beginning
+from toolreel._replay import Changes, Stop, fork, fork_beginning
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools import PythonTools, Tool
 from toolreel_core._conversation import AssistantMessage, SystemMessage, UserMessage
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext import Json, canonical
+from toolreel_core._jsontext import Json
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     AwaitingApproval,
     Cancelled,
-    CancelRequested,
     Completed,
     MaxTurns,
-    ReplyReceived,
     RunTool,
     ToolReturned,
 )
@@ -135,25 +132,6 @@ def test_results_go_to_the_calls_that_they_were_given_to_wherever_those_stand_no
         assert (each.outcome, len(each.answered)) == (Completed("2 and 4."), 4)
         results = (event for event in each.recorded.events if isinstance(event, ToolReturned))
         assert [event.output for event in results] == ["2", "4"]
-
-
-def test_late_answers_to_calls_that_were_never_made_are_left_out() -> None:
-    reading = PythonTools([Tool.of(add, read_only=True)]).surface
-    plan = replace(adding(parallel_tools=True), tools=reading)
-    both = calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2}))
-    journal, run = MemoryJournal(plan), Underway(plan)
-    for effect, event in (
-        (run.wanted[1], ReplyReceived(1, 200, canonical(both))),
-        (None, CancelRequested("enough")),
-    ):
-        journal.record(effect, event)
-        run.take_event(effect, event)
-    for ref, effect in run.wanted.items():
-        journal.record(effect, ToolReturned(ref, "2"))
-    stopped = parse_journal(journal.text)
-    assert len(fork(stopped, 0).answered) == 4
-    told = fork(stopped, 0, Changes(config={"parallel_tools": False}))
-    assert (told.outcome, len(told.answered), told.stop) == (Cancelled("enough"), 3, None)
 
 
 WAS = Plan.of(

@@ -73,13 +73,6 @@ def test_a_call_that_failed_says_why() -> None:
     )
 
 
-def test_a_call_that_never_ran_has_no_provenance() -> None:
-    (turn, _) = told(calling(("sub", {"a": 1})), saying("No."))
-    (call,) = turn.calls
-    assert (call.name, call.provenance, call.ok) == ("sub", "", False)
-    assert call.result.startswith("TOOL_NOT_FOUND: There is no tool 'sub'.")
-
-
 def test_what_was_mended_and_stripped_is_told() -> None:
     body = canonical(calling(("add", {"a": 2, "b": 40}), text="Let me add them."))
     turn, _ = told(body.replace('"finish_reason":"tool_calls"', '"finish_reason":"stop"'), saying("42"))
