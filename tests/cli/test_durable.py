@@ -90,7 +90,7 @@ def test_a_queued_run_is_said_to_need_a_worker(desk: Path) -> None:
         serve(desk, server)
     over = said(desk, "durable", "show", "bill-7", "--wait")
     assert (over.code, "outcome     cancelled" in over.stdout) == (1, True)
-    assert "it had ended, and stays as it is" in said(desk, "durable", "cancel", "bill-7").stdout
+    assert "unless it had ended" in said(desk, "durable", "cancel", "bill-7").stdout
 
 
 def test_what_cannot_be_done_is_said_with_what_to_do(desk: Path) -> None:

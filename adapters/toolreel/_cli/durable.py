@@ -218,8 +218,6 @@ def show_command(runs: DurableRuns, run_id: str, wait: bool, as_machine: bool) -
     toolreel durable show order-7
     timeout 60 toolreel durable show order-7 --wait
     """
-    if wait and runs.summary(run_id).status == "queued":
-        labelled("waiting", f"{run_id} is queued: toolreel durable worker performs it", "dim", console=err)
     return print_run(runs.wait(run_id) if wait else runs.get(run_id), as_machine=as_machine)
 
 
@@ -305,11 +303,9 @@ def cancel_command(runs: DurableRuns, run_ids: tuple[str, ...], reason: str) -> 
     toolreel durable cancel order-7 order-8
     """
     for run_id in run_ids:
-        status = runs.summary(run_id).status
         runs.cancel(run_id, reason)
-        stays = "it had ended, and stays as it is"
-        ends = "it ends when a worker (toolreel durable worker) has done what it is in"
-        labelled("cancelled", f"{run_id}: {stays if status == 'ended' else ends}")
+        ends = "it ends when a worker (toolreel durable worker) has done what it is in, unless it had ended"
+        labelled("cancelled", f"{run_id}: {ends}")
     return 0
 
 
@@ -355,18 +351,19 @@ _LIMITS: Final[Mapping[str, click.ParamType[Any]]] = {
 }
 """What ``Limits`` takes."""
 
+
+def _parse_limit(text: str) -> dict[str, Any]:
+    given = parse_key_values("--limit", text.split(","), "requests=60", (*_LIMITS, "account"))
+    numbers = {key: _LIMITS[key].convert(given[key], None, None) for key in given if key in _LIMITS}
+    return {key.replace("-", "_"): value for key, value in {**given, **numbers}.items()}
+
+
 limit_option: Final = click.option(
     "--limit",
     "limits",
     multiple=True,
     metavar="KEY=VALUE,...",
-    callback=parsed_values(
-        "--limit",
-        lambda items: tuple(
-            parse_key_values("--limit", text.split(","), "requests=60", (*_LIMITS, "account"))
-            for text in items
-        ),
-    ),
+    callback=parsed_values("--limit", lambda items: tuple(_parse_limit(text) for text in items)),
     help="What all workers of the database keep together at the server's account: requests= and tokens= in "
     "any window= of seconds (60), max-cost= in all, max-wait= seconds for a turn, reply-tokens= to reserve. "
     "account= names the account, by default the host of each server, also of fallbacks. "
@@ -378,7 +375,7 @@ limit_option: Final = click.option(
 def _with_limits(
     endpoint: Endpoint,
     target: LiveTarget,
-    limits: Sequence[Mapping[str, str]],
+    limits: Sequence[Mapping[str, Any]],
     database: str | None,
     stack: ExitStack,
 ) -> Endpoint:
@@ -395,13 +392,8 @@ def _with_limits(
     def within_limits(name: str, server: Endpoint) -> Endpoint:
         base_url = target.servers[name].base_url or ""
         for given in limits:
-            numbers = {
-                key.replace("-", "_"): kind.convert(given[key], None, None)
-                for key, kind in _LIMITS.items()
-                if key in given
-            }
             account = given.get("account") or urlsplit(base_url).hostname or base_url
-            shared = limited(server, Limits(account, url, **numbers))
+            shared = limited(server, Limits(**{**given, "account": account, "database": url}))
             stack.callback(shared.close)
             server = shared
         return server
@@ -424,7 +416,7 @@ def _live_ports(
     target: LiveTarget,
     sources: Sources,
     approver: Approver,
-    limits: Sequence[Mapping[str, str]] = (),
+    limits: Sequence[Mapping[str, Any]] = (),
     database: str | None = None,
 ) -> Generator[Ports]:
     host = _NamedTools({}, OfferedTools.of(sources.tools).host(), sources.surface())
@@ -527,7 +519,7 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     poll: float,
     drain: float,
     approve: str,
-    limits: tuple[Mapping[str, str], ...],
+    limits: tuple[Mapping[str, Any], ...],
     uncertain: str,
     health_port: int | None,
     health_host: str,

@@ -76,10 +76,15 @@ if TYPE_CHECKING:
     )
     from toolreel._driver.progress import Progress, record, watch_logs
     from toolreel._driver.run_result import (
+        NOT_MEASURED,
+        EffectTime,
+        Lap,
         OutcomeError,
         Run,
         RunUsage,
+        Timing,
         cost_in_words,
+        duration,
         run_figures,
     )
     from toolreel._driver.stream_events import (
@@ -96,13 +101,6 @@ if TYPE_CHECKING:
         ToolCallDelta,
         ToolResult,
         ToolStarted,
-    )
-    from toolreel._driver.timing import (
-        NOT_MEASURED,
-        EffectTime,
-        Lap,
-        Timing,
-        duration,
     )
     from toolreel._driver.watch import (
         CONTEXTS,

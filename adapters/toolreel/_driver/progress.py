@@ -27,8 +27,7 @@ from toolreel._driver.ports import (
     server_of,
     withhold,
 )
-from toolreel._driver.run_result import Run
-from toolreel._driver.timing import EffectTime, Lap, Timing
+from toolreel._driver.run_result import EffectTime, Lap, Run, Timing
 from toolreel._driver.watch import WATCHERS, Begun, Watch, Watches
 from toolreel_core._conversation import Said, unsupported_part_error
 from toolreel_core._errors import ConfigError

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from toolreel._driver.ports import NO_SCOPE, Wanted
 from toolreel_core._protocol import Event, State, Step
@@ -59,32 +59,22 @@ Watcher: TypeAlias = Callable[[Begun], Watch]
 """Begins to watch a run."""
 
 
-class TraceContext(Protocol):
-    """Writes the current trace, and joins one that was written elsewhere, such as in another process."""
-
-    def written(self) -> Mapping[str, str]:
-        """The current trace as headers; empty where there is none."""
-        ...
-
-    def joined(self, headers: Mapping[str, str], /) -> AbstractContextManager[object]:
-        """A scope in which the trace of these headers is the current one."""
-        ...
-
-
-CONTEXTS: list[TraceContext] = []
+_Join: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[object]]
+CONTEXTS: list[tuple[Callable[[], Mapping[str, str]], _Join]] = []
+"""What writes the current trace as headers, and what joins that of headers: the tracer decides what it is."""
 
 
 def current_trace() -> dict[str, str]:
-    """The current trace as headers; empty where nobody traces."""
-    return {name: value for context in CONTEXTS for name, value in context.written().items()}
+    """The current trace as headers, so that another process can go on in it; empty where nobody traces."""
+    return {name: value for written, _ in CONTEXTS for name, value in written().items()}
 
 
 @contextmanager
 def joined_trace(headers: Mapping[str, str]) -> Generator[None]:
     """Join the trace of these headers, which :func:`current_trace` has written, here or elsewhere."""
     with ExitStack() as scopes:
-        for context in CONTEXTS if headers else ():
-            scopes.enter_context(context.joined(headers))
+        for _, joined in CONTEXTS if headers else ():
+            scopes.enter_context(joined(headers))
         yield
 
 

@@ -296,22 +296,23 @@ _INSTALLED: Final = list[Watcher]()
 _TRACE_CONTEXT: Final = TraceContextTextMapPropagator()
 
 
-class _TraceHeaders:
-    """``traceparent`` and ``tracestate``, for runs that another process goes on with."""
+# ``traceparent`` and ``tracestate``, for runs that another process goes on with.
 
-    def written(self) -> Mapping[str, str]:
-        headers: dict[str, str] = {}
-        _TRACE_CONTEXT.inject(headers)
-        return headers
 
-    @contextmanager
-    def joined(self, headers: Mapping[str, str]) -> Generator[None]:
-        """Make the span of the headers the current one; headers that cannot be read begin a new trace."""
-        token = attach(_TRACE_CONTEXT.extract(headers))
-        try:
-            yield
-        finally:
-            detach(token)
+def _trace_headers() -> Mapping[str, str]:
+    headers: dict[str, str] = {}
+    _TRACE_CONTEXT.inject(headers)
+    return headers
+
+
+@contextmanager
+def _joined_trace(headers: Mapping[str, str]) -> Generator[None]:
+    """Make the span of the headers the current one; headers that cannot be read begin a new trace."""
+    token = attach(_TRACE_CONTEXT.extract(headers))
+    try:
+        yield
+    finally:
+        detach(token)
 
 
 def instrument(
@@ -343,7 +344,7 @@ def instrument(
     uninstrument()
     _INSTALLED.append(watch)
     WATCHERS.append(watch)
-    CONTEXTS.append(_TraceHeaders())
+    CONTEXTS.append((_trace_headers, _joined_trace))
 
 
 def uninstrument() -> None:

@@ -153,14 +153,8 @@ def test_waits_and_approvals_are_waiting(on: On) -> None:
     tools = replace(PLAN.tools, definitions=(replace(careful, needs_approval=True),))
     plan = Plan.of(model="m", messages="Add.", tools=tools)
     timing = on(plan, [Lost("timeout", "ReadTimeout"), *SUM]).timing
-    assert [took.kind for took in timing.took] == [
-        "request",
-        "wait",
-        "request",
-        "approval",
-        "tool",
-        "request",
-    ]
+    kinds = ["request", "wait", "request", "approval", "tool", "request"]
+    assert [took.kind for took in timing.took] == kinds
     waited = timing.took[1].ms
     assert waited
     assert timing.waiting_ms == waited + 60_000
@@ -244,15 +238,7 @@ def test_a_record_without_times_says_that_they_are_unknown(tmp_path: Path) -> No
     assert Timing().total_ms is None
 
 
-@pytest.mark.parametrize(
-    "took",
-    [
-        "{}",
-        "7",
-        '{"ms":1}',
-        '{"ms":1,"passed_ms":1,"x":1}',
-    ],
-)
+@pytest.mark.parametrize("took", ["{}", "7", '{"ms":1}', '{"ms":1,"passed_ms":1,"x":1}'])
 def test_times_that_are_none_are_refused(took: str) -> None:
     header, line, *_ = run_text().splitlines()
     text = f'{header}\n{line[:-1]},"took":{took}}}\n'

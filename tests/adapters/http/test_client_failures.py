@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Final
 
 import httpx
@@ -49,39 +50,49 @@ def failed(post: Callable[[str], object], url: str) -> RequestFailed:
     return failure_event(7, raised.value)
 
 
-@pytest.mark.parametrize("post", CLIENTS)
-def test_where_nobody_listens_there_is_no_connection(post: Callable[[str], object]) -> None:
-    with nobody_listens() as url:
-        event = failed(post, f"{url}/v1?key=hush")
-    assert (event.ref, event.failure, event.status) == (7, "connect", None)
-    assert event.message
-    assert "hush" not in event.message
-
-
-@pytest.mark.parametrize("post", CLIENTS)
-def test_a_server_that_is_silent_is_too_slow(post: Callable[[str], object]) -> None:
+@contextmanager
+def silent() -> Generator[str]:
     with serving(Answer(delay=HANG)) as server:
-        assert failed(post, f"{server.url}/v1").failure == "timeout"
+        yield server.url
 
 
-@pytest.mark.parametrize("post", CLIENTS)
-def test_a_response_that_is_cut_off_is_broken(post: Callable[[str], object]) -> None:
+@contextmanager
+def cutting_off() -> Generator[str]:
     cut = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"
     with answering(lambda: cut) as url:
-        assert failed(post, f"{url}/v1").failure == "broken"
+        yield url
+
+
+@contextmanager
+def refusing() -> Generator[str]:
+    headers = {"Retry-After": "2", "content-type": "application/json"}
+    with serving(Answer(b'{"error":{"message":"slow down"}}', 429, headers=headers)) as server:
+        yield server.url
 
 
 @pytest.mark.parametrize("post", CLIENTS)
-def test_a_response_inside_an_exception_is_read(post: Callable[[str], object]) -> None:
-    slow_down = Answer(
-        b'{"error":{"message":"slow down"}}',
-        429,
-        headers={"Retry-After": "2", "content-type": "application/json"},
-    )
-    with serving(slow_down) as server:
-        event = failed(post, f"{server.url}/v1")
-    assert (event.failure, event.status, event.retry_after_ms) == ("status", 429, 2_000)
-    assert event.message == "HTTP 429: slow down"
+@pytest.mark.parametrize(
+    ("server", "failure", "status"),
+    [
+        (nobody_listens, "connect", None),
+        (silent, "timeout", None),
+        (cutting_off, "broken", None),
+        (refusing, "status", 429),
+    ],
+)
+def test_each_client_fails_in_the_same_way(
+    post: Callable[[str], object],
+    server: Callable[[], AbstractContextManager[str]],
+    failure: FailureKind,
+    status: int | None,
+) -> None:
+    with server() as url:
+        event = failed(post, f"{url}/v1?key=hush")
+    assert (event.ref, event.failure, event.status) == (7, failure, status)
+    assert event.message
+    assert "hush" not in event.message
+    if status:
+        assert (event.retry_after_ms, event.message) == (2_000, "HTTP 429: slow down")
 
 
 def test_a_response_is_the_event_that_our_endpoint_gives() -> None:
