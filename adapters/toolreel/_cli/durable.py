@@ -60,8 +60,6 @@ _run_argument = click.argument("run_id", metavar="RUN")
 
 
 def _with_runs(command: Callable[..., int]) -> Callable[..., int]:
-    """``--database``; the command receives the runs in it as ``runs``."""
-
     @database_option
     @wraps(command)
     def with_runs(database: str | None, **options: object) -> int:

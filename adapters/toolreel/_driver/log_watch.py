@@ -36,22 +36,12 @@ CONTENT: Final = frozenset({"sample", "samples", "message", "error", "labels", "
 
 
 def name_of(note: Note) -> str:
-    """The kind of a note.
-
-    >>> from toolreel_core._protocol.notes import RetryPlanned
-    >>> name_of(RetryPlanned(turn=1, attempt=2, ms=500))
-    'retry_planned'
-    """
+    """The kind of a note."""
     return type_name(type(note))
 
 
 def note_fields(note: Note) -> dict[str, Field]:
-    """The fields of a note without content; those that are ``None`` are left out.
-
-    >>> from toolreel_core._protocol.notes import CallRejected
-    >>> note_fields(CallRejected(1, "c1", "stock", "INVALID_ARGUMENTS", "part: expected a text, got 7"))
-    {'turn': 1, 'call_id': 'c1', 'name': 'stock', 'code': 'INVALID_ARGUMENTS'}
-    """
+    """The fields of a note without content; those that are ``None`` are left out."""
     shown = [each.name for each in fields(note) if each.name not in CONTENT]
     return {name: value for name in shown if (value := getattr(note, name)) is not None}
 

@@ -232,12 +232,7 @@ def _ms(seconds: float) -> int:
 def step_of_state(
     run: Run | State, content: Said | UserSpoke | None, performer: object, journal: Journal | None
 ) -> Step:
-    """Where a run goes on that nobody performs, with all its pending effects.
-
-    :param content: what the user says first
-    :raises ConfigError: if it is no state, or the message is empty, or has a part that the provider is known
-        not to take
-    """
+    """Where a run goes on that nobody performs, with all its pending effects."""
     state = run.state if isinstance(run, Run) else run
     if not isinstance(state, State):
         raise ConfigError(f"state: expected the state of a run, got {type(state).__name__}; write run.state")

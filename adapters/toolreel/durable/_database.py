@@ -106,11 +106,7 @@ CONNECTION_LOST: Final = (exc.OperationalError, exc.InterfaceError, exc.Internal
 
 
 def retry_lost_connection(attempt: Callable[[], _Result], give_up_after: float = 60.0) -> _Result:
-    """Do something with the database, again if it went away: it restarts, or SQLite is busy.
-
-    :param attempt: may be repeated after it was committed, so it has to be idempotent
-    :param give_up_after: seconds after which it gives up
-    """
+    """Do something with the database, again if it went away: it restarts, or SQLite is busy."""
     since, pause = time.monotonic(), 0.02
     while True:
         try:

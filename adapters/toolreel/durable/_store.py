@@ -94,19 +94,12 @@ def segments_of(text: str) -> tuple[Segment, ...]:
 
 
 def event_number(line: str) -> int:
-    """The number of an event's line; 0 for a line with a blob.
-
-    >>> event_number('{"n":3,"kind":"wait"}'), event_number('{"blob":"…"}')
-    (3, 0)
-    """
+    """The number of an event's line; 0 for a line with a blob."""
     return int(line[5 : line.index(",")]) if line.startswith('{"n":') else 0
 
 
 def journal_text(plan: str, stored: Iterable[Written]) -> str:
-    """The journal that the steps of all segments tell, each event with its blobs, up to the first gap.
-
-    Of an event that two segments have stored, the first counts.
-    """
+    """The journal that the steps of all segments tell, each event with its blobs, up to the first gap."""
     whole, events = list[str](), 0
     for written in stored:
         with_event: list[str] = []
@@ -149,7 +142,6 @@ class Store:
         return self._retried(done)
 
     def _update_row(self, change: sa.Update) -> bool:
-        """Whether an update finds its row, which is then changed."""
         return bool(self.in_transaction(lambda connection: connection.execute(change).rowcount))
 
     def claim_run(self, run_id: str, workflow_id: str) -> Claimed | None:
@@ -183,12 +175,7 @@ class Store:
     def release_run(
         self, claimed: Claimed, status: Status, events: int, inbox_read: int, **values: object
     ) -> bool:
-        """Let go of a run; ``False`` if something was said that it has not heard.
-
-        May be repeated: a run that this segment no longer has was let go of before.
-
-        :param values: what else its row says from now on
-        """
+        """Let go of a run; ``False`` if something was said that it has not heard."""
         own = RUNS.c.run_id == claimed.run_id
         row = {"outcome": "", "waits_for": "[]", "problem": "", **values}
         change = (
@@ -270,7 +257,6 @@ class Store:
         ]
 
     def stored_steps(self, segments: Iterable[Segment]) -> Sequence[Written]:
-        """What the steps of segments have stored, in order."""
         every = (*segments,)
         return self._retried(
             lambda: [

@@ -173,7 +173,6 @@ class Worker:
 
     @property
     def queue(self) -> str:
-        """The queue whose runs it performs."""
         return self._queue
 
     @property

@@ -59,7 +59,6 @@ class Address:
 
     @property
     def server(self) -> ServerAddress:
-        """The base URL, as it may be shown, and where the key is from."""
         url = self.url.partition("?")[0].removesuffix(PATHS["chat_completions"])
         return ServerAddress(shown_url(url), self.key)
 
@@ -95,11 +94,7 @@ class Address:
 
 
 def url_for_form(form: WireForm, url: str) -> str:
-    """The URL of a form, from that of chat completions.
-
-    >>> url_for_form("messages", "http://127.0.0.1:8080/v1/chat/completions?a=1")
-    'http://127.0.0.1:8080/v1/messages?a=1'
-    """
+    """The URL of a form, from that of chat completions."""
     base, question, query = url.partition("?")
     return f"{base.removesuffix(PATHS['chat_completions'])}{PATHS[form]}{question}{query}"
 
@@ -118,13 +113,7 @@ def address_for_form(form: WireForm, address: Address) -> Address:
 
 
 def checked_chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:
-    """The URL of chat completions, if a request can be sent to it.
-
-    >>> checked_chat_url("http://127.0.0.1:8080")
-    'http://127.0.0.1:8080/v1/chat/completions'
-
-    :raises EndpointConfigError: if the base URL or the prefix is invalid
-    """
+    """The URL of chat completions, if a request can be sent to it."""
     authority = _AUTHORITY.match(base_url)
     if authority and "@" in authority[1]:
         raise EndpointConfigError(
@@ -148,11 +137,7 @@ def checked_chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:
 
 
 def host_fault(host: str) -> str:
-    """What is wrong with a host name that Python cannot look up; empty if nothing.
-
-    >>> host_fault("a..b")
-    "the host 'a..b' has an empty part, or one of more than 63 characters"
-    """
+    """What is wrong with a host name that Python cannot look up; empty if nothing."""
     labels = host.removesuffix(".").split(".")
     if all(0 < len(label) <= _LABEL for label in labels):
         return ""
@@ -166,12 +151,7 @@ def request_headers(
     api_key_header: str = AUTHORIZATION,
     api_key: Secret | None = None,
 ) -> dict[str, str]:
-    """The headers of every request, with names in lower case.
-
-    :param api_key: the key itself, instead of the name of its variable
-    :param headers: further headers; they override those of the endpoint, such as ``User-Agent``
-    :raises EndpointConfigError: if the variable is not set, or a header cannot be sent
-    """
+    """The headers of every request, with names in lower case."""
     further: dict[str, str] = {}
     for name, value in headers.items():
         lower = _checked_header_name(name)
