@@ -1,10 +1,9 @@
-"""Long conversations whose old turns the model summarises: on the drivers, recorded, replayed and shown."""
+"""Streams of long conversations whose old turns the model summarises."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import aclosing
-from pathlib import Path
 
 import pytest
 
@@ -18,15 +17,11 @@ from toolreel._driver import (
     RunEnded,
     StreamEvent,
     TextDelta,
-    arun,
-    aspeak,
     astream_on,
     run,
     speak,
     stream_on,
 )
-from toolreel._journal import MemoryJournal
-from toolreel._replay import DRIVERS, replay
 from toolreel.testing import ScriptedEndpoint, saying, streaming
 from toolreel.tools import PythonTools
 from toolreel_core._conversation import UserMessage
@@ -70,40 +65,6 @@ def answer(question: str) -> str:
     return f"{question} " + "It is a long story. " * 20
 
 
-def on_sync(endpoint: Counting, said: list[str], journal: MemoryJournal | None = None) -> Run:
-    ports = Ports(endpoint, PythonTools())
-    done = run(PLAN, ports, journal=journal)
-    for content in said:
-        done = speak(done, content, ports, journal=journal)
-    return done
-
-
-def on_asyncio(endpoint: Counting, said: list[str], journal: MemoryJournal | None = None) -> Run:
-    async def talk() -> Run:
-        ports = AsyncPorts(ImmediateEndpoint(endpoint), ImmediateTools(PythonTools()))
-        done = await arun(PLAN, ports, journal=journal)
-        for content in said:
-            done = await aspeak(done.state, content, ports, journal=journal)
-        return done
-
-    return asyncio.run(talk())
-
-
-def questions(count: int) -> list[str]:
-    return [f"Question {number}?" for number in range(1, count)]
-
-
-def test_both_drivers_record_the_same_conversation_and_it_replays(tmp_path: Path) -> None:
-    path = tmp_path / "talk.journal.jsonl"
-    one, other = MemoryJournal(PLAN), MemoryJournal(PLAN)
-    on_sync(Counting(), questions(25), one)
-    on_asyncio(Counting(), questions(25), other)
-    assert one.text == other.text
-    path.write_text(one.text)
-    for driver in DRIVERS:
-        assert replay(path, driver=driver).run.outcome == Completed(answer("Question 24?"))
-
-
 def shown(events: list[StreamEvent]) -> tuple[str, Run]:
     (ended,) = (event for event in events if isinstance(event, RunEnded))
     notes = [event.note for event in events if isinstance(event, NoteMade)]
@@ -116,10 +77,10 @@ def shown(events: list[StreamEvent]) -> tuple[str, Run]:
 
 def full() -> Run:
     """A conversation that the next question makes too long."""
-    done = on_sync(Counting(), [])
-    for content in questions(60):
+    done = run(PLAN, Ports(Counting(), PythonTools()))
+    for number in range(1, 60):
         endpoint = Counting()
-        after = speak(done, content, Ports(endpoint, PythonTools()))
+        after = speak(done, f"Question {number}?", Ports(endpoint, PythonTools()))
         if endpoint.asked[0].purpose == "summary":
             return done
         done = after

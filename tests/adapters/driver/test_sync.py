@@ -4,6 +4,7 @@ import time
 from dataclasses import replace
 from threading import Barrier
 
+import anyio
 import pytest
 
 from tests.patience import HANG
@@ -192,9 +193,5 @@ def assert_out_of_time(outcome: object) -> None:
 
 def test_a_wait_is_over_when_the_time_of_the_run_is() -> None:
     assert_out_of_time(run(IMPATIENT, Ports(busy())).outcome)
-
-
-@pytest.mark.anyio
-async def test_an_async_wait_is_over_then_too() -> None:
     ports = AsyncPorts(ImmediateEndpoint(busy()))
-    assert_out_of_time((await arun(IMPATIENT, ports)).outcome)
+    assert_out_of_time(anyio.run(arun, IMPATIENT, ports).outcome)

@@ -15,13 +15,11 @@ from tests.servers.chat_server import (
     FarSide,
     asking,
     nobody_listens,
-    replying,
     serving,
 )
 from toolreel.cassette import CassetteTransport, use_cassette
 from toolreel.http import HttpEndpoint
-from toolreel.testing import saying
-from toolreel_core._protocol import ReplyReceived, RequestFailed
+from toolreel_core._protocol import RequestFailed
 
 
 @both
@@ -40,14 +38,6 @@ def test_a_server_that_is_not_there_is_an_event(ask: Ask) -> None:
         (event,) = ask(url)
     assert isinstance(event, RequestFailed)
     assert (event.failure, event.message.partition(":")[0]) == ("connect", "ConnectError")
-
-
-@both
-def test_after_a_failure_the_endpoint_goes_on(ask: Ask) -> None:
-    answers = [Answer(raw=b""), Answer(bytes(LIMIT + 1)), replying(saying("hello"))]
-    with serving(*answers) as server:
-        events = ask(server.url, *[asking(ref=ref) for ref in (1, 2, 3)], max_response_bytes=LIMIT)
-    assert [type(event) for event in events] == [RequestFailed, RequestFailed, ReplyReceived]
 
 
 def test_a_body_that_is_too_large_to_record_is_an_event(tmp_path: Path) -> None:

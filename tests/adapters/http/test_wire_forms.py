@@ -50,24 +50,14 @@ def streamed_in(form: WireForm, body: str) -> str:
 
 
 def check(seen: list[Seen], form: WireForm) -> None:
-    """What the server has got."""
-    first, second = seen
-    assert {first.path, second.path} == {f"/v1/{form}"}
-    body = json.loads(second.body)
+    """Where the server was asked, and with which key; ``tests/domain`` has the bodies."""
+    assert {each.path for each in seen} == {f"/v1/{form}"}
+    headers = seen[0].headers
     if form == "messages":
-        assert (first.headers["x-api-key"], first.headers["anthropic-version"]) == (
-            KEY["MY_KEY"],
-            "2023-06-01",
-        )
-        assert "authorization" not in first.headers
-        assert (body["system"], [message["role"] for message in body["messages"]]) == (
-            "Be brief.",
-            ["user", "assistant", "user"],
-        )
+        assert (headers["x-api-key"], headers["anthropic-version"]) == (KEY["MY_KEY"], "2023-06-01")
+        assert "authorization" not in headers
     else:
-        assert first.headers["authorization"] == f"Bearer {KEY['MY_KEY']}"
-        kinds = [item.get("type", item.get("role")) for item in body["input"]]
-        assert kinds == ["system", "user", "function_call", "function_call_output"]
+        assert headers["authorization"] == f"Bearer {KEY['MY_KEY']}"
 
 
 @pytest.mark.parametrize("form", OTHER_FORMS)
