@@ -68,7 +68,6 @@ if TYPE_CHECKING:
         ending_at,
         fault_event,
         notify,
-        pieces_of,
         secrets_of,
         server_of,
         time_left,

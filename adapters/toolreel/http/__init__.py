@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         failure_event,
     )
     from toolreel.http._transport_pool import (
-        CONNECTIONS,
         PlainTransport,
         async_trace,
         pooled_transport,

@@ -20,10 +20,20 @@ from toolreel import (
     Ports,
     PythonTools,
     arun,
+    perform,
     run,
+    tool,
 )
 from toolreel._driver import ImmediateEndpoint
+from toolreel.errors import ProtocolError
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
+from toolreel_core import (
+    AskApproval,
+    Finish,
+    pending,
+    start,
+    step,
+)
 from toolreel_core.tools import masked
 
 
@@ -149,3 +159,28 @@ def test_an_async_port_may_be_a_plain_function_that_returns_an_awaitable() -> No
 
     tools = ImmediateTools(ScriptedTools({}))
     assert asyncio.run(arun(PLAIN, AsyncPorts(Delegating(), tools))).completed
+
+
+@tool(needs_approval=True)
+def order(part: str) -> str:
+    """Order a part."""
+    return f"{part} ordered"
+
+
+ORDERING = PythonTools([stock, order])
+ORDER = Plan.of(model="m", messages="hi", tools=ORDERING.surface)
+
+
+def test_a_decision_that_is_open_is_no_event() -> None:
+    ports = Ports(ScriptedEndpoint([calling(("order", {"part": "pin"}))]), ORDERING)
+    begun = start(ORDER).state
+    called = perform(pending(begun)[0], ports)
+    assert called is not None
+    (question,) = pending(step(begun, called).state)
+    assert isinstance(question, AskApproval)
+    assert perform(question, ports) is None
+
+
+def test_the_end_of_a_run_is_nothing_to_perform() -> None:
+    why = complaint(ProtocolError, lambda: perform(Finish(Completed("Hi.")), scripted()))
+    assert why == "Finish: nothing is left to perform; the run ended with state.outcome"

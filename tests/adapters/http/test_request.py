@@ -1,15 +1,31 @@
+"""Where requests go, and with which headers."""
+
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
+import anyio
+import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import complaint, worked
+from tests.servers.chat_server import asking, replying, serving
 from toolreel._internal import EndpointConfigError
-from toolreel.http import ACCEPT_ENCODING, checked_chat_url, request_headers
+from toolreel.http import (
+    ACCEPT_ENCODING,
+    Address,
+    AsyncHttpEndpoint,
+    HttpEndpoint,
+    checked_chat_url,
+    header_values,
+    request_headers,
+)
+from toolreel.testing import saying
+from toolreel_core._protocol import ReplyReceived
 
 KEY = "not-a-real-key-4711"
 
@@ -77,3 +93,87 @@ def test_a_key_that_no_header_can_carry_is_refused_and_not_repeated(key: str) ->
     told = complaint(EndpointConfigError, lambda: request_headers("API_KEY", {"API_KEY": key}))
     assert told.startswith("the environment variable API_KEY is empty, or contains a character")
     assert KEY not in told
+
+
+TENANT = "tenant-secret-0815"
+AZURE = "openai/deployments/d"
+
+
+def answered(endpoint: HttpEndpoint) -> object:
+    with endpoint:
+        return endpoint.send(asking())
+
+
+async def awaited(endpoint: AsyncHttpEndpoint) -> object:
+    async with endpoint:
+        return await endpoint.send(asking())
+
+
+@pytest.mark.parametrize("kind", [HttpEndpoint, AsyncHttpEndpoint])
+def test_every_endpoint_asks_classic_azure(kind: type[HttpEndpoint | AsyncHttpEndpoint]) -> None:
+    with serving(replying(saying("hello"))) as server:
+        endpoint = kind(
+            f"{server.url}/{AZURE}?api-version=2024-06-01",
+            api_key_env="API_KEY",
+            api_prefix="",
+            headers={"X-Tenant": TENANT, "User-Agent": "mine"},
+            api_key_header="api-key",
+            environ={"API_KEY": KEY},
+        )
+        secrets = set(endpoint.secrets.values())
+        event = answered(endpoint) if isinstance(endpoint, HttpEndpoint) else anyio.run(awaited, endpoint)
+    assert isinstance(event, ReplyReceived)
+    (seen,) = server.seen
+    assert seen.path == f"/{AZURE}/chat/completions?api-version=2024-06-01"
+    assert seen.headers["api-key"] == KEY
+    assert (seen.headers["x-tenant"], seen.headers["user-agent"]) == (TENANT, "mine")
+    assert "authorization" not in seen.headers
+    assert {KEY, TENANT} <= secrets
+    assert TENANT not in repr(endpoint.address)
+
+
+def test_a_header_of_the_endpoint_is_a_secret_in_a_client_of_yours_too() -> None:
+    with httpx.Client() as client:
+        endpoint = HttpEndpoint("http://here", headers={"X-Lab": TENANT}, transport=client)
+        assert endpoint.secrets == {"the header x-lab": TENANT}
+
+
+def test_a_key_in_another_header_is_sent_bare_and_any_spelling_of_the_usual_one_has_bearer() -> None:
+    assert request_headers("K", {"K": KEY}, api_key_header="X-Key")["x-key"] == KEY
+    assert (
+        request_headers("K", {"K": KEY}, api_key_header="AUTHORIZATION")["authorization"] == f"Bearer {KEY}"
+    )
+
+
+@pytest.mark.parametrize(("headers", "key_header", "said"), worked("headers that cannot be sent", "http"))
+def test_headers_that_cannot_be_sent_are_refused(
+    headers: Mapping[str, str], key_header: str, said: str
+) -> None:
+    told = complaint(EndpointConfigError, lambda: request_headers("K", {"K": KEY}, headers, key_header))
+    assert told.startswith(said)
+
+
+@given(st.text(), st.text())
+def test_whatever_is_accepted_is_one_header_in_one_line(name: str, value: str) -> None:
+    try:
+        sent = request_headers(None, {}, {name: value})
+    except EndpointConfigError as error:
+        assert "\n" not in str(error)  # noqa: PT017 - either outcome is right
+    else:
+        raw = httpx.Request("POST", "http://here", headers=sent).headers.raw
+        assert (name.lower().encode(), value.strip().encode()) in {(key.lower(), held) for key, held in raw}
+        assert not any(b"\n" in held or b"\r" in held for _, held in raw)
+
+
+def test_the_value_of_a_header_is_taken_from_its_variable() -> None:
+    assert header_values({"X-Tenant": "T"}, {"T": f" {TENANT}\n"}) == {"X-Tenant": TENANT}
+    told = complaint(EndpointConfigError, lambda: header_values({"X-Tenant": "T"}, {}))
+    assert told == "the environment variable T is not set; put the value of the header X-Tenant into it"
+    told = complaint(EndpointConfigError, lambda: header_values({"X-Tenant": "T"}, {"T": f"{TENANT}\nx"}))
+    assert TENANT not in told
+
+
+@pytest.mark.parametrize("prefix", ["/v1?x=1", "/a b"])
+def test_a_prefix_that_is_no_path_is_refused(prefix: str) -> None:
+    told = complaint(EndpointConfigError, lambda: Address.of("http://here", None, api_prefix=prefix))
+    assert told == f"API prefix {prefix!r}: expected a path such as /v1, without a query"
