@@ -21,7 +21,6 @@ from toolreel import (
     Ports,
     PythonTools,
     Run,
-    arun,
     astream,
     replay,
     run,
@@ -109,16 +108,6 @@ def blocking(plan: Plan, script: Any) -> Run:  # noqa: ANN401
     return run(plan, slow(script)[0])
 
 
-def awaiting(plan: Plan, script: Any) -> Run:  # noqa: ANN401
-    return asyncio.run(arun(plan, slow(script)[1]))
-
-
-def streaming(plan: Plan, script: Any) -> Run:  # noqa: ANN401
-    *_, ended = stream(plan, slow(script)[0])
-    assert isinstance(ended, RunEnded)
-    return ended.run
-
-
 def streaming_async(plan: Plan, script: Any) -> Run:  # noqa: ANN401
     async def last() -> Run:
         *_, ended = [event async for event in cast("AsyncGenerator[Any]", astream(plan, slow(script)[1]))]
@@ -128,7 +117,7 @@ def streaming_async(plan: Plan, script: Any) -> Run:  # noqa: ANN401
 
 
 On: TypeAlias = Callable[[Plan, Any], Run]
-each_driver = pytest.mark.parametrize("on", [blocking, awaiting, streaming, streaming_async])
+each_driver = pytest.mark.parametrize("on", [blocking, streaming_async])
 
 TOOK = (
     EffectTime("request", "", 1, 1, 1000, 1000),

@@ -359,14 +359,9 @@ def test_a_call_that_a_dead_worker_may_have_made_waits_where_that_is_asked_for(
             assert (waits.name, waits.why) == ("order", "uncertain")
             (runs.approve if decided == "approved" else runs.deny)("a")
             ended(runs, "a")
+        assert ("ordered 0" in runs.get("a").recorded.text) == (decided == "approved")
     keys = [did.key for did in shop.did if did.key != "-"]
     assert (len(keys), len({*keys})) == ((2, 1) if decided == "approved" else (1, 1))
-    assert ("ordered 0" in runs_text(database)) == (decided == "approved")
-
-
-def runs_text(database: str) -> str:
-    with DurableRuns(database) as runs:
-        return runs.get("a").recorded.text
 
 
 def test_parallel_calls_are_the_same_run(database: str) -> None:
