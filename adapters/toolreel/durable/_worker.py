@@ -16,6 +16,7 @@ from typing import Any, Final, Self, TypeAlias
 import sqlalchemy as sa
 import uvicorn
 from dbos import DBOS, DBOSPortableJSONSerializer
+from sqlalchemy import exc
 
 from toolreel._driver import Endpoint, Performer, Ports, secrets_of
 from toolreel._internal import (
@@ -300,7 +301,7 @@ class _HealthServer:
                     return Page(200, self._metrics(), _KIND)
                 case _:
                     status, text = 404, "there is /livez, /readyz, /metrics"
-        except sa.exc.SQLAlchemyError as error:
+        except exc.SQLAlchemyError as error:
             status, text = 503, f"database: it is away: {error_line(error)}"
         return Page(status, f"{text}\n", _KIND)
 
