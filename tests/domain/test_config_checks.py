@@ -2,12 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Annotated, Literal
 
 import pytest
 
 from tests.samples import complaint
-from toolreel_core._config_checks import Natural, PlaceError, Table, read_setting
+from toolreel_core._config_checks import Natural, PlaceError, Table, check_choice, read_setting
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText
 
@@ -33,6 +34,7 @@ TABLE = Table.of({"number": 3, "on": True, "inner": {"x": 1}, "names": ["a", "b"
         (Mapping[str, str], {"a": "b"}, {"a": "b"}),
         (JsonText, {"a": 1}, '{"a":1}'),
         (Inner | None, {"x": 2}, Inner(2)),
+        (PurePath | None, PurePath("a"), PurePath("a")),
     ],
 )
 def test_a_value_is_read_as_its_annotation_says(hint: object, value: object, read: object) -> None:
@@ -61,6 +63,12 @@ def test_another_value_is_refused_with_what_is_expected(hint: object, value: obj
     assert complaint(ConfigError, lambda: read_setting(hint, value)) == text
     said = complaint(PlaceError, lambda: Table.of({"at": value}, "preset").value("at", hint))
     assert said.replace("preset.at.", "").replace("preset.at: ", "") == text
+
+
+def test_a_word_is_one_of_a_few() -> None:
+    check_choice("mode", "once", ("once", ""))
+    said = complaint(ConfigError, lambda: check_choice("mode", "twice", ("once", "")))
+    assert said == "mode: expected one of once, \"\", got 'twice'"
 
 
 def test_keys_of_a_table_have_to_be_texts() -> None:
