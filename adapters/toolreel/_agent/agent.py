@@ -16,7 +16,6 @@ from toolreel._agent.agent_run import (
     AgentRun,
     AgentRuns,
     RunSettings,
-    StreamSettings,
     Value_co,
 )
 from toolreel._agent.offered_tools import (
@@ -40,6 +39,9 @@ from toolreel._driver import (
     AsyncPorts,
     Endpoint,
     Endpoints,
+    Incoming,
+    Journal,
+    Observer,
     Ports,
     Resting,
     Run,
@@ -220,36 +222,63 @@ class Agent(Generic[Value_co]):
                 raise ConfigError(refusal_of_unknown_cost(each.config, each.model))
         return plan
 
-    def run(self, prompt: Messages, **how: Unpack[RunSettings]) -> AgentRun[Value_co]:
+    def run(
+        self,
+        prompt: Messages,
+        *,
+        record: str | Path | None = None,
+        overwrite: bool = False,
+        journal: Journal | None = None,
+        inbox: Incoming | None = None,
+        observe: Observer | None = None,
+    ) -> AgentRun[Value_co]:
         """Run until the model has answered, a limit is reached, or a call needs approval.
 
         A provider that fails and a model that misbehaves do not raise: ``outcome`` says how the run ended,
         and ``raise_for_outcome()`` raises unless it completed. ``reply`` goes on with the conversation.
 
-        - ``record``: record the run as ``<record>.yaml`` and ``<record>.journal.jsonl``, which ``replay``
-          takes; with an endpoint of your own there is only the journal.
-        - ``overwrite``: whether the recording may replace another one.
-        - ``journal``: instead, a journal of your own.
-        - ``observe``: called with each note (a decision of the run) as soon as it is made.
-        - ``inbox``: what the user says meanwhile, an :class:`Inbox`; the next request sends it.
-
         :param prompt: as for :meth:`plan`
+        :param record: record the run as ``<record>.yaml`` and ``<record>.journal.jsonl``, which ``replay``
+            takes; with an endpoint of your own there is only the journal
+        :param overwrite: whether the recording may replace another one
+        :param journal: instead, a journal of your own
+        :param inbox: what the user says meanwhile, an :class:`Inbox`; the next request sends it
+        :param observe: called with each note (a decision of the run) as soon as it is made
         :raises ConfigError: before the first request, if a setting is not usable
         :raises EndpointConfigError: if no server is named, or its settings are not usable
         :raises SecretFound: if the recording would hold a secret
         """
         plan = self.plan(prompt)
-        runs = self._agent_runs(plan, **how)
+        runs = self._agent_runs(
+            plan, record=record, overwrite=overwrite, journal=journal, inbox=inbox, observe=observe
+        )
         return immediately(runs.perform(partial(run, plan), plan))
 
-    async def arun(self, prompt: Messages, **how: Unpack[RunSettings]) -> AgentRun[Value_co]:
+    async def arun(
+        self,
+        prompt: Messages,
+        *,
+        record: str | Path | None = None,
+        overwrite: bool = False,
+        journal: Journal | None = None,
+        inbox: Incoming | None = None,
+        observe: Observer | None = None,
+    ) -> AgentRun[Value_co]:
         """The async version of :meth:`run`, for asyncio and trio; what blocks runs in threads."""
         plan = self.plan(prompt)
-        runs = self._agent_runs(plan, **how)
+        runs = self._agent_runs(
+            plan, record=record, overwrite=overwrite, journal=journal, inbox=inbox, observe=observe
+        )
         return await runs.perform(partial(arun, plan), plan, awaits=True)
 
     def stream(
-        self, prompt: Messages, **how: Unpack[StreamSettings]
+        self,
+        prompt: Messages,
+        *,
+        record: str | Path | None = None,
+        overwrite: bool = False,
+        journal: Journal | None = None,
+        inbox: Incoming | None = None,
     ) -> Generator[AgentEvent[Value_co], None, None]:
         """Run like :meth:`run`, and yield what there is to show, as it happens.
 
@@ -257,18 +286,24 @@ class Agent(Generic[Value_co]):
         the recording then ends with a ``CancelRequested``.
         """
         plan = self.plan(prompt, streams=True)
-        runs = self._agent_runs(plan, **how)
+        runs = self._agent_runs(plan, record=record, overwrite=overwrite, journal=journal, inbox=inbox)
         return iterated(runs.perform_stream(partial(stream, plan), plan))
 
     def astream(
-        self, prompt: Messages, **how: Unpack[StreamSettings]
+        self,
+        prompt: Messages,
+        *,
+        record: str | Path | None = None,
+        overwrite: bool = False,
+        journal: Journal | None = None,
+        inbox: Incoming | None = None,
     ) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`stream`.
 
         If you may stop before the last event, use it with ``contextlib.aclosing``.
         """
         plan = self.plan(prompt, streams=True)
-        runs = self._agent_runs(plan, **how)
+        runs = self._agent_runs(plan, record=record, overwrite=overwrite, journal=journal, inbox=inbox)
         return runs.perform_stream(partial(astream, plan), plan, awaits=True)
 
     def as_tool(

@@ -168,18 +168,13 @@ AgentEvent: TypeAlias = ShownEvent | RunEnded[AgentRun[Value_co]]
 """Everything that a streamed run of an agent yields."""
 
 
-class StreamSettings(TypedDict, total=False):
-    """Keyword arguments of ``Agent.stream``; what they mean is said at ``Agent.run``."""
+class RunSettings(TypedDict, total=False):
+    """Keyword arguments of ``Agent.run``."""
 
     record: str | Path | None
     overwrite: bool
     journal: Journal | None
     inbox: Incoming | None
-
-
-class RunSettings(StreamSettings, total=False):
-    """Keyword arguments of ``Agent.run`` and ``Agent.arun``."""
-
     observe: Observer | None
 
 

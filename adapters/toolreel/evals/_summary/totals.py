@@ -357,7 +357,10 @@ class Comparison:
     def incomplete(self) -> str:
         """What lacks, in a sentence; empty if nothing."""
         first, second = self.sides
-        return incompleteness_sentence((*first, *second), self.plans[1].options.min_coverage)
+        # Within one evaluation, its share of void runs is that of both sides.
+        wholes = [(*first, *second)] if self.plans[0] is self.plans[1] else [first, second]
+        lacks = (incompleteness_sentence(whole, self.plans[1].options.min_coverage) for whole in wholes)
+        return next(filter(None, lacks), "")
 
     @property
     def valid_pairs(self) -> list[Pair]:
