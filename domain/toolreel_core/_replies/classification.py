@@ -211,6 +211,8 @@ def plain_word(word: Json) -> str:
     """A word in lower case, with underscores and without the name of its enumeration."""
     if not isinstance(word, str):
         return ""
+    if word in _FINISH:  # nearly every reply
+        return word
     plain = word.strip().lower().replace("-", "_").replace(" ", "_")
     for prefix in _PREFIXES:
         plain = plain.removeprefix(prefix)
