@@ -28,7 +28,7 @@ PATCHED = {
     },
     "tests/adapters/internal/test_safe_yaml.py": {"toolreel._internal.safe_yaml"},
     "tests/adapters/presets/test_token_counter.py": {"toolreel.presets._token_counter"},
-    "tests/docs/codes_page.py": {"toolreel_core._tools.results"},
+    "tests/docs/codes_tables.py": {"toolreel_core._tools.results"},
     "tests/domain/loop/test_reducer.py": {"toolreel_core._settings.transforms"},
     "tests/domain/probe/test_verdict.py": {"toolreel_core._probe.verdict"},
     "tests/domain/tools/test_results.py": {"toolreel_core._tools.results"},

@@ -1,4 +1,4 @@
-"""Write the tables of docs/wire-forms.md, trying each field: ``python -m tests.docs.forms_table``."""
+"""The tables of docs/wire-forms.md, trying each field."""
 
 from __future__ import annotations
 
@@ -12,34 +12,30 @@ from toolreel_core._jsontext import canonical
 from toolreel_core._proxy import Profile, outbound
 from toolreel_core._settings import WireForm
 
-PAGE: Final = Path(__file__).resolve().parents[2] / "docs" / "wire-forms.md"
-_BEGIN, _END = "<!-- fields -->", "<!-- /fields -->"
 _FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", "responses", "messages")
 _USER: Final[dict[str, Any]] = {"role": "user", "content": "Hi."}
-_FIELDS: Final = PAGE.parents[1] / "tests" / "corpora" / "form-fields.jsonl"
+_FIELDS: Final = Path(__file__).resolve().parents[1] / "corpora" / "form-fields.jsonl"
 """The fields of each form, with a body that has them."""
 
 
-def page() -> str:
-    """The text of the page with the table."""
-    text = PAGE.read_text("utf-8")
-    before, after = text.partition(_BEGIN)[0], text.partition(_END)[2]
-    return f"{before}{_BEGIN}\n{''.join(_tables())}{_END}{after}"
+def tables() -> str:
+    """What becomes of each field in the other forms, and what the codes say."""
+    return "\n".join(_lines())
 
 
-def _tables() -> Iterator[str]:
+def _lines() -> Iterator[str]:
     for form in _FORMS:
         others: list[WireForm] = [other for other in _FORMS if other != form]
         heads = " | ".join(f"to {NAMES[other]}" for other in others)
-        yield f"| from {NAMES[form]} | {heads} |\n|---|---|---|\n"
+        yield f"| from {NAMES[form]} | {heads} |\n|---|---|---|"
         for row in map(json.loads, _FIELDS.read_text("utf-8").splitlines()):
             if row["form"] == form:
                 cells = " | ".join(_outcome(form, other, row["body"]) for other in others)
-                yield f"| {row['fields']} | {cells} |\n"
-        yield "\n"
-    yield "| code | what it says |\n|---|---|\n"
+                yield f"| {row['fields']} | {cells} |"
+        yield ""
+    yield "| code | what it says |\n|---|---|"
     for code, words in WHAT_TO_DO.items():
-        yield f"| `{code}` | {words} |\n"
+        yield f"| `{code}` | {words} |"
 
 
 def _outcome(form: WireForm, upstream: WireForm, given: Mapping[str, Any]) -> str:
@@ -51,7 +47,3 @@ def _outcome(form: WireForm, upstream: WireForm, given: Mapping[str, Any]) -> st
     if isinstance(out, Loss):
         return f"`{out.code}`"
     return "left out" if out.repairs else "yes"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")

@@ -1,18 +1,13 @@
-"""The table of loggers in docs/observe.md, from the code: ``python -m tests.docs.log_table`` writes it."""
+"""The table of loggers in docs/observe.md, from the code."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import fields
 from typing import Final
 
-from tests.docs.snippets import ROOT
 from toolreel._driver import CONTENT, LEVELS, logged_field_name
 from toolreel._internal import CONCERNS, RENAMED
 from toolreel_core._protocol import type_name
-
-PAGE: Final = ROOT / "docs" / "observe.md"
-_PLACE: Final = re.compile(r"(?<=<!-- logs -->\n).*?(?=<!-- /logs -->)", re.DOTALL)
 
 # What is logged without a note; a test compares loggers, levels and events with the calls in the code.
 OTHERS: Final = (
@@ -59,13 +54,4 @@ def table() -> str:
     for logger, severity, event, shown in rows():
         told = ", ".join(f"`{name}`" for name in shown)
         lines.append(f"| `toolreel.{logger}` | {severity.upper()} | `{event}` | {told} |")
-    return "\n".join(lines) + "\n"
-
-
-def written(page: str) -> str:
-    """The page with the table of the code."""
-    return _PLACE.sub(lambda _: table(), page)
-
-
-if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    return "\n".join(lines)

@@ -1,49 +1,39 @@
-"""The tables on the pages are those of the code, and say all that there is to say."""
+"""What the tables on the pages, which test_document.py compares, have to say."""
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 from typing import get_args
 
-import pytest
-
-from tests.docs import codes_page, forms_table, log_table
-from tests.docs.codes_page import HOST_CODES, ROOT
-from tests.docs.settings_tables import PAGES_WITH_SETTINGS, written
+from tests.architecture.source import ADAPTERS, ROOT
+from toolreel.evals import built_in_scenarios, scenario_groups
 from toolreel_core._replies import ArgumentErrorCode, ProblemCode, WarningCode
 from toolreel_core._tools import FaultCode
 
-GENERATED: Mapping[str, tuple[Path, Callable[[str], str]]] = {
-    "codes_page": (codes_page.PAGE, lambda _: codes_page.page()),
-    "forms_table": (forms_table.PAGE, lambda _: forms_table.page()),
-    "log_table": (log_table.PAGE, log_table.written),
-    **{f"settings_tables on {page.stem}": (page, written) for page in PAGES_WITH_SETTINGS},
-}
+DOCS = ROOT / "docs"
 CODES = set(chain.from_iterable(map(get_args, (WarningCode, ProblemCode, ArgumentErrorCode, FaultCode))))
-HOSTS = ROOT / "adapters" / "toolreel" / "tools"
 
 
-@pytest.mark.parametrize("name", GENERATED)
-def test_a_table_is_what_the_code_says(name: str) -> None:
-    page, made = GENERATED[name]
-    text = page.read_text("utf-8")
-    assert text == made(text), f"write it with `python -m tests.docs.{name.partition(' ')[0]}`"
+def meanings(page: str) -> dict[str, str]:
+    """Each name of a page's tables of two columns, with what it means."""
+    return dict(re.findall(r"^\| `(\w+)` \| ([^|]*) \|$", page, re.MULTILINE))
 
 
 def test_every_name_has_a_meaning() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| (.*) \|$", codes_page.page(), re.MULTILINE)
-    assert {name for name, _ in rows} >= CODES
-    assert all(meaning.endswith(".") and len(meaning) > 10 for _, meaning in rows)
+    found = meanings((DOCS / "codes.md").read_text("utf-8"))
+    assert found.keys() >= CODES
+    assert all(meaning.endswith(".") and len(meaning) > 10 for meaning in found.values())
 
 
 def test_every_code_of_a_host_is_listed() -> None:
-    used = set(chain.from_iterable(_codes(path.read_text("utf-8")) for path in HOSTS.rglob("*.py")))
-    assert used <= CODES | HOST_CODES.keys()
-    assert used >= HOST_CODES.keys()
+    """Tool hosts are adapters: the core takes any code from them, and their table is written by hand."""
+    page = (DOCS / "codes.md").read_text("utf-8")
+    used = {code for path in (ADAPTERS / "tools").rglob("*.py") for code in _codes(path.read_text("utf-8"))}
+    listed = meanings(page.partition("## Tool errors of hosts")[2]).keys()
+    assert listed <= used <= CODES | listed
 
 
 def _codes(source: str) -> Iterator[str]:
@@ -54,3 +44,11 @@ def _codes(source: str) -> Iterator[str]:
                 yield text
             case _:
                 pass
+
+
+def test_every_check_of_a_scenario_is_explained_and_every_pack_of_production_named() -> None:
+    page = (DOCS / "evals" / "scenarios.md").read_text("utf-8")
+    used = {check.name for one in built_in_scenarios() for check in one.begin("1").checks} - {"answer"}
+    assert meanings(page.partition("## Checks")[2]).keys() == used
+    packs = {one.pack for one in built_in_scenarios() if one.name in scenario_groups()["production"]}
+    assert all(f"`{pack}`" in page.partition("## Scenarios")[0] for pack in packs)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.docs.scenarios_page import PAGE, SHOWN, first_line, is_right, results_of
+from tests.architecture.document import SCENARIOS
+from tests.docs.scenarios_page import SHOWN, first_line, is_right, results_of
 from tests.evals.adversaries import ADVERSARIES, SEEDS, TARGETS
 
 
@@ -18,7 +19,8 @@ def test_an_adversary_passes_only_where_it_is_right_and_the_page_says_so(number:
     results = results_of(adversary, (seed,))
     passed = {name for name, result in results.items() if result == "pass"}
     assert passed == {one.name for one in TARGETS if is_right(adversary, one)}
-    text = PAGE.read_text("utf-8")
+    text = SCENARIOS.read_text("utf-8")
+    assert f"\n{len(ADVERSARIES)} adversaries try" in text
     assert f"\n{number}. {first_line(adversary)}\n" in text
     head, _, *rows = [
         line.strip("| ").split(" | ")
