@@ -42,11 +42,7 @@ _FEW: Final = 12
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """The complaint about a name that does not exist, with the nearest one that does.
-
-    >>> unknown_name("setting", "max_turn", ["max_turns"])
-    "there is no setting 'max_turn'; did you mean 'max_turns'?"
-    """
+    """The complaint about a name that does not exist, with the nearest one that does."""
     names = list(known)
     from difflib import get_close_matches  # noqa: PLC0415 - few programs have a wrong name
 
@@ -59,10 +55,6 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
 
 
 def item_named(what: str, name: str, items: Mapping[str, _Thing]) -> _Thing:
-    """The item of that name.
-
-    :raises ConfigError: if there is none, with the nearest name
-    """
     if name not in items:
         raise ConfigError(unknown_name(what, name, filter(None, items)))
     return items[name]
@@ -73,10 +65,7 @@ _NAME: Final = lazy_pattern(r"[a-z][a-z0-9_]{0,63}")
 
 
 class Registry(Generic[_Thing]):
-    """What there is of one kind, by name.
-
-    :param kind: what errors call it, such as ``history policy``
-    """
+    """What there is of one kind, by name; errors call it ``kind``, such as ``history policy``."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -94,7 +83,6 @@ class Registry(Generic[_Thing]):
         self._things[name] = thing
 
     def __getitem__(self, name: str) -> _Thing:
-        """What has that name."""
         if name not in self._things:
             hint = unknown_name(self._kind, name, self._things)
             # A plan has only the name, and the process that loads it may not have imported the function yet.
@@ -119,10 +107,7 @@ class Settings:
 
     @classmethod
     def of(cls, changes: Mapping[str, Any]) -> Self:
-        """The defaults with these changes.
-
-        :raises ConfigError: if a setting does not exist, with the nearest name, or has no such value
-        """
+        """The defaults with these changes; an error about an unknown setting names the nearest."""
         known = [setting.name for setting in fields(cast("Any", cls))]
         for key in changes:
             if key not in known:
@@ -156,11 +141,7 @@ _WORDS: Final[Mapping[Any, str]] = {str: "a text", bool: "true or false", list: 
 
 
 def read_setting(hint: Any, value: Any) -> Any:  # noqa: ANN401 - of the annotation
-    """A value as a setting with this annotation has it: from TOML, JSON, or Python.
-
-    >>> read_setting(tuple[str, ...] | None, ["a"]), read_setting(float, 1)
-    (('a',), 1.0)
-    """
+    """A value as a setting with this annotation has it: from TOML, JSON, or Python."""
     words, read = _read(hint, value)
     if read is _OTHER:
         raise ConfigError(f"expected {words}, got {value!r}")
@@ -203,7 +184,6 @@ def _read(hint: Any, value: Any) -> tuple[str, Any]:  # noqa: ANN401 - of the an
 
 
 def check_registered(key: str, names: Iterable[str], find: Callable[[str], object]) -> None:
-    """Names that a lookup finds."""
     for name in names:
         try:
             find(name)
@@ -212,7 +192,6 @@ def check_registered(key: str, names: Iterable[str], find: Callable[[str], objec
 
 
 def check_choice(key: str, value: object, allowed: tuple[str, ...]) -> None:
-    """One of a few words."""
     if value not in allowed:
         raise ConfigError(f"{key}: expected {_one_of(allowed)}, got {value!r}")
 
@@ -240,23 +219,14 @@ class PlaceError(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table, and where it stands.
-
-    Every method that reads a key raises :class:`PlaceError` if the value is not as it should be.
-    """
+    """One table, and where it stands; what reads a key raises :class:`PlaceError` if it cannot."""
 
     place: tuple[str, ...]
     values: Mapping[str, Any]
 
     @classmethod
     def of(cls, value: object, *place: str) -> Table:
-        """The table that stands at a place.
-
-        >>> Table.of(3, "preset", "mine")
-        Traceback (most recent call last):
-        ...
-        toolreel_core._config_checks.PlaceError: preset.mine: expected a table, got 3
-        """
+        """The table that stands at a place."""
         if not isinstance(value, Mapping):
             raise PlaceError(place, f"expected a table, got {value!r}")
         if names := [key for key in value if not isinstance(key, str)]:
@@ -275,14 +245,12 @@ class Table:
         return self
 
     def table(self, key: str) -> Table:
-        """The table under a key; empty if there is none."""
         return Table.of(self.values.get(key, {}), *self.place, key)
 
     def tables(self) -> tuple[tuple[str, Table], ...]:
         return tuple((key, self.table(key)) for key in self.values)
 
     def split(self, *keys: str) -> tuple[Table, Table]:
-        """The part with these keys, and the rest."""
         own = {key: value for key, value in self.values.items() if key in keys}
         rest = {key: value for key, value in self.values.items() if key not in keys}
         return Table(self.place, own), Table(self.place, rest)
@@ -316,7 +284,6 @@ class Table:
         return kind(**fixed, **values)
 
     def json(self) -> JsonText:
-        """The whole table as JSON."""
         for key, value in self.values.items():
             try:
                 canonical(value)

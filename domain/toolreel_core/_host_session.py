@@ -74,11 +74,7 @@ class _Answer(NamedTuple):
 
 
 class HostSession:
-    """The runs of one host.
-
-    >>> HostSession().answer("[")
-    '{"toolreel":1,"error":{"field":"","message":"not a line of JSON: Expecting value at line 1, column 2"}}'
-    """
+    """The runs of one host."""
 
     def __init__(self) -> None:
         self._runs: dict[str, _Run] = {}
@@ -132,7 +128,6 @@ class HostSession:
         }
 
     def _advance(self, message: Tree, *, with_journal: bool) -> _Answer:
-        """The run that a message is about, after what it says."""
         if "start" in message:
             begun = start(cast("Plan", _decode_field(Plan, message["start"], "start")))
             plan = begun.state.plan

@@ -12,8 +12,6 @@ _METHODS: Final = ("search", "match", "fullmatch", "split", "findall", "finditer
 
 
 class LazyPattern:
-    """Stands for a compiled pattern, and has its attributes."""
-
     def __init__(self, source: Any, flags: int) -> None:  # noqa: ANN401 - a text or bytes
         self.pattern, self._flags = source, flags
 
@@ -27,9 +25,5 @@ class LazyPattern:
 
 
 def lazy_pattern(source: AnyStr, flags: int = 0) -> re.Pattern[AnyStr]:
-    """A pattern for the top level of a module, which is compiled at its first use.
-
-    >>> lazy_pattern("a+").findall("aa b a")
-    ['aa', 'a']
-    """
+    """A pattern for the top level of a module, which is compiled at its first use."""
     return cast("re.Pattern[AnyStr]", LazyPattern(source, flags))

@@ -36,8 +36,6 @@ _NO_TOOLS: Final = ToolSurface()
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a body is no request that could be sent on."""
-
     message: str
     param: str | None = None
     """The key that is wrong."""
@@ -45,8 +43,6 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class ClientRequest:
-    """A request for a reply of the model."""
-
     tree: Tree
     """The body as chat completions say it; as the client sent it, if that is its form."""
     model: str
@@ -109,15 +105,7 @@ class ClientRequest:
 
 
 def client_request(body: bytes | str, form: WireForm = "chat_completions") -> ClientRequest | Refusal:
-    """The request in a body of this form, or why it is none.
-
-    >>> client_request('{"model":"m","messages":[{"role":"user","content":"Hi."}]}').messages
-    (UserMessage(content='Hi.'),)
-    >>> client_request('{"model":"m","input":"Hi."}', "responses").messages
-    (UserMessage(content='Hi.'),)
-    >>> client_request("[]").message
-    'The body is no JSON object.'
-    """
+    """The request in a body of this form, or why it is none."""
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
     tree = read(text).value_or(None)
     if not isinstance(tree, Mapping):

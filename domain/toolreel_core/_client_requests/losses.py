@@ -51,7 +51,6 @@ class Loss:
     """Where it stands."""
 
     def message(self, upstream: WireForm, client: WireForm) -> str:
-        """The loss in one sentence."""
         what = f"{self.param}: the upstream speaks {NAMES[upstream]}: {WHAT_TO_DO[self.code]}"
         return f"{what}, or use an upstream that speaks {NAMES[client]}."
 
@@ -72,7 +71,6 @@ class Findings:
         self.losses.append(Loss(code, param))
 
     def add_hint(self, name: str) -> None:
-        """Note a hint, once."""
         self.hints[name] = None
 
     def add_unknown_keys(

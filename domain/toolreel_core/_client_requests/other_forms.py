@@ -268,7 +268,6 @@ def _message_of_item(item: Tree, place: str, found: Findings) -> Tree:
 
 
 def _part_of_item(part: Tree, place: str, found: Findings) -> Tree:
-    """A part of chat completions; what is none stays as it is."""
     if not is_empty(part.get("file_id")):
         found.add_loss("stored_file", f"{place}.file_id")
         return part

@@ -42,11 +42,7 @@ _SAME: Final[Mapping[str, str]] = {
 
 
 def media_type_in(data: bytes) -> str:
-    """The media type that the first bytes say; empty if they say none.
-
-    >>> media_type_in(b"%PDF-1.7"), media_type_in(b"hello")
-    ('application/pdf', '')
-    """
+    """The media type that the first bytes say; empty if they say none."""
     for first, media_type in _FIRST_BYTES:
         if data.startswith(first):
             return media_type
@@ -56,11 +52,7 @@ def media_type_in(data: bytes) -> str:
 
 
 def usual_media_type(name: str) -> str:
-    """A media type under its usual name, without parameters.
-
-    >>> usual_media_type("Audio/X-WAV; rate=8000")
-    'audio/wav'
-    """
+    """A media type under its usual name, without parameters."""
     plain = name.partition(";")[0].strip().lower()
     return _SAME.get(plain, plain)
 
@@ -153,7 +145,6 @@ class Blob:
         return f"{self.media_type}, {self.size} bytes, {short}"
 
     def __repr__(self) -> str:
-        """Without the bytes."""
         return f"<{self.label}>"
 
 
@@ -166,13 +157,7 @@ def _is_base64(text: str) -> bool:
 
 
 def parse_url_source(url: str) -> Blob | str:
-    """A URL, or the bytes in one that begins with ``data:``.
-
-    >>> parse_url_source("data:text/plain,hello%20there").data
-    b'hello there'
-
-    :raises ConfigError: if it is none
-    """
+    """A URL, or the bytes in one that begins with ``data:``."""
     if not _URL.fullmatch(url):
         raise ConfigError(
             f"url: expected a URL such as https://example.org/cat.png, got {url[:80]!r}; for a file write "
@@ -211,11 +196,6 @@ Kind: TypeAlias = Literal["images", "audio", "files"]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class _Media:
-    """A part that is no text.
-
-    :raises ConfigError: if it is none
-    """
-
     kind: ClassVar[Kind]
     media_types: ClassVar[str] = ""
     """What the media types of its bytes begin with."""
@@ -253,7 +233,6 @@ class _Media:
         return type(self).__name__.lower()
 
     def __repr__(self) -> str:
-        """Without the bytes."""
         return f"{type(self).__name__}({self.label})"
 
 
@@ -345,21 +324,15 @@ def _safe_name(text: str) -> str:
 
 
 def parts_text(parts: Iterable[Part]) -> str:
-    """The text in parts, without what lies between."""
     return "".join([part.text for part in parts if isinstance(part, Text)])
 
 
 def readable_parts(parts: Iterable[Part]) -> str:
-    r"""The parts as people read them: each in a line, with a label for what is no text.
-
-    >>> readable_parts([Text("Look:"), Image.from_url("https://example.org/cat.png?key=1")])
-    'Look:\n[image, https://example.org/cat.png]'
-    """
+    """The parts as people read them: each in a line, with a label for what is no text."""
     return "\n".join([part.text if isinstance(part, Text) else part.label for part in parts])
 
 
 def blobs_of(parts: Iterable[Part]) -> tuple[Blob, ...]:
-    """The blobs in parts, in order; a text and a URL have none."""
     sources = [part.source for part in parts if not isinstance(part, Text)]
     return tuple([source for source in sources if isinstance(source, Blob)])
 
@@ -379,12 +352,7 @@ FILE_TOKENS: Final = 3_000
 
 
 def estimate_tokens_with_parts(parts: Sequence[Part], text: str, estimate: Callable[[str], int]) -> int:
-    """Estimated tokens of a message.
-
-    :param parts: its parts
-    :param text: the message as it is sent, which holds their Base64
-    :param estimate: of a text
-    """
+    """Estimated tokens of a message; ``text`` is how it is sent, and holds the Base64 of its parts."""
     tokens = 0
     for part in parts:
         if isinstance(part, Text):
@@ -407,11 +375,7 @@ _EXPECTED: Final = "expected a part of type text, image_url, input_audio or file
 
 
 def wire_part(part: Part) -> Tree:
-    """A part as it is in the ``content`` of a message.
-
-    >>> wire_part(Image.from_url("https://example.org/cat.png", detail="low"))["image_url"]
-    {'url': 'https://example.org/cat.png', 'detail': 'low'}
-    """
+    """A part as it is in the ``content`` of a message."""
     match part:
         case Text():
             return {"type": "text", "text": part.text}
@@ -427,16 +391,11 @@ def wire_part(part: Part) -> Tree:
 
 
 def without_empty_fields(**fields: Json) -> Tree:
-    """The fields that are not empty, in order."""
     return {key: value for key, value in fields.items() if value}
 
 
 def parse_part(tree: object, place: str) -> Part:
-    """The part that an object in the chat-completions form stands for.
-
-    :param place: where it stands, for errors
-    :raises ConfigError: if it is none
-    """
+    """The part that an object in the chat-completions form stands for; ``place`` is for errors."""
     body: Any = tree
     try:
         match body:
@@ -466,11 +425,7 @@ def parse_stored_content(content: Any) -> tuple[str, tuple[Part, ...]]:  # noqa:
 
 
 def with_digests(tree: Json) -> Json:
-    """JSON in which digests stand for the Base64 of parts, for people and for comparing.
-
-    >>> with_digests({"content": [wire_part(Image(Blob("image/png", "AAAA")))]})["content"][0]["image_url"]
-    {'url': 'data:image/png;base64,sha256:709e80c88487a2411e1ee4dfb9f22a861492d20c4765150c0c794abd70f8147c'}
-    """
+    """JSON in which digests stand for the Base64 of parts, for people and for comparing."""
     match tree:
         case {"type": "image_url" | "input_audio" | "file"}:
             try:
@@ -494,7 +449,6 @@ def _with_digest(tree: Json, blob: Blob) -> Json:
 
 
 def media_parts(parts: Iterable[Part]) -> tuple[Media, ...]:
-    """The parts that are no text."""
     return tuple([part for part in parts if not isinstance(part, Text)])
 
 
@@ -508,7 +462,6 @@ FROM_TOOLS: Final = (
 
 
 def is_part_supported(part: Part, provider: Provider) -> bool:
-    """Whether a provider takes a part in a message of the user, for all that is known."""
     return isinstance(part, Text) or provider.takes(part.kind)
 
 
@@ -531,10 +484,8 @@ def unsupported_part_error(parts: Iterable[Part], provider: Provider) -> str:
 def parts_for_provider(
     parts: tuple[Part, ...], provider: Provider
 ) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    """The parts as a provider takes them, and the names of the settings that changed some.
-
-    A sentence stands where one was left out, so that nothing is missing in silence.
-    """
+    """The parts as a provider takes them, and the names of the settings that changed some."""
+    # A sentence stands where one was left out, so that nothing is missing in silence.
     sent, settings = list[Part](), dict[str, None]()
     for part in parts:
         if isinstance(part, Text) or provider.takes(part.kind):

@@ -67,8 +67,6 @@ _MARK: Final = "> "
 
 
 class Passage(NamedTuple):
-    """A part of a conversation, to be quoted."""
-
     heading: str
     text: str
 
@@ -83,7 +81,6 @@ class Passage(NamedTuple):
 
 
 def is_summary(message: Message) -> bool:
-    """Whether a message is a summary of earlier ones."""
     return isinstance(message, UserMessage) and message.content.startswith(_HEAD)
 
 
@@ -98,28 +95,17 @@ def summary_message(text: str) -> UserMessage:
 
 
 def summary_request_text(task: Sequence[Passage], old: Sequence[Passage], length: int, words: int) -> str:
-    """The text that asks for a summary.
-
-    :param task: what the user said first, which is no part of the summary
-    :param old: what is to be summarised
-    :param length: maximum characters of each passage
-    :param words: maximum words of the summary
-    """
+    """The text that asks for a summary of the old passages; the task is no part of it."""
     quoted = "\n\n".join(passage.cut(length) for passage in (*task, *old))
     return f"{_REQUEST.format(words=words)}{quoted}\n{_END}"
 
 
 def task_passages(first: Iterable[Passage]) -> tuple[Passage, ...]:
-    """The user's first message, to be quoted for orientation."""
     return tuple(Passage(_TASK, passage.text) for passage in first)
 
 
 def conversation_passages(sent: Iterable[Tree]) -> tuple[Passage, ...]:
-    """The passages of messages, in the form in which they were sent.
-
-    >>> conversation_passages([{"role": "user", "content": "hi"}])
-    (Passage(heading='User:', text='hi'),)
-    """
+    """The passages of messages, in the form in which they were sent."""
     names, found = dict[str, str](), list[Passage]()
     for tree in sent:
         text, role = _content_as_text(tree.get("content")), tree.get("role")
@@ -164,7 +150,6 @@ class Turn(NamedTuple):
 
     @property
     def head(self) -> Message:
-        """The message that makes it a turn."""
         return self.messages[0]
 
 
@@ -183,11 +168,7 @@ _NOTHING: Final = canonical({})
 
 
 def group_into_turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
-    """The turns of a history.
-
-    >>> [len(turn.messages) for turn in group_into_turns([UserMessage("hi"), AssistantMessage("hello")])]
-    [1, 1]
-    """
+    """The turns of a history."""
     grouped: list[list[Message]] = []
     for message in messages:
         if isinstance(message, ToolMessage) and grouped:
@@ -204,12 +185,7 @@ def group_into_turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
 def apply_history_policies(
     messages: Iterable[Message], names: Iterable[str], excess: int, cost: Cost
 ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """The history after these policies, one after the other, until the excess is gone.
-
-    :param excess: the tokens that are too many
-    :return: the messages that go out, and the names of the policies that changed something
-    :raises ConfigError: if there is no policy of one of the names
-    """
+    """The history after these policies in order, until the excess is gone, and those that changed it."""
     policies = [(name, history_policy(name)) for name in names]
     kept, applied = group_into_turns(messages), list[str]()
     allowed = _total_cost(kept, cost) - excess
@@ -224,10 +200,7 @@ def apply_history_policies(
 
 
 def shorten_old_tool_results(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
-    """The history without the data of old tool results, oldest first; the newest turn and small ones stay.
-
-    The model may call the tool again.
-    """
+    """The history without the data of old tool results, oldest first: the model may call the tool again."""
     newest, kept = _newest_turn(history), list[Turn]()
     for turn in history[:newest]:
         calls = turn.head.calls if isinstance(turn.head, AssistantMessage) else ()
@@ -277,10 +250,6 @@ HISTORY_POLICIES: Final[Mapping[str, HistoryPolicy]] = {
 
 
 def history_policy(name: str) -> HistoryPolicy:
-    """The history policy of that name.
-
-    :raises ConfigError: if there is none; it names the nearest
-    """
     if name not in HISTORY_POLICIES:
         raise ConfigError(unknown_name("history policy", name, tuple(HISTORY_POLICIES)))
     return HISTORY_POLICIES[name]
@@ -289,10 +258,8 @@ def history_policy(name: str) -> HistoryPolicy:
 def split_for_summary(
     messages: Iterable[Message], excess: int, cost: Cost
 ) -> tuple[tuple[Message, ...], tuple[Message, ...], tuple[Message, ...]]:
-    """The history, parted into what a summary may stand for and what stays before and behind it.
-
-    The summary stands for what :func:`keep_newest_turns` would drop, and for the earlier summary.
-    """
+    """The history, parted into what a summary may stand for and what stays before and behind it."""
+    # The summary stands for what :func:`keep_newest_turns` would drop, and for the earlier summary.
     history = tuple(
         turn._replace(pinned=turn.pinned and not is_summary(turn.head)) for turn in group_into_turns(messages)
     )

@@ -94,7 +94,6 @@ class UserMessage:
             raise ConfigError("content: it differs from the text of the parts; write user_message(parts)")
 
     def __repr__(self) -> str:
-        """Without parts and name where there are none."""
         return brief_repr(self, "parts", "name")
 
 
@@ -157,7 +156,6 @@ class ToolMessage:
         _check_text("content", self.content, "write json.dumps(result)")
 
     def __repr__(self) -> str:
-        """Without parts where there are none."""
         return brief_repr(self, "parts")
 
 
@@ -166,16 +164,11 @@ Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessag
 
 
 def wire(message: Message) -> JsonText:
-    """The canonical JSON text of a message in the chat-completions form.
-
-    >>> wire(UserMessage("hello"))
-    '{"role":"user","content":"hello"}'
-    """
+    """The canonical JSON text of a message in the chat-completions form."""
     return canonical(wire_tree(message))
 
 
 def wire_tree(message: Message) -> Tree:
-    """The wire form of a message as a parsed tree."""
     match message:
         case SystemMessage():
             return {"role": "system", "content": message.content}
@@ -202,15 +195,11 @@ def wire_tree(message: Message) -> Tree:
 
 
 def parts_of(message: Message) -> tuple[Part, ...]:
-    """The parts of a message that has more than text."""
     return message.parts if isinstance(message, UserMessage | ToolMessage) else ()
 
 
 def readable_content(message: Message) -> str:
-    """The content of a message as people read it, with a label for each part that is no text.
-
-    Of a tool's result, the content mentions its parts.
-    """
+    """The content as people read it; that of a tool's result mentions its parts already."""
     if isinstance(message, UserMessage) and message.parts:
         return readable_parts(message.parts)
     return message.content
@@ -255,10 +244,6 @@ class Form:
         return self.provider.wire_form == "messages"
 
     def __post_init__(self) -> None:
-        """Refuse transforms where nothing is in the form that they change.
-
-        :raises ConfigError: if there are transforms, and the provider speaks another form
-        """
         if self.message_transforms and self.provider.wire_form != "chat_completions":
             raise ConfigError(
                 "message_transforms: they change chat completions, and wire_form is "
@@ -270,8 +255,6 @@ class Form:
 
 
 class Written(NamedTuple):
-    """A message's text."""
-
     text: JsonText
     quirks: tuple[str, ...] = ()
     """Names of the settings and transforms that changed it."""
@@ -280,15 +263,7 @@ class Written(NamedTuple):
 
 
 def write_message(message: Message, form: Form, *, opens: bool = True, closes: bool = True) -> Written:
-    """Write a message.
-
-    :param opens: of a result: whether it is the first of its turn
-    :param closes: of a result: whether it is the last of its turn
-
-    >>> said = AssistantMessage("It is 4.")
-    >>> write_message(said, Form(Provider(reasoning_required_on="all_assistant"))).text
-    '{"role":"assistant","content":"It is 4.","reasoning_content":""}'
-    """
+    """The text of a message; of a result, whether it ``opens`` or ``closes`` its turn."""
     if form.is_plain:
         return Written(wire(message))
     quirks = list[str]()
@@ -438,16 +413,7 @@ def _item_type(item: Json) -> Json:
 def messages_text(
     message: UserMessage | AssistantMessage | ToolMessage, *, opens: bool = True, closes: bool = True
 ) -> JsonText:
-    """The text of an element of ``messages``, or of a piece of one.
-
-    >>> messages_text(UserMessage("Hello."))
-    '{"role":"user","content":"Hello."}'
-    >>> messages_text(ToolMessage("toolu_1", "4"), closes=False)
-    '{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"4"}'
-
-    :param opens: of a result: whether it is the first of its turn
-    :param closes: of a result: whether it is the last of its turn
-    """
+    """The text of an element of ``messages``; of a result, a piece: ``opens`` and ``closes`` say which."""
     match message:
         case UserMessage():
             blocks = [*map(_part_block, message.parts)]
@@ -515,11 +481,7 @@ def _block_source(part: Image | File) -> Tree:
 
 
 def responses_texts(message: Message) -> tuple[JsonText, ...]:
-    """The texts of the items of ``input`` that a message is.
-
-    >>> responses_texts(AssistantMessage("Wait.", (SentCall("call_1", "ping", "{}"),)))[1]
-    '{"type":"function_call","call_id":"call_1","name":"ping","arguments":"{}"}'
-    """
+    """The texts of the items of ``input`` that a message is."""
     items: list[Json]
     match message:
         case SystemMessage():

@@ -52,13 +52,7 @@ _SENT: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def messages_of(given: object) -> tuple[Message, ...]:
-    """The messages of a conversation, whichever way it is written.
-
-    >>> messages_of({"role": "user", "content": "Hello."})
-    (UserMessage(content='Hello.'),)
-
-    :raises ConfigError: if one is no message; names its place
-    """
+    """The messages of a conversation, whichever way it is written; an error names the place."""
     if isinstance(given, (str, Mapping, Part, Message)):
         return tuple(_read_messages([("messages", given)]))
     if isinstance(given, Iterable) and not isinstance(given, bytes | bytearray):
@@ -86,7 +80,6 @@ def _read_messages(placed: Iterable[tuple[str, object]]) -> Iterator[Message]:
 
 
 def _message_part(given: object, place: str) -> str | Part | None:
-    """What is a part of a message, and no message of its own."""
     if isinstance(given, str) or isinstance(given, Part):  # noqa: SIM101 - pyright narrows no tuple with a union
         return given
     if isinstance(given, Mapping) and "role" not in given and isinstance(given.get("type"), str):
@@ -128,11 +121,7 @@ def _message_hint(given: object) -> str:
 
 
 def message_in(tree: Mapping[str, Any], place: str) -> Message:
-    """The message that an object in the chat-completions form stands for.
-
-    :param place: where it stands, for errors
-    :raises ConfigError: if it is none, or has something that no message of this role can hold
-    """
+    """The message that an object in the chat-completions form stands for; ``place`` is for errors."""
     role = tree.get("role")
     if role not in _ROLES:
         raise ConfigError(f"{place}.role: expected one of {', '.join(_ROLES)}, got {role!r}")

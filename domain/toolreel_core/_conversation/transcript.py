@@ -83,7 +83,6 @@ class Rope:
 
     @property
     def count(self) -> int:
-        """How many texts there are in all."""
         return self.full_count + len(self.behind)
 
     def pieces(self) -> tuple[bytes, ...]:
@@ -138,11 +137,7 @@ _CALL_FIELDS: Final = frozenset({"id", "type", "function"})
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StoredMessages(Sequence[Message]):
-    """Messages in order, each parsed on access: iterate instead of indexing.
-
-    >>> StoredMessages(Rope().append(stored_message_text(UserMessage("hi")).encode()))
-    StoredMessages([UserMessage(content='hi')])
-    """
+    """Messages in order, each parsed on access: iterate instead of indexing."""
 
     memos: Rope
     """The :func:`stored_message_text` of each."""
@@ -169,10 +164,8 @@ class StoredMessages(Sequence[Message]):
         return f"StoredMessages({[*self]})"
 
     def mentioning(self, *words: str) -> Iterator[Message]:
-        """The messages that contain one of the words, and possibly others; most others are not parsed.
-
-        The words are searched in the JSON text, so they are escaped as JSON first.
-        """
+        """The messages that contain one of the words, and possibly others; most others are not parsed."""
+        # The words are searched in the JSON text, so they are escaped as JSON first.
         inside = [quote(word)[1:-1].encode("utf-8", "surrogatepass") for word in words]
         return map(_message_of_memo, self.memos.values_with(*inside))
 
@@ -199,10 +192,8 @@ def _quotable_texts(messages: Iterable[Message]) -> Iterator[str]:
 
 
 def wire_is_memo(message: Message) -> bool:
-    """Whether a message can be restored from its wire form.
-
-    Provider fields are merged into the wire form, so one with the name of a standard field would replace it.
-    """
+    """Whether a message can be restored from its wire form."""
+    # Provider fields are merged into it, so one with the name of a standard field would replace that.
     if not isinstance(message, AssistantMessage):
         return True
     signed = [call for call in message.calls if call.extras is not NOTHING]
@@ -214,13 +205,7 @@ def wire_is_memo(message: Message) -> bool:
 
 
 def stored_message_text(message: Message) -> JsonText:
-    r"""The text that restores a message: its wire form if possible, else a list of its parts.
-
-    >>> stored_message_text(UserMessage("hi"))
-    '{"role":"user","content":"hi"}'
-    >>> stored_message_text(AssistantMessage("hi", extras=canonical({"content": None})))
-    '["hi",[],"{\\"content\\":null}"]'
-    """
+    """The text that restores a message: its wire form if possible, else a list of its parts."""
     if not isinstance(message, AssistantMessage) or wire_is_memo(message):
         return wire(message)
     calls = [[call.id, call.name, call.arguments, call.extras] for call in message.calls]
@@ -232,7 +217,6 @@ def _are_provider_fields(extras: JsonText, own_fields: Set[str]) -> bool:
 
 
 def _message_of_memo(value: Json) -> Message:
-    """The message with this memo."""
     tree = cast("Any", value)
     if isinstance(tree, list):
         content, calls_, extras = tree
@@ -261,7 +245,6 @@ def _message_of_memo(value: Json) -> Message:
 
 
 def _provider_fields_of(tree: Mapping[str, Json], own_fields: Set[str]) -> JsonText:
-    """The fields that are the provider's own."""
     if tree.keys() <= own_fields:
         return NOTHING
     return canonical({key: value for key, value in tree.items() if key not in own_fields})
@@ -299,10 +282,7 @@ class Transcript:
     def of(
         cls, messages: Iterable[Message] = (), form: Form = _PLAIN, *, kept: Iterable[Message] | None = None
     ) -> Transcript:
-        """A transcript of these messages.
-
-        :param kept: what of them goes out, where that is not all
-        """
+        """A transcript of these messages, of which only those ``kept`` go out, if given."""
         if kept is not None:
             return _shortened_to(_append_memos(_NO_TEXTS, messages), kept, form)
         if form.estimator:
@@ -318,7 +298,6 @@ class Transcript:
 
     @property
     def messages(self) -> StoredMessages:
-        """The stored messages."""
         return StoredMessages(self.stored)
 
     @property
@@ -328,7 +307,6 @@ class Transcript:
 
     @property
     def outgoing(self) -> StoredMessages:
-        """The stored messages that are sent, before projection."""
         return self.messages if self.less is None else StoredMessages(self.less)
 
     @property
@@ -342,7 +320,6 @@ class Transcript:
         return self.texts.size
 
     def append(self, *messages: Message) -> Transcript:
-        """This transcript with more messages at its end."""
         after = self
         for message in messages:
             # A late result belongs before what was sent meanwhile.
@@ -360,7 +337,6 @@ class Transcript:
         return after
 
     def shortened(self, kept: Iterable[Message]) -> Transcript:
-        """This transcript, shortened: from now on only these messages are sent."""
         return _shortened_to(self.stored, kept, self.form)
 
     def complete(self) -> Transcript:
@@ -370,10 +346,8 @@ class Transcript:
         return self._append_outgoing(self.projection.unanswered(), self.projection.answered(), None)
 
     def reminded(self, reminder: UserMessage) -> Transcript:
-        """This transcript with a message at its end that is sent and not stored.
-
-        Unlike a message of the user, it begins no turn: reasoning that is sent back stays.
-        """
+        """This transcript with a message at its end that is sent and not stored."""
+        # Unlike a message of the user, it begins no turn: reasoning that is sent back stays.
         projection, sent = self.projection.of(reminder)
         return self._append_outgoing(sent, projection, None)
 
@@ -425,10 +399,6 @@ class Transcript:
 
 
 def tokens_of(message: Message, text: JsonText, estimate: Estimator) -> int:
-    """Estimated tokens of a message.
-
-    :param text: the message as it is sent
-    """
     parts = parts_of(message)
     return estimate_tokens_with_parts(parts, text, estimate) if parts else estimate(text)
 
@@ -440,7 +410,6 @@ def _shortened_to(stored: Rope, kept: Iterable[Message], form: Form) -> Transcri
 
 
 def _append_memos(before: Rope, messages: Iterable[Message]) -> Rope:
-    """A row that more messages can be read back from."""
     for message in messages:
         before = before.append(stored_message_text(message).encode())
     return before

@@ -54,10 +54,7 @@ _NATIVE: Final[Mapping[IdStyle, re.Pattern[str]]] = {
 
 
 def free_id(requested: str, name: str, calls: int, used_ids: Mapping[str, int], style: IdStyle) -> str:
-    """The id under which a call goes out: the wanted one, or the first in the style that is still free.
-
-    :param calls: how many calls were sent before
-    """
+    """The id under which a call goes out: the wanted one, or the first in the style that is still free."""
     if requested not in used_ids and _NATIVE[style].fullmatch(requested):
         return requested
     before = used_ids.get(requested, 0) + 1
@@ -97,8 +94,6 @@ _BRIDGE: Final = AssistantMessage("Understood.")
 
 
 class Outgoing(NamedTuple):
-    """A message as it is sent."""
-
     message: Message
     quirks: tuple[str, ...] = ()
     """Names of the provider settings that changed it."""
@@ -129,10 +124,7 @@ class Projection:
     """What results had that they may not have here; it follows the last of them as a message of the user."""
 
     def of(self, message: Message, *, fresh: bool = True) -> tuple[Projection, tuple[Outgoing, ...]]:
-        """Project one more message: to itself, repaired if needed, or to nothing.
-
-        :param fresh: whether it belongs to the current turn, that is, comes after the last user message
-        """
+        """Project one more message, to itself or to nothing; it is ``fresh`` after the last user message."""
         if isinstance(message, AssistantMessage):
             return self._add_assistant(message, fresh=fresh)
         if isinstance(message, ToolMessage):
@@ -161,7 +153,6 @@ class Projection:
         return (*unknown, *self._bridge(after_result=True), message)
 
     def answered(self) -> Projection:
-        """The projection after :meth:`unanswered`."""
         return replace(self, waiting=(), after_result=not self.moved, moved=())
 
     def _bridge(self, *, after_result: bool) -> tuple[Outgoing, ...]:
@@ -225,10 +216,7 @@ class Projection:
         return (after, (result,)) if rest else (after.answered(), (result, *after.unanswered()))
 
     def _result_as_sent(self, place: int, message: ToolMessage, *, before: int = 0) -> Outgoing:
-        """A result as it goes out.
-
-        :param before: how many of those that are still waiting go out before it
-        """
+        """A result as it goes out, behind some that were still waiting."""
         call, waiting = self.sent[place], len(self.waiting) - before
         opens, closes = waiting == len(self.sent), waiting == 1
         if self.provider.tool_result_name:
@@ -242,10 +230,8 @@ class Projection:
 def _order_for_provider(
     messages: Sequence[Message], provider: Provider
 ) -> tuple[Sequence[Message], tuple[str, ...]]:
-    """The messages in an order that the provider accepts, and the settings that changed the first.
-
-    Qwen's and other templates take one system message, and only as the first (pydantic/pydantic-ai#5812).
-    """
+    """The messages in an order that the provider accepts, and the settings that changed the first."""
+    # Qwen's and other templates take one system message, and only as the first (pydantic/pydantic-ai#5812).
     messages = _with_results_behind_calls(messages)
     systems = [message for message in messages if isinstance(message, SystemMessage)]
     if not provider.single_leading_system or not systems or systems == [messages[0]]:
@@ -304,14 +290,7 @@ def project_each_message(
 
 
 def project_history(messages: Iterable[Message], provider: Provider = _ANY) -> list[Outgoing]:
-    """What goes out for a whole history, in order.
-
-    >>> [
-    ...     sent.message
-    ...     for sent in project_history([UserMessage("hi"), AssistantMessage(""), ToolMessage("a", "{}")])
-    ... ]
-    [UserMessage(content='hi')]
-    """
+    """What goes out for a whole history, in order."""
     at, outgoing = Projection(provider), list[Outgoing]()
     for _, projection, sent in project_each_message(tuple(messages), provider):
         at, outgoing = projection, [*outgoing, *sent]

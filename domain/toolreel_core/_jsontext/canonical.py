@@ -153,13 +153,6 @@ def read(
 ) -> Result[Json, str]:
     """Parse text from outside; a failure is a message that says what is wrong.
 
-    >>> read('{"a": 1}')
-    <Success: {'a': 1}>
-    >>> read('{"a": NaN}')
-    <Failure: NaN is not a JSON number>
-    >>> read("[" * 300).failure()
-    'nested deeper than 128 levels'
-
     :param unique_keys: reject duplicate keys, of which otherwise the last wins
     :param with_halves: keep escaped lone surrogates, because the next text may begin with the other half
     """
@@ -175,10 +168,7 @@ def either(result: Result[_Value, _Error]) -> _Value | _Error:
 
 
 def read_tolerant(text: str, *, max_depth: int = MAX_DEPTH) -> Result[Json, str]:
-    """Parse text whose numbers may be NaN or infinite, as those of log probabilities are in some replies.
-
-    Such a value has no canonical text: see :func:`finite`.
-    """
+    """As :func:`read`, with NaN and infinite numbers, as some log probabilities are; see :func:`finite`."""
     return _decode_json(text, _TOLERANT, max_depth)
 
 
@@ -247,10 +237,7 @@ def _refuse_constant(name: str) -> Json:
 
 
 def integer(digits: str) -> int:
-    """The integer of a string of digits.
-
-    :raises ValueError: if there are more digits than Python converts by default
-    """
+    """The integer of a string of digits; ``ValueError`` if there are more than Python converts by default."""
     count = len(digits) - (digits[:1] == "-")
     if count > _MAX_DIGITS:
         raise ValueError(f"an integer of {count} digits is too long")
@@ -300,7 +287,6 @@ _TRUSTING: Final = json.JSONDecoder()
 
 
 def digest(text: str) -> str:
-    """The SHA-256 of a text, as 64 hexadecimal digits."""
     return sha256(text.encode()).hexdigest()
 
 
@@ -316,5 +302,4 @@ def link(before: str, part: str) -> str:
 
 
 def linked(before: bytes, data: bytes) -> bytes:
-    """Extend a chain by one encoded part; both chains are raw digests."""
     return sha256((before.hex() + sha256(data).hexdigest()).encode()).digest()

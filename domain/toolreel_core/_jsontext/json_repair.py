@@ -124,11 +124,7 @@ _literal: Final = lru_cache(maxsize=64)(lambda needle: re.compile(re.escape(need
 
 @dataclass(frozen=True, slots=True)
 class SearchedText:
-    """A text that remembers what was searched in it.
-
-    The text is searched once per closer, however many openers ask for it. Otherwise a text of
-    only openers would take quadratic time.
-    """
+    """A text that is searched once per closer: per opener, one of only openers would take quadratic time."""
 
     text: str
     _matches: dict[re.Pattern[str], tuple[int, re.Match[str] | None]] = field(
@@ -139,10 +135,7 @@ class SearchedText:
     )
 
     def search(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
-        """The next match of a pattern.
-
-        :param pattern: without look-behind, because a match may have been found from an earlier start
-        """
+        """The next match of a pattern without look-behind: it may have been found from an earlier start."""
         searched_from, found = self._matches.get(pattern, (len(self.text) + 1, None))
         if searched_from <= start and (found is None or start <= found.start()):
             return found
@@ -214,7 +207,6 @@ class _NoValueError(Exception):
 
 
 def value_at(source: SearchedText, start: int, style: Style = _TEXT_CALL) -> Value | Flaw:
-    """The value that begins here, after blanks and comments."""
     found: list[Json] = []
     reader = _Reader(source, start, style)
     try:
@@ -237,10 +229,7 @@ def members_at(source: SearchedText, start: int, closer: str, style: Style) -> V
 
 
 def skip(source: SearchedText, at: int, style: Style = _TEXT_CALL) -> int:
-    """Where the blanks and comments that stand here end.
-
-    An unclosed comment lasts to the end of the text.
-    """
+    """Where the blanks and comments that stand here end; an unclosed comment lasts to the end of the text."""
     reader = _Reader(source, at, style)
     reader.skip_blanks()
     return reader.at
@@ -266,11 +255,6 @@ def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
     It is for showing only: nothing that runs or ends a run reads truncated text. A string that is open ends
     where the text does. An open number or word and a key without a value are left out, since they may become
     something else: ``1`` may become ``12``.
-
-    >>> partial_value('{"title": "Pins and sh'), partial_value('{"n": 12, "tags": ["a", "b')
-    ({'title': 'Pins and sh'}, {'n': 12, 'tags': ['a', 'b']})
-    >>> partial_value('{"n": 1'), partial_value('Here you are: {"n": 1, ')
-    ({}, {'n': 1})
     """
     body = text[end_of(_FENCE, text, 0) :]
     whole = either(read(body, max_depth=max_depth).map(lambda value: (value,)).alt(lambda _: None))

@@ -10,7 +10,6 @@ from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, Tree, c
 
 
 def as_tree(value: Json) -> Tree:
-    """The value if it is an object, else an empty object."""
     return value if isinstance(value, Mapping) else {}
 
 
@@ -56,11 +55,7 @@ def tree_at(tree: Tree, *path: str) -> Tree:
 
 
 def pointed(root: Json, pointer: str) -> Json:
-    """The target of a JSON pointer, such as ``#/$defs/Unit`` or ``/draft/list/1``; null if there is none.
-
-    >>> pointed({"draft": {"list": [1, 2]}}, "/draft/list/1"), pointed({}, "/draft")
-    (2, None)
-    """
+    """The target of a JSON pointer, such as ``#/$defs/Unit`` or ``/draft/list/1``; null if there is none."""
     for step in pointer.split("/")[1:]:
         if isinstance(root, list | tuple):
             plain = step.isascii() and step.isdigit() and len(step) < _LONG_INDEX
@@ -75,7 +70,6 @@ _LONG_INDEX: Final = 10
 
 
 def calls_of(message: Tree) -> Sequence[Json]:
-    """The tool calls of an assistant message; empty for any other message."""
     return items_of(message, "tool_calls") if message.get("role") == "assistant" else ()
 
 
@@ -97,11 +91,7 @@ def _number_sort_key(key: str) -> tuple[int, str]:
 
 
 def merged(base: Tree, patch: Tree) -> Tree:
-    """The object with a patch applied: objects are merged deeply, lists and all else are replaced.
-
-    >>> merged({"a": {"x": 1, "y": [1, 2]}, "b": 1}, {"c": 3, "a": {"y": []}})
-    {'a': {'x': 1, 'y': []}, 'b': 1, 'c': 3}
-    """
+    """The object with a patch applied: objects are merged deeply, lists and all else are replaced."""
     tree = dict(base)
     for key, value in patch.items():
         old = tree.get(key)
@@ -118,11 +108,7 @@ _Path: TypeAlias = tuple[str | int, ...]
 
 
 def json_text(value: object, name: str) -> JsonText:
-    """The canonical text of a value.
-
-    :param name: name of the whole value in errors, such as ``options``
-    :raises ConfigError: if a part of it cannot be encoded as JSON
-    """
+    """The canonical text of a value; an error says which part of what ``name`` calls it is no JSON."""
     for path, why in _find_errors(value, (name,)):
         raise ConfigError(f"{_path_text(path)}: {why}")
     return canonical(cast("Json", value))

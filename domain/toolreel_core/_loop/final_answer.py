@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 
 
 class Accepted(NamedTuple):
-    """The value of a final answer, and the repairs that it needed."""
-
     value: JsonText
     codes: tuple[str, ...] = ()
 
@@ -83,7 +81,6 @@ def _judge_text_answer(plan: Plan, spec: OutputSpec, text: str) -> Accepted | st
 
 
 def _judge_final_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted | Fault:
-    """The judgement of an answer as a call of the final tool."""
     config, arguments = plan.config, call.arguments
     error = arguments if isinstance(arguments, ArgumentError) else None
     texts = [] if isinstance(arguments, ArgumentError) else [(arguments, False)]
@@ -101,11 +98,9 @@ def _judge_final_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted 
 
 
 def is_requested_output(plan: Plan, text: str) -> bool:
-    """Whether a text is, as a whole, the JSON object that was asked for.
-
-    Its keys have to be declared: a schema that takes any object would also take the JSON of a call. A call of
-    the final tool, which is never run, is an answer in any notation.
-    """
+    """Whether a text is, as a whole, the JSON object that was asked for."""
+    # Its keys have to be declared: a schema that takes any object would also take the JSON of a call. A call
+    # of the final tool, which is never run, is an answer in any notation.
     spec = plan.output
     if spec is None:
         return False
@@ -127,10 +122,7 @@ def _json_answers(plan: Plan, text: str) -> Answers:
 def _check_against_schema(
     spec: OutputSpec, config: LoopConfig, text: JsonText, may_be_bare: bool
 ) -> Accepted | tuple[Violation, ...]:
-    """The value of an answer that fits the schema, or what is wrong with it.
-
-    :param may_be_bare: whether it may be the value itself, without the object around it
-    """
+    """The value that fits, or what does not; it ``may_be_bare``, without the object around it."""
     found = violations(spec.sent, text)
     if not found:
         return Accepted(spec.value_of(text))
@@ -198,7 +190,6 @@ def finish_with_final_calls(state: State, spec: OutputSpec, calls: tuple[ToolCal
 def _with_final_call_results(
     state: State, spec: OutputSpec, calls: Sequence[ToolCall], faults: Sequence[Fault | None]
 ) -> State:
-    """The state with the result of each call of the final tool: a fault, or that it is the answer."""
     taken = Envelope(True, spec.name, NOTHING)
     results = [taken if fault is None else failed_envelope(spec.name, fault) for fault in faults]
     pairs = zip(calls, results, strict=True)
@@ -206,10 +197,7 @@ def _with_final_call_results(
 
 
 def _ask_again_or_end(state: State, told: State, outcome: InvalidOutput) -> Step:
-    """Ask for a valid output, unless that was done often enough.
-
-    :param told: the state in whose history the model reads what is wrong
-    """
+    """Ask for a valid output, unless done often enough; in ``told``, the model reads what is wrong."""
     rejected = state.memory.outputs_rejected
     again = rejected < state.present.config.output_retries and exhausted_limit(state) is None
     note = OutputRejected(state.tally.turns, outcome.error, again)
@@ -298,10 +286,8 @@ def _may_nudge(state: State, reply: Reply) -> bool:
 
 
 def _is_repeated_answer(state: State, reply: Reply) -> bool:
-    """Whether the model was asked about this text, repeats it, and it is prose without the markup of a call.
-
-    Only after a call has succeeded: before, it is a call that the model can't make in another way.
-    """
+    """Whether the model was asked about this prose, without the markup of a call, and repeats it."""
+    # Only after a call has succeeded: before, it is a call that the model can't make in another way.
     if not _is_only_suspected(reply) or not state.memory.corrections or not state.memory.successes:
         return False
     said = next((one for one in reversed(state.messages.messages) if isinstance(one, AssistantMessage)), None)
@@ -343,7 +329,6 @@ def _nudge_to_call(state: State, reply: Reply, why: _Skipped) -> Step:
 
 
 def _nudge_opening(state: State, reply: Reply, why: _Skipped) -> str:
-    """What is wrong with a reply without a call that could be read."""
     if why == "no_tool_calls":
         called = state.memory.called
         return "No tool call has succeeded yet." if called else "You have not called a tool yet."
@@ -367,7 +352,6 @@ def _is_only_suspected(reply: Reply) -> bool:
 
 
 def is_empty_reply(reply: Reply) -> bool:
-    """Whether there is neither text nor a call in a reply."""
     return reply.problem is not None and reply.problem.code == "EMPTY_RESPONSE"
 
 

@@ -34,7 +34,6 @@ from toolreel_core._replies import Problem, Reply, Usage
 
 
 def with_notes(state: State, *notes: Note) -> State:
-    """The state with more notes of the step that makes it."""
     return replace(state, noted=(*state.noted, *notes))
 
 
@@ -50,7 +49,6 @@ def with_reply_stored(state: State, reply: Reply) -> State:
 
 
 def outcome_of(state: State, reply: Reply) -> Outcome:
-    """The outcome of a run whose last reply has no tool calls."""
     config, memory, problem = state.present.config, state.memory, reply.problem
     if problem is not None:
         return _outcome_of_problem(problem, reply.content)
@@ -84,11 +82,9 @@ def _outcome_of_problem(problem: Problem, content: str) -> Outcome:
 
 
 def tally_with_reply(state: State, reply: Reply) -> Tally:
-    """The tally with the reply in it.
-
-    An error without any tokens, such as an overload with status 200, is no reply of the model: nobody bills
-    it, so it does not make the cost unknown.
-    """
+    """The tally with the reply in it."""
+    # An error without any tokens, such as an overload with status 200, is no reply of the model: nobody
+    # bills it, so it does not make the cost unknown.
     usage, price = reply.usage, state.present.price
     if reply.problem is not None and usage == Usage() and not reply.content:
         return state.tally
@@ -103,7 +99,6 @@ def tally_with_reply(state: State, reply: Reply) -> Tally:
 
 
 def with_tool_spending(state: State, spent: Spent) -> State:
-    """The state with what a tool took of models in its tally."""
     price = state.present.price
     known = spent if price is None else spent.in_currency(price.currency)
     return replace(state, tally=state.tally.plus(known))

@@ -110,10 +110,7 @@ _FORMATS: Final = ("response_format", "json_schema", "structured_output", "gramm
 
 
 def _fallback_reason(outcome: Outcome, plan: Plan) -> FallbackReason | None:
-    """The reason to go on at another endpoint; ``None`` if the outcome is not the endpoint's fault.
-
-    :param plan: the plan at the endpoint
-    """
+    """The reason to go on at another endpoint; ``None`` if the outcome is not the endpoint's fault."""
     match outcome:
         case TransportFailed(failure="status"):
             if plan.asked_by == "native" and refuses_format("status", outcome.status, outcome.message):
@@ -135,10 +132,8 @@ def _fallback_reason(outcome: Outcome, plan: Plan) -> FallbackReason | None:
 
 
 def refuses_format(failure: FailureKind, status: int | None, message: str) -> bool:
-    """Whether the server rejected the request because of the form that it asks for, or of its constraint.
-
-    Searched in the message only: the body of a validation error repeats the whole request.
-    """
+    """Whether the server rejected the request because of the form that it asks for, or of its constraint."""
+    # Searched in the message only: the body of a validation error repeats the whole request.
     rejected = failure == "status" and status in {400, 422, 501}
     return rejected and any(word in message.lower() for word in _FORMATS)
 
@@ -187,7 +182,6 @@ def continue_at_next_endpoint(before: State, ended: Step) -> Step:
 
 
 def has_next_endpoint(state: State, why: FallbackReason) -> bool:
-    """Whether a run that ended now for this reason would go on at another endpoint."""
     after = _next_endpoint_number(state, why)
     return after is not None and not _messages_bound_to_endpoint(state, after)
 
@@ -199,10 +193,7 @@ def _next_endpoint_number(state: State, why: FallbackReason) -> int | None:
 
 
 def _messages_bound_to_endpoint(state: State, after: int) -> int:
-    """How many messages of the next request have what must come back to the present endpoint.
-
-    0 where the next one gets them without what binds.
-    """
+    """How many messages have what must come back to this endpoint; 0 where the next gets them without it."""
     if state.plan.fallbacks[after - 1].foreign_reasoning != "pin":
         return 0
     provider = state.present.provider

@@ -90,7 +90,6 @@ def reminder_text(state: State) -> str:
 
 
 def task_restatement(state: State) -> str:
-    """The task, and the calls that have succeeded."""
     task = _current_task(state)
     known = [f"The task is: {task}"] if task else []
     done = [f"- {call.shown}" for call in state.memory.done[-_MOST_CALLS:]]
@@ -101,7 +100,6 @@ def task_restatement(state: State) -> str:
 
 
 def _current_task(state: State) -> str:
-    """What the user asks for in the present exchange, shortened."""
     if state.memory.task:
         return state.memory.task
     asked = [message for message in state.present.messages if isinstance(message, UserMessage)]
@@ -119,12 +117,10 @@ def memory_with_task(state: State, said: tuple[UserMessage, ...]) -> Memory:
 
 
 def remembers_calls(config: LoopConfig) -> bool:
-    """Whether a run has to know which calls have succeeded."""
     return config.restate_task or config.repeated_effects == "refuse"
 
 
 def memory_with_done_call(state: State, memory: Memory, call: ToolCall) -> Memory:
-    """The memory with a call that has succeeded."""
     tool = state.present.tools.by_name[call.name]
     key = _call_digest(tool.name, cast("JsonText", call.arguments))  # it succeeded, so they could be read
     if any(done.key == key for done in memory.done):
@@ -146,7 +142,6 @@ def _call_digest(name: str, arguments: JsonText) -> str:
 
 
 def _shorten_text(text: str, most: int) -> str:
-    """A text of at most this many characters: its head and its end, if it is longer."""
     text = text.strip()
     if len(text) <= most:
         return text
@@ -155,13 +150,9 @@ def _shorten_text(text: str, most: int) -> str:
 
 
 def memory_with_withheld_tool(state: State, memory: Memory, call: ToolCall, again: int) -> Memory:
-    """The memory after a call: its tool joins those that the next reply may not call, or all are back.
-
-    Only the constraint is narrower: ``tools`` stays as it is, so that prompt caches keep their prefix. The
-    tool is withheld, not the arguments, because the grammars of servers know no ``not``.
-
-    :param again: how many times in a row it was made again for nothing
-    """
+    """The memory after a call, made ``again`` in vain: its tool joins those withheld, or all are back."""
+    # Only the constraint is narrower: ``tools`` stays as it is, so that prompt caches keep their prefix. The
+    # tool is withheld, not the arguments, because the grammars of servers know no ``not``.
     tool, most = state.present.tools.by_name.get(call.name), state.present.config.withhold_repeated
     if tool is None or tool.polling or again < most:
         return replace(memory, withheld=()) if memory.withheld else memory
@@ -169,7 +160,6 @@ def memory_with_withheld_tool(state: State, memory: Memory, call: ToolCall, agai
 
 
 def withheld_tools(state: State) -> tuple[str, ...]:
-    """Inner names of the tools that the next reply may not call."""
     withheld = state.memory.withheld
     return withheld if withheld and state.present.constrains_calls else ()
 
@@ -184,13 +174,11 @@ _MAX_NAMED: Final = 3
 
 
 def _estimated_tokens(state: State, options: RequestOptions) -> int:
-    """Estimated tokens of the next request: messages, tools and options."""
     request = Request(state.present.model, state.messages, options, reminder_text(state))
     return request.sent.tokens + estimator(state.present.config.estimator)(options.text)
 
 
 def _window_tokens(state: State) -> int:
-    """The maximum tokens of a request, where there is a ``context_window_tokens``."""
     config = state.present.config
     return (config.context_window_tokens or 0) - config.reserved_response_tokens
 
@@ -260,7 +248,6 @@ class Draft(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """Estimated tokens of the old messages."""
         return sum(map(self.cost, self.old))
 
 
@@ -332,7 +319,6 @@ _SAMPLE: Final = 200
 
 
 def opening_notes(plan: Plan) -> tuple[Note, ...]:
-    """Notes about the requests of a run that are known before the first one is sent."""
     bodies = plan.bodies
     tools_unsent = bool(plan.tools.names) and not plan.sends_tools and plan.config.tool_use_mode != "disabled"
     choice_unsent = _requires_call(plan) and not plan.provider.requires_calls() and not tools_unsent
@@ -430,7 +416,6 @@ def tools_sent(state: State) -> bool:
 
 
 def turn_options(state: State, *, tools: bool) -> RequestOptions:
-    """The options of a turn's request."""
     plan, bodies = state.present, state.present.bodies
     if state.memory.tools_dropped:
         chosen = bodies.dropped

@@ -105,8 +105,6 @@ _FAILED: Final = '{"ok":false'
 
 
 class Received(NamedTuple):
-    """A parsed reply, and what was changed before parsing it."""
-
     reply: Reply
     quirks: tuple[str, ...]
     """Names of the transforms that changed the body."""
@@ -183,10 +181,7 @@ def _reply_with_answer_call_as_text(reply: Reply, name: str) -> Reply:
 
 
 def _whole_json_answer(body: Json, state: State) -> Reply | None:
-    """The reply whose text is, as a whole, the JSON that the plan's output asks for.
-
-    Its strings may hold the markup of calls, which are not searched for then.
-    """
+    """The reply whose whole text is the JSON that was asked for: its strings may hold the markup of calls."""
     plan = state.present
     if plan.output is None or not plan.config.text_dialects or plan.constrains_calls:
         return None
@@ -302,7 +297,6 @@ def _is_retryable(failure: RequestFailed) -> bool:
 
 
 def refuses_tools(failure: RequestFailed) -> bool:
-    """Whether the server rejected the request because of its tools."""
     if failure.failure != "status":
         return False
     message = failure.message.lower()
@@ -317,9 +311,6 @@ def backoff_ms(config: LoopConfig, seed: int, ref: int, attempt: int) -> int:
 
     The jitter is a hash of seed, ref and attempt instead of a random number, so that a replay waits equally
     long.
-
-    >>> backoff_ms(LoopConfig(), seed=1, ref=1, attempt=1)
-    803
 
     :param attempt: the attempt that failed, counted from 1
     """
@@ -432,7 +423,6 @@ def _go_on_without_summary(state: State, phase: AwaitingReply, why: str, usage: 
 
 
 def _handle_reply(state: State, reply: Reply) -> Step:
-    """Go where the reply leads: run its calls, or treat it as a final answer."""
     if reply.calls and not tools_sent(state):
         return _drop_calls(state, reply)
     if reply.calls:
@@ -461,7 +451,6 @@ def _retry_without_tools(state: State, event: RequestFailed) -> Step:
 
 
 def _retry_delay(state: State, phase: AwaitingReply, retry_after_ms: int | None) -> int | None:
-    """Milliseconds before the next attempt, or ``None`` if there is none."""
     config = state.present.config
     if phase.attempt >= config.max_tries or (retry_after_ms or 0) > config.retry_cap_ms:
         return None
@@ -515,7 +504,6 @@ def _with_calls_ignored(state: State, calls: tuple[ToolCall, ...], why: IgnoreRe
 def _with_reply_counted(
     state: State, phase: AwaitingReply, reply: Reply, quirks: tuple[str, ...] = ()
 ) -> State:
-    """The state with a reply in its tally and its notes."""
     turn, usage = turn_number(state.tally, phase), reply.usage
     problem, calls = "" if reply.problem is None else reply.problem.code, len(reply.calls)
     tokens = usage.prompt_tokens, usage.completion_tokens

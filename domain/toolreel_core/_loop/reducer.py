@@ -169,10 +169,7 @@ def _step(state: State, event: Event) -> Step:  # noqa: PLR0912 - a case for eac
 
 
 def _require_awaiting_phase(kind: type[_Phase], state: State, event: Answer) -> tuple[State, _Phase]:
-    """The state at the time of an answer to an effect, and its phase, if it waits for this answer.
-
-    :raises ProtocolError: if it does not; a mistake of the driver
-    """
+    """The state at the time of an answer, and its phase; a driver must not answer where none is awaited."""
     phase = state.phase
     if not isinstance(phase, kind):
         raise _unexpected_event(state, event)
@@ -195,7 +192,6 @@ def _unexpected_event(state: State, event: Event) -> ProtocolError:
 
 
 def _open_calls(phase: Phase) -> tuple[ToolCall, ...]:
-    """The calls of a turn that have no result in the history yet."""
     if isinstance(phase, AwaitingTools):
         return (*(flight.call for flight in phase.running), *phase.waiting)
     return (phase.call, *phase.waiting) if isinstance(phase, AwaitingApproval) else ()

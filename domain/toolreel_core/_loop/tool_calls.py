@@ -110,12 +110,10 @@ def admit(call: ToolCall, plan: Plan) -> Intended | Fault:
 
 
 def is_final_tool_call(call: ToolCall, plan: Plan) -> bool:
-    """Whether a call is one of the final tool, which gives the run's answer and is never run."""
     return plan.asked_by == "tool" and plan.output is not None and call.name == plan.output.name
 
 
 def unread_arguments_fault(name: str, error: ArgumentError, plan: Plan) -> Fault:
-    """The fault for arguments that could not be read."""
     match error.code:
         case "ARGUMENTS_INVALID_JSON":
             return arguments_not_json(name, error.detail)
@@ -130,12 +128,7 @@ def unread_arguments_fault(name: str, error: ArgumentError, plan: Plan) -> Fault
 def coerced_arguments(
     schema: JsonText, names: tuple[str, ...], arguments: JsonText, config: LoopConfig
 ) -> Intended:
-    """The arguments coerced to a schema, as far as ``argument_repairs`` allows.
-
-    An envelope is opened, nested JSON text is decoded, and nulls that mean "absent" are dropped.
-
-    :param names: the names of the tool, which may be in an envelope
-    """
+    """The arguments coerced to a schema, as far as ``argument_repairs`` allows."""
     return coerced(
         schema,
         arguments,
@@ -161,7 +154,6 @@ def run_tool(state: State, ref: int, call: ToolCall) -> RunTool:
 
 
 def ask_approval(state: State, ref: int, call: ToolCall) -> AskApproval:
-    """The effect that asks for approval of an admitted call of the current turn."""
     name, arguments = state.present.tools.inner_name(call.name), cast("JsonText", call.arguments)
     return AskApproval(ref, call.id, name, arguments)
 
@@ -358,10 +350,7 @@ def _record_result(
     *,
     refused: bool = False,
 ) -> tuple[State, RepeatedCall | None]:
-    """The state with a result in its history, and the outcome if it was repeated too often.
-
-    :param refused: whether it was not run, since the same call has succeeded before
-    """
+    """The state with a result, and the outcome if it was repeated too often; one ``refused`` was not run."""
     if is_final_tool_call(call, state.present):
         # No tool: it counts neither as a failed call nor for the modes and policies of tools.
         return with_notes(state.said(ToolMessage(call.id, result.text())), *notes), None
@@ -393,10 +382,8 @@ def _record_result(
 
 
 def _memory_with_result(memory: Memory, name: str, call: ToolCall, result: Envelope) -> tuple[Memory, int]:
-    """The memory with one more result, and how many times in a row this call now had it.
-
-    :param name: the inner name, since a model may use both names of a tool
-    """
+    """The memory with one more result, and how many times in a row this call now had it."""
+    # By the inner name, since a model may use both names of a tool.
     arguments = call.arguments if isinstance(call.arguments, str) else call.original
     key, result_digest, was_ok = (
         chain("", name, arguments),
@@ -416,13 +403,11 @@ def _memory_with_result(memory: Memory, name: str, call: ToolCall, result: Envel
 
 
 def with_repetition_warning(result: Envelope, times: int) -> Envelope:
-    """The result with a warning to the model that it repeats itself."""
     warning = f"You have made this call {times} times in a row, always with this result. Do something else."
     return replace(result, warnings=(*result.warnings, warning))
 
 
 def _result_text(result: Envelope, config: LoopConfig) -> tuple[str, tuple[str, ...]]:
-    """The text of a result after the plan's transforms, and the names of what changed it."""
     labels = ("untrusted_tools",) if result.untrusted else ()
     if config.result_format == "envelope" and not config.tool_result_transforms:
         return result.text(), labels

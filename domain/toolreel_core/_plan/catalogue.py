@@ -24,7 +24,6 @@ _ROUTES: Final = ("exacto", "extended", "floor", "free", "nitro", "online", "thi
 
 
 def matches_model(pattern: str, model: str) -> bool:
-    """Whether a pattern matches a model."""
     return matches_wildcard(_without_route_suffix(pattern), _without_route_suffix(model))
 
 
@@ -37,10 +36,7 @@ _Entry = TypeVar("_Entry", "Model", "ModelPrice")
 
 
 def _most_exact(entries: Iterable[_Entry], model: str) -> _Entry | None:
-    """The entry with the most exact pattern for a model; of equally exact ones, the last.
-
-    A pattern without a star is best, else the one with the most text.
-    """
+    """The entry with the most exact pattern: one without a star, else most text; of equals, the last."""
     ranked = [
         (("*" not in pattern, len(_without_route_suffix(pattern).replace("*", ""))), entry)
         for entry in entries
@@ -287,7 +283,6 @@ class Presets:
         return self.merged((*known.presets, *(name for names in local for name in names)))
 
     def _canonical_name(self, provider: str) -> str:
-        """One name for all names of a provider."""
         return self.defaults(provider).name or _comparison_key(provider)
 
 

@@ -137,7 +137,6 @@ def _wrap_schema(tree: Tree) -> Tree:
 
 
 def _move_references(schema: Json) -> Json:
-    """A schema whose references to the old root point to where it is now."""
     if not isinstance(schema, Mapping):
         return schema
     moved = changed_within(schema, _move_references)
@@ -155,7 +154,6 @@ AskedBy: TypeAlias = Literal["native", "tool", "text"]
 def choose_output_mode(
     spec: OutputSpec, tools: ToolSurface, config: LoopConfig, provider: Provider
 ) -> AskedBy:
-    """How the final answer is asked for."""
     may_call = config.tool_use_mode != "disabled" and provider.supports_tools != "no"
     offers = may_call and bool(tools.names)
     native = {provider.supports_json_schema, provider.supports_response_format}
@@ -193,13 +191,7 @@ def final_tool(spec: OutputSpec) -> ToolDefinition:
 
 
 def response_format(spec: OutputSpec, schema: Json) -> Tree:
-    """The ``response_format`` of a request.
-
-    ``strict`` is set where the schema keeps to the subset that OpenAI's strict mode takes: every property
-    required, no other allowed.
-
-    :param schema: of the answer, as it goes out
-    """
+    """The ``response_format``; ``strict`` within OpenAI's subset: all properties required, no other."""
     strict = all(map(_is_strict, schemas_in(schema)))
     described = {"description": spec.description} if spec.description else {}
     inner: Tree = {"name": spec.name, **described, "schema": schema, "strict": strict}
@@ -221,17 +213,12 @@ def _is_strict(part: Tree) -> bool:
 
 
 def output_instruction(spec: OutputSpec) -> str:
-    """What the model is told where the answer is JSON in the text."""
     how = "Your final answer must be one JSON object that fits this JSON Schema, without any other text:"
     return f"{spec.description.strip()}\n{how}\n{spec.sent}".lstrip()
 
 
 def with_instruction(messages: tuple[Message, ...], text: str) -> tuple[Message, ...]:
-    """Messages with an instruction.
-
-    It joins the last of the system messages at the beginning, since many templates take only one; without
-    any, it becomes the first message.
-    """
+    """Messages with an instruction, in the last system message at the head: many templates take only one."""
     leading = [*takewhile(lambda message: isinstance(message, SystemMessage), messages)]
     if not leading:
         return (SystemMessage(text), *messages)
@@ -284,10 +271,7 @@ calls another tool in 7 of 11 talks that need none; with these words in 3, and i
 
 
 def call_constraint(entries: Iterable[Json]) -> Tree:
-    """The key of a request that holds its reply to one call.
-
-    :param entries: those of ``tools`` that the reply may call
-    """
+    """The key that holds a reply to one call of these entries of ``tools``."""
     schema: Tree = {"anyOf": [_schema_of_call(as_tree(entry)) for entry in entries]}
     inner: Tree = {"name": "call", "schema": schema}
     return {"response_format": {"type": "json_schema", "json_schema": inner}}

@@ -199,7 +199,6 @@ class Preset:
 
 
 def request_options(table: Table) -> JsonText:
-    """Read a table of request options."""
     for key in OWNED:
         if key in table.values:
             instead = "write stream under config" if key == "stream" else "leave it out"
@@ -208,7 +207,6 @@ def request_options(table: Table) -> JsonText:
 
 
 def _read_config(table: Table) -> JsonText:
-    """Read the settings of the loop, checked as in a run."""
     # TOML has no null, so "off" turns off an optional limit.
     off = {key: None for key, value in table.values.items() if value == "off" and key in _CAN_BE_OFF}
     table = Table(table.place, {**table.values, **off})
@@ -242,11 +240,7 @@ def _apply_list_patches(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def exact_config(config: LoopConfig) -> JsonText:
-    """Settings as a patch that gives exactly them, whatever the defaults add to lists.
-
-    >>> exact_config(LoopConfig.of({"text_dialects": ["react"]}))
-    '{"text_dialects":{"only":["react"]}}'
-    """
+    """Settings as a patch that gives exactly them, whatever the defaults add to lists."""
     exact = config.changes()
     for key in LISTS:
         if key in exact:
@@ -287,8 +281,6 @@ def _is_clearing_patch(patch: NamesPatch) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One changed key, with its values before and after."""
-
     key: str
     before: JsonText | None
     after: JsonText | None
@@ -296,12 +288,7 @@ class Change:
 
 
 def preset_changes(preset: Preset) -> tuple[Change, ...]:
-    """Every key that a preset sets, compared with the defaults; the two values may be equal.
-
-    >>> [change] = preset_changes(Preset.of("mine", {"config": {"max_turns": 4}}))
-    >>> print(change.key, change.before, change.after)
-    config.max_turns 12 4
-    """
+    """Every key that a preset sets, compared with the defaults; the two values may be equal."""
     reasons, found = dict(preset.because), list[Change]()
     defaults = {"config": asdict(_LOOP), "provider": asdict(Provider())}
     for section, values in preset.changes().items():

@@ -46,11 +46,7 @@ _NOT_IN: Final[Mapping[WireForm, frozenset[str]]] = {
 
 
 def options_for_form(form: WireForm, options: Tree) -> Tree:
-    """Options of chat completions, as another form says them.
-
-    >>> options_for_form("responses", {"max_tokens": 100, "tool_choice": "required"})
-    {'store': False, 'max_output_tokens': 100, 'tool_choice': 'required'}
-    """
+    """Options of chat completions, as another form says them."""
     said = translate_options(form, options)
     if form == "messages":
         # One call a turn is said of a choice, so there has to be one.
@@ -184,14 +180,11 @@ class Request:
 
     @property
     def body(self) -> str:
-        """The canonical JSON text of the body."""
         return b"".join(self.pieces()).decode()
 
     def pieces(self) -> tuple[bytes, ...]:
-        """The body in UTF-8, in pieces; those that are full are shared with the requests before it.
-
-        Of a body of megabytes, a request adds the last few kilobytes; see ``Rope``.
-        """
+        """The body in UTF-8, in pieces; those that are full are shared with the requests before it."""
+        # Of a body of megabytes, a request adds the last few kilobytes; see ``Rope``.
         rest = self.options.text[1:]
         comma = "" if rest == "}" else ","
         system = f'"system":{self.sent.system.decode()},' if self.sent.system else ""
@@ -235,8 +228,6 @@ _CAPS: Final = ("max_completion_tokens", "max_tokens")
 
 
 class Ignored(NamedTuple):
-    """A key that was asked for and is not sent."""
-
     key: str
     why: IgnoredWhy
 
@@ -286,7 +277,6 @@ def build_request_bodies(
     config: LoopConfig,
     output: OutputParts = _NO_OUTPUT,
 ) -> Bodies:
-    """The bodies of a run whose tools are these entries."""
     reserved = reserved_keys(overrides, provider.wire_form)
     requested = merged(options, _without_keys(overrides, *reserved))
     accepted, quirks = accepted_options(requested, provider)

@@ -101,7 +101,6 @@ class Answered:
 
     @property
     def cut(self) -> bool:
-        """Whether it ended at the limit of its output."""
         return self.reply.finish == "length"
 
 
@@ -126,11 +125,7 @@ def written_calls(answered: Answered) -> tuple[str, ...]:
 
 
 def observe(event: ReplyReceived | RequestFailed, form: WireForm = "chat_completions") -> Observation:
-    """What an event shows; never raises, whatever a server has sent.
-
-    >>> observe(RequestFailed(1, "status", "HTTP 400: no tools", 400))
-    Unanswered(why='refused', message='HTTP 400: no tools', retry_after_ms=None, in_200=False, body='')
-    """
+    """What an event shows; never raises, whatever a server has sent."""
     return _observe_failure(event) if isinstance(event, RequestFailed) else _observe_reply(event.body, form)
 
 

@@ -106,12 +106,10 @@ class Known:
 
     @property
     def cap_field(self) -> str:
-        """The field for the limit of the output; empty if neither is taken."""
         found = value_of_first_row(_CAP_ROWS, self.words)
         return str(found[0]) if found else ""
 
     def common_options(self, limit: int) -> Tree:
-        """What every further request has: a limit of the output, and the temperature 0."""
         room = limit * (_THINKING if self.reasoning and limit <= MOST_TOKENS else 1)
         capped: Tree = {self.cap_field: room} if self.cap_field else {}
         return capped if self.has_verdict("temperature", "refused") else {**capped, "temperature": 0}
@@ -171,7 +169,6 @@ class Question:
 
 
 def _body_in_form(body: Tree, form: WireForm) -> Tree:
-    """A body of chat completions in another form, as the loop would send it."""
     if form == "chat_completions":
         return body
     rest = {key: value for key, value in body.items() if key not in {"model", "messages"}}

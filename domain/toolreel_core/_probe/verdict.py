@@ -102,7 +102,6 @@ def judge_reasoning_to_carry(answered: Answered) -> Verdict:
 
 
 def judge_forced_call(answered: Answered) -> Verdict:
-    """Whether it called, although nothing in the text asks for it."""
     verdict = judge_call(answered)
     return Verdict("ignored", verdict.detail) if verdict.word in {"answered", "text_call"} else verdict
 
@@ -121,7 +120,6 @@ def judge_call_count(answered: Answered) -> Verdict:
 
 
 def judge_argument_types(answered: Answered) -> Verdict:
-    """Whether the arguments came in the types of the schema."""
     if not answered.reply.calls:
         return judge_call(answered)
     repaired = [code for code in answered.reply.warnings if "ARGUMENT" in code]

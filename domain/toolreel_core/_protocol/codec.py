@@ -50,11 +50,7 @@ def blobs_in(value: Plan | Event) -> tuple[Blob, ...]:
 
 
 def restore_blobs(tree: Json, blobs: Mapping[str, str], place: str) -> Json:
-    """The stored form with the Base64 of each digest.
-
-    :param blobs: Base64 by digest, which has been checked
-    :raises CodecError: if one is missing
-    """
+    """The stored form with the Base64 of each digest, which has been checked."""
     match tree:
         case {"type": "blob", "media_type": media_type, "digest": digest}:
             if not isinstance(digest, str) or digest not in blobs:
@@ -69,10 +65,6 @@ def restore_blobs(tree: Json, blobs: Mapping[str, str], place: str) -> Json:
 
 
 def check_blob(digest: str, base64: object, place: str) -> str:
-    """The Base64 of a blob that a record holds.
-
-    :raises CodecError: if it is none, or another one's
-    """
     try:
         fits = f"sha256:{sha256(b64decode(str(base64), validate=True)).hexdigest()}" == digest
     except ValueError:
@@ -93,12 +85,7 @@ def check_blob(digest: str, base64: object, place: str) -> str:
 
 
 def check_phase(state: State) -> None:
-    """Check that every call that runs, or waits for approval, is one that the plan lets run.
-
-    And that a summary is awaited only where the plan has one made, and the endpoint is one of the plan's.
-
-    :raises CodecError: names the place and the tool
-    """
+    """Check that the plan lets the calls in a phase run, has its summary made, and has its endpoint."""
     known = len(state.plan.fallbacks)
     if not 0 <= state.endpoint <= known:
         raise CodecError(f"value.endpoint: the plan has {known} fallbacks, got {state.endpoint}")
@@ -222,20 +209,15 @@ def load_note(stored: str | Tree) -> Note:
 
 
 def decode_plan(tree: Json) -> Plan:
-    """Read an encoded plan from inside a larger record."""
     return cast("Plan", decode(Plan, tree, "plan"))
 
 
 def decode_event(tree: Json) -> Event:
-    """Read an encoded event from inside a larger record."""
     return cast("Event", decode(Event, tree, "event"))
 
 
 def encode(value: object, blobs: dict[str, Json] | None = None) -> Json:
-    """The stored form of a value, as parsed JSON.
-
-    :param blobs: gets the Base64 of each blob by its digest, which then stands in its place
-    """
+    """The stored form, as parsed JSON; ``blobs`` gets Base64 by the digest that stands in its place."""
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -292,21 +274,13 @@ def _load(kind: object, stored: str | Tree) -> object:
 
 
 def type_name(kind: type) -> str:
-    """The name under which values of a class are stored.
-
-    >>> type_name(Plan)
-    'plan'
-    """
+    """The name under which values of a class are stored."""
     # An underscore before each capital but the first.
     return re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower()
 
 
 def decode(kind: object, tree: Json, place: str) -> object:
-    """Read an encoded value of an annotation, which may be inside a larger record.
-
-    :param place: what errors begin with
-    :raises CodecError: names the place
-    """
+    """Read an encoded value of an annotation; errors begin with ``place``."""
     # Special cases come first: both are classes that the general rules below would read field by field.
     if kind is Transcript:
         return _decode_transcript(tree, place)
@@ -414,10 +388,6 @@ def header_line(plan: Plan) -> str:
 
 
 def event_line(n: int, effect: Unanswered | None, event: Event) -> str:
-    """The line of an event, without a line break.
-
-    :param n: its number, counted from 1
-    """
     kind, fp = type_name(type(event)), None
     if effect is not None and isinstance(event, ANSWERS[type(effect)]):
         kind, fp = type_name(type(effect)), fingerprint(effect)
@@ -425,10 +395,7 @@ def event_line(n: int, effect: Unanswered | None, event: Event) -> str:
 
 
 def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, str]:
-    """The lines with the blobs of a plan or an event, by digest.
-
-    :param written: the digests that the journal has already
-    """
+    """The lines with the blobs of a plan or an event, by digest, without those ``written`` already."""
     lines: dict[str, str] = {}
     for blob in blobs_in(value):
         if blob.digest not in written and blob.digest not in lines:

@@ -157,7 +157,6 @@ class HttpRequest:
 
 
 def http_request(effect: SendRequest) -> HttpRequest:
-    """What is sent over HTTP for a request."""
     request = effect.request
     headers = {"content-type": "application/json", "accept": "application/json"}
     if request.form == "messages":

@@ -145,7 +145,6 @@ class RequestFailed:
         object.__setattr__(self, "body", sound(self.body))
 
     def __repr__(self) -> str:
-        """Without ``should_retry`` where the server does not say."""
         return brief_repr(self, "should_retry")
 
 
@@ -167,7 +166,6 @@ class ToolReturned:
         object.__setattr__(self, "output", sound(self.output))
 
     def __repr__(self) -> str:
-        """Without parts where there are none."""
         return brief_repr(self, "parts")
 
 
@@ -230,7 +228,6 @@ class UserSpoke:
             raise ConfigError("content: it differs from the text of the parts; write user_spoke(parts)")
 
     def __repr__(self) -> str:
-        """Without parts where there are none."""
         return brief_repr(self, "parts")
 
 
@@ -248,13 +245,7 @@ Event: TypeAlias = (
 
 
 def user_spoke(said: Said, at_ms: int | None = None) -> UserSpoke:
-    """The event for what the user says: a text, or texts, images, audio and files in order.
-
-    >>> user_spoke(["What is ", "this?"])
-    UserSpoke(content='What is this?', at_ms=None)
-
-    :raises ConfigError: if it is neither
-    """
+    """The event for what the user says: a text, or texts, images, audio and files in order."""
     message = user_message(said)
     return UserSpoke(message.content, at_ms, message.parts)
 
@@ -331,9 +322,6 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
     """The server's ``retry-after-ms``, else its ``retry-after``: seconds or a date (RFC 9110, 10.2.3).
 
     A date is relative to the server's own ``date`` header; without one it is ignored, since clocks differ.
-
-    >>> retry_after_ms({"retry-after": "1.5"})
-    1500
     """
     exact = headers.get("retry-after-ms", "").strip()  # OpenAI's and Azure's, with the other one rounded up
     if re.fullmatch(_NUMBER, exact):

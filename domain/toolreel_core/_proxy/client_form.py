@@ -44,8 +44,6 @@ Kind: TypeAlias = Literal["text", "thinking", "refusal"]
 
 
 class ReplyForm(NamedTuple):
-    """How replies are written in one of the forms that are made of blocks or items."""
-
     key: str
     """Of the blocks in a body."""
     items: Items

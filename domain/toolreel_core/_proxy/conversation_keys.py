@@ -87,7 +87,6 @@ def _text_or_parts(entry: Tree) -> Json:
 
 
 def _sorted_bytes(value: Json) -> bytes:
-    """The same text for the same value, whatever the order of its keys."""
     return sorted_text(value).encode()
 
 
@@ -102,7 +101,6 @@ _BYTES_EACH: Final = 1_000
 
 
 def wants_thoughts(provider: Provider) -> bool:
-    """Whether a provider refuses messages without what the model had thought."""
     return bool(_fields_to_return(provider)) or provider.signature_channel == _SIGNED
 
 
@@ -144,10 +142,8 @@ class KeptThoughts:
     def restore(
         self, request: ClientRequest, provider: Provider, caller: str
     ) -> tuple[ClientRequest, tuple[str, ...]]:
-        """The request with what its client has left out, and the name of the repair if it is one.
-
-        What a client did send is never changed.
-        """
+        """The request with what its client has left out, and the name of the repair if it is one."""
+        # What a client did send is never changed.
         if request.messages is None or not wants_thoughts(provider):
             return request, ()
         entries, messages = [*request.entries], [*request.messages]

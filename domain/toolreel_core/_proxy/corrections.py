@@ -77,8 +77,6 @@ _REASONS: Final = (
 
 
 class Corrections:
-    """The loop on one request of a client."""
-
     def __init__(self, begun: Step, asked: SendRequest, first: JsonText, extras: Extras) -> None:
         self._state = begun.state
         self._ref = asked.ref
@@ -95,10 +93,7 @@ class Corrections:
     def of(
         cls, request: ClientRequest, profile: Profile, extras: Extras, body: JsonText
     ) -> Corrections | None:
-        """The loop on this request; ``None`` if nothing may be added, or no run can begin with it.
-
-        :param body: of the first request to the upstream
-        """
+        """The loop on this request; ``None`` if nothing may be added, or no run can begin with it."""
         if extras.none or not request.messages or request.choices > 1:
             return None
         sent = as_tree(parse(body))
@@ -123,7 +118,6 @@ class Corrections:
         return None if asked is None else cls(begun, asked, body, extras)
 
     def after(self, event: ReplyReceived | RequestFailed) -> Again | None:
-        """The request that follows a reply or failure, if one does."""
         done = step(self._state, replace(event, ref=self._ref))
         notes, wait_ms = done.notes, 0
         for effect in done.effects:

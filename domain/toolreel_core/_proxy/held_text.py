@@ -139,7 +139,6 @@ def _is_dismissed(text: str, place: int) -> bool:
 
 
 def _end_overlap(text: str, words: tuple[str, ...]) -> int:
-    """The length of the longest end of a text with which one of the words begins."""
     end = text[-_LONGEST:].lower()
     return next(
         (

@@ -84,11 +84,6 @@ class Repaired:
 def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) -> Repaired:
     """The completion that a response body holds, in OpenAI's documented form.
 
-    >>> body = '{"choices":[{"message":{"content":"Hi."},"finish_reason":"eos"}]}'
-    >>> request = ClientRequest({"messages": []}, "m", ())
-    >>> repaired(body, request, Profile(), Head("a", 0)).body["choices"][0]["finish_reason"]
-    'stop'
-
     :param body: of a success, streamed or not, in the form of the profile's provider
     """
     whole = as_chat(body, profile.provider.wire_form)

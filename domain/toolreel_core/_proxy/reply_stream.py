@@ -78,10 +78,7 @@ class EventRow:
         return self._numbered(events)
 
     def final_events(self, body: Tree, rest: str) -> list[Tree]:
-        """The rest of the events, once the whole reply is known.
-
-        :param rest: the text that has not passed, where the blocks do not go on with what has
-        """
+        """The rest of the events; with the ``rest`` of a text that the blocks do not go on with."""
         events, blocks = self._opening(body), [*map(as_tree, items_of(body, self._writer.key))]
         done = len(self._shown)
         if self._is_beginning_of(blocks):
@@ -115,7 +112,6 @@ class EventRow:
                 yield block
 
     def _may_follow(self, place: int, blocks: Mapping[int, Tree]) -> bool:
-        """Whether all that stands before a place has gone out, or can go out now."""
         passed = dict(zip(self._places, map(_block_text, self._shown), strict=True))
         for at, block in blocks.items():
             waits = type_of(block) in _CALLS or (
@@ -126,7 +122,6 @@ class EventRow:
         return place == -1 or all(at < place for at in self._places)
 
     def _advance_to(self, place: int, blocks: Mapping[int, Tree]) -> list[Tree]:
-        """The events that end the open block, and those of all others before a place."""
         events = [*self._end_of_block(blocks.get(self._places[-1]))] if self._open else []
         for at in sorted(blocks):
             if at < place and at not in self._places:
@@ -171,7 +166,6 @@ class EventRow:
 
 
 def _kind(block: Tree) -> str:
-    """The type of a block, or the kind of what passes in pieces."""
     return _KINDS.get(type_of(block), type_of(block))
 
 
@@ -235,7 +229,6 @@ class ReplyStream:
         return chunks
 
     def restart(self) -> None:
-        """Begin another reply to the same request, which goes on after what has passed."""
         self.stream = stream_in(self._profile.provider.wire_form)
         self._raw = []
         self._text.restart()

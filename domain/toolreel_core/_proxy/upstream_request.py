@@ -64,14 +64,7 @@ class Profile:
 
     @classmethod
     def of(cls, preset: Preset = _NO_PRESET, settings: Mapping[str, Any] | None = None) -> Profile:
-        """The profile of a preset.
-
-        >>> Profile.of(Preset.of("mine", {"provider": {"id_style": "kimi"}})).provider.id_style
-        'kimi'
-
-        :param settings: of the loop and of the provider, which take precedence over the preset's
-        :raises ConfigError: if one does not exist, or has no such value
-        """
+        """The profile of a preset, over which the settings of loop and provider take precedence."""
         config, provider = preset.settings_with(settings or {})
         overrides = canonical(preset.changes()["request_overrides"])
         return cls(provider, config, canonical(preset.options(provider)), overrides)
@@ -81,7 +74,6 @@ class Profile:
         return Form(self.provider, self.config.message_transforms)
 
     def dialects(self, request: ClientRequest) -> tuple[str, ...]:
-        """The dialects in which calls are read in the text of a reply to this request."""
         offered = bool(request.tools.names) and request.tree.get("tool_choice") != "none"
         return self.config.dialects(offered=offered)
 
@@ -105,10 +97,7 @@ class Outbound:
 
 
 def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Outbound | Loss:
-    """The body for the upstream, or what its form can't say of the request.
-
-    :param model: its name for the model, if it has another one than the client
-    """
+    """The body for the upstream and its name for the model, or what its form can't say of the request."""
     form, given, hints = profile.provider.wire_form, request.body, list[str]()
     own_form = request.form == form
     if not own_form:
@@ -182,10 +171,7 @@ def _options(given: Tree, profile: Profile, words: WireForm) -> tuple[Tree, tupl
 
 
 def _tools(tools: Json, profile: Profile, key: str = "") -> tuple[Json, tuple[str, ...]]:
-    """The entries of ``tools`` as they go out, and the names of what changed them; null if none do.
-
-    :param key: where an entry has its schema; empty for entries of chat completions
-    """
+    """The entries of ``tools`` as they go out, with the schema under ``key``, and what changed them."""
     if profile.provider.supports_tools == "no" and tools:
         return None, ("without_tools",)
     schemas = profile.provider.schema_transform
@@ -206,10 +192,8 @@ def _tools(tools: Json, profile: Profile, key: str = "") -> tuple[Json, tuple[st
 
 
 def _message_keys(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple[str, ...]]:
-    """The keys of the body that hold the messages, and the names of what changed them.
-
-    A message that need not change goes out as the client wrote it, if in its own form.
-    """
+    """The keys of the body that hold the messages, and the names of what changed them."""
+    # A message that need not change goes out as the client wrote it, if in its own form.
     form = profile.provider.wire_form
     key, apart = "input" if form == "responses" else "messages", _APART.get(form, "")
     own = {name: value for name in (key, apart) if (value := request.body.get(name)) is not None}

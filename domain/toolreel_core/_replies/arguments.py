@@ -71,7 +71,6 @@ def without_fence(text: str) -> str:
 
 
 def without_tokens(text: str) -> str:
-    """An empty string if the text is only control tokens of a model; else the text."""
     return "" if _TOKENS.fullmatch(text) else text
 
 
@@ -82,10 +81,8 @@ def without_tokens_behind_fence(text: str) -> str:
 
 
 def is_cut(text: str) -> bool:
-    """Whether JSON text, or the code fence around it, is never closed; true for blank text.
-
-    Brackets are counted instead of parsed, because the text may be wrong before the place where it stops.
-    """
+    """Whether JSON text, or the code fence around it, is never closed; true for blank text."""
+    # Brackets are counted instead of parsed, because the text may be wrong before the place where it stops.
     if _OPEN_FENCE.match(text) and without_fence(text) == text:
         return True
     depth = 0
@@ -108,7 +105,6 @@ class Unreadable(NamedTuple):
 
 
 def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Reading | Unreadable:
-    """Parse a text as JSON, with the repairs that ``repairs`` allows."""
     found = _parse_strictly(text, max_depth)
     if isinstance(found, Reading) or found.codes or repairs == "strict":
         return found
@@ -269,15 +265,7 @@ _Parsed: TypeAlias = "tuple[Arguments, WarningCodes]"
 
 
 def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "safe") -> ArgumentsRead:
-    """Read the ``arguments`` of a call, whatever their JSON type.
-
-    >>> read_arguments('{"n": 1}', max_depth=64).value
-    '{"n":1}'
-    >>> read_arguments({"n": 1}, max_depth=64).warnings
-    ('ARGUMENTS_NOT_STRING',)
-    >>> read_arguments("[1]", max_depth=64).value
-    ArgumentError(code='ARGUMENTS_NOT_OBJECT', detail='a list')
-    """
+    """Read the ``arguments`` of a call, whatever their JSON type."""
     match raw:
         case str():
             value, codes = _arguments_of_text(raw, max_depth, repairs, _LEVELS)
@@ -371,15 +359,7 @@ class Answers:
 
 
 def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answers:
-    """The JSON values of a text: one if the text is JSON as a whole, else those within it.
-
-    >>> answers_in('Here you are: {"n": 1}', max_depth=64, repairs="safe").readings[0].tree
-    {'n': 1}
-    >>> answers_in('{"n": ', max_depth=64, repairs="safe").readings
-    ()
-
-    :param repairs: with ``strict``, only a text that is JSON as a whole counts
-    """
+    """The JSON values of a text: one if it is JSON as a whole, else, unless ``strict``, those within it."""
     said = text if repairs == "strict" else without_thoughts(text)
     found = read_text(said, max_depth=max_depth, repairs=repairs)
     if isinstance(found, Reading):

@@ -152,7 +152,6 @@ def delta_of(choice: Tree) -> Tree:
 
 
 def _texts_of_content(value: Json) -> tuple[str, ...]:
-    """The non-empty texts of a content, which may be a list of parts."""
     match value:
         case str():
             return (sound(value),) if value else ()

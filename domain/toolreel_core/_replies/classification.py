@@ -132,11 +132,9 @@ def is_out_of_quota(body: str) -> bool:
 
 
 def failed_generation(body: str) -> str | None:
-    """The text of a tool call that the model wrote and the server rejected.
-
-    Groq answers 400 with ``tool_use_failed`` (pydantic/pydantic-ai#2774). This is a turn of the model, not a
-    failure of the transport, so retrying the same request would only cost another turn.
-    """
+    """The text of a tool call that the model wrote and the server rejected."""
+    # Groq answers 400 with ``tool_use_failed`` (pydantic/pydantic-ai#2774). This is a turn of the model, not
+    # a failure of the transport, so retrying the same request would only cost another turn.
     text = tree_at(as_tree(read(body).value_or("")), "error").get("failed_generation")
     return text if isinstance(text, str) else None
 

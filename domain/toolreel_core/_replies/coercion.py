@@ -57,12 +57,7 @@ def coerced(
     drop_nulls: bool,
     max_depth: int = MAX_DEPTH,
 ) -> Intended:
-    """Coerce arguments to a schema by the given coercions.
-
-    :param names: the names of the tool, which may be in an envelope
-    :param repair: open envelopes, and decode JSON text inside strings
-    :param drop_nulls: drop nulls that the schema rejects and does not require
-    """
+    """Coerce arguments: ``repair`` opens envelopes of these names, and decodes JSON in texts."""
 
     def fit(given: JsonText) -> Intended:
         # The order matters: decoding may produce a null.
@@ -85,17 +80,8 @@ def coerced(
 
 
 def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH) -> Intended:
-    """The arguments with JSON text decoded where the schema requires an array or an object.
-
-    Text is decoded only if it parses to exactly that type and is valid, and never where the schema allows
-    only a string.
-
-    >>> schema = canonical({"properties": {"tags": {"type": "array"}, "text": {"type": "string"}}})
-    >>> decoded(schema, canonical({"tags": "[1]", "text": "[1]"})).arguments
-    '{"tags":[1],"text":"[1]"}'
-
-    :param max_depth: levels of nesting that decoding may lead to
-    """
+    """The arguments with JSON text decoded where the schema requires an array or an object."""
+    # Only if it parses to exactly that type and is valid, and never where the schema allows only a string.
     strings = len(_STRINGIFIED.findall(arguments))
     if not strings:
         return Intended(arguments)
@@ -119,11 +105,9 @@ def _open_envelope(
     outer: Intended,
     inner: Intended,
 ) -> Intended:
-    """The arguments in an envelope or the envelope itself, whichever the schema means; else a doubt.
-
-    An envelope whose keys are all declared is none, if it is valid. Otherwise it is opened if what it holds
-    is valid and it is not, or if what it holds is declared and it is not.
-    """
+    """The arguments in an envelope or the envelope itself, whichever the schema means; else a doubt."""
+    # An envelope whose keys are all declared is none, if it is valid. Otherwise it is opened if what it
+    # holds is valid and it is not, or if what it holds is declared and it is not.
     root = cast("_Schema", parse(schema))
     applied = [*_applied_schemas(root, [root])]
     listed = [properties for each in applied if isinstance(properties := each.get("properties"), Mapping)]

@@ -16,15 +16,8 @@ _Detail: TypeAlias = Tree
 
 
 def joined(deltas: Iterable[Tree], whole: Tree = _NOTHING) -> dict[str, Json]:
-    """The joined message, in the shape of a reply that was not streamed.
-
-    >>> joined([{"role": "assistant", "content": "Hel"}, {"content": "lo"}])
-    {'role': 'assistant', 'content': 'Hello'}
-
-    Texts and arguments are concatenated, parts are listed; of anything else the last value counts.
-
-    :param whole: the message again, as some servers send it at the end: it is not said twice
-    """
+    """The joined message; of all but texts, arguments and parts the last value counts."""
+    # Some servers send the message again as a whole at the end: it is not said twice.
     given: dict[str, list[Json]] = {}
     for delta in deltas:
         for key, value in delta.items():
@@ -307,11 +300,9 @@ class _Call:
         return {**name, "arguments": self._joined_arguments(), **self._in_function}
 
     def _joined_arguments(self) -> Json:
-        """The joined arguments.
-
-        Some servers send all arguments again in every chunk (hermes-agent#35592). Chunks that only share a
-        prefix look the same, so what decides is which of the two results is JSON.
-        """
+        """The joined arguments; of the two readings, the one that is JSON."""
+        # Some servers send all arguments again in every chunk (hermes-agent#35592). Chunks that only share a
+        # prefix look the same.
         if len(self._arguments) == 1:
             return self._arguments[0]
         pieces = [*map(_argument_text, self._arguments)]

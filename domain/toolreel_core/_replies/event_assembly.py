@@ -117,10 +117,7 @@ class BlockEvents(Events):
         return max(self.begun, default=-1) + 1
 
     def merge_value(self, place: int, value: Tree, homes: Mapping[str, str]) -> Self:
-        """With the whole value at a place: what it leaves empty stays, and pieces of what it has are dropped.
-
-        :param homes: the key of a whole value in which each kind of piece stands
-        """
+        """With the whole value at a place: what it leaves empty stays, pieces of what it has are dropped."""
         given = {key: one for key, one in value.items() if one not in (None, "")}
         texts = {
             key: pieces
@@ -137,11 +134,7 @@ class BlockEvents(Events):
     def add_text(
         self, place: int, key: str, text: str, *, of: str = "", part: int = 0, whole: bool = False
     ) -> Self:
-        """With more text of a value.
-
-        :param of: the type of the value, if it was not begun
-        :param whole: whether the text takes the place of its pieces
-        """
+        """With more text of a value, of this type if not begun; if ``whole``, instead of its pieces."""
         begun = self.begun if place in self.begun else self.begun.set(place, {"type": of})
         texts = self.texts.get(place, _NO_PIECES)
         pieces = pvector([text]) if whole else texts.get((key, part), pvector()).append(text)
@@ -165,11 +158,7 @@ class BlockEvents(Events):
     def deltas_to_show(
         self, kind: DeltaKind | None, text: Json, id_: Json = "", *, named: bool = False
     ) -> Deltas:
-        """What to display of a text of the newest block or item, if it is displayed.
-
-        :param id_: of a call that begins
-        :param named: whether the text is the name of a call
-        """
+        """What to display of a text of the newest block or item; ``named``: it is the name of a call."""
         if kind is None or not isinstance(text, str) or not text:
             return ()
         text = sound(text)
@@ -191,7 +180,6 @@ def number_in(event: Mapping[str, Json], key: str) -> int | None:
 
 
 def type_of(value: Tree) -> str:
-    """The type of an event, an item or a block; empty where it says none, or no text."""
     return text_at(value, "type")
 
 

@@ -123,10 +123,7 @@ _Parsed: TypeAlias = "tuple[Json, WarningCodes]"
 
 
 def _parse_body(body: bytes | Json) -> _Parsed | Problem:
-    """The value of a body; a parsed value is encoded first, so that the same rules apply to it.
-
-    Encoding as ASCII joins a surrogate pair again whose halves came in two frames of a stream.
-    """
+    """The value of a body; a value is encoded first, in ASCII, which joins surrogates of two frames again."""
     if isinstance(body, bytes | str):
         text = (body if isinstance(body, str) else body.decode("utf-8", "replace")).lstrip(BLANK)
     else:
@@ -187,11 +184,7 @@ _BROKE_OFF: Final = Problem("PROVIDER_ERROR", "the provider broke off")
 def classify(
     choice: Mapping[str, Json], reply: Reply, refusal: str = "", noticed: Collection[WarningCode] = ()
 ) -> Reply:
-    """What the model said, classified by the finish reason of its choice, with the calls that may still run.
-
-    :param noticed: what was noticed while its calls were read
-    :returns: with the warnings about the finish reason alone
-    """
+    """What the model said, by the finish reason of its choice, with the calls that may still run."""
 
     def verdict(problem: Problem | None, calls: tuple[ToolCall, ...] = (), codes: WarningCodes = ()) -> Reply:
         return replace(reply, calls=calls, finish=finish, problem=problem, warnings=codes)
@@ -238,10 +231,8 @@ def classify(
 
 
 def _mark_cut_calls(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
-    """The calls of a truncated reply, whose error is truncation if their text stops in the middle.
-
-    The model is told the cause, instead of searching for a syntax error that it did not make.
-    """
+    """The calls of a truncated reply, whose error is truncation if their text stops in the middle."""
+    # The model is told the cause, instead of searching for a syntax error that it did not make.
     marked = list(calls)
     for place, call in enumerate(calls):
         if isinstance(error := call.arguments, ArgumentError):

@@ -100,7 +100,6 @@ def chat_of_message(body: Json) -> ReadAsChat:
 
 
 def whole_blocks(body: Tree) -> list[Tree]:
-    """The blocks of a reply as documented, each with its type."""
     return [
         {**_joined_block(block), "type": _block_type(block)} for block in _content_blocks(body.get("content"))
     ]
@@ -199,7 +198,6 @@ class MessageEvents(BlockEvents):
                 return self, ()
 
     def blocks(self) -> dict[int, Tree]:
-        """The blocks so far by their places."""
         return dict(zip(sorted(self.begun), whole_blocks({"content": [*self.values()]}), strict=True))
 
     def body(self) -> Tree:
@@ -287,7 +285,6 @@ def chat_of_response(body: Json) -> ReadAsChat:
 
 
 def whole_items(body: Tree) -> list[Tree]:
-    """The items of a reply, each with its type."""
     return [{**item, "type": _item_type(item)} for item in _output_items(body.get("output"))]
 
 
@@ -391,7 +388,6 @@ class ResponseEvents(BlockEvents):
         return self._add_delta(event, index)
 
     def blocks(self) -> dict[int, Tree]:
-        """The items so far by their places."""
         whole = whole_items({"output": [*map(_joined_item, self.values())]})
         return dict(zip(sorted(self.begun), whole, strict=True))
 

@@ -62,8 +62,6 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Model, provider and ids of a reply; empty if not reported."""
-
     model: str = ""
     """Name of the model that answered, which may differ from the one requested."""
     provider: str = ""

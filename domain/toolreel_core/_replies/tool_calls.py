@@ -98,15 +98,7 @@ _KIMI_INDEX: Final = lazy_pattern(r"(?<=.):\d{1,6}\Z")
 
 
 def meant_name(given: str, known: Collection[str], *, exact: bool = False) -> tuple[str, WarningCodes]:
-    """The tool name that a call means, with the warnings about it.
-
-    >>> meant_name(" functions.ping<|channel|>commentary", {"ping"})
-    ('ping', ('NAME_NORMALIZED',))
-    >>> meant_name("Ping", {"ping"})
-    ('Ping', ('NAME_UNKNOWN',))
-
-    :param exact: whether to return every name unchanged
-    """
+    """The tool name that a call means, with the warnings about it; ``exact`` keeps every name."""
     if given in known:
         return given, ()
     if exact:
@@ -176,8 +168,6 @@ _MARKS: Final = frozenset({*_WRAPPERS, "custom", "name", "type", "id"})
 
 
 class CallEntry(NamedTuple):
-    """A call before its name, id and arguments are normalised."""
-
     id: Json
     name: str
     """Not blank, otherwise unchanged."""
@@ -336,12 +326,8 @@ def calls_in(
     outside: Iterable[Json] = (),
     parts: Sequence[Json] = (),
 ) -> tuple[tuple[ToolCall, ...], WarningCodes]:
-    """The structured calls of an assistant message, and codes of repairs and of skipped entries.
-
-    :param known: the names of the tools that exist
-    :param turn: the turn of the run, part of the ids generated for calls without one
-    :param config: with ``strict`` repairs, only calls in the documented place and with exact names count
-    """
+    """The structured calls of an assistant message, and codes of repairs and of skipped entries."""
+    # With ``strict`` repairs, only calls in the documented place and with exact names count.
     entries, codes = entries_in(message, outside=outside, parts=parts)
     max_depth, repairs = config.max_argument_depth, config.argument_repairs
     strict = repairs == "strict"

@@ -73,7 +73,6 @@ class Frames:
         return Frames(pvector(others[-1:]), held, returned), tuple(frames)
 
     def close(self) -> tuple[Frame, ...]:
-        """The frames in the unfinished rest, once the text has ended."""
         _, frames = _read_lines(self.held, ["".join(self.line), ""])
         return tuple(frames)
 
@@ -166,7 +165,6 @@ def as_chat(body: str, form: WireForm = "chat_completions") -> ReadAsChat:
 
 
 def form_in(body: str) -> WireForm | None:
-    """The form of a body, as far as it says so itself."""
     if is_stream(body):
         frames, found = Frames().feed(body)
         tree = next((frame for frame in (*found, *frames.close()) if isinstance(frame, Mapping)), {})

@@ -122,11 +122,7 @@ _TUPLE_ITEM: Final = re.compile(r"/items/(?=\d+(/|$))")
 
 
 def modernize_schema(schema: Json) -> Json:
-    """The schema with the keywords of draft 2020-12; unchanged if it has no older ones.
-
-    >>> modernize_schema({"items": [{"type": "string"}], "additionalItems": False})
-    {'prefixItems': [{'type': 'string'}], 'items': False}
-    """
+    """The schema with the keywords of draft 2020-12; unchanged if it has no older ones."""
     if not isinstance(schema, Mapping):
         return schema
     newer = dict[str, Json]()

@@ -22,10 +22,6 @@ _NAMED: Final = lazy_pattern(r"\\k<(?P<back>\w+)>|\\.|\(\?<(?P<group>[A-Za-z_]\w
 
 @lru_cache(maxsize=1024)
 def python_pattern(pattern: str) -> re.Pattern[str]:
-    """The compiled pattern.
-
-    :raises ConfigError: if Python has no such pattern
-    """
     try:
         return re.compile(_NAMED.sub(_translate_token, pattern))
     except (re.error, OverflowError, RecursionError) as error:
@@ -39,10 +35,7 @@ def _translate_token(token: re.Match[str]) -> str:
 
 
 def with_python_patterns(schema: Json) -> Json:
-    """The schema with its patterns in Python's words, for a validator that compiles them as they stand.
-
-    :raises ConfigError: if Python has no such pattern
-    """
+    """The schema with its patterns in Python's words, for a validator that compiles them as they stand."""
     if not isinstance(schema, Mapping):
         return schema
     tree = changed_within(schema, with_python_patterns)

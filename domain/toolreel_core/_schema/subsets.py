@@ -16,7 +16,6 @@ from toolreel_core._schema.walk import inline_references
 
 
 def merge_all_of(schema: Tree) -> Tree:
-    """A schema with its ``allOf`` merged into it."""
     together: dict[str, Json] = {key: value for key, value in schema.items() if key != "allOf"}
     for each in items_of(schema, "allOf"):
         part = merge_all_of(as_tree(each))
@@ -66,9 +65,6 @@ _OWN_SHAPE: Final = ("properties", "items", "prefixItems", "enum", "const")
 
 def gemini_subset(schema: Tree) -> Tree:
     """The schema of a tool's arguments as Gemini takes it: one object, of types that it knows.
-
-    >>> gemini_subset({"properties": {"n": {"type": ["integer", "null"], "exclusiveMinimum": 0}}})
-    {'type': 'object', 'properties': {'n': {'type': 'integer', 'nullable': True, 'minimum': 1}}}
 
     If the root is a choice of objects, the result has the properties of all of them.
     """

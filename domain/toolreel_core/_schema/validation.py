@@ -95,7 +95,6 @@ def _schema_check(schema: Json) -> _Check | None:
 
 
 def _is_annotation(keyword: str, rule: Json) -> bool:
-    """Whether a keyword rejects nothing, and has a value that it may have."""
     match keyword:
         case "$comment" | "description" | "format" | "title":
             return isinstance(rule, str)
@@ -194,12 +193,7 @@ def check_schema(schema: JsonText) -> None:
 
 
 def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
-    """The violations of a schema by arguments, in document order, at most three.
-
-    >>> schema = canonical({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
-    >>> [str(violation) for violation in violations(schema, canonical({"n": "3"}))]
-    ['/n: expected integer, got "3"']
-    """
+    """The violations of a schema by arguments, in document order, at most three."""
     tree = parse(arguments)
     errors = _validation_errors(schema, tree)
     if errors is None:
@@ -210,13 +204,11 @@ def violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
 
 
 def violating_paths(schema: JsonText, arguments: Json) -> tuple[tuple[str | int, ...], ...]:
-    """The paths of all values that violate a schema."""
     errors = _validation_errors(schema, arguments)
     return ((),) if errors is None else tuple(tuple(error.absolute_path) for error in errors)
 
 
 def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
-    """The names of optional arguments that are null where the schema rejects null."""
     if "null" not in arguments:
         return ()
     tree = as_tree(parse(arguments))
@@ -236,10 +228,8 @@ _OPENS: Final = frozenset({
 
 
 def unknown_keys(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
-    """The violation of valid arguments none of which the schema declares, or with a key that is not a name.
-
-    Where nothing is required, a schema allows arguments that were all misnamed.
-    """
+    """The violation of valid arguments none of which is declared, or with a key that is not a name."""
+    # Where nothing is required, a schema allows arguments that were all misnamed.
     declared = _declared_parameters(schema)
     given = as_tree(parse(arguments)) if declared else {}
     unknown = [key for key in given if key not in declared]
@@ -286,10 +276,6 @@ def _validator(schema: JsonText) -> Draft202012Validator:
 
 
 def check_depth(schema: JsonText) -> None:
-    """Check that a schema does not nest too deeply for jsonschema.
-
-    :raises ConfigError: if it does
-    """
     if deeper(schema, MAX_LEVELS):
         raise ConfigError(f"a schema may not nest deeper than {MAX_LEVELS} levels")
 
@@ -307,10 +293,7 @@ _SAME_VALUE: Final = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf", "d
 
 
 def check_references(root: Tree) -> None:
-    """Follow every reference, because validating a value follows only the ones it reaches.
-
-    :raises BadReference: if one leads nowhere, or back to itself
-    """
+    """Follow every reference, because validating a value follows only the ones it reaches."""
     from graphlib import CycleError, TopologicalSorter  # noqa: PLC0415 - few schemas have references
 
     schemas, applied = dict[int, Tree](), dict[int, list[int]]()  # by the id of the object

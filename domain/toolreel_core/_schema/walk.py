@@ -41,14 +41,12 @@ def changed_within(schema: Tree, change: Callable[[Json], Json]) -> dict[str, Js
 
 
 def subschemas(schema: Tree) -> list[Json]:
-    """The direct subschemas of a schema, in order."""
     found = list[Json]()
     changed_within(schema, found.append)
     return found
 
 
 def schemas_in(schema: Json) -> Iterator[Tree]:
-    """A schema and all schemas inside it, at any depth."""
     pending = [schema]
     while pending:
         part = pending.pop()

@@ -60,26 +60,16 @@ _ESTIMATORS: Final[Registry[Estimator]] = Registry("token estimator")
 
 
 def register_estimator(name: str, estimate: Estimator) -> None:
-    """Give an estimator a name.
-
-    :raises ConfigError: if the name is taken or invalid
-    """
+    """Give an estimator a name."""
     _ESTIMATORS.add(name, estimate)
 
 
 def estimator(name: str) -> Estimator:
-    """The estimator of that name.
-
-    >>> estimator("bytes_per_4")("twelve bytes")
-    3
-
-    :raises ConfigError: if there is none, with the nearest name
-    """
+    """The estimator of that name."""
     return _ESTIMATORS[name]
 
 
 def bytes_per_4(text: str) -> int:
-    """A quarter of the UTF-8 bytes, rounded up."""
     return -(-len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN)
 
 

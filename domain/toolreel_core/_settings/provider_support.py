@@ -83,11 +83,7 @@ def chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:
 
 
 def prefix_fault(api_prefix: str) -> str:
-    """What is wrong with a prefix; empty if nothing.
-
-    >>> prefix_fault("/openai/v1"), prefix_fault("/v1?key=k")
-    ('', 'expected a path such as /v1, without a query')
-    """
+    """What is wrong with a prefix; empty if nothing."""
     return "" if _PATH.fullmatch(api_prefix.strip()) else "expected a path such as /v1, without a query"
 
 

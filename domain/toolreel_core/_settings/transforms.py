@@ -51,8 +51,6 @@ class Transform(NamedTuple):
 
 
 class Applied(NamedTuple):
-    """The result of applying transforms to a tree."""
-
     tree: Tree
     changed: tuple[str, ...] = ()
     """The names of the transforms that changed something, in order."""
@@ -106,12 +104,10 @@ def transform(kind: TransformKind, name: str) -> Transform:
 
 
 def transform_names(kind: TransformKind) -> tuple[str, ...]:
-    """The names of all transforms of a kind, sorted."""
     return tuple(sorted(_registry_of_kind(kind)))
 
 
 def apply_all(kind: TransformKind, chosen: Iterable[str], tree: Tree) -> Applied:
-    """Apply transforms in order to a copy of a tree."""
     found = [transform(kind, name) for name in chosen]
     if not found:
         return Applied(tree)
@@ -222,7 +218,6 @@ _UNSIGNED: Final = "skip_thought_signature_validator"
     evidence=("vercel/ai#13505", "vercel/ai#14950", "router-for-me/CLIProxyAPI#749"),
 )
 def content_null_if_blank(message: Tree) -> Tree:
-    """The message with ``content: null``, if it has calls and no text."""
     if not calls_of(message) or not is_blank(message.get("content")):
         return message
     return {**message, "content": None}
@@ -235,11 +230,9 @@ def content_null_if_blank(message: Tree) -> Tree:
     evidence=("crewAIInc/crewAI#5878", "JohnnyZ93/oai-compatible-copilot#215", "anomalyco/opencode#35689"),
 )
 def reasoning_content_empty_if_missing(message: Tree) -> Tree:
-    """The message with ``reasoning_content: ""``, if it has calls; reasoning that is there stays.
-
-    It is a placeholder for history that never had any: a model that is not shown its own reasoning
-    again answers worse, and DeepSeek R1 refuses the field (octo-agent#73).
-    """
+    """The message with ``reasoning_content: ""``, if it has calls; reasoning that is there stays."""
+    # It is a placeholder for history that never had any: a model that is not shown its own reasoning again
+    # answers worse, and DeepSeek R1 refuses the field (octo-agent#73).
     if not calls_of(message) or message.get("reasoning_content") is not None:
         return message
     return {**message, "reasoning_content": ""}
@@ -277,11 +270,9 @@ def signature_skip_validator_if_missing(message: Tree) -> Tree:
     evidence=("ggml-org/llama.cpp#24382", "vllm-project/vllm#31735", "huggingface/transformers#29279"),
 )
 def user_special_tokens_neutralized(message: Tree) -> Tree:
-    """The user's message with ``<|im_end|>`` as ``< |im_end|>``, and so on; no other message changes.
-
-    For user messages that quote somebody else, such as a mail. A provider's ``special_token_guard`` does
-    the same for tool results.
-    """
+    """The user's message with ``<|im_end|>`` as ``< |im_end|>``, and so on; no other message changes."""
+    # For user messages that quote somebody else, such as a mail. A provider's ``special_token_guard`` does
+    # the same for tool results.
     if message.get("role") != "user" or "content" not in message:
         return message
     return {**message, "content": neutralized_content(message["content"])}
@@ -306,7 +297,6 @@ def _is_signed(message: Tree) -> bool:
     evidence=("getsentry/sentry-mcp#106", "OpenHands/OpenHands#4838", "aaif-goose/goose#739"),
 )
 def strip_function_descriptions(tool: Tree) -> Tree:
-    """The tool without the description of its function; its parameters keep theirs."""
     return _with_function(tool, lambda function: _without_key(function, "description"))
 
 
@@ -317,7 +307,6 @@ def strip_function_descriptions(tool: Tree) -> Tree:
     evidence=("pydantic/pydantic-ai#10243", "pydantic/pydantic-ai#1598", "anomalyco/opencode#12295"),
 )
 def schema_inline_defs(tool: Tree) -> Tree:
-    """The tool with the references in its parameters written out."""
     return _with_parameters(tool, inline_references)
 
 
@@ -451,7 +440,6 @@ def function_call_to_tool_calls(message: Tree) -> Tree:
 )
 @_for_each_message
 def tool_calls_object_to_array(message: Tree) -> Tree:
-    """The body with ``tool_calls`` as a list in each message."""
     single = message.get("tool_calls")
     if not isinstance(single, Mapping):
         return message

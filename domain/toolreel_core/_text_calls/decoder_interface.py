@@ -32,8 +32,6 @@ _NAMESPACES: Final = ("functions.", "default_api.", "default_api:")
 
 @dataclass(frozen=True, slots=True)
 class Offered:
-    """Names and argument schemas of the tools that a model may call."""
-
     names: frozenset[str]
     schemas: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """The JSON Schema of each tool's arguments; a tool may be without one."""
@@ -72,8 +70,6 @@ class Offered:
 
 @dataclass(frozen=True, slots=True)
 class Source(SearchedText):
-    """A text to search, the tools that exist, and the enabled dialects."""
-
     offered: Offered
     enabled: AbstractSet[str]
     cut: bool
@@ -83,10 +79,7 @@ class Source(SearchedText):
         return Source(text, self.offered, self.enabled, cut=False)
 
     def enabled_dialect(self, *dialects: str) -> str:
-        """The first of these dialects that is enabled, or else just the first.
-
-        One opener may belong to several dialects; a call gets the name of an enabled one.
-        """
+        """The first of these dialects that is enabled, or else the first: an opener may belong to several."""
         return next((dialect for dialect in dialects if dialect in self.enabled), dialects[0])
 
 
@@ -131,8 +124,6 @@ _TEXTS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A part of the text, with its kind."""
-
     start: int
     end: int
     kind: Kind
@@ -184,11 +175,9 @@ Decoder: TypeAlias = Callable[[Source, int, int], "Reading | None"]
 def text_call(
     name: str, arguments: Mapping[str, Json] | None, dialect: str, call_id: Json = None
 ) -> TextCall | None:
-    """A call, or ``None`` if its name or arguments are invalid.
-
-    The arguments are parsed again from canonical text, so that the rules for structured calls apply to them:
-    no infinite numbers, no lone surrogates, limited nesting.
-    """
+    """A call, or ``None`` if its name or arguments are invalid."""
+    # Parsed again from canonical text, so that the rules for structured calls apply: no infinite numbers, no
+    # lone surrogates, limited nesting.
     if not name or arguments is None:
         return None
     try:

@@ -100,11 +100,7 @@ WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
 
 
 def is_plain(text: str) -> bool:
-    """Whether a text has none of the characters that the markup of calls or of reasoning needs.
-
-    >>> is_plain("How many pins?"), is_plain("<function=ping>")
-    (True, False)
-    """
+    """Whether a text has none of the characters that the markup of calls or of reasoning needs."""
     return _DRAWN.isdisjoint(text) and not text.lstrip().startswith(WHOLE)
 
 

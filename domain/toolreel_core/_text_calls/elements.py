@@ -80,11 +80,7 @@ _REST: Final = lazy_pattern(r"(?:<(?:\|open\|>)?[^<>]*)?\Z")
 def _read_element(
     source: Source, opening: re.Match[str], spelled: Block, body: Block, tags: Tags | None = None
 ) -> Reading | None:
-    """The call after an opening tag.
-
-    :param spelled: its form with an element for each parameter
-    :param body: its form with JSON instead
-    """
+    """The call after an opening tag: ``spelled`` in elements, or as JSON in its ``body``."""
     name, at = source.offered.resolve_name(name_in_tag(opening)), opening.end()
     dialect = source.enabled_dialect(*spelled.dialects)
     if opening["rest"].endswith("/"):  # the tag closes itself
@@ -216,7 +212,6 @@ def function_call(source: Source, start: int, _end: int) -> Reading | None:
 
 
 def element_call(block: Block, source: Source, start: int, _end: int) -> Reading | None:
-    """A call such as ``<invoke name="f">``, with an element for each parameter or with JSON in it."""
     opening = block.opening.match(source.text, start)
     return _read_element(source, opening, block, block) if opening else None
 
@@ -319,7 +314,6 @@ _BLOCK_CLOSED: Final = lazy_pattern(rf"{CLOSING}\Z", re.IGNORECASE)
 
 
 def tool_call_block(source: Source, start: int, end: int) -> Reading | None:
-    """The calls of one block, or the first of its elements."""
     mark = source.text[start:end].lower().removeprefix("<")
     owner = next((owner for prefix, owner in _OWNERS.items() if mark.startswith(prefix)), "")
     block = replace(_BLOCK, dialects=(owner,)) if owner else _BLOCK
@@ -339,10 +333,8 @@ def tool_call_block(source: Source, start: int, end: int) -> Reading | None:
 
 
 def _with_interpreter_code(source: Source, reading: Reading | None, block: Block) -> Reading | None:
-    """Add the code that Qwen's code interpreter writes after the JSON of its call.
-
-    The JSON announces it by an empty ``code``, so the call is incomplete without it.
-    """
+    """Add the code that Qwen's code interpreter writes after the JSON of its call."""
+    # The JSON announces it by an empty ``code``, so the call is incomplete without it.
     if reading is None or not reading.calls:
         return reading
     *others, call = reading.calls
@@ -433,7 +425,6 @@ def minimax_m3_call(source: Source, start: int, _end: int) -> Reading | None:
 
 
 def _element_content(source: Source, at: int, name: str, schema: Json, depth: int) -> tuple[Json, int] | None:
-    """The content of an element, elements or text, and its end; ``None`` if it is not closed."""
     begin = at
     members: dict[str, Json] = {}
     items: list[Json] = []

@@ -209,10 +209,7 @@ def flower_call(block: Block, source: Source, start: int, end: int) -> Reading |
 
 
 def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading | None:
-    """A call whose id contains the tool's name, as in ``functions.ping:0``, or is only a counter.
-
-    With a counter, the arguments select the tool, if they fit only one.
-    """
+    """A call whose id has its name (``functions.ping:0``); with a counter, the arguments select the tool."""
     call_id = head["id"]
     if _KIMI_COUNTER.fullmatch(call_id):
         reading = named_call(source, head.end(), "?", _KIMI, call_id)
@@ -253,7 +250,6 @@ def call_expressions(
     callee: re.Pattern[str] = CALLEE,
     style: Style = _KEYWORDS,
 ) -> Expressions:
-    """The calls that begin here: a list, or one per line."""
     at = skip(source, at, style)
     listed = source.text.startswith("[", at)
     at = skip(source, at + listed, style)

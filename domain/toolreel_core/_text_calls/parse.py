@@ -111,7 +111,6 @@ class Scan:
         """End of the last call, frame or token, after which the current message begins."""
 
     def read_call_without_opener(self) -> int:
-        """Read a call whose opener the server removed; returns where to continue."""
         for key in HEADLESS:
             enabled = not self.source.enabled.isdisjoint(OPENERS[key].dialects)
             if enabled and (reading := calls_without_opener(self.source, key)):
@@ -120,7 +119,6 @@ class Scan:
         return 0
 
     def read_marker(self, start: int) -> int:
-        """Read the marker at a place, if there is one; returns where to continue."""
         mark = mark_at(self.source.text, start)
         if mark is None:
             return start + 1
@@ -224,7 +222,6 @@ class Scan:
         return shows_an_example(self.source.text[max(since, head - _LABEL) : head])
 
     def _start_of_neighbours(self, start: int) -> int:
-        """The start of the calls and tags that end before a place, with only blanks between them."""
         last = self.spans[-1] if self.spans else None
         if last is None or last.kind == "prose" or (last.kind == "quotation" and not last.about):
             return start

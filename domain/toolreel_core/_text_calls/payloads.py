@@ -68,11 +68,7 @@ def marked_calls(
     *,
     strict: bool = False,
 ) -> Iterator[TextCall | None]:
-    """The calls of a value after an opener; ``None`` for each item that is not a call.
-
-    :param outer: the wrapper around it, which may have the id
-    :param strict: whether an object with keys of its own is no call
-    """
+    """The calls of a value after an opener; ``None`` for each item that is not a call."""
     for item in as_list(tree):
         inner = wrapped_calls(item) if isinstance(item, Mapping) else None
         if not isinstance(item, Mapping) or (strict and not _is_strict(item, wraps=inner is not None)):
@@ -105,7 +101,6 @@ def bare_calls(trees: Sequence[Json], offered: Offered, dialect: str) -> tuple[T
 
 
 def wrapped_calls(tree: Mapping[str, Json]) -> Sequence[Json] | None:
-    """The content of a wrapper such as OpenAI's ``function``; ``None`` if the object is no wrapper."""
     if _first_value(tree, _NAMES) is not None:
         return None
     inside = (tree.get(key) for key in _WRAPPERS)
@@ -180,7 +175,6 @@ def closing_tags(*tags: str) -> re.Pattern[str]:
 
 
 def enveloped_calls(block: Block, source: Source, _start: int, end: int) -> Reading | None:
-    """The calls of the envelopes after an opener, in a row or in a list."""
     at = end_of(_FENCE, source.text, end)
     at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
     if not source.text.startswith(("{", "["), at):
@@ -266,15 +260,7 @@ _TREES: Final = frozenset({"null", "object", "array"})
 
 
 def typed_value(raw: str, schema: Json) -> Json:
-    """The value that a text stands for.
-
-    >>> typed_value("42", {"type": "string"}), typed_value("42", {"type": "integer"}), typed_value("42", None)
-    ('42', 42, '42')
-    >>> typed_value("True", {"type": "boolean"}), typed_value("null", {"type": ["boolean", "null"]})
-    (True, None)
-
-    :param schema: of the parameter; one that is not known holds a string
-    """
+    """The value that a text stands for by the schema of its parameter; an unknown one holds a string."""
     if not isinstance(schema, Mapping):
         return raw
     types, text = _allowed_types(schema), raw.strip()
@@ -294,11 +280,8 @@ def typed_value(raw: str, schema: Json) -> Json:
 
 
 def end_of_tree(source: SearchedText, at: int, schema: Json) -> int:
-    """The end of the object or array that begins here.
-
-    The place itself if there is none, or if the schema takes text too. Inside its strings, the closing tag
-    of a dialect is text.
-    """
+    """The end of the object or array that begins here; its start if there is none, or it may be text."""
+    # Inside its strings, the closing tag of a dialect is text.
     types = _allowed_types(schema) if isinstance(schema, Mapping) else None
     if not types or not types <= _TREES:
         return at
@@ -379,10 +362,7 @@ def end_of_value(
 
 
 def may_have_swallowed(text: str, tags: Tags, *, closed: bool, behind: int = 0) -> bool:
-    """Whether a value may hold a part of the markup; one with both of its tags may mention tags.
-
-    :param behind: the end of what in it is certain
-    """
+    """Whether a value may hold a part of the markup; one with both of its tags may mention tags."""
     if not closed:
         return holds_markup(text)
     inner = tags.value.search(text, behind)
@@ -401,11 +381,7 @@ def end_call(
     last: bool,
     tags: Tags,
 ) -> Reading:
-    """The call whose parameters end here; without a closing tag only if nothing can be missing.
-
-    :param closed: the end of its closing tag; -1 if it has none
-    :param last: whether the text ends here, but for the rest of a tag
-    """
+    """The call whose parameters end here; without a closing tag (-1) only if nothing can be missing."""
     if closed < 0:
         if (source.cut and last) or not given or not source.offered.has_required(name, given):
             return broken("truncated", at)
@@ -428,10 +404,8 @@ _ENDS: Final = lazy_pattern(
 
 
 def holds_markup(text: str) -> bool:
-    """Whether a text may hold part of a tag.
-
-    A value or key that lacks one of its own tags is certain only without: the tag may be misspelt.
-    """
+    """Whether a text may hold part of a tag."""
+    # A value or key that lacks one of its own tags is certain only without: the tag may be misspelt.
     return not _ANGLES.isdisjoint(text)
 
 
@@ -444,10 +418,7 @@ def only_mentions(before: str) -> bool:
 
 
 def end_of_left_tags(source: Source, at: int, tags: re.Pattern[str]) -> int:
-    """The end of the last tag between a place and the next call; -1 if there is none.
-
-    :param tags: of the inside and the end of a call; its group ``opens`` matches the next call
-    """
+    """The end of the last tag before the next call, which the group ``opens`` matches; -1 without any."""
     last = -1
     for tag in tags.finditer(source.text, at):
         if tag["opens"] is not None:
@@ -464,13 +435,9 @@ def unless_tags_left(source: Source, reading: Reading, tags: re.Pattern[str]) ->
 
 
 def broken_up_to_balance(source: Source, at: int, tags: Tags) -> Reading:
-    """A call whose values hold markup, up to the closing tag that balances its opening tag.
-
-    What stands inside may look like another call, so nothing in it is read; without a balance, nothing up to
-    the end of the text.
-
-    :param at: behind the opening tag
-    """
+    """A call whose values hold markup, up to the closing tag that balances its opening tag."""
+    # What stands inside may look like another call, so nothing in it is read; without a balance, nothing up
+    # to the end of the text.
     depth = 1
     while depth:
         close = source.search(tags.closing, at)

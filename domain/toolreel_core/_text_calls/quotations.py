@@ -98,7 +98,6 @@ class Quotations:
         return cls(source, runs, lines, [start for start, _, _, bare in lines if bare])
 
     def code_opened_at(self, start: int, end: int) -> Region | None:
-        """The code that the backticks or tildes at ``start:end`` open."""
         text = self.source.text
         if end - start >= 3 and _LINE_LEAD.search(text, max(0, start - _REACH), start):
             stop = text.find("\n", end)
@@ -116,7 +115,6 @@ class Quotations:
         return Region(start, stop, closed=False) if self.source.cut and paragraph is None else None
 
     def code_around(self, place: int, since: int) -> Region | None:
-        """The code that began after ``since`` and holds a place."""
         at = since
         while mark := _MARK.search(self.source.text, at, place):
             region = self.code_opened_at(*mark.span())
@@ -126,10 +124,8 @@ class Quotations:
         return None
 
     def open_fence(self, start: int, end: int) -> Region | None:
-        """The fence that a part of the text opens, and that only what follows closes.
-
-        A line that begins with a mark counts even if more follows: DeepSeek closes the fence in its calls so.
-        """
+        """The fence that a part of the text opens, and that only what follows closes."""
+        # A line that begins with a mark counts even if more follows: DeepSeek closes its fence so.
         first, last = bisect_left(self.lines, (start,)), bisect_left(self.lines, (end,))
         if (last - first) % 2 == 0:
             return None
@@ -293,9 +289,7 @@ def _closing_pattern(opener: str) -> re.Pattern[str]:
 class Searchable(Protocol):
     """A collection of texts with an index, faster than a search through all of them."""
 
-    def among(self, *words: str) -> Iterable[str]:
-        """Candidate texts: at least all that contain one of the words."""
-        ...
+    def among(self, *words: str) -> Iterable[str]: ...
 
 
 def was_said(text: str, earlier: Iterable[str]) -> bool:
@@ -349,15 +343,7 @@ class Thoughts:
 
 
 def thoughts(text: str, *, cut: bool = False) -> Thoughts:
-    r"""The closed reasoning that a text begins with.
-
-    >>> thoughts("<think>Two.</think>Four.")
-    Thoughts(text='Two.', end=19)
-    >>> thoughts("Two.</think>\nFour.")
-    Thoughts(text='Two.', end=12)
-
-    :param cut: whether the text was truncated, so that code in it may go on
-    """
+    """The closed reasoning that a text begins with; in one that was ``cut``, code may go on."""
     opening, closers = _OPENER.match(text), [*islice(_CLOSER.finditer(text), _LONE_CLOSERS)]
     if opening is None and not closers:
         return Thoughts("", 0)

@@ -31,10 +31,7 @@ _BLOCK: Final = 8_000
 
 
 def is_quoted(source: Source, start: int, end: int, head: int) -> bool:
-    """Whether the text around a call quotes it.
-
-    :param head: where the calls and tags begin of which this call is one, with only blanks between them
-    """
+    """Whether the text around a call quotes it; at ``head`` the calls and tags begin of which it is one."""
     return (
         is_escaped(source.text, head)
         or _in_marks(source, head, end)
@@ -98,7 +95,6 @@ def in_indented_code(text: str, start: int, end: int, head: int) -> bool:
 
 
 def is_escaped(text: str, start: int) -> bool:
-    """Whether a backslash escapes what begins at a place."""
     before = text[max(0, start - 8) : start]
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 

@@ -118,10 +118,7 @@ def has_skeleton(
 
 
 def _reports_made_calls(text: str, skeletons: Sequence[tuple[re.Match[str], int]], made: Made) -> bool:
-    """Whether all of these calls were made, and stand in words.
-
-    :param skeletons: the name of each, and where its arguments seem to begin
-    """
+    """Whether these calls, each a name and the start of its arguments, were made, and stand in words."""
     source, at = SearchedText(text), 0
     words: list[str] = []
     for name, bracket in skeletons:
@@ -207,10 +204,8 @@ def _is_envelope(before: str, after: str, parameters: Mapping[str, Json]) -> boo
 
 
 def _is_in_a_sentence(text: str, at: int) -> bool:
-    """Whether an object has words of a sentence before and behind it: it is talked about, not called.
-
-    A sentence that leads in to a call ends with a colon, and nothing follows a call on its line.
-    """
+    """Whether an object has words of a sentence before and behind it: it is talked about, not called."""
+    # A sentence that leads in to a call ends with a colon, and nothing follows a call on its line.
     lead, brace, _ = text[text.rfind("\n", 0, at) + 1 : at].partition("{")
     if not brace or not _WORDS.search(lead):
         return False
@@ -261,15 +256,7 @@ def looks_like_a_call(
     schemas: Mapping[str, Json] = _NO_SCHEMAS,
     made: Made | None = None,
 ) -> bool:
-    """Whether a text has call markup or the skeleton of a call outside of code, or is a call as a whole.
-
-    >>> looks_like_a_call("<function=ping>", []), looks_like_a_call("Say `<tool_call>`.", [])
-    (True, False)
-    >>> looks_like_a_call('{"name": "ping", "arguments": {}}', ["ping"])
-    True
-
-    :param made: the calls that a text may report in words, without their markup
-    """
+    """Whether a text has call markup or the skeleton of a call outside of code, or is a call as a whole."""
     outside = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut=False)).text_outside()
     if (
         has_markup(outside)
@@ -283,7 +270,6 @@ def looks_like_a_call(
 
 
 def has_markup(outside: str) -> bool:
-    """Whether a text that is not quoted has the markup of a call, or the end of one."""
     # Closing tags at the end of a plain answer are noise.
     end = len(outside)
     while _CLOSER.fullmatch(outside, begin := max(0, outside.rfind("<", 0, end)), end):
@@ -292,18 +278,13 @@ def has_markup(outside: str) -> bool:
 
 
 def without_end_markers(text: str) -> str:
-    """An answer without the control tokens, and the closing tags of calls, that are left at its end.
-
-    One that stands in a sentence is what the answer is about.
-    """
+    """An answer without the control tokens and the closing tags of calls at its end, unless in a sentence."""
     return _split_end_markers(text)[0]
 
 
 def _split_end_markers(text: str) -> tuple[str, bool]:
-    """An answer without the markers at its end, and whether they end a call whose beginning is lost.
-
-    That is so if there are two closing tags, or one behind an object.
-    """
+    """An answer without the markers at its end, and whether they end a call whose beginning is lost."""
+    # That is so if there are two closing tags, or one behind an object.
     closers = set[str]()
     end = whole = len(text.rstrip())
     while last := _last_marker(text, end):

@@ -43,7 +43,6 @@ def split_fence(text: str) -> tuple[str, str, str]:
 
 
 def is_plain_lead(text: str) -> bool:
-    """Whether a text is at most one paragraph, without an unclosed quotation."""
     lines = text.strip().splitlines()
     code = "```" in text or "~~~" in text or "<!--" in text or text.count("`") % 2 == 1
     return not code and all(line.strip() for line in lines)
@@ -213,7 +212,6 @@ def react_call(source: Source) -> TextCalls | None:
 
 
 def _named_call(source: Source, raw: str, at: int, dialect: str) -> TextCall | None:
-    """The call of a known tool whose arguments are the rest of the text."""
     name = source.offered.resolve_name(raw)
     read = object_at(source, at)
     if name not in source.offered.names or read is None:

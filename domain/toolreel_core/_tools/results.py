@@ -244,11 +244,9 @@ class Envelope:
 
 
 def plain_text(envelope: Tree) -> str:
-    """The data of a successful envelope alone: a text as it is, anything else as JSON.
-
-    The whole envelope where there is more to say than data, and where the data reads like an envelope or is
-    blank: a result never looks like another one, and some servers refuse an empty message.
-    """
+    """The data of a successful envelope alone: a text as it is, anything else as JSON."""
+    # The whole envelope where there is more to say than data, and where the data reads like an envelope or
+    # is blank: a result never looks like another one, and some servers refuse an empty message.
     data = envelope.get("data")
     said = any(envelope.get(key) for key in ("warnings", "errors", "notice"))
     if envelope.get("ok") is not True or said or not isinstance(data, Mapping):
@@ -266,7 +264,6 @@ def _looks_like_envelope(text: str) -> bool:
 
 
 def failed_envelope(tool_name: str, fault: Fault) -> Envelope:
-    """The failed envelope that returns a fault to the model."""
     return Envelope(
         False, shortened_name(tool_name), fault.data, errors=(ToolFailure(fault.code, fault.message),)
     )
@@ -285,11 +282,7 @@ def already_done_envelope(tool_name: str) -> Envelope:
 
 
 def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = False) -> Envelope:
-    """The envelope for what a tool's host handed over: JSON of an envelope or of any other value.
-
-    :param limit: UTF-8 bytes of output that may pass
-    :param untrusted: whether what passes may have been written by strangers
-    """
+    """The envelope for what a tool's host handed over; at most ``limit`` UTF-8 bytes of it pass."""
     size = len(output) if output.isascii() else len(output.encode("utf-8", "replace"))
     if size > limit:
         return failed_envelope(tool_name, output_too_large(tool_name, size, limit))

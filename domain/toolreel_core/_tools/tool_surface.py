@@ -47,11 +47,7 @@ def outward_name(name: str) -> str:
 
 
 def prefixed_name(*parts: str) -> str:
-    """The inner name of a tool of a source, such as ``mcp_my_files_read.text``.
-
-    Invalid characters become ``_``, and a name that is too long is shortened; for two names that become
-    equal, see :func:`with_digest`.
-    """
+    """The inner name of a tool of a source, such as ``mcp_my_files_read.text``; see :func:`with_digest`."""
     name = "_".join(parts)
     fitting = _UNFIT.sub("_", name)
     return fitting if _INNER.fullmatch(fitting) else with_digest(fitting, name)
@@ -85,8 +81,6 @@ class HasJsonSchema(Protocol):
 
 
 class HasModelJsonSchema(Protocol):
-    """A class with a schema, such as a pydantic model."""
-
     def model_json_schema(self) -> Mapping[str, Any]: ...
 
 
@@ -94,7 +88,6 @@ SchemaLike: TypeAlias = Mapping[str, Json] | HasJsonSchema | HasModelJsonSchema
 
 
 def schema_tree(given: SchemaLike) -> Mapping[str, Json]:
-    """The schema as parsed JSON, with a reference at its root resolved."""
     if isinstance(given, Mapping):
         return given
     write = getattr(given, "model_json_schema", None) or getattr(given, "json_schema", None)
@@ -126,11 +119,8 @@ def schema_text(tree: Mapping[str, Json]) -> JsonText:
 
 
 def resolve_root_reference(tree: Mapping[str, Json]) -> Mapping[str, Json]:
-    """A schema with a reference at its root resolved.
-
-    msgspec, and pydantic for recursive models, put everything under ``$defs``; providers require
-    ``type: object`` at the root.
-    """
+    """A schema with a reference at its root resolved: providers require ``type: object`` there."""
+    # msgspec, and pydantic for recursive models, put everything under ``$defs``.
     reference, parts = tree.get("$ref"), tree.get("$defs")
     if not isinstance(reference, str) or not isinstance(parts, Mapping):
         return tree

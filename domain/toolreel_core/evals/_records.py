@@ -396,11 +396,9 @@ class Tally:
 
 
 def copies(trials: Iterable[Trial]) -> tuple[int, int]:
-    """How many valid trials repeat an earlier one of their cell word for word, and how many could.
-
-    A server that ignores seeds, or samples at temperature 0, gives the same replies to the same requests.
-    Such trials are one trial: whatever takes them for several is too sure.
-    """
+    """How many valid trials repeat an earlier one of their cell word for word, and how many could."""
+    # A server that ignores seeds, or samples at temperature 0, gives the same replies to the same requests.
+    # Such trials are one trial: whatever takes them for several is too sure.
     seen: dict[Cell, list[str]] = {}
     for one in trials:
         if one.valid and one.requests:
@@ -411,7 +409,6 @@ def copies(trials: Iterable[Trial]) -> tuple[int, int]:
 
 
 def incompleteness_sentence(trials: Iterable[Trial], min_coverage: float) -> str:
-    """What an evaluation lacks, in a sentence; empty if nothing."""
     rows = [*trials]
     lacking = Counter(one.outcome for one in rows if one.lacking)
     if lacking:

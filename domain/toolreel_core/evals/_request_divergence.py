@@ -33,12 +33,7 @@ _MAX_EXCERPT = 80
 
 
 def request_content(body: Tree, *, conversation: bool = False) -> Tree:
-    """The content of a request's body: its ``messages``, ``tools`` (what each says) and ``options``.
-
-    >>> request_content({"messages": [{"role": "user", "content": "hello"}], "temperature": 1})
-    {'messages': [{'role': 'user', 'text': 'hello', 'calls': [], 'answers': 0}], 'tools': {}, 'options': \
-{'temperature': 1}}
-    """
+    """The content of a request's body: its ``messages``, ``tools`` (what each says) and ``options``."""
     messages, latest = list[Tree](), list[str]()
     for message in _as_trees(body.get("messages")):
         role, made = _text_of_content(message.get("role")), _as_trees(message.get("tool_calls"))

@@ -103,11 +103,7 @@ _BY_CAUSE: Final = {
 
 
 def category(name: str) -> Category:
-    """The category that a record names; what follows a colon is the check.
-
-    >>> category("task.outcome:draft").result
-    'fail'
-    """
+    """The category that a record names; what follows a colon is the check."""
     bare = name.partition(":")[0]
     if bare not in CATEGORIES:
         raise LookupError(unknown_name("category", bare, CATEGORIES))
@@ -115,21 +111,13 @@ def category(name: str) -> Category:
 
 
 def category_of_status(status: int | None) -> str:
-    """The category of an HTTP error status.
-
-    >>> category_of_status(429), category_of_status(418), category_of_status(None)
-    ('transport.rate_limit', 'transport.status', 'transport.status')
-    """
+    """The category of an HTTP error status."""
     cause = "5xx" if status and 500 <= status < 600 else str(status)
     return _BY_CAUSE.get(cause, "transport.status")
 
 
 def alias_of(name: str, status: int | None = None) -> str:
-    """What the reference would call it.
-
-    >>> alias_of("transport.status", 418), alias_of("wire.history_refused", 400), alias_of("")
-    ('HTTP_418', 'HTTP_400', '')
-    """
+    """What the reference would call it."""
     if not name:
         return ""
     known = category(category_of_status(status) if name == "wire.history_refused" else name)
@@ -139,12 +127,7 @@ def alias_of(name: str, status: int | None = None) -> str:
 
 
 def provider_hint(body: Json) -> str:
-    """``provider: message``, with what is missing left out; empty if nothing is said. Never raises.
-
-    >>> raw = '{"error": {"message": "No such model."}}'
-    >>> provider_hint({"error": {"metadata": {"provider_name": "Acme", "raw": raw}}})
-    'Acme: No such model.'
-    """
+    """``provider: message``, with what is missing left out; empty if nothing is said. Never raises."""
     metadata = tree_at(as_tree(_parse_json_text(body)), "error", "metadata")
     name, raw = metadata.get("provider_name"), metadata.get("raw")
     inner = as_tree(_parse_json_text(raw))
@@ -258,11 +241,7 @@ _SILENT: Final = ("task.outcome", "loop.no_tool_calls", "wire.empty_response")
 
 
 def retry_reason(verdict: Verdict, final: str) -> Literal["", "empty", "void"]:
-    """Why a run may be tried again: it was void, or ended in an empty text; empty if it may not.
-
-    >>> retry_reason(Verdict("fail", "wire.empty_response"), "")
-    'empty'
-    """
+    """Why a run may be tried again: it was void, or ended in an empty text; empty if it may not."""
     if verdict.result == "void" and verdict.category in _TRANSIENT:
         return "void"
     silent = not final.strip() and verdict.category.startswith(_SILENT)
@@ -270,9 +249,5 @@ def retry_reason(verdict: Verdict, final: str) -> Literal["", "empty", "void"]:
 
 
 def retry_delay_ms(failures: int, retry_after_ms: int | None) -> int:
-    """Milliseconds to wait before a retry: exponential backoff, at least ``Retry-After``, at most a minute.
-
-    >>> retry_delay_ms(1, None), retry_delay_ms(2, None), retry_delay_ms(1, 30_000)
-    (1000, 2000, 30000)
-    """
+    """Milliseconds before a retry: exponential backoff, at least ``Retry-After``, at most a minute."""
     return min(60_000, max(1_000 << (failures - 1), retry_after_ms or 0))

@@ -139,10 +139,7 @@ STRATEGIES: Final = (
 
 
 def strategies_of(tree: object, presets: Presets) -> tuple[Strategy, ...]:
-    """The strategies, with those that a plan declares in its tables ``[strategy.NAME]`` after them.
-
-    :raises PlaceError: if one extends what there is not, or cannot be used
-    """
+    """The strategies, with those that a plan declares in its tables ``[strategy.NAME]`` after them."""
     known = {strategy.name: strategy for strategy in STRATEGIES}
     for name, table in Table.of(tree, "strategy").tables():
         if name in known:
@@ -231,8 +228,6 @@ def harness_preset(options: Options) -> Preset:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One difference: a setting, or a value in the request."""
-
     path: tuple[str, ...]
     before: JsonText | None
     after: JsonText | None
@@ -246,17 +241,12 @@ class Key:
 
 
 def tree_changes(before: JsonText, after: JsonText) -> tuple[str, ...]:
-    """The places at which two objects differ, with both values.
-
-    >>> tree_changes(canonical({"config": {"max_turns": 4}}), canonical({"config": {}}))
-    ('config.max_turns: 4 -> (none)',)
-    """
+    """The places at which two objects differ, with both values."""
     changed = _changed_keys((), parsed_object(before), parsed_object(after))
     return tuple(f"{key}: {key.change}" for key in changed)
 
 
 def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]:
-    """All keys in which two configurations differ, section by section."""
     return tuple(_changed_keys((), _all_settings(before), _all_settings(after)))
 
 

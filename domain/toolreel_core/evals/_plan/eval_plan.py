@@ -35,18 +35,13 @@ _FORM: Final = re.compile(r"[0-9]{1,6}/[0-9]{1,6}")
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One of several equal parts of an evaluation.
-
-    >>> Shard.of("2/3")
-    Shard(number=2, of_all=3)
-    """
+    """One of several equal parts of an evaluation."""
 
     number: int
     of_all: int
 
     @classmethod
     def of(cls, text: str) -> Shard:
-        """A shard as the command line and headers have it."""
         number, of_all = map(int, text.split("/")) if _FORM.fullmatch(text) else (0, 0)
         if not 1 <= number <= of_all:
             raise ConfigError(
@@ -302,8 +297,6 @@ def check_cost_cap(plan: EvalPlan) -> None:
     """Refuse a cap of the cost where the cost of a model will not be known.
 
     It is known by a price of the plan, or from a provider that reports costs. Scripts cost nothing.
-
-    :raises PlaceError: at ``budget.max_cost``, or that of one run; names the models and a remedy
     """
     silent = [
         name

@@ -75,7 +75,6 @@ class Gate:
 
 
 def gates_of(options: Options) -> tuple[Gate, ...]:
-    """The gates of a plan."""
     trees = parse(options.gates)
     return tuple(map(_read_gate, trees if isinstance(trees, list) else []))
 
@@ -87,7 +86,6 @@ _OPTION: Final = re.compile(
 
 
 def gate_option(text: str) -> Gate:
-    """A gate in the words of ``--gate``."""
     found = _OPTION.fullmatch(text.strip())
     if not found or (found["kind"] == "margin" and not found["limit"]):
         what = "margin=0.1, no-regression or nothing-broke, with [these-scenarios] for these alone"

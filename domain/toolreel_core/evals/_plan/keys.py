@@ -175,7 +175,6 @@ SETTINGS: Final = tuple(_read_settings())
 
 
 def keys_in(*section: str) -> dict[str, Setting]:
-    """The keys of one table of a plan, by name."""
     return {each.path[-1]: each for each in SETTINGS if each.path[:-1] == section}
 
 
@@ -184,7 +183,6 @@ _OFF: Final = ("0", "false", "no", "off")
 
 
 def parse_switch(text: str) -> bool:
-    """Whether a text says on."""
     if text.lower() not in (*_ON, *_OFF):
         raise ConfigError(f"expected 1 or 0, got {text!r}")
     return text.lower() in _ON

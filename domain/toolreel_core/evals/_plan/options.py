@@ -110,7 +110,6 @@ class Endpoint:
 
 
 def read_overrides(table: Table) -> JsonText:
-    """Overrides of the body."""
     if ignored := reserved_keys(table.values):
         raise table.complaint("it is set by the run itself; leave it out", ignored[0])
     return table.json()
@@ -120,7 +119,6 @@ _AMOUNTS: Final = ("prompt", "completion")
 
 
 def read_prices(table: Table) -> tuple[tuple[str, Price], ...]:
-    """Prices by model, as a plan's table ``[prices."MODEL"]`` has them."""
     found = []
     for model, price in table.tables():
         amounts = [price.only(*_AMOUNTS).value(key, float) for key in _AMOUNTS]
@@ -331,13 +329,7 @@ _BLANK: Final = tuple(
 
 
 def environment_options(environ: Mapping[str, str]) -> Tree:
-    """The options set in the environment, the lowest layer, in the structure of a plan file.
-
-    >>> environment_options({"OPENROUTER_TRIALS": "5", "OPENROUTER_MODEL_FILTER": ""})
-    {'eval': {'models': [], 'trials': 5}}
-
-    :raises ConfigError: if a value cannot be read; names the variable
-    """
+    """The options set in the environment, the lowest layer, in the structure of a plan file."""
 
     def value_of(name: str, reader: Callable[[str], Json]) -> Json:
         text = environ.get(name)

@@ -95,7 +95,6 @@ def _draw_value(table: Table, name: str, below: _Below, before: Mapping[str, Jso
 
 
 def _draw_one(table: Table, below: _Below, label: str, taken: Sequence[Json]) -> Json:
-    """A value under a name, unlike those that are taken."""
     match table.values:
         case {"one_of": given}:
             items: Sequence[Json] = LISTS[given] if isinstance(given, str) else given

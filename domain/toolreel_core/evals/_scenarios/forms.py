@@ -113,7 +113,6 @@ def _form_check(form: str) -> Callable[[Any], bool]:
 
 
 def checked_value(table: Table, key: str, form: str, default: object = None) -> Any:  # noqa: ANN401 - of the form
-    """The value under a key, if it has a form."""
     value = table.values.get(key, default)
     if not _form_check(form)(value):
         raise table.complaint(f"expected {as_tree(_FORMS[form])['title']}, got {value!r}", key)
@@ -131,13 +130,7 @@ _WORD: Final = re.compile(
 
 
 def parameters_of(table: Table) -> dict[str, Json]:
-    """The JSON Schema of an ``arguments`` table.
-
-    >>> parameters_of(Table.of({"city": "string", "days": "integer?: How many."}))["required"]
-    ['city']
-
-    :raises PlaceError: at an argument that is none of the forms
-    """
+    """The JSON Schema of an ``arguments`` table."""
     properties, required = dict[str, Json](), list[Json]()
     for name, value in table.values.items():
         found = _WORD.fullmatch(value.strip()) if isinstance(value, str) else None

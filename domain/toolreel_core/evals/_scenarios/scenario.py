@@ -92,11 +92,7 @@ class ScenarioScripts:
 
 
 def kind_of(model: str) -> Kind | None:
-    """The kind of script that a model's name asks for; ``None`` for a model that is none.
-
-    >>> kind_of("scripted:good"), kind_of("openai/gpt-5.2")
-    ('good', None)
-    """
+    """The kind of script that a model's name asks for; ``None`` for a model that is none."""
     if not model.startswith(PREFIX):
         return None
     word = model.removeprefix(PREFIX)
@@ -166,7 +162,6 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
 
 
 def scripted_stream(body: Tree) -> str:
-    """The stream of a body that :func:`scripted_reply` has made."""
     (choice,) = cast("Sequence[Tree]", body["choices"])
     message = as_tree(choice["message"])
     calls = [{**as_tree(call), "index": place} for place, call in enumerate(items_of(message, "tool_calls"))]

@@ -34,7 +34,6 @@ _OF_ANSWER: Final = ("then", "read", "when", "set", "error", "done", "times")
 
 
 def read_answers(tool: Table, name: str, *, effect: bool) -> tuple[tuple[str, JsonText], ...]:
-    """The answers of a tool, in their order, each as a world of tables takes it."""
     return tuple((name, _read_answer(table, effect=effect)) for table in _read_tables(tool, "answers"))
 
 
@@ -127,7 +126,6 @@ def scenario_of(tree: object, *, pack: str = PACK, version: int = 0) -> Scenario
 
 
 def check_scenario_name(name: str) -> None:
-    """Refuse a name that a scenario cannot have."""
     if not _SCENARIO_NAME.fullmatch(name):
         what = "expected small letters, digits and _, at most 64, such as 'refund_once'"
         raise PlaceError(("name",), f"{what}; got {name!r}")

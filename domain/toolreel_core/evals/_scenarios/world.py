@@ -53,12 +53,7 @@ def success(tool: str, data: Tree) -> JsonText:
 
 
 def failure(tool: str, code: str, message: str) -> JsonText:
-    """The output of a call that failed.
-
-    >>> failure("add", "ARGUMENT_ERROR", "a is missing.")
-    '{"ok":false,"tool_name":"add","data":{},"warnings":[],"errors":[{"code":"ARGUMENT_ERROR",\
-"message":"a is missing."}]}'
-    """
+    """The output of a call that failed."""
     return Envelope(False, tool, canonical({}), errors=(ToolFailure(code, message),)).text()
 
 
@@ -73,11 +68,7 @@ def identifier(seed: str, what: str) -> str:
 
 
 def with_value(tree: Json, pointer: str, value: Json) -> Json:
-    """A tree in which a value stands at a place; objects on the way to it are made where there are none.
-
-    >>> with_value({"a": {"b": 1}}, "/a/c~1d", 2)
-    {'a': {'b': 1, 'c/d': 2}}
-    """
+    """A tree in which a value stands at a place; objects on the way to it are made where there are none."""
     if not pointer:
         return value
     step, slash, rest = pointer[1:].partition("/")
@@ -154,11 +145,7 @@ def _not_found_answer(name: str) -> JsonText:
 
 
 def has_arguments(arguments: Tree, wanted: Json) -> bool:
-    """Whether a call has these arguments; others may be there too.
-
-    >>> has_arguments({"city": " oslo", "days": 2.0}, {"city": "Oslo", "days": 2})
-    True
-    """
+    """Whether a call has these arguments; others may be there too."""
     return all(key in arguments and alike(arguments[key], value) for key, value in as_tree(wanted).items())
 
 
@@ -195,7 +182,6 @@ def as_text(value: Json) -> str:
 
 
 def with_texts(value: Json, change: Callable[[str], Json]) -> Json:
-    """A value whose texts, keys among them, are changed."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
@@ -337,7 +323,6 @@ _TOOLS: Final = r"""{
 
 @lru_cache(maxsize=16)
 def workspace_tools(example: str = ALLOWED) -> ToolSurface:
-    """The tools of a workspace, with a path that their descriptions give as an example."""
     tools: Any = parse(JsonText(_TOOLS.replace("EXAMPLE", example)))
     return ToolSurface(
         tuple(
