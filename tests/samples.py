@@ -66,4 +66,5 @@ def worked(of: str, corpus: str = "schemas") -> list[Any]:
     """The worked cases of a file of tests/corpora that a test is about: the value or values of each."""
     lines = (ROOT / "tests" / "corpora" / f"{corpus}.jsonl").read_text("utf-8").splitlines()
     cases = [values for name, *values in (json.loads(line).values() for line in lines) if name == of]
+    assert cases, f"{corpus}.jsonl has no rows about {of!r}"
     return [tuple(values) if len(values) > 1 else values[0] for values in cases]

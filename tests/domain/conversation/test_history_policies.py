@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.samples import complaint, project
+from tests.samples import complaint, project, worked
 from toolreel_core._conversation import (
     AssistantMessage,
     Cost,
@@ -124,14 +124,7 @@ def test_a_result_that_failed_stays_a_failure_for_the_same_reasons() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "size"),
-    [
-        ("plain words " * 50, "read", 612),
-        ("[" + "1," * 300 + "1]", "read", 613),
-        (canonical({"rows": ["x" * 300]}), "read", 313),
-        (canonical({"ok": True, "tool_name": "files.read", "data": {"x": "y" * 300}}), "files.read", 308),
-        ("broken \ud83d " * 50, "read", 562),
-    ],
+    ("content", "name", "size"), worked("a result that is no envelope becomes one", "runs-and-plans")
 )
 def test_a_result_that_is_no_envelope_becomes_one(content: str, name: str, size: int) -> None:
     short = after(shorten_old_tool_results, calling("a"), ToolMessage("a", content), DONE, cost=length)

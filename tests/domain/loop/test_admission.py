@@ -24,6 +24,7 @@ from tests.playbook import (
     seeks_approval,
     tells,
 )
+from tests.samples import worked
 from toolreel_core._conversation import ToolMessage
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._loop import admit, pending, start, step, with_repetition_warning
@@ -128,15 +129,7 @@ def written(name: str, provenance: str = "text:hermes_json") -> ToolCall:
 
 @pytest.mark.parametrize(
     ("policy", "name", "provenance", "code"),
-    [
-        ("all", "add", "text:hermes_json", None),
-        ("read_only", "add", "text:hermes_json", "TOOL_NOT_ALLOWED"),
-        ("read_only", "wipe", "text:react", "TOOL_NOT_ALLOWED"),
-        ("read_only", "look", "text:hermes_json", None),
-        ("read_only", "add", "structured", None),
-        ("read_only", "add", "legacy", None),
-        ("approved", "add", "text:hermes_json", None),
-    ],
+    worked("what a call in text may run is a policy", "runs-and-plans"),
 )
 def test_what_a_call_in_text_may_run_is_a_policy(
     policy: str, name: str, provenance: str, code: str | None
@@ -406,16 +399,7 @@ def test_arguments_that_are_decoded_for_their_schema_are_noted_and_are_what_is_a
 
 
 @pytest.mark.parametrize(
-    ("settings", "text"),
-    [
-        ({}, '{"ok":true,"tool_name":"add","data":{"value":1},"warnings":[],"errors":[]}'),
-        (
-            {"tool_result_transforms": ["tool_result_compact_envelope"]},
-            '{"ok":true,"tool_name":"add","data":{"value":1}}',
-        ),
-        ({"result_format": "plain"}, "1"),
-        ({"result_format": "plain", "tool_result_transforms": ["tool_result_compact_envelope"]}, "1"),
-    ],
+    ("settings", "text"), worked("settings say what the model reads of a result", "runs-and-plans")
 )
 def test_settings_say_what_the_model_reads_of_a_result(settings: dict[str, Any], text: str) -> None:
     played = book(**settings).play(

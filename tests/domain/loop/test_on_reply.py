@@ -24,7 +24,7 @@ from tests.playbook import (
     runs,
     tells,
 )
-from tests.samples import PLAN
+from tests.samples import PLAN, worked
 from tests.wire_forms import said_in
 from toolreel_core._conversation import AssistantMessage, SentCall, ToolMessage, UserMessage
 from toolreel_core._jsontext import Json, canonical
@@ -35,6 +35,7 @@ from toolreel_core._protocol import (
     Completed,
     ContentFiltered,
     EmptyFinal,
+    FailureKind,
     InvalidReply,
     MaxTurns,
     Note,
@@ -222,56 +223,15 @@ def test_a_generation_that_nobody_can_read_is_told_to_the_model_once() -> None:
     book().play(asks(), unread, asks(told, request), unread, finishes(again))
 
 
-@pytest.mark.parametrize("status", [400, 404, 422])
 @pytest.mark.parametrize(
-    ("message", "body"),
-    [
-        ("HTTP 404: No endpoints found that support tool use. Try disabling 'x'.", ""),
-        ("HTTP 400: registry.ollama.ai/library/gemma:latest does not support tools", ""),
-        ("HTTP 400: Provider returned error", '{"error":{"metadata":{"raw":"does not support tools"}}}'),
-        ("HTTP 400: Invalid value for tool_choice: only 'auto' is supported", ""),
-        ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', ""),
-        ("HTTP 400: named tool choice requires --tool-call-parser to be set", ""),
-        ("HTTP 400: This model doesn't support tool use in streaming mode.", ""),
-        ("HTTP 400: deepseek-reasoner does not support Function Calling", ""),
-        ("HTTP 400: Provider returned error", '{"raw":"model features function calling not support"}'),
-        ("HTTP 400: tools is not supported in this model.", ""),
-        ("HTTP 400: The tool call is not supported.", ""),
-        ("HTTP 400: Function call is not supported for this model.", ""),
-        ("HTTP 400: tools param requires --jinja flag", ""),
-    ],
+    ("failure", "statuses", "message", "body", "refuses"),
+    worked("some failures say that a server takes no tools", "runs-and-plans"),
 )
-def test_a_server_that_takes_no_tools_says_so_in_many_words(status: int, message: str, body: str) -> None:
-    assert refuses_tools(RequestFailed(1, "status", message, status, body))
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "HTTP 500: tools param requires --jinja flag",
-        "HTTP 500: Unsupported param: tools",
-        "HTTP 500: Internal server error: Unsupported tool_call_parser: None",
-    ],
-)
-def test_a_server_that_was_started_without_tools_says_so_as_if_it_had_failed(message: str) -> None:
-    assert refuses_tools(RequestFailed(1, "status", message, 500))
-    assert not refuses_tools(RequestFailed(1, "status", message, 503))
-
-
-@pytest.mark.parametrize(
-    "failed",
-    [
-        RequestFailed(1, "status", "HTTP 400: messages: expected a list", 400),
-        RequestFailed(1, "status", "HTTP 400: This model's maximum context length is 4096 tokens.", 400),
-        RequestFailed(1, "status", "HTTP 422: bad", 422, '{"detail":[{"input":{"tool_choice":"auto"}}]}'),
-        RequestFailed(1, "status", "HTTP 401: tools are not supported", 401),
-        RequestFailed(1, "status", "HTTP 500: tools are not supported", 500),
-        RequestFailed(1, "status", "HTTP 500: Internal server error", 500),
-        RequestFailed(1, "timeout", "tools are not supported"),
-    ],
-)
-def test_no_other_failure_is_taken_for_a_refusal_of_tools(failed: RequestFailed) -> None:
-    assert not refuses_tools(failed)
+def test_a_server_that_takes_no_tools_says_so_in_many_words(
+    failure: FailureKind, statuses: list[int], message: str, body: str, refuses: bool
+) -> None:
+    for status in statuses:
+        assert refuses_tools(RequestFailed(1, failure, message, status, body)) is refuses
 
 
 def test_each_try_waits_twice_as_long_up_to_the_cap_and_at_least_half_of_that() -> None:
@@ -293,13 +253,7 @@ PONG = asks(calling(PING), tells("call_a", "ping", {"value": 1}))
 
 @pytest.mark.parametrize(
     ("text", "called", "again", "is_answer"),
-    [
-        (REPORT, True, None, True),
-        (REPORT, False, None, False),
-        (REPORT, True, 'ping({"n": 1})', False),
-        ("I wrote now <function=ping> so.", True, None, False),
-        ('ping({"host": "a"})', True, None, False),
-    ],
+    worked("prose that is repeated when asked about", "runs-and-plans"),
 )
 def test_prose_that_is_repeated_when_asked_about_is_the_answer_once_a_call_has_succeeded(
     text: str, called: bool, again: str | None, is_answer: bool

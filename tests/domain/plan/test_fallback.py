@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.samples import worked
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical
 from toolreel_core._plan import OF_RUN, REASONS, FallbackPlan, Plan
@@ -20,13 +21,7 @@ def planned(*fallbacks: FallbackPlan, **parts: Any) -> Plan:  # noqa: ANN401 - w
 
 
 @pytest.mark.parametrize(
-    ("parts", "wrong"),
-    [
-        ({"name": " "}, "name: expected a name for the endpoint, got an empty text"),
-        ({"on": ["timeouts"]}, "on: expected some of connection, timeout"),
-        ({"on": []}, "on: expected some of connection, timeout"),
-        ({"foreign_reasoning": "send"}, "foreign_reasoning: expected pin or drop, got 'send'"),
-    ],
+    ("parts", "wrong"), worked("a fallback says what is wrong with it", "runs-and-plans")
 )
 def test_a_fallback_says_what_is_wrong_with_it(parts: dict[str, Any], wrong: str) -> None:
     with pytest.raises(ConfigError) as error:

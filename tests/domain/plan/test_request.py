@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples import worked
 from tests.strategies import json_objects, transcripts
 from toolreel_core._conversation import BLOCK, Transcript, UserMessage
 from toolreel_core._jsontext import Json, Tree, canonical, chain, digest, parse
@@ -97,12 +98,7 @@ def test_tools_stand_before_the_options_and_what_is_about_them_goes_with_them() 
 
 
 @pytest.mark.parametrize(
-    ("setting", "key", "value"),
-    [
-        ("supports_parallel_tool_calls", "parallel_tool_calls", False),
-        ("supports_response_format", "response_format", {"type": "text"}),
-        ("supports_stream_options", "stream_options", {"include_usage": True}),
-    ],
+    ("setting", "key", "value"), worked("what a provider does not take is left out", "runs-and-plans")
 )
 def test_what_a_provider_does_not_take_is_left_out(setting: str, key: str, value: Json) -> None:
     made = bodies({key: value, "n": 1}, known={setting: "no"})
@@ -118,14 +114,7 @@ def test_what_a_provider_does_not_take_is_left_out(setting: str, key: str, value
 
 @pytest.mark.parametrize(
     ("options", "field", "renamed", "cap"),
-    [
-        ({"max_tokens": 9}, "max_completion_tokens", {"max_completion_tokens": 9}, 9),
-        ({"max_completion_tokens": 9}, "max_tokens", {"max_tokens": 9}, 9),
-        ({"max_tokens": 9}, "max_tokens", {"max_tokens": 9}, 9),
-        ({"max_tokens": 9}, "", {"max_tokens": 9}, 9),
-        ({"max_tokens": 9, "max_completion_tokens": 8}, "max_tokens", {"max_tokens": 8}, 8),
-        ({"n": 1}, "max_tokens", {"n": 1}, None),
-    ],
+    worked("the output limit goes out under the name that the provider reads", "runs-and-plans"),
 )
 def test_the_output_limit_goes_out_under_the_name_that_the_provider_reads(
     options: Tree, field: str, renamed: Tree, cap: int | None
@@ -143,16 +132,7 @@ def test_a_limit_that_is_none_cuts_nothing(cap: Json) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "options", "sent"),
-    [
-        ("free", {"temperature": 1.5}, {"temperature": 1.5}),
-        ("drop", {"temperature": 0.5, "n": 1}, {"n": 1}),
-        ("drop", {"n": 1}, {"n": 1}),
-        ("max1", {"temperature": 1.5, "n": 1}, {"temperature": 1, "n": 1}),
-        ("max1", {"temperature": 1.0}, {"temperature": 1.0}),
-        ("max1", {"temperature": None}, {"temperature": None}),
-        ("max1", {}, {}),
-    ],
+    ("rule", "options", "sent"), worked("the temperature is what the provider takes", "runs-and-plans")
 )
 def test_the_temperature_is_what_the_provider_takes(rule: str, options: Tree, sent: Tree) -> None:
     made = bodies(options, known={"temperature_rule": rule})

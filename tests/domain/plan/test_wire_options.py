@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.samples import ROOT
+from tests.samples import ROOT, worked
 from toolreel_core._jsontext import Json
 from toolreel_core._loop import start
 from toolreel_core._plan import MAX_TOKENS, Plan, options_for_form
@@ -61,12 +61,7 @@ def test_overrides_of_what_a_form_says_itself_are_ignored_and_noted(form: WireFo
 
 @pytest.mark.parametrize(
     ("form", "overrides"),
-    [
-        ("messages", {"cache_control": {"type": "ephemeral"}}),
-        ("messages", {"thinking": {"type": "enabled", "budget_tokens": 1_024}}),
-        ("responses", {"previous_response_id": "resp_1", "store": True}),
-        ("responses", {"include": ["reasoning.encrypted_content"]}),
-    ],
+    worked("overrides that only one form has go out with every request", "runs-and-plans"),
 )
 def test_overrides_that_only_one_form_has_go_out_with_every_request(
     form: WireForm, overrides: dict[str, Json]

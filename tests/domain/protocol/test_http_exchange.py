@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples import worked
 from toolreel_core._protocol import ReplyReceived, RequestFailed, response_event, retry_after_ms
 
 
@@ -38,23 +39,7 @@ def test_a_complaint_in_an_unknown_shape_is_shown_as_it_is(body: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("headers", "ms"),
-    [
-        ({"retry-after": "3"}, 3_000),
-        ({"retry-after": " 0.25 "}, 250),
-        ({"retry-after": "1", "retry-after-ms": "20.4"}, 20),
-        ({"retry-after": "1", "retry-after-ms": "soon"}, 1_000),
-        ({"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT", "date": "Wed, 21 Oct 2026 07:28:00 GMT"}, 10_000),
-        ({"retry-after": "Wed, 21 Oct 2026 07:28:00 GMT", "date": "Wed, 21 Oct 2026 07:28:10 GMT"}, 0),
-        ({"retry-after": "Wed, 21 Oct 2026 07:28:10 GMT"}, None),
-        ({"retry-after": "Wed, 31 Feb 2026 07:28:10 GMT", "date": "Wed, 21 Oct 2026 07:28:10 GMT"}, None),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": "-1"}, None),
-        ({"retry-after": "1 Jan 99999999999999999999 00:00:00 GMT", "date": "1 Jan 2026 00:00:00 GMT"}, None),
-        ({}, None),
-    ],
-)
+@pytest.mark.parametrize(("headers", "ms"), worked("a server may ask to be left alone", "runs-and-plans"))
 def test_a_server_may_ask_to_be_left_alone(headers: dict[str, str], ms: int | None) -> None:
     assert retry_after_ms(headers) == ms
 

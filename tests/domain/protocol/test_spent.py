@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from tests.samples import PLAN
+from tests.samples import PLAN, worked
 from toolreel_core._errors import CodecError, ConfigError
 from toolreel_core._protocol import Spent, State, Tally, ToolReturned, dump, load_event, load_state
 from toolreel_core._replies import Usage
@@ -22,14 +21,8 @@ def test_a_cost_that_is_not_given_is_unknown_and_never_zero() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"cost": -0.5},
-        {"cost": math.inf},
-        {"cost": math.nan},
-        {"cost": "1"},
-        {"cost": True},
-        {"prompt_tokens": -1},
-        {"completion_tokens": 1.5},
-        {"unpriced": True},
+        *worked("what is no number of something spent is refused", "runs-and-plans"),
+        *({"cost": float("nan")}, {"cost": float("inf")}),
     ],
 )
 def test_what_is_no_number_of_something_spent_is_refused(wrong: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 
-from tests.samples import PLAN
+from tests.samples import PLAN, worked
 from tests.strategies import runs
 from toolreel_core._conversation import Transcript
 from toolreel_core._protocol import State, Step, Tally
@@ -32,19 +32,9 @@ def test_the_finer_counts_are_added_up_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("costs", "known"),
-    [
-        ((), None),
-        ((0.0,), 0.0),
-        ((0.5, 0.25), 0.75),
-        ((None,), None),
-        ((0.5, None), None),
-        ((None, 0.5), None),
-    ],
+    ("costs", "known"), worked("a cost is known if that of every reply is", "runs-and-plans")
 )
-def test_a_cost_is_known_if_that_of_every_reply_is(
-    costs: tuple[float | None, ...], known: float | None
-) -> None:
+def test_a_cost_is_known_if_that_of_every_reply_is(costs: list[float | None], known: float | None) -> None:
     tally = Tally()
     for cost in costs:
         tally = tally.plus(Usage(10, 4, cost))

@@ -26,14 +26,7 @@ def test_the_same_words_have_the_same_key(said: dict[str, Any], heard: dict[str,
     assert key_of([said]) == key_of([heard])
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"role": "user", "content": "Ho."},
-        {"role": "assistant", "content": "Hi."},
-        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a"}}]},
-    ],
-)
+@pytest.mark.parametrize("other", worked("other words have another key", "requests"))
 def test_other_words_have_another_key(other: dict[str, Any]) -> None:
     assert key_of([other]).alike != key_of([ASKED]).alike
 

@@ -6,30 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples import worked
 from toolreel_core._settings import chat_url, prefix_fault
-
-AZURE = "https://x.openai.azure.com/openai/deployments/d"
 
 
 @pytest.mark.parametrize(
     ("base_url", "prefix", "url"),
-    [
-        ("http://here", "/v1", "http://here/v1/chat/completions"),
-        ("http://here/", "v1/", "http://here/v1/chat/completions"),
-        ("http://here", "", "http://here/chat/completions"),
-        ("http://here", "/", "http://here/chat/completions"),
-        ("http://here/api", "/gateway", "http://here/api/gateway/chat/completions"),
-        ("http://here/v1/", "/v1", "http://here/v1/chat/completions"),
-        ("http://here/v1.5", "/v1", "http://here/v1.5/chat/completions"),
-        ("http://here/v1beta/openai", "/v1", "http://here/v1beta/openai/chat/completions"),
-        ("http://v1/api", "/v2", "http://v1/api/v2/chat/completions"),
-        ("http://here/chat/completions/", "/v1", "http://here/chat/completions"),
-        (f"{AZURE}?api-version=1", "", f"{AZURE}/chat/completions?api-version=1"),
-        (f"{AZURE}/chat/completions?api-version=1", "/v1", f"{AZURE}/chat/completions?api-version=1"),
-        ("http://here?to=a/v1", "/v2", "http://here/v2/chat/completions?to=a/v1"),
-        ("http://here/?", "/v1", "http://here/v1/chat/completions"),
-        (" http://here/v1#v2?x=1 ", "/v1", "http://here/v1/chat/completions"),
-    ],
+    worked("the url is base prefix chat completions and query", "runs-and-plans"),
 )
 def test_the_url_is_base_prefix_chat_completions_and_query(base_url: str, prefix: str, url: str) -> None:
     assert chat_url(base_url, prefix) == url

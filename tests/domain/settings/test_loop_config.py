@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples import IF_YOUR_OWN, ROOT, complaint
+from tests.samples import ROOT, complaint, worked
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import VERSION
 from toolreel_core._settings import LoopConfig
@@ -57,27 +57,14 @@ def test_arguments_may_nest_as_deep_as_can_be_read_back_and_no_deeper() -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        (
-            {"tool_use_mode": "strict"},
-            "tool_use_mode: expected one of relaxed, enforced, disabled, got 'strict'",
-        ),
-        ({"retry_base_ms": -1}, "retry_base_ms: expected a whole number of at least 0, got -1"),
-        (
-            {"repetition_stop": 1},
-            "repetition_stop: expected a whole number of at least 2 or nothing, got 1",
-        ),
         ({"untrusted_tools": {"web"}}, "untrusted_tools: expected a list of texts, got {'web'}"),
-        ({"max_turn": 3}, "there is no setting 'max_turn'; did you mean 'max_turns'?"),
         (
             {"zzz": 3},
             "there is no setting 'zzz'; there are: "
             f"{', '.join([item.name for item in fields(LoopConfig)][:12])}, and "
             f"{len(fields(LoopConfig)) - 12} more",
         ),
-        (
-            {"text_dialects": ["hermes"]},
-            "text_dialects: there is no dialect 'hermes'; did you mean 'hermes_json'?",
-        ),
+        *worked("a wrong setting of a loop is named", "runs-and-plans"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_value_and_what_is_allowed(
@@ -89,24 +76,6 @@ def test_a_wrong_setting_is_named_with_its_value_and_what_is_allowed(
 def test_all_marked_dialects_have_one_name() -> None:
     config = LoopConfig.of({"text_dialects": ["marked", "json_fenced", "hermes_json"]})
     assert config.text_dialects == (*MARKED, "json_fenced")
-
-
-@pytest.mark.parametrize(
-    ("changes", "why"),
-    [
-        (
-            {"estimator": "byte_per_4"},
-            f"estimator: there is no token estimator 'byte_per_4'; did you mean 'bytes_per_4'? {IF_YOUR_OWN}",
-        ),
-        (
-            {"tool_transforms": ["schema_inline"]},
-            "tool_transforms: there is no tool transform 'schema_inline'; did you mean 'schema_inline_defs'? "
-            f"{IF_YOUR_OWN}",
-        ),
-    ],
-)
-def test_a_name_that_nothing_has_is_told_with_its_setting(changes: Mapping[str, Any], why: str) -> None:
-    assert complaint(ConfigError, lambda: LoopConfig.of(changes)) == why
 
 
 @pytest.mark.parametrize("limit", ["max_cost", "max_conversation_cost"])

@@ -7,60 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.samples import worked
 from tests.strategies import json_objects
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._settings import FAMILIES, neutralized
 
-EXAMPLES = {
-    "bars": (
-        "<|im_start|>",
-        "<|im_end|>",
-        "<|endoftext|>",
-        "<|eot_id|>",
-        "<|start_header_id|>",
-        "<|python_tag|>",
-        "<|start|>",
-        "<|channel|>",
-        "<|message|>",
-        "<|fim_prefix|>",
-        "<|tool_calls_section_begin|>",
-        "<|turn>",
-        "<｜User｜>",
-        "<｜tool▁calls▁begin｜>",
-        "</｜DSML｜function_calls>",
-    ),
-    "bar_behind": ("<turn|>", "<tool_call|>"),
-    "words": ("<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>"),
-    "system": ("<<SYS>>", "<</SYS>>"),
-    "tags": (
-        "<tool_call>",
-        "</tool_call>",
-        "<TOOL_CALL>",
-        "<TOOLCALL>",
-        "<tool_response>",
-        "<minimax:tool_call>",
-        "<longcat_tool_call>",
-        "<start_function_call>",
-        "<think>",
-        "</think>",
-        "<seed:think>",
-        "<function=ping>",
-        "<parameter=n>",
-        "<arg_key>",
-        '<invoke name="ping">',
-    ),
-    "brackets": (
-        "[INST]",
-        "[/INST]",
-        "[TOOL_CALLS]",
-        "[/AVAILABLE_TOOLS]",
-        "[gMASK]",
-        "[EOS]",
-        "[start_header_id]",
-        "[TOOL_REQUEST]",
-    ),
-    "minimax": ("]~b]", "]~!b[", "[e~[", "]<]minimax[>["),
-}
+EXAMPLES: dict[str, list[str]] = dict(worked("control tokens stand in families", "runs-and-plans"))
 TOKENS = [token for examples in EXAMPLES.values() for token in examples]
 
 
@@ -81,23 +33,7 @@ def test_no_token_stands_twice() -> None:
     assert len({*TOKENS}) == len(TOKENS)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "a < b || c > d",
-        "<p>Hello <b>you</b></p>",
-        "x[0] = [1, 2]",
-        "usage: run [args] [inst]",
-        "<span>|</span>",
-        "< |im_start|>",
-        "f <| x |> g",
-        "thinking about <thinking>",
-        "5 | 6",
-        "<strong>s</strong>",
-        "List<Invoker> x",
-        "",
-    ],
-)
+@pytest.mark.parametrize("text", worked("ordinary text stays", "runs-and-plans"))
 def test_ordinary_text_stays(text: str) -> None:
     assert neutralized(text) == text
 

@@ -20,6 +20,7 @@ from tests.playbook import (
     runs,
     tells,
 )
+from tests.samples import worked
 from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import NOTHING, Json, JsonText, canonical
 from toolreel_core._loop import fold
@@ -138,15 +139,7 @@ def test_an_answer_with_two_values_is_ambiguous_and_equal_ones_are_one() -> None
 
 
 @pytest.mark.parametrize(
-    ("text", "value", "coded"),
-    [
-        ('{"value":[1]}', "[1]", []),
-        ("[1]", "[1]", ["OUTPUT_BARE"]),
-        ('"[1]"', "[1]", ["ARGUMENTS_DOUBLE_ENCODED", "OUTPUT_BARE"]),
-        ('{"value":"[1]"}', "[1]", ["ARGUMENTS_DECODED"]),
-        ("So:\n```\n[1]\n```", "[1]", ["OUTPUT_IN_TEXT", "OUTPUT_BARE"]),
-        ('{"arguments":{"value":[1]}}', "[1]", ["ARGUMENTS_UNWRAPPED"]),
-    ],
+    ("text", "value", "coded"), worked("a value that is no object may come bare", "runs-and-plans")
 )
 def test_a_value_that_is_no_object_may_come_bare(text: str, value: str, coded: list[str]) -> None:
     run = played(plan_of(schema=NUMBERS), replies(text), finishes(Completed(text, JsonText(value))))
@@ -201,12 +194,7 @@ def test_a_truncated_call_is_never_the_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "value", "coded"),
-    [
-        ("[1]", "[1]", ["OUTPUT_BARE"]),
-        ("[]", "[]", ["ARGUMENTS_EMPTY_LIST", "OUTPUT_BARE"]),
-        ('{"value":[1]}', "[1]", []),
-    ],
+    ("arguments", "value", "coded"), worked("the arguments may be the value itself", "runs-and-plans")
 )
 def test_the_arguments_may_be_the_value_itself(arguments: str, value: str, coded: list[str]) -> None:
     plan = plan_of(output_mode="tool", schema=NUMBERS)

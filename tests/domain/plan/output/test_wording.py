@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.samples import worked
 from toolreel_core._conversation import SystemMessage, UserMessage
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import OutputSpec, Plan
@@ -96,18 +97,7 @@ def test_a_text_output_is_an_instruction_in_the_last_leading_system_message() ->
 
 
 @pytest.mark.parametrize(
-    ("schema", "strict"),
-    [
-        (POINT, True),
-        ({**POINT, "title": "Point"}, False),
-        ({**POINT, "required": []}, False),
-        ({**POINT, "additionalProperties": True}, False),
-        ({"type": "object"}, False),
-        ({**POINT, "properties": {"x": {"type": ["object", "null"]}}}, False),
-        ({**POINT, "properties": {"x": {"type": "array", "items": POINT}}}, True),
-        ({**POINT, "properties": {"x": {"type": "array", "items": {}}}}, False),
-        ({**POINT, "properties": {"x": {"type": "string", "minLength": 1}}}, False),
-    ],
+    ("schema", "strict"), worked("strict is sent where every object is closed", "runs-and-plans")
 )
 def test_strict_is_sent_where_every_object_is_closed(schema: dict[str, Json], *, strict: bool) -> None:
     config = LoopConfig(output_mode="native")

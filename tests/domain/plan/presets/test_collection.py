@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical
@@ -124,13 +124,7 @@ def test_a_catalogue_over_another_replaces_by_name_and_adds_the_rest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tree", "text"),
-    [
-        ({"presets": {}}, "there is no key 'presets'; did you mean 'preset'?"),
-        ({"preset": {"a": 1}}, "preset.a: expected a table, got 1"),
-        ({"model": {"a": {"preset": []}}}, "model.a: there is no key 'preset'; did you mean 'presets'?"),
-        ({"sampling": {"a": {"tags": 1}}}, "sampling.a.tags: expected a list of texts, got 1"),
-    ],
+    ("tree", "text"), worked("a catalogue that cannot be used is refused at its place", "runs-and-plans")
 )
 def test_a_catalogue_that_cannot_be_used_is_refused_at_its_place(tree: object, text: str) -> None:
     assert text in complaint(PlaceError, lambda: PRESETS.extended(Presets.of(tree)))
@@ -191,15 +185,7 @@ def test_a_model_that_cannot_be_used_is_refused_at_its_place(tree: object, text:
 
 @pytest.mark.parametrize(
     ("pattern", "model", "meant"),
-    [
-        ("qwen/qwen3-*", "qwen/qwen3-30b:nitro", True),
-        ("Qwen/QWEN3-*", "qwen/qwen3-30b", True),
-        ("z-ai/glm-4.7:nitro", "z-ai/glm-4.7", True),
-        ("z-ai/glm-4.7:nitro", "z-ai/glm-4.7-flash", False),
-        ("z-ai/glm-4.7", "glm-4.7", False),
-        ("*glm-4.7", "z-ai/glm-4.7:floor", True),
-        ("qwen2.5-coder:1.5b", "qwen2.5-coder:7b", False),
-    ],
+    worked("a pattern means a model whatever its case and route", "runs-and-plans"),
 )
 def test_a_pattern_means_a_model_whatever_its_case_and_route(pattern: str, model: str, meant: bool) -> None:
     assert matches_model(pattern, model) == meant

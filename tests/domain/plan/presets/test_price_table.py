@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from toolreel_core._config_checks import PlaceError
 from toolreel_core._plan import Presets
 from toolreel_core._settings import Price
@@ -50,13 +50,6 @@ def test_a_price_of_the_plan_holds_over_that_of_its_preset() -> None:
     assert preset.merged(Presets().base).price == Price(1, 2)
 
 
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        ({"input": 1}, "price.x.output: is missing"),
-        ({"input": -1, "output": 1}, "price.x.input: expected a number of at least 0, got -1"),
-        ({"inputs": 1}, "price.x: there is no key 'inputs'; did you mean 'input'?"),
-    ],
-)
+@pytest.mark.parametrize(("entry", "said"), worked("a wrong price says where it stands", "runs-and-plans"))
 def test_a_wrong_price_says_where_it_stands(entry: dict[str, Any], said: str) -> None:
     assert complaint(PlaceError, lambda: Presets.of({"price": {"x": entry}})) == said

@@ -97,7 +97,6 @@ THOUGHT: Final = {"type": "thinking", "thinking": "Hm. Ho.", "signature": "c2ln"
 SEARCH: Final = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"q": "a"}}
 FOUND: Final = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"url": "u"}]}
 CITED: Final = {"type": "text", "text": "It is so.", "citations": [{"type": "x", "url": "u"}]}
-HIDDEN: Final = {"type": "redacted_thinking", "data": "eA=="}
 
 
 def item(text: str, id_: str = "msg_a") -> dict[str, Any]:
@@ -105,28 +104,7 @@ def item(text: str, id_: str = "msg_a") -> dict[str, Any]:
     return {"id": id_, "type": "message", "role": "assistant", "status": "completed", "content": [part]}
 
 
-CALLED: Final = {
-    "id": "fc_a",
-    "type": "function_call",
-    "call_id": "call_1",
-    "name": "stock",
-    "arguments": '{"part":"pin"}',
-    "status": "completed",
-}
-SUMMARY: Final = {
-    "id": "rs_a",
-    "type": "reasoning",
-    "summary": [{"type": "summary_text", "text": "I looked."}],
-    "encrypted_content": "eA==",
-}
-REASONED: Final = {
-    "id": "rs_b",
-    "type": "reasoning",
-    "summary": [],
-    "content": [{"type": "reasoning_text", "text": "Hm. Ho."}],
-}
 SEARCHED: Final = {"id": "ws_a", "type": "web_search_call", "status": "completed"}
-PATCH: Final = {"id": "ctc_a", "type": "custom_tool_call", "call_id": "call_2", "name": "patch", "input": "x"}
 
 
 @pytest.mark.parametrize(
@@ -212,25 +190,7 @@ def _response_of(events: list[Any]) -> Any:  # noqa: ANN401
     return body
 
 
-MESSAGES: Final = [
-    message(TEXT),
-    message(THOUGHT, TEXT, USE, stop="tool_use"),
-    message(TEXT, SEARCH, FOUND, CITED, TEXT, CITED),
-    message(HIDDEN, THOUGHT, TEXT, stop="pause_turn"),
-    message(THOUGHT, USE, THOUGHT, TEXT, stop="tool_use"),
-    message(stop="end_turn"),
-    message(TEXT, stop="stop_sequence", stop_sequence="END"),
-]
-RESPONSES: Final = [
-    response(item("Look.")),
-    response(SUMMARY, item("Look."), CALLED),
-    response(REASONED, item("Look."), CALLED, PATCH),
-    response(SEARCHED, item("Look."), item("So.", "msg_b")),
-    response({**item("Look."), "content": [*item("Look.")["content"], *item(" So.")["content"]]}),
-    response(PATCH),
-    response(item("Look."), status="incomplete", incomplete_details={"reason": "max_output_tokens"}),
-]
-OWN: Final = [*(("messages", one) for one in MESSAGES), *(("responses", one) for one in RESPONSES)]
+OWN: Final = worked("a reply that is right in its own form", "requests")
 
 
 @pytest.mark.parametrize(("form", "body"), OWN)

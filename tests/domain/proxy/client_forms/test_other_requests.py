@@ -67,63 +67,7 @@ WEATHER: Final[Mapping[WireForm, Loose]] = {
     "responses": {"type": "function", "name": "stock", "parameters": SCHEMA},
     "messages": {"name": "stock", "input_schema": SCHEMA},
 }
-TURN: Final[Mapping[WireForm, Loose]] = {
-    "chat_completions": chat(
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "How many?"},
-        {
-            "role": "assistant",
-            "content": "Look.",
-            "tool_calls": [
-                {
-                    "id": "call_1",
-                    "type": "function",
-                    "function": {"name": "stock", "arguments": '{"part":"pin"}'},
-                },
-                {"id": "call_2", "type": "function", "function": {"name": "stock", "arguments": "{}"}},
-            ],
-        },
-        {"role": "tool", "tool_call_id": "call_1", "content": "4"},
-        {"role": "tool", "tool_call_id": "call_2", "content": "0"},
-    ),
-    "responses": responses(
-        {"role": "user", "content": "How many?"},
-        {
-            "type": "message",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": "Look."}],
-        },
-        {
-            "type": "function_call",
-            "call_id": "call_1",
-            "name": "stock",
-            "arguments": '{"part":"pin"}',
-        },
-        {"type": "function_call", "call_id": "call_2", "name": "stock", "arguments": "{}"},
-        {"type": "function_call_output", "call_id": "call_1", "output": "4"},
-        {"type": "function_call_output", "call_id": "call_2", "output": "0"},
-        instructions="Be brief.",
-    ),
-    "messages": messages(
-        {"role": "user", "content": "How many?"},
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "text", "text": "Look."},
-                {"type": "tool_use", "id": "call_1", "name": "stock", "input": {"part": "pin"}},
-                {"type": "tool_use", "id": "call_2", "name": "stock", "input": {}},
-            ],
-        },
-        {
-            "role": "user",
-            "content": [
-                {"type": "tool_result", "tool_use_id": "call_1", "content": "4"},
-                {"type": "tool_result", "tool_use_id": "call_2", "content": [{"type": "text", "text": "0"}]},
-            ],
-        },
-        system="Be brief.",
-    ),
-}
+TURN: Final[Mapping[WireForm, Loose]] = dict(worked("one conversation in each form", "requests"))
 
 
 @pytest.mark.parametrize("form", FORMS)
