@@ -401,7 +401,6 @@ class Agent(Generic[Value_co]):
         return {**secrets_of(*self._offered.hosts), **address.secrets}
 
     def __repr__(self) -> str:
-        """Model, server and tools, and nothing secret."""
         where = ""
         if self.endpoint is not None:
             where = f", endpoint={type(self.endpoint).__name__}"
@@ -430,7 +429,6 @@ class Agent(Generic[Value_co]):
 
 
 def _fallback_agents(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:
-    """The agent at each of its fallbacks, by their names."""
     if isinstance(fallbacks, str) or not isinstance(fallbacks, Iterable):
         raise ConfigError(f"fallbacks: expected a list of Fallback, got {type(fallbacks).__name__}")
     found = dict[str, Any]()

@@ -169,8 +169,6 @@ AgentEvent: TypeAlias = ShownEvent | RunEnded[AgentRun[Value_co]]
 
 
 class RunSettings(TypedDict, total=False):
-    """Keyword arguments of ``Agent.run``."""
-
     record: str | Path | None
     overwrite: bool
     journal: Journal | None

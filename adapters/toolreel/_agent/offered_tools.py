@@ -33,9 +33,7 @@ class OfferingHost(Protocol):
     """A tool host that says what it has, such as ``PythonTools`` or ``McpTools``."""
 
     @property
-    def surface(self) -> ToolSurface:
-        """Its tools."""
-        ...
+    def surface(self) -> ToolSurface: ...
 
 
 AgentTools: TypeAlias = (
@@ -46,8 +44,6 @@ AgentTools: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class OfferedTools:
-    """What the tools of an agent make: one surface, and what runs each of them."""
-
     functions: tuple[Tool, ...] = ()
     hosts: tuple[OfferingHost, ...] = ()
     message: str = ""
@@ -158,7 +154,6 @@ def approver_of(given: Approve | None, *, awaits: bool = False) -> Any:  # noqa:
 
 
 def check_approve(given: object) -> None:
-    """Check that it is an approver, or a function of name and arguments."""
     instead = "write approve=lambda name, arguments: True, or approve=Always()"
     if given is None or (_decide_method(given) and not isinstance(given, type)):
         return

@@ -70,8 +70,6 @@ class Fallback:
 
 
 class AgentSettings(TypedDict, total=False):
-    """What type checkers know of the keyword arguments of ``Agent``: its fields, by name."""
-
     base_url: str | None
     tools: AgentTools
     instructions: str
@@ -112,7 +110,6 @@ _NEEDED: Final = {"model", "seed", "name", "description", "overwrite"}
 
 
 def check_types(**given: object) -> None:
-    """Check the kinds of what an agent or one of its runs is given."""
     for name, kinds in _KINDS.items():
         value = given.get(name)
         if name in given and (value is not None or name in _NEEDED) and not isinstance(value, kinds):
@@ -127,7 +124,6 @@ def check_types(**given: object) -> None:
 
 
 def merged_preset(given: PresetLike, provider: str, model: str) -> Preset:
-    """The presets that apply to a provider and a model, and those that are named, as one."""
     if isinstance(given, Preset):
         return given
     from toolreel.presets import at_provider, named_presets, with_files  # read by few programs before a run

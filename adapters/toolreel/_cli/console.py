@@ -35,13 +35,11 @@ class _Output(Console):
     """A console that prints nothing raw, for pipes whose reader may leave."""
 
     def print(self, *objects: object, **options: Any) -> None:  # noqa: ANN401 - options of rich
-        """Print, each text as :func:`printable` shows it; notices on a terminal are wrapped between words."""
         if self.stderr:
             options.setdefault("soft_wrap", not self.is_terminal)
         super().print(*map(_without_control_characters, objects), **options)
 
     def on_broken_pipe(self) -> None:
-        """Go on without output, so that the exit code is still that of the command."""
         self.quiet = True
         go_unread(self.file)
 
@@ -66,7 +64,6 @@ def running_scrub() -> RunningScrub:
 
 
 def complain(text: str, *, hint: str = "") -> None:
-    """Print an error to stderr, and a hint what to do."""
     whole = Text("error: ", style="bold red") + Text(printable(text), style="not bold default")
     err.print(whole)
     if hint:
@@ -74,13 +71,11 @@ def complain(text: str, *, hint: str = "") -> None:
 
 
 def log_json(entry: Mapping[str, Any]) -> None:
-    """Write one line of JSON on stderr, with the time."""
     at = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
     print(printable(json.dumps({"at": at, **entry}, ensure_ascii=False)), file=sys.__stderr__, flush=True)
 
 
 def labelled(label: str, text: str, style: str = "", *, mark: str = "", console: Console = out) -> None:
-    """Print a label in the margin, and text next to it with all lines indented, also behind a mark."""
     indent = " " * (_MARGIN + len(mark))
     body = Text(printable(text), style=style)
     width = max(_NARROWEST, console.width - len(indent))
@@ -94,11 +89,6 @@ def labelled(label: str, text: str, style: str = "", *, mark: str = "", console:
 
 
 def printable(text: str) -> str:
-    r"""The text without what is withheld, and with all that cannot be seen spelt out.
-
-    >>> print(printable("\x1b[31mred"))
-    \x1b[31mred
-    """
     return visible_text.printable(scrubbed(text, _withheld))
 
 
@@ -131,7 +121,6 @@ def _without_control_characters(printed: object) -> object:
 
 
 def show_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print rows below a header; each row has as many cells as the header."""
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
     for row in (head, *rows):
         cells = [printable(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]

@@ -80,10 +80,7 @@ _OF_EXTRA: Final = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 
 
 def _packages() -> _Examined:
-    """Python, toolreel, and what it depends on: with which versions, and which extras are not complete.
-
-    `pip check` says whether versions fit.
-    """
+    """`pip check` says whether versions fit."""
     yield "ok", f"python {platform.python_version()} ({sys.executable})", ""
     try:
         ours = distribution("toolreel")
@@ -158,7 +155,6 @@ def _server_models(server: LiveTarget) -> _Examined:
 
 
 def _database_tables(given: str | None) -> _Examined:
-    """The database of durable runs, if one is named or lies in this folder."""
     if not (given or os.environ.get("TOOLREEL_DATABASE_URL") or Path("toolreel.db").exists()):
         return
     try:
@@ -174,7 +170,6 @@ def _database_tables(given: str | None) -> _Examined:
 
 
 def _recording_findings(paths: tuple[Path, ...]) -> _Examined:
-    """What is wrong with recordings, as `toolreel cassettes check` says it."""
     named = paths or tuple(map(Path, shared_settings().texts("recordings")))
     try:
         from toolreel.testing import check

@@ -198,7 +198,6 @@ _NO_RUNS: Final = "none; queue one with toolreel durable submit"
 
 
 def _run_cells(run: RunSummary) -> Sequence[str]:
-    """What a list says of a run; last, what it waits for, or why it does not go on."""
     calls = ", ".join(f"{call.name}: {call.why}" for call in run.waits_for)
     last = calls or run.problem.partition(";")[0]
     return run.run_id, run.status, run.model, run.outcome, f"{run.created:%Y-%m-%d %H:%M}", last
@@ -220,7 +219,6 @@ def show_command(runs: DurableRuns, run_id: str, wait: bool, as_machine: bool) -
 
 
 def print_run(done: DurableRun, *, as_machine: bool) -> int:
-    """Print a run; the exit code says whether it failed."""
     summary, run = done.summary, done.run
     if as_machine:
         say(as_json(run, {"durable": summary, "digest": done.digest}))
@@ -426,7 +424,6 @@ def _live_ports(
 def run_durably(
     run_id: str, plan: Plan, database: str | None, session: LiveSession, sources: Sources
 ) -> DurableRun:
-    """Perform a run in a queue of its own, until it ends or waits for somebody."""
     from toolreel.durable import Worker
 
     own = f"run {run_id}"

@@ -37,7 +37,6 @@ class SharedOption(click.Option):
     """An option whose default is the key of its name in ``[tool.toolreel]``."""
 
     def get_default(self, ctx: click.Context, call: bool = True) -> Any:  # noqa: ANN401 - as click has it
-        """What the project says, if the key is for this command; else the option's own default."""
         own = super().get_default(ctx, call)
         if not call or ctx.resilient_parsing:  # for --help and completion
             return own
@@ -76,7 +75,6 @@ json_option = click.option(
 
 
 def say(tree: Mapping[str, object]) -> int:
-    """Print one JSON object on a line, data classes and paths in it too; return the exit code for success."""
     # Imported here because --help does not need it.
     from toolreel._cli.console import go_unread, json_output
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Live:
-    """A run, or a conversation, and its recording."""
-
     log: Underway
     files: RecordedFiles | ResumedFiles | None = None
     tape: Session | None = None
@@ -88,7 +86,6 @@ class LiveSession:
         return live.close(ended=True)
 
     def resume(self, cassette: Path) -> EndedRun:
-        """Continue a recorded run that was killed or waits, under the plan of its journal."""
         live, files = self.reopen(cassette)
         try:
             if live.log.state.outcome is None:
@@ -100,7 +97,6 @@ class LiveSession:
         return replace(done, before=before, new=len(live.log.answered), cut=files.journal.cut)
 
     def begin(self, plan: Plan, record: Path | None, *, overwrite: bool) -> Live:
-        """A run that begins, and the files to record it in."""
         if record is None:
             return Live(Underway(plan))
         self.print_key_notice()
@@ -108,18 +104,15 @@ class LiveSession:
         return Live(Underway(plan, files), files, files.tape)
 
     def reopen(self, cassette: Path) -> tuple[Live, ResumedFiles]:
-        """A recorded run, to go on with."""
         self.print_key_notice()
         files = ResumedFiles(cassette, self.target.secrets, durable=self.durable)
         return Live(Underway(files.trace.run, files), files, files.tape, has_begun=True), files
 
     def print_key_notice(self) -> None:
-        """Tell of a key for which recordings are not searched."""
         if notice := self.target.key_notice:
             err.print(notice, style="yellow")
 
     def check_tools(self, files: ResumedFiles) -> None:
-        """Check that the tools equal those of a recorded run."""
         recorded = files.journal.recorded
         if recorded.plan.sends_tools:
             check_tools_unchanged(recorded, OfferedTools.of(self.tools).surface)

@@ -16,7 +16,6 @@ _OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"
 
 
 def log_to_stderr(level: str, form: str) -> None:
-    """Write what toolreel logs from a level on to stderr, as ``text`` or ``json``."""
     handler = logging.StreamHandler(sys.__stderr__)
     line = "%(asctime)s %(levelname)-7s %(name)s: %(message)s"
     handler.setFormatter(_Json() if form == "json" else _Text(line, "%H:%M:%S"))

@@ -19,10 +19,7 @@ from toolreel._internal import show_only_errors
 
 
 class LazyCommand(click.Command):
-    """A placeholder for a command whose module has not been imported."""
-
     def __init__(self, name: str, module: str, short_help: str) -> None:
-        """Stand for the command of a module of this package: its name with ``_command`` behind it."""
         super().__init__(name, short_help=short_help)
         self._module = module
 
@@ -54,7 +51,6 @@ class LazyGroup(click.Group):
         super().__init__(*args, **options)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands of each section; without sections, all of them in one list."""
         if not self._sections:
             super().format_commands(ctx, formatter)
         widest = max(map(len, self.commands))
@@ -67,7 +63,6 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that the arguments name, imported, and the remaining arguments."""
         name, command, rest = super().resolve_command(ctx, args)
         return name, command.load() if isinstance(command, LazyCommand) else command, rest
 

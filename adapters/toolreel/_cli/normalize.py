@@ -121,7 +121,6 @@ def _read_case(line: bytes) -> Tree:
 
 
 def _tool_schemas(tools: Json) -> dict[str, Tree | None]:
-    """The schemas of tools that are given by their names, or as entries of a request's ``tools``."""
     found: dict[str, Tree | None] = {}
     for tool in tools if isinstance(tools, list) else ():
         entry = as_tree(tool) or {"name": tool}
@@ -166,7 +165,6 @@ def _reply_tree(reply: Reply) -> Tree:
 
 
 def _reply_lines(reply: Reply) -> Iterator[tuple[str, str, str]]:
-    """What a reply means, in words: labels, texts and styles."""
     yield "line {}", f"finish {reply.finish}", "bold"
     if reply.content:
         yield "content", reply.content, ""
@@ -216,7 +214,6 @@ def _text_tree(found: TextCalls) -> Tree:
 
 
 def _text_lines(found: TextCalls, content: str) -> Iterator[tuple[str, str, str]]:
-    """How each part of a text was read: labels, texts and styles."""
     yield "line {}", counted(len(found.calls), "call"), "bold"
     for span in found.spans:
         if span.explanation:

@@ -36,11 +36,7 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 def bundle(
     name: str, kind: type[Any], *options: Callable[[Command], Command]
 ) -> Callable[[Command], Command]:
-    """A decorator that adds options to a command, which receives them as one argument.
-
-    :param name: of the argument
-    :param kind: its class, a dataclass with a field for the parameter of each option
-    """
+    """Adds options to a command, which gets them as one dataclass with a field for each."""
 
     def decorate(command: Command) -> Command:
         @wraps(command)
@@ -59,7 +55,6 @@ def bundle(
 def parse_key_values(
     option: str, items: Iterable[str], example: str, known: Collection[str] = ()
 ) -> dict[str, str]:
-    """The values of ``KEY=VALUE`` items, by key."""
     found = dict[str, str]()
     for item in items:
         key, equals, value = item.strip().partition("=")
@@ -74,8 +69,6 @@ def parse_key_values(
 
 
 def parsed_values(option: str, read: Callable[[tuple[str, ...]], _Choice]) -> Callable[..., _Choice]:
-    """A callback of click that reads all values of an option, and tells what is wrong with one."""
-
     def callback(context: click.Context, parameter: click.Parameter, items: tuple[str, ...]) -> _Choice:
         try:
             return read(items)
@@ -132,23 +125,13 @@ def tools_option(text: str) -> Callable[[Command], Command]:
 
 @dataclass(frozen=True, slots=True)
 class SetOptions:
-    """Parsed ``--set`` options."""
-
     config: dict[str, Json]
     options: dict[str, Json]
     provider: dict[str, Json] = field(default_factory=dict)
 
 
 def parse_settings(items: Iterable[str]) -> SetOptions:
-    """Parse ``key=value`` items; a value is parsed as JSON if possible, else it is text.
-
-    >>> parse_settings(["max_turns=3", "temperature=0", "body.cache_prompt=false"])
-    SetOptions(config={'max_turns': 3}, options={'temperature': 0, 'cache_prompt': False}, provider={})
-    >>> parse_settings(["id_style=openai"]).provider
-    {'id_style': 'openai'}
-
-    :raises ConfigError: if an item has no ``=``, or a key that does not exist
-    """
+    """A value of ``key=value`` is parsed as JSON if possible, else it is text."""
     found = SetOptions({}, {}, {})
     homes = {
         **{setting.name: found.config for setting in fields(LoopConfig)},
@@ -194,8 +177,6 @@ provider_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class PresetChoice:
-    """The values of the options that select presets."""
-
     provider: str | None
     presets: tuple[str, ...]
     sampling: str | None = None
@@ -205,7 +186,6 @@ class PresetChoice:
         return bool(self.provider or self.presets)
 
     def preset(self, model: str = "") -> Preset:
-        """The provider's preset, then named presets, then a sampling profile; later ones win."""
         return chosen_preset(self.provider, self.presets, model, self.sampling)
 
 
@@ -238,12 +218,10 @@ _FALLBACK_KEYS: Final = (
 
 
 def parse_fallback(text: str) -> Fallback:
-    """The fallback in ``key=value`` items between commas; ``+`` is between the items of a list.
+    """``key=value`` items between commas; ``+`` is between the items of a list.
 
     >>> parse_fallback("model=b,base-url=http://127.0.0.1:8081,on=timeout+empty").on
     ['timeout', 'empty']
-
-    :raises ConfigError: if a key does not exist, or no model is named
     """
     from toolreel._agent import Fallback  # most commands have none
 
@@ -271,7 +249,6 @@ fallback_option: Final = click.option(
 
 
 def with_fallbacks(plan: Plan, fallbacks: Iterable[Fallback]) -> Plan:
-    """A plan with its fallbacks."""
     others = list[FallbackPlan]()
     for there in fallbacks:
         names = cast("tuple[str, ...]", there.preset or ())
@@ -283,8 +260,6 @@ def with_fallbacks(plan: Plan, fallbacks: Iterable[Fallback]) -> Plan:
 
 @dataclass(frozen=True, slots=True)
 class LiveTarget:
-    """The server of a live run, and its fallbacks: the values of the options."""
-
     base_url: str | None = field(default=None, repr=False)
     """Its query may hold a key, so that it has no ``repr``."""
     api_key_env: str | None = None
@@ -315,13 +290,7 @@ class LiveTarget:
 
     @property
     def secrets(self) -> dict[str, str]:
-        """Values to keep out of recordings and off the terminal.
-
-        The API keys, what the URLs and the headers hold, variables that look like secrets, and the
-        credentials of tools.
-
-        :raises EndpointConfigError: if a URL is invalid, or the variable of a header is not set
-        """
+        """Values to keep out of recordings and off the terminal, also those in URLs and headers."""
         from toolreel.http import Address, header_values
 
         found = known_secrets(os.environ)
@@ -336,7 +305,6 @@ class LiveTarget:
 
     @property
     def key_notice(self) -> str:
-        """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
         sent = (each for there in self.servers.values() for each in there._variables)
         return "\n".join(filter(None, (key_notice(name, value) for name, value in sent)))
 
@@ -347,7 +315,6 @@ class LiveTarget:
 
     @contextmanager
     def open_endpoint(self, on_delta: Listener | None, tape: Session | None) -> Generator[Endpoint]:
-        """The endpoint of the server, with those of the fallbacks."""
         try:
             import httpx
         except ImportError:
@@ -378,13 +345,12 @@ class LiveTarget:
 def path_option(
     flag: str, parameter: str, metavar: str, about: str, *, folder: bool = False, required: bool = False
 ) -> Callable[[_Decorated], _Decorated]:
-    """An option that names a file, or a folder."""
     kind = click.Path(file_okay=not folder, dir_okay=folder, path_type=Path)
     return click.option(flag, parameter, type=kind, metavar=metavar, help=about, required=required)
 
 
 def header_option(parameter: str, kind: type[click.Option] = click.Option) -> Callable[[Command], Command]:
-    """``--header``; the command receives the names of variables by names of headers."""
+    """The command receives the names of variables by names of headers."""
     return click.option(
         "--header",
         parameter,
@@ -402,12 +368,6 @@ def header_option(parameter: str, kind: type[click.Option] = click.Option) -> Ca
 def server_options(
     *, required: bool = True, fallbacks: bool = True, seconds: float = 300.0
 ) -> Callable[[Command], Command]:
-    """Options for the server; the command receives them as one argument ``server``.
-
-    :param required: whether ``--base-url`` has to be given
-    :param fallbacks: whether there is ``--fallback``
-    :param seconds: the default of ``--timeout``
-    """
     return bundle(
         "server",
         LiveTarget,

@@ -317,7 +317,6 @@ def _value_text(value: Json) -> str:
 
 
 def _warn_of_findings(probed: Probed) -> bool:
-    """Print why the preset is not to be relied on; returns whether there is a reason."""
     deciding = [each.name for each in probed.unstable if each.decides]
     if deciding:
         complain(

@@ -61,7 +61,6 @@ class RunProgress:
         self._began = time.monotonic()
 
     def add_event(self, taken: Answered, lap: Lap, state: State) -> None:
-        """Show the next event; on a terminal, print how long it took."""
         effect, event = taken
         before = self._state.tally if self._state else state.tally
         turn, self._state = before.turns, state
@@ -84,7 +83,6 @@ class RunProgress:
             err.print(f"turn {turn}: {words}", style="dim")
 
     def __call__(self, note: notes.Note, /) -> None:
-        """Show the step that a note reports, if it is one to wait for."""
         if text := _step_text(note):
             self._show_status(text)
 
@@ -148,7 +146,6 @@ class RunProgress:
         return self._spinner
 
     def _figures(self) -> str:
-        """What the run has done and spent, at which rate, and what is left of the limits."""
         if self._state is None:
             return ""
         config = self._state.present.config

@@ -357,7 +357,6 @@ def export_command(file: str, form: Format, target: Path | None, overwrite: bool
 
 
 def write_export(text: str, name: str, path: Path, *, overwrite: bool) -> int:
-    """Write what was exported, and say where it is."""
     try:
         with path.open(
             "w" if overwrite else "x", encoding="utf-8", errors="backslashreplace", newline="\n"

@@ -281,7 +281,6 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
 
 
 def _show_answer(run: Run, server: LiveTarget) -> int:
-    """Print how an exchange ended, how long it took, and what the conversation has cost; the exit code."""
     outcome, code = run.outcome, 0
     if isinstance(outcome, Completed):
         if out.is_terminal:
@@ -506,5 +505,4 @@ def _show_fork(forked: Forked, ended: EndedRun, *, as_machine: bool) -> None:
 
 
 def _json_output_of_tool(value: str) -> str:
-    """The output of a tool: JSON unchanged, other text as a JSON string."""
     return read(value).map(lambda _: value).value_or(canonical(value))

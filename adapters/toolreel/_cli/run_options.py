@@ -43,21 +43,16 @@ if TYPE_CHECKING:
 
 
 class Sources(NamedTuple):
-    """The tools of all sources."""
-
     tools: AgentTools = ()
     message: str = ""
     secrets: Mapping[str, str] = {}
 
     def surface(self, allow: Sequence[str] = (), deny: Sequence[str] = ()) -> ToolSurface:
-        """The surface of all tools, without the masked ones."""
         return masked(OfferedTools.of(self.tools).surface, allow=allow or None, deny=deny)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceChoice:
-    """The values of the options that name tools."""
-
     tool_names: tuple[str, ...]
     mcp_file: Path | None
     skill_folders: tuple[str, ...]
@@ -71,12 +66,7 @@ class SourceChoice:
     def open(
         self, listen: McpListener | None = None, *, accept: bool = False, strict: bool = False
     ) -> Generator[Sources]:
-        """Read all sources, and start the MCP servers; end them when the context exits.
-
-        :param accept: offer all tools of MCP servers as they are now, and write their pins
-        :param strict: skills that do not follow the specification are errors
-        :raises AdapterError: if a source cannot be used
-        """
+        """MCP servers run until the context exits; ``accept`` pins their tools as they are now."""
         tools, message = load_tools(self.tool_names), ""
         if self.skill_scripts and not self.skill_folders:
             raise click.UsageError("--skills-allow-script needs --skills FOLDER")
@@ -274,8 +264,6 @@ def cassette_path_of_run(file: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class PlanChoice:
-    """The values of the options."""
-
     allow: tuple[str, ...]
     deny: tuple[str, ...]
     system: str | None
@@ -283,7 +271,6 @@ class PlanChoice:
     settings: tuple[str, ...]
 
     def make_plan(self, model: str, prompt: str, available: Sources, fallbacks: Iterable[Fallback]) -> Plan:
-        """The plan of a run with these tools."""
         chosen = parse_settings(self.settings)
         text = "\n\n".join(filter(None, (self.system, available.message)))
         user = UserMessage(prompt)
@@ -306,11 +293,6 @@ _SETTINGS_HELP: Final = (
 def plan_options(
     settings: str = _SETTINGS_HELP, system: str = "System message."
 ) -> Callable[[Command], Command]:
-    """The options for a plan; the command receives them as one argument ``wanted``.
-
-    :param settings: the help of ``--set``
-    :param system: the help of ``--system``
-    """
     return bundle(
         "wanted",
         PlanChoice,
@@ -337,8 +319,6 @@ approve_option = click.option(
 
 @dataclass(frozen=True, slots=True)
 class TerminalApprover:
-    """Shows the call and asks for a yes or no at the terminal."""
-
     progress: RunProgress
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
@@ -361,10 +341,7 @@ def live_session(
     durable: bool = False,
     absent: Approver | None = None,
 ) -> Generator[tuple[LiveSession, Sources]]:
-    """A session that shows its progress, and the tools of all sources; others print to stderr meanwhile.
-
-    :param absent: who decides with ``--approve ask`` and no terminal; by default the call is denied
-    """
+    """Others print to stderr meanwhile; ``absent`` decides with ``--approve ask`` and no terminal."""
     progress = RunProgress()
     with redirect_stdout(sys.stderr), progress, sources.open(progress.show_mcp_event) as available:
         yield make_session(progress, server, available, approve, durable=durable, absent=absent), available
@@ -393,7 +370,6 @@ def make_session(
 
 
 def read_prompt(prompt: str) -> str:
-    """The prompt; ``-`` reads stdin, without the line break at its end."""
     try:
         text = sys.stdin.buffer.read().decode().rstrip("\r\n") if prompt == "-" else prompt
     except UnicodeDecodeError as error:
@@ -426,7 +402,6 @@ run_id_option = click.option(
 
 
 def open_runs(database: str | None) -> DurableRuns:
-    """The runs in a database."""
     from toolreel.durable import DurableRuns
 
     return DurableRuns(database)

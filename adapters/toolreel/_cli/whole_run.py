@@ -45,8 +45,6 @@ _ROLES: Final[Mapping[type[Message], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class EndedRun:
-    """A run that has ended or waits, and its files."""
-
     run: Run
     saved: tuple[Path, ...] = ()
     """The files that were written."""
@@ -118,7 +116,6 @@ def show_saved(saved: Sequence[Path], console: Console = out) -> None:
 
 
 def exit_code(run: Run, server: LiveTarget) -> int:
-    """The exit code of a live run; what went wrong is printed to stderr."""
     if run.completed:
         return 0
     servers, name = server.servers, run.state.endpoint_name

@@ -36,7 +36,6 @@ _TWINS: Final = {
 
 
 def performer_for_plan(plan: object, given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
-    """The performer of a run: the given one, or ports over an endpoint."""
     if not isinstance(plan, Plan):
         text = repr(plan) if isinstance(plan, str) else "..."
         instead = f"write {call}(Plan.of(model=..., messages={text}), ...)"
@@ -52,7 +51,6 @@ def performer_for_plan(plan: object, given: object, call: str) -> Any:  # noqa: 
 
 
 def performer_for_call(given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
-    """The given performer, or ports over an endpoint."""
     is_async, twin = call.startswith("a"), _TWINS[call]
     ports, kind = AsyncPorts if is_async else Ports, type(given).__name__
     performer: Any = given

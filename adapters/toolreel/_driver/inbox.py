@@ -59,7 +59,6 @@ class Inbox:
 
 
 def message_of(content: Said | UserSpoke) -> UserSpoke:
-    """The event for a message of the user."""
     event = content if isinstance(content, UserSpoke) else user_spoke(content)
     if not event.parts and not event.content.strip():
         raise ConfigError("content: the message is empty; write what the user says")

@@ -36,7 +36,6 @@ CONTENT: Final = frozenset({"sample", "samples", "message", "error", "labels", "
 
 
 def name_of(note: Note) -> str:
-    """The kind of a note."""
     return type_name(type(note))
 
 
@@ -145,7 +144,6 @@ class LogWatch(Watch):
                 log(concern, level, name_of(note), {**self._run, "ref": ref, **values}, words)
 
     def _failure_in_words(self, state: State) -> str:
-        """What is logged of a run that failed; empty if it completed or was cancelled."""
         outcome = state.outcome
         if outcome is None or isinstance(outcome, Completed | Cancelled):
             return ""

@@ -218,11 +218,6 @@ def _resting_words(outcome: Resting) -> OutcomeWords:
 def describe_outcome(
     outcome: outcomes.Outcome | Resting, server: ServerAddress = NO_SERVER
 ) -> tuple[str, str]:
-    """The outcome in words, and a hint what to do, which may be empty.
-
-    >>> describe_outcome(outcomes.MaxTurns(3))
-    ('the model still called tools after 3 turns', 'raise the limit: set max_turns=6')
-    """
     sentence, hint, *_ = outcome_in_words(outcome, server)
     return sentence, hint
 
@@ -230,7 +225,6 @@ def describe_outcome(
 def failure_in_words(
     outcome: outcomes.Outcome | Resting, server: ServerAddress, *, quoting: bool = True
 ) -> str:
-    """One sentence about a run without a final answer, for a program."""
     words, hint = describe_outcome(outcome, server)
     said = f": {words}" if quoting or not _quotes_the_model(outcome) else ""
     return f"the run did not complete: {outcome.name}{said}" + (f"; {hint}" if hint else "")

@@ -68,7 +68,6 @@ def pieces_of(endpoint: Endpoint, effect: SendRequest) -> Generator[ReplyPiece, 
 
 
 def async_pieces_of(endpoint: AsyncEndpoint, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-    """The async version of :func:`pieces_of`."""
     stream: Callable[[SendRequest], AsyncGenerator[ReplyPiece]] | None = getattr(endpoint, "stream", None)
     return _whole_reply(endpoint, effect) if stream is None else stream(effect)
 
@@ -214,7 +213,6 @@ _OPTIONAL: Final = {"journal", "observe", "inbox"}
 
 
 def check_given(**given: object) -> None:
-    """Check what a run is given before it begins."""
     for name, value in given.items():
         what, method, instead = _GIVEN[name]
         if value is None and name in _OPTIONAL:
@@ -316,17 +314,11 @@ class AsyncLater:
 
 
 def fault_event(effect: RunTool, fault: Callable[[str], Fault]) -> ToolReturned:
-    """The event for a call that was not run, or of which nothing is known.
-
-    :param fault: of the tool's name
-    """
     return ToolReturned(effect.ref, failed_envelope(effect.name, fault(effect.name)).text())
 
 
 @dataclass(frozen=True, slots=True)
 class NoTools:
-    """The tool host of ports that were given none."""
-
     def run(self, effect: RunTool) -> ToolReturned:
         return fault_event(effect, tool_not_implemented)
 
@@ -496,7 +488,6 @@ def server_of(performer: object, fallback: str) -> ServerAddress:
 
 
 def _wrapped_layers(outer: Any, fallback: str = "") -> Iterator[Any]:  # noqa: ANN401 - of any kind
-    """A performer or endpoint, and those inside, such as the one that an endpoint with limits wraps."""
     for _ in range(_DEPTH):
         yield outer
         if isinstance(outer, Endpoints | AsyncEndpoints):
@@ -506,7 +497,6 @@ def _wrapped_layers(outer: Any, fallback: str = "") -> Iterator[Any]:  # noqa: A
 
 
 def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
-    """Check that an endpoint knows the plan's fallbacks, if it says which it knows."""
     wanted = [fallback.name for fallback in plan.fallbacks]
     # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
     for layer in _wrapped_layers(endpoint) if wanted else ():

@@ -138,7 +138,6 @@ class Progress:
         self._times[effect.ref] = [self._now()]
 
     def scope_of(self, effect: Wanted) -> AbstractContextManager[object]:
-        """The scope in which an effect is performed, or the next piece of a reply is read."""
         watched = self._watches.performing(effect)
         return watched if self._ends_at == inf else ending_at(self._ends_at, watched)
 
@@ -191,7 +190,6 @@ class Progress:
             yield from self._take_messages(None)
 
     def take(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Taken:
-        """Record an event, and step; returns the event that the run has taken."""
         event = record(self._journal, effect, event, lap)
         self.at = step(self.at.state, event)
         self._notes += self.at.notes
@@ -201,7 +199,6 @@ class Progress:
         return effect, event
 
     def cancel(self, stopped: BaseException, reason: str) -> None:
-        """Record that the run was cancelled, if it was stopped from outside before its end."""
         if isinstance(stopped, Exception) or isinstance(self.at.state.phase, Settled):
             return
         passed = self._count_elapsed(self._now())  # since the last effect ended: that of what is cancelled
@@ -211,7 +208,6 @@ class Progress:
             warnings.warn(f"the cancellation was not recorded: {error!r}", RuntimeWarning, stacklevel=2)
 
     def _take_messages(self, effect: Wanted | None) -> Iterator[Taken]:
-        """Take what the user said before the answer to an effect, or after a complete answer."""
         for said in () if self._inbox is None else self._inbox.messages_before(effect):
             yield self.take(None, said)
             if effect is None:

@@ -48,8 +48,6 @@ EffectTimeKind: TypeAlias = Literal["request", "tool", "approval", "wait", "canc
 
 
 class Lap(NamedTuple):
-    """The times of one event, in milliseconds; a journal has them next to the event."""
-
     ms: int | None
     """How long its effect took; ``None`` if the record does not say."""
     passed_ms: int | None
@@ -134,7 +132,6 @@ class Timing:
         return tuple(took for took in self.took if took.kind == "tool")
 
     def __add__(self, later: Timing) -> Timing:
-        """The times of a run and of what followed."""
         return Timing(self.took + later.took)
 
     def __str__(self) -> str:
@@ -207,7 +204,6 @@ class OutcomeError(AdapterError):
         self.outcome = outcome
 
     def __reduce__(self) -> tuple[type[OutcomeError], tuple[str, Outcome | Resting]]:
-        """A pickle has the message and the outcome, which are not both in ``args``."""
         return type(self), (str(self), self.outcome)
 
 
@@ -299,14 +295,12 @@ class Run:
         return Path(page)
 
     def _recording(self) -> Path | None:
-        """The cassette of this run, if it was recorded."""
         return None
 
     def _shown(self, text: str) -> str:
         return printable(text)
 
     def __repr__(self) -> str:
-        """One line, however long the conversation is."""
         line = " ".join((self.text or describe_outcome(self.outcome, self.server)[0]).split())
         tally = self.state.tally
         said = repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")
@@ -316,7 +310,6 @@ class Run:
         return f"<Run {self.outcome.name}: {self._shown(said)}; {turns}, {calls}{ignored}>"
 
     def _repr_html_(self) -> str:
-        """A small table and the page of this run, for notebooks."""
         from html import escape
 
         words = "; ".join(filter(None, describe_outcome(self.outcome, self.server)))

@@ -161,7 +161,6 @@ class PartialAnswer:
         self._last_value: Json = None
 
     def add_piece(self, piece: TextDelta | ToolCallDelta) -> tuple[PartialOutput, ...]:
-        """The value after another piece, if it is another one than before."""
         place, text = None, ""
         if isinstance(piece, TextDelta):
             text = piece.text
@@ -183,8 +182,6 @@ class PartialAnswer:
 
 
 class ShownRun:
-    """What a stream has shown of a run."""
-
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._state = progress.at.state
@@ -209,7 +206,6 @@ class ShownRun:
         ]
 
     def events_of_answer(self, effect: Wanted | None, answer: Event | Delta) -> list[ShownEvent]:
-        """What to show for a delta, or for an event that the run has taken."""
         before = self._state
         turn, shown = before.tally.turns, list[ShownEvent]()
         if isinstance(answer, Delta):
@@ -240,10 +236,7 @@ class ShownRun:
         return (piece, *self._answer.add_piece(piece)) if self._answer else (piece,)
 
     def _call_of_delta(self, delta: Delta) -> tuple[int, str, str]:
-        """Place, id and name of the call of a piece.
-
-        Some servers give every call the index 0, so another id or another name begins another call.
-        """
+        """Some servers give every call the index 0, so another id or another name begins another call."""
         place = self._place.get(delta.index)
         id_, name = ("", "") if place is None else self._calls[place]
         if delta.call_id and id_:

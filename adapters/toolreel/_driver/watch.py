@@ -18,8 +18,6 @@ from toolreel_core._protocol import Event, State, Step
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """A run that begins, or goes on: one call of a driver."""
-
     run: str
     """Its name: that of a durable run, else a new one."""
     first: Step

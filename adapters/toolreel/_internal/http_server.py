@@ -56,7 +56,6 @@ class Connection(H11Protocol):
                 min(waiting, key=lambda each: each._waits_since)._abort()
 
     def data_received(self, data: bytes) -> None:
-        """Read on, and allow the client time for the rest of its request."""
         super().data_received(data)
         sends = self.conn.their_state
         if sends is h11.SEND_BODY and self.conn.our_state is not h11.DONE:
@@ -96,7 +95,6 @@ class Connection(H11Protocol):
 def server_config(
     app: ASGIApp, *, connections: int, drain: float = 1.0, lifespan: bool = False
 ) -> uvicorn.Config:
-    """How an application is served."""
     return uvicorn.Config(
         app,
         http=Connection,
@@ -115,7 +113,6 @@ def server_config(
 
 
 def listening(host: str, port: int) -> socket.socket:
-    """A socket that listens, for asyncio."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     # asyncio sets TCP_NODELAY on the connections of sockets that name TCP, and create_server names nothing.
@@ -124,8 +121,6 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 class Page(NamedTuple):
-    """An answer to a GET request."""
-
     status: int
     text: str
     kind: str = "text/plain; charset=utf-8"

@@ -26,7 +26,6 @@ _LEVEL: Final = 6
 
 
 def json_element(ident: str, value: Json) -> str:
-    """An element with JSON, which ``toolreel.data(ident)`` reads."""
     text = _text(value).replace("<", "\\u003c")
     return f'<script type="application/json" id="{ident}">{text}</script>\n'
 
@@ -56,10 +55,6 @@ def visible(value: Json) -> Json:
 
 
 def with_texts(value: Json, change: Callable[[str], Json], *, keys: bool = True) -> Json:
-    """The value with each text in it changed.
-
-    :param keys: whether those of keys are, too
-    """
     match value:
         case str():
             return change(value)
@@ -133,12 +128,10 @@ def framed(
 
 
 def asset(package: ModuleType | str, name: str) -> str:
-    """A text file that lies in a package."""
     return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:
-    """How the policy names one of the page's own elements."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 

@@ -11,8 +11,6 @@ Labels = Mapping[str, object]
 
 
 class Durations:
-    """How long things took, in buckets."""
-
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self.bounds = bounds
         self.counts = [0] * (len(bounds) + 1)
@@ -20,7 +18,6 @@ class Durations:
         self.seconds = 0.0
 
     def add(self, seconds: float) -> None:
-        """Count one more."""
         self.counts[bisect_left(self.bounds, seconds)] += 1
         self.seconds += seconds
 
@@ -31,7 +28,6 @@ def metric(
     about: str,
     values: Iterable[tuple[Labels, object]],
 ) -> Iterator[str]:
-    """The lines of a metric: a value for each set of labels."""
     yield f"# HELP {name} {about}\n"
     yield f"# TYPE {name} {kind}\n"
     for labels, value in values:

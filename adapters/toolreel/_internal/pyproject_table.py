@@ -26,11 +26,6 @@ _Built = TypeVar("_Built")
 
 
 def read_file(path: Path, kind: type[AdapterError], missing: str) -> str:
-    """Read a text file.
-
-    :param missing: error text if the file does not exist
-    :raises AdapterError: of class ``kind``, if it cannot be read
-    """
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -93,8 +88,6 @@ _Texts: TypeAlias = tuple[str, ...]
 
 
 class Key(NamedTuple):
-    """A key of the table."""
-
     kind: Any
     """The annotation of its value."""
     commands: tuple[str, ...] = ()
@@ -141,8 +134,6 @@ _SQLITE: Final = "sqlite:///"
 
 @dataclass(frozen=True, slots=True)
 class ProjectSettings:
-    """What a project says for all commands."""
-
     path: Path | None = None
     values: Mapping[str, Any] = field(default_factory=dict)
 
@@ -179,7 +170,6 @@ def _read_settings(path: Path, _changed: int) -> ProjectSettings:
 
 
 def _settings_in(folder: Path, tree: Mapping[str, Any]) -> dict[str, Any]:
-    """The values in a whole ``pyproject.toml`` as their options take them, with paths made absolute."""
     given = Table.of(tree).table("tool").table("toolreel").only(*SHARED_KEYS)
     lists = {
         key: [value]
@@ -204,7 +194,6 @@ def _settings_in(folder: Path, tree: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _absolute_path(folder: Path, key: str, text: str) -> str:
-    """A text whose path, if it is or has one, begins at the folder."""
     if key == "database" and text.startswith(_SQLITE):
         return f"{_SQLITE}{folder / text.removeprefix(_SQLITE)}"
     is_file = key in _FILES or (key in _NAMES_OR_FILES and text.partition(":")[0].endswith((".py", ".toml")))

@@ -14,5 +14,4 @@ def provide_run_pages(load: Callable[[], object]) -> None:
 
 
 def run_pages() -> Any:  # noqa: ANN401 - ``toolreel._replay.run_page``, which is above this package
-    """The module that makes pages of runs, with ``view_run`` and ``in_notebook``."""
     return _providers[0]()

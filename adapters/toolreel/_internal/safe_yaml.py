@@ -47,8 +47,6 @@ class YamlError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The YAML features and limits for one kind of file."""
-
     plain: Callable[[str], Scalar]
     """The value of a scalar without quotes and tag; raises ``ValueError`` if it is not allowed."""
     tags: Mapping[str, Callable[[str], Scalar]]

@@ -56,9 +56,4 @@ def _json_escape(found: re.Match[str]) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "turn"), counted(2, "turn")
-    ('1 turn', '2 turns')
-    """
     return f"{number} {noun}{'' if number == 1 else 's'}"

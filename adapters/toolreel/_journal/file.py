@@ -125,7 +125,6 @@ def as_journal_errors(path: Path) -> Generator[None]:
 
 
 def _has_name(file: FileIO, path: Path) -> bool:
-    """Whether an open file has this name."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
@@ -252,7 +251,6 @@ class _OpenJournal:
         self.close()
 
     def _open(self, *, create: bool = False) -> None:
-        """Open and lock ``<path>.part``."""
         with as_journal_errors(self.path):
             flags = os.O_RDWR | (os.O_CREAT if create else 0) | getattr(os, "O_BINARY", 0)
             # Unbuffered: a buffer keeps what could not be written, and tries again when it is closed.
@@ -318,7 +316,6 @@ class _OpenJournal:
                 self._end += len(line)
 
     def _cut(self, end: int) -> None:
-        """Delete everything from here on; the next line is written here."""
         self._end = end
         # What cannot be truncated, such as a device, has no size either.
         if os.fstat(self._file.fileno()).st_size > end:
@@ -439,7 +436,6 @@ class ReopenedJournal(_OpenJournal):
         self._holds_results = any(isinstance(event, ToolReturned) for event in self.recorded.events)
 
     def _take_over(self) -> Recorded:
-        """Read what is there, and prepare the file for further lines."""
         recorded, lines, torn = _whole_lines(self._file.readall(), self._part)
         end = b"" if lines.endswith(b"\n") else b"\n"  # the line end that the last line lacks
         self._seal.add_lines(lines + end)
@@ -476,7 +472,6 @@ def _whole_lines(data: bytes, source: Path) -> tuple[Recorded, bytes, bytes]:
 
 
 def _parse_lines(data: bytes, source: Path) -> tuple[Recorded, bytes]:
-    """The run in whole lines, and the lines without a seal."""
     if not data:
         raise JournalError(f"{source}: not even its first line was written; start the run again")
     try:

@@ -70,7 +70,6 @@ def withhold_result(event: ToolReturned, reason: Reason) -> ToolReturned:
 
 
 def is_withheld(event: Event) -> bool:
-    """Whether an event is a result that was withheld."""
     return isinstance(event, ToolReturned) and any(
         withhold_result(event, reason) == event for reason in _EXPLAINED
     )
@@ -106,7 +105,6 @@ class Sealing:
 
     @property
     def seal_line(self) -> bytes:
-        """The seal of all lines so far, with its line end."""
         return (canonical({"digest": self._digest.hexdigest(), "end": self._lines - 1}) + "\n").encode()
 
 
@@ -122,7 +120,6 @@ def seal_text(text: str) -> bytes:
 
 
 def remove_seal(text: str, source: str) -> str:
-    """The text without its seal, if it has one."""
     before, end, last = text.removesuffix("\n").rpartition("\n")
     if not text.endswith("\n") or not _is_seal(last):
         return text
@@ -204,11 +201,6 @@ class MemoryJournal:
 
 
 def part_path(path: Path) -> Path:
-    """The path of a journal while its run is in progress.
-
-    >>> part_path(Path("chat.journal.jsonl")).name
-    'chat.journal.jsonl.part'
-    """
     return path.with_name(f"{path.name}.part")
 
 
@@ -227,11 +219,6 @@ def read_journal(path: Path | str) -> Recorded:
 
 
 def journal_path(cassette: Path) -> Path:
-    """The path of the journal that belongs to a cassette.
-
-    >>> journal_path(Path("cassettes/chat/local--m.yaml")).name
-    'local--m.journal.jsonl'
-    """
     return cassette.with_name(cassette.name.removesuffix(".yaml") + ".journal.jsonl")
 
 
@@ -258,10 +245,6 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
 
 
 def open_recorded(source: Source) -> Recorded:
-    """Open a recorded run; the path of a cassette stands for the journal next to it.
-
-    :raises AdapterError: if the record is missing or unreadable
-    """
     return source if isinstance(source, Recorded) else read_journal(recording_files(Path(source))[1])
 
 
@@ -293,7 +276,6 @@ def parse_journal(text: str, source: str = "journal") -> Recorded:
 
 
 def _read_lines(header: Mapping[str, Json], lines: Sequence[str], source: str) -> Recorded:
-    """The journal in some lines, of which the first was read."""
     trees: dict[int, Mapping[str, Json]] = {}
     blobs: dict[str, str] = {}
     for number, line in enumerate(lines[1:], 2):
@@ -316,7 +298,6 @@ def _read_lines(header: Mapping[str, Json], lines: Sequence[str], source: str) -
 
 
 def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = None) -> str:
-    """The line of an event with its times, without a line break."""
     line = untimed_line(n, effect, event)
     if lap is None or lap.ms is None:
         return line

@@ -35,10 +35,6 @@ _NO_DATE: Final = "1970-01-01T00:00:00+00:00"
 
 
 def export_text(trace: Trace, form: Format, name: str) -> str:
-    """A recorded run as the text of a file.
-
-    :param name: what the format calls the run, if it has a place for that
-    """
     match form:
         case "openai":
             return _indented_json([*messages_to(trace.run.messages)])
@@ -55,7 +51,6 @@ def _indented_json(value: Json) -> str:
 
 
 def inspect_log(trace: Trace, name: str) -> Tree:
-    """A log of Inspect with one sample, which nobody has scored."""
     run, digest = trace.run, trace.recorded.digest
     plan, counts = run.state.plan, run.usage
     usage: Tree = {}
@@ -134,7 +129,6 @@ STOP_REASONS: Final[Mapping[str, str]] = {
 
 
 def inspect_message(message: Message) -> Tree:
-    """A message in Inspect's form; of pictures and files it has their description."""
     content = readable_content(message)
     match message:
         case AssistantMessage():
@@ -168,10 +162,7 @@ _TICKS: Final = re.compile(r"`+")
 
 
 def transcript(run: Run) -> str:
-    """The whole conversation and how it ended.
-
-    What models and tools said is in fences longer than any in it, so no text of theirs is markup.
-    """
+    """What models and tools said is in fences longer than any in it, so no text of theirs is markup."""
     words, hint = describe_outcome(run.outcome)
     figures = ", ".join(f"{name} {text}" for name, text in run_figures(run).items())
     head = (
@@ -210,7 +201,6 @@ def _pretty_json(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A text of the outcome in one line, as text: what could be markup is escaped."""
     return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", " ".join(printable(text).split()))
 
 
@@ -221,15 +211,7 @@ def _inline_code(text: str) -> str:
 
 
 def _fenced_block(text: str, language: str) -> str:
-    r"""A block that its own text cannot close.
-
-    >>> print(_fenced_block("a\n```\nb", "text"))
-    ````text
-    a
-    ```
-    b
-    ````
-    """
+    """A block that its own text cannot close."""
     shown = printable(text)
     fence = "`" * max(3, _longest_fence(shown) + 1)
     return f"{fence}{language}\n{shown}\n{fence}"

@@ -130,8 +130,6 @@ def _parse_tree(text: JsonText) -> Tree:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The place where a record no longer answers a run."""
-
     n: int
     """Number of the recorded event that answers no pending effect; one more than the number of events if the
     record has ended."""
@@ -207,13 +205,11 @@ class Forked:
 
 
 def fork_beginning(source: Source, at: int, changes: Changes = NOTHING_CHANGED) -> Forked:
-    """Keep the first events of a recorded run under a changed plan."""
     trace, run = _keep_beginning(source, at, changes)
     return Forked(trace.recorded, len(run.answered), tuple(run.answered), run.run)
 
 
 def _keep_beginning(source: Source, at: int, changes: Changes) -> tuple[Trace, Underway]:
-    """A recorded run, and its first events under a changed plan."""
     trace = retrace(open_recorded(source))
     if not 0 <= at <= len(trace.events):
         raise _fork_error(trace, f"there is no event {at} to fork at")

@@ -77,7 +77,6 @@ def with_recorded_time(event: ReplyReceived | RequestFailed | ToolReturned, reco
 
 
 def describe_effect(effect: Wanted) -> str:
-    """A short description of an effect, for messages."""
     match effect:
         case SendRequest():
             return f"a request with {len(effect.request.sent.texts)} messages"
@@ -165,7 +164,6 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
             )
 
     def _live_performer(self) -> _Performer | None:
-        """What performs the effects after the last line, once that has been used."""
         with self._lock:
             return None if self._left else self._live
 
@@ -213,7 +211,6 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         answers: bool,
         reply: ReplyReceived | RequestFailed | None = None,
     ) -> Event:
-        """The new reply or the recorded event, if the line answers this very effect."""
         if isinstance(record.event, CancelRequested):
             return record.event
         if not answers or record.kind != type_name(type(effect)):
@@ -330,7 +327,6 @@ def has_whole_response(event: Event) -> bool:
 
 
 def exchange_key(effect: SendRequest) -> tuple[str, str, *tuple[bytes, ...]]:
-    """The method, path and body of a request, as a cassette looks it up."""
     return "POST", PATHS[effect.request.form], *effect.request.pieces()
 
 
@@ -342,8 +338,6 @@ def exchange_key(effect: SendRequest) -> tuple[str, str, *tuple[bytes, ...]]:
 
 
 class AllowedDifferences:
-    """The differences from one recorded run that some rules allow."""
-
     def __init__(self, recorded: Recorded, rules: Sequence[Vary]) -> None:
         self._recorded: Final = recorded
         self._rules: Final = rules
@@ -371,7 +365,6 @@ class AllowedDifferences:
                 return False
 
     def matches_effect(self, record: Record, effect: Wanted) -> bool:
-        """Whether an effect of the replay counts as that of a recorded line."""
         if record.fp == fingerprint(effect):
             return True
         was = self._recorded_effects[record.n - 1]
@@ -383,7 +376,6 @@ class AllowedDifferences:
         )
 
     def _request_digest(self, request: Request) -> bytes:
-        """The digest of a request after the rules."""
         known = self._known.get(request.digest)
         if known is None:
             body = apply_rules_to_body(b"".join(request.pieces()), self._rules)[0]
@@ -392,5 +384,4 @@ class AllowedDifferences:
 
     @cached_property
     def _recorded_effects(self) -> Sequence[Wanted | None]:
-        """The effect of each recorded line."""
         return tuple(traced.effect for traced in retrace(self._recorded).events)

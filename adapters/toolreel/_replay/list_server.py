@@ -53,8 +53,6 @@ _BEGINNING: Final = 400
 
 
 class Found(NamedTuple):
-    """A journal, or a cassette without one."""
-
     name: str
     """Its path within the directory, without the ending."""
     where: str
@@ -64,8 +62,6 @@ class Found(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is known of a recording once it has been read, in the order in which the page takes it."""
-
     state: str
     """The outcome, or what it is doing."""
     model: str = ""
@@ -78,7 +74,7 @@ class Facts(NamedTuple):
 
 
 class RecordingList:
-    """What the page lists of a directory. Thread-safe, since several pages may ask at once."""
+    """Thread-safe, since several pages may ask at once."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
@@ -109,10 +105,6 @@ class RecordingList:
 
 
 def list_recordings(root: Path) -> Iterator[Found]:
-    """What is recorded below a directory.
-
-    Folders that begin with a dot, links to folders and evaluations are skipped: an evaluation has its report.
-    """
     for folder, folders, files in os.walk(root):
         if {"header.json", "journal.jsonl"} <= {*files}:
             folders.clear()
@@ -136,7 +128,6 @@ def list_recordings(root: Path) -> Iterator[Found]:
 
 
 def recording_facts(found: Found) -> Facts | None:
-    """What a recording is about, from its content; ``None`` if it is not one after all."""
     try:
         if not found.where.endswith(_CASSETTE):
             recorded = read_recording(Path(found.where))
@@ -159,7 +150,6 @@ def recording_facts(found: Found) -> Facts | None:
 
 
 def read_recording(path: Path) -> Recorded:
-    """The journal in a file; of one that is being written, all whole lines."""
     if not path.name.endswith(".part"):
         return read_journal(path)
     whole, end, _ = path.read_text("utf-8").rpartition("\n")
@@ -201,7 +191,6 @@ class ListServer:
         return f"http://127.0.0.1:{self._port}/?token={self._token}"
 
     def serve(self) -> None:
-        """Serve until Ctrl-C."""
         with self._socket:
             uvicorn.Server(server_config(page_app(self._answer_with_headers), connections=_CONNECTIONS)).run(
                 [self._socket]

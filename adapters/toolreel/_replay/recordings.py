@@ -24,8 +24,6 @@ _Journal = TypeVar("_Journal", bound="FileJournal | ReopenedJournal")
 
 
 class _Files(Generic[_Journal]):
-    """A cassette and its journal."""
-
     keeps_times: Final = True
 
     def __init__(self, cassette: Path, secrets: Mapping[str, str], journal: _Journal) -> None:
@@ -38,7 +36,6 @@ class _Files(Generic[_Journal]):
         """The ``.part`` that was left, if the recording could not be written."""
 
     def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
-        """Write an event with its times; returns it as it was written."""
         try:
             return self.journal.record(effect, event, lap)
         except AdapterError as error:
@@ -72,10 +69,7 @@ class RecordedFiles(_Files[FileJournal]):
         super().__init__(path, secrets, journal)
 
     def close(self, *, keep: bool, ended: bool) -> tuple[Path, ...]:
-        """Save both files and return their paths, or discard both.
-
-        :param ended: whether the run has ended; if not, results of tools are not deleted
-        """
+        """:param ended: whether the run has ended; if not, results of tools are not deleted"""
         if keep and not self.refused:
             try:
                 self.tape.save(self._secrets)
@@ -113,7 +107,6 @@ class ResumedFiles(_Files[ReopenedJournal]):
         self.tape = _continue_session(cassette, self.trace)
 
     def close(self) -> tuple[Path, ...]:
-        """Close the files, and return their paths; none if an event could not be written."""
         if self.refused:
             self.left = self.journal.leave()
             return ()
@@ -127,7 +120,6 @@ class ResumedFiles(_Files[ReopenedJournal]):
 
 
 def check_not_recorded(cassette: Path) -> None:
-    """Check that there is no recording yet, or one of a run that never got a reply."""
     for existing in (cassette, journal_path(cassette)):
         if existing.exists() and not _never_answered(journal_path(cassette)):
             raise CassetteError(

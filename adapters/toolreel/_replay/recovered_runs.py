@@ -59,8 +59,6 @@ if TYPE_CHECKING:
 
 
 class TapedEndpoint(HttpEndpoint):
-    """An endpoint that answers from a recording, or from another transport."""
-
     replays: Final = True
     """Its answers cost no time and no tokens, which matters when a run is measured."""
 
@@ -85,8 +83,6 @@ _NO_PRESET: Final = Preset()
 
 @dataclass(frozen=True, slots=True)
 class RecoveredRun:
-    """A run that was made from a cassette."""
-
     run: Run
     recorded: Recorded
     """Its journal."""
@@ -96,7 +92,6 @@ class RecoveredRun:
 
 
 def save_journals(journals: Sequence[Recorded], paths: Sequence[Path]) -> None:
-    """Write journals, each whole or not at all, wherever the process ends."""
     secrets = known_secrets(os.environ)
     for path, one in zip(paths, journals, strict=True):
         if found := leaks(one.text, secrets):
@@ -153,8 +148,6 @@ def recover_runs(
 
 
 class _Tape:
-    """A performer that answers from the exchanges of a cassette, in order."""
-
     def __init__(self, recording: Session, exact: bool, tools: ToolHost | None) -> None:
         self.exchanges: Final = tuple(filter(_asks_a_model, recording.exchanges))
         self.at = 0
@@ -195,7 +188,6 @@ class _Tape:
         return NOT_MEASURED
 
     def check_no_results_left(self) -> None:
-        """Fail if the client sent tool results after the reducer's run has ended."""
         if self._exact or not self._has_next_exchange():
             return
         exchange = self.exchanges[self.at]
@@ -232,7 +224,6 @@ class _Tape:
         return self._requests[at]
 
     def _new_results(self) -> list[ToolMessage]:
-        """The results of tools that the previous request did not have."""
         before, now = (self._recorded_request(at)[1] for at in (self.at - 1, self.at))
         return [message for message in now[len(before) :] if isinstance(message, ToolMessage)]
 
@@ -292,7 +283,6 @@ _MESSAGE: Final = ("role", "content", "tool_calls", "tool_call_id")
 
 
 def _messages_in(tree: Tree, place: str) -> list[Message]:
-    """The messages of a request."""
     messages = []
     for n, entry in enumerate(items_of(tree, "messages")):
         kept: dict[str, Json] = {key: value for key, value in as_tree(entry).items() if key in _MESSAGE}
@@ -306,14 +296,12 @@ def _messages_in(tree: Tree, place: str) -> list[Message]:
 
 
 def _request_content(exchange: Exchange) -> tuple[Tree, Sequence[Message]]:
-    """The content of a request, whatever its notation, and its messages."""
     tree = _chat_body(exchange.body, exchange.name, form_of(exchange.url))
     messages = _messages_in(tree, exchange.name)
     return {"model": tree.get("model"), "messages": [*map(_plain_message, messages)]}, messages
 
 
 def _plain_message(message: Message) -> Json:
-    """A message in plain form: role, text, and calls or the result of one, without ids."""
     match message:
         case ToolMessage():
             return {"role": "tool", "content": _parse_value(_tool_output(message.content))}
@@ -327,13 +315,6 @@ def _plain_message(message: Message) -> Json:
 
 
 def _tool_output(content: str) -> str:
-    """The output of a tool in the content of its message; our envelope is removed.
-
-    >>> _tool_output('{"ok":true,"tool_name":"add","data":{"value":3},"warnings":[],"errors":[]}')
-    '3'
-    >>> _tool_output("It is sunny.")
-    '"It is sunny."'
-    """
     tree = _parse_value(content)
     match tree:
         case {"ok": True, "tool_name": _, "data": {"value": value, **further}, "errors": []} if not further:
@@ -361,7 +342,6 @@ def _plan_of_request(
     preset: Preset,
     settings: Mapping[str, Any],
 ) -> Plan:
-    """The plan of a run that begins with this request: its model, messages, tools and options."""
     tree = _chat_body(body, place, form)
     spoken = {} if form == "chat_completions" else {"wire_form": form}
     options = {key: value for key, value in tree.items() if key not in _OWNED}
@@ -379,7 +359,6 @@ def _plan_of_request(
 
 
 def _chat_body(body: bytes, place: str, form: WireForm) -> Tree:
-    """The body of a request, as chat completions have it."""
     found = read(body.decode(errors="replace")).value_or(None)
     tree = found if isinstance(found, Mapping) else {}
     if form != "chat_completions":

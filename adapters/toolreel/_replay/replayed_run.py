@@ -109,7 +109,6 @@ def check_recovered_journals(cassette: Path) -> None:
 
 
 def _run_async(driver: Driver, play: Callable[[], Coroutine[Any, Any, Run]]) -> Run:
-    """The result of an async function on an event loop."""
     if driver == "asyncio":
         import asyncio
 
@@ -135,7 +134,6 @@ def _open_taped_endpoint(
 
 
 def check_tools_unchanged(recorded: Recorded, given: ToolSurface) -> None:
-    """Check that every recorded tool is unchanged; additional tools are allowed."""
     now = {tool.name: tool for tool in given.definitions}
     for was in recorded.plan.tools.definitions:
         if was.name not in now:
@@ -161,10 +159,8 @@ def _journal_lines(recorded: Recorded) -> list[str]:
 def check_same_lines(
     source: object, was: Sequence[str], now: Sequence[str], allows: Callable[[int], bool] | None = None
 ) -> None:
-    """Check that a run made the lines of a recorded journal.
+    """:param allows: whether the event of this number may differ; the plan is number 0
 
-    :param source: where that is
-    :param allows: whether the event of this number may differ; the plan is number 0
     :raises toolreel.ReplayMismatch: names the first event that differs, and its first change
     """
     for number, (old, new) in enumerate(zip_longest(was, now)):

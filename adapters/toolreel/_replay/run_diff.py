@@ -37,12 +37,7 @@ from toolreel_core._text_calls import short_dialects
 
 
 def plan_changes(old: Plan, new: Plan) -> tuple[Change, ...]:
-    """Every key in which two plans differ; the names of presets do not count, only their effect.
-
-    >>> old, new = (Plan.of(model=name, messages="hi") for name in "ab")
-    >>> plan_changes(old, new)
-    (Change(place='model', old='"a"', new='"b"'),)
-    """
+    """The names of presets do not count, only their effect."""
     return () if old == new else tuple(changes(_plan_as_tree(old), _plan_as_tree(new)))
 
 
@@ -165,8 +160,6 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class TurnPair:
-    """A turn of both runs: calls, their results, and other decisions."""
-
     number: int
     a: tuple[str, ...]
     """Empty if the run has no such turn."""
@@ -197,11 +190,9 @@ class Difference:
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs that the loop acts on."""
         return not self.plan and self.first is None and self.a.outcome == self.b.outcome
 
     def tree(self) -> dict[str, Json]:
-        """The same as one JSON object."""
         turns: list[Json] = [asdict(turn) | {"same": turn.same} for turn in self.turns]
         return cast("dict[str, Json]", {"same": self.same, **asdict(self), "turns": turns})
 
@@ -260,7 +251,6 @@ def _run_side(trace: Trace) -> Side:
 
 
 def _actions_by_turn(run: Run) -> list[tuple[str, ...]]:
-    """What the user said, calls, remarks and answers of each turn; the last one has the outcome too."""
     turns = [
         tuple([f"{MARKS.get(kind, '')}{text}" for kind, text in turn_lines(turn)]) for turn in story(run)
     ]

@@ -70,7 +70,6 @@ def runs_page(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIM
 
 
 def list_page(title: str) -> str:
-    """The page with the list of recordings, which its script gets from the server and keeps up to date."""
     body = (
         '<a class="skip" href="#recordings">To the list</a>\n'
         f"<header><h1>{escape(printable(title))}</h1></header>\n"
@@ -100,7 +99,6 @@ def _in_chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
 
 
 def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) -> list[RunTree]:
-    """Runs with those of the agents that they called, at any depth."""
     runs = [(recorded_run_tree(trace, name), trace) for name, trace in traces]
     at = 0
     while folder is not None and at < len(runs):
@@ -130,13 +128,7 @@ _EMBEDDED: Final = 500_000
 
 
 def recording_page(source: Source, other: Source | None = None) -> str:
-    """The page of a recorded run, or of two side by side.
-
-    :param source: a record, or the path of a journal or a cassette; of a cassette without a journal, the page
-        has all runs in it
-    :raises AdapterError: if one of them cannot be read
-    :raises toolreel.ReplayMismatch: if one of them no longer replays
-    """
+    """Of a cassette without a journal, the page has all runs in it."""
     if other is None:
         folder = None if not isinstance(source, Path | str) else Path(source).parent
         return runs_page(with_inner_runs(_named_traces(source), folder))
@@ -146,7 +138,6 @@ def recording_page(source: Source, other: Source | None = None) -> str:
 
 
 def page_of_run(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
-    """The page of a run: from its recording if that has this run, else from what the run keeps."""
     if recording is not None:
         try:
             trace = retrace(open_recorded(journal_path(recording)))
@@ -162,7 +153,6 @@ def page_of_run(run: Run, recording: Path | None, shown: Callable[[str], str]) -
 def view_run(
     run: Run, recording: Path | None, file: Path | str | None, shown: Callable[[str], str], *, opens: bool
 ) -> Path:
-    """Write the page of a run, and open it."""
     path = Path(mkdtemp(prefix="toolreel-")) / "run.html" if file is None else Path(file)
     write_page(path, page_of_run(run, recording, shown))
     if opens:
@@ -181,7 +171,6 @@ def in_notebook(run: Run, recording: Path | None, shown: Callable[[str], str]) -
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write a page to a file."""
     try:
         path.write_text(page, "utf-8")
     except OSError as error:
@@ -207,6 +196,5 @@ def _named_traces(source: Source) -> Iterator[tuple[str, Trace]]:
 
 
 def _foreign_cassette(path: Path) -> Path | None:
-    """The path of a cassette that has no journal: one of another client."""
     cassette = path if path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
     return cassette if cassette.is_file() and not journal_path(cassette).exists() else None

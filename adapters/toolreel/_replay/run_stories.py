@@ -23,8 +23,6 @@ from toolreel_core._text_calls import short_dialects
 
 @dataclass(frozen=True, slots=True)
 class CallSummary:
-    """One tool call and its result."""
-
     name: str
     arguments: str
     provenance: str
@@ -36,8 +34,6 @@ class CallSummary:
 
 @dataclass(frozen=True, slots=True)
 class TurnSummary:
-    """One request, its reply, and the calls in it."""
-
     number: int
     messages: int = 0
     """Messages that were sent."""
@@ -90,7 +86,6 @@ MARKS: Final[Mapping[TurnLine, str]] = {"call": "→ ", "result": "← ", "failu
 
 
 def turn_lines(turn: TurnSummary) -> Iterator[tuple[TurnLine, str]]:
-    """What happened in a turn, line by line."""
     for text in turn.said:
         yield "user", text
     for call in turn.calls:
@@ -114,7 +109,6 @@ _ABOUT_CALLS: Final = (
 
 
 def _with_note(turn: TurnSummary, note: notes.Note) -> TurnSummary:
-    """The turn with what a note says: in a field of its own, or else as a remark."""
     match note:
         case notes.RequestSent():
             is_retry = bool(turn.digest)
@@ -149,7 +143,6 @@ def _answers_by_turn(run: Run) -> Iterator[tuple[int, str]]:
 
 
 def _calls_with_results(run: Run) -> Iterator[tuple[CallSummary, ...]]:
-    """The calls of each assistant message that have a result."""
     provenance = {note.call_id: note.provenance for note in run.notes if isinstance(note, notes.CallStarted)}
     messages = tuple(run.state.messages.messages)[len(run.state.plan.opening) :]
     for at, message in enumerate(messages):
@@ -188,7 +181,6 @@ _UNSET: Final = {
 
 
 def explain_outcome(run: Run) -> tuple[OutcomeWords, dict[str, str]]:
-    """The words of an outcome, its hint with what to set, and the settings that its rule read."""
     words, config = outcome_in_words(run.outcome), run.state.plan.config
     off = next((_UNSET[name] for name in words.settings if name in _UNSET and not getattr(config, name)), "")
     hint = "; ".join(filter(None, (off, words.hint)))
@@ -218,11 +210,6 @@ _MANY: Final = 8
 
 
 def note_line(note: Note) -> str:
-    """A note with all of its fields, in one line.
-
-    >>> note_line(notes.RunSettled("completed"))
-    'RunSettled: outcome completed'
-    """
     shown = (
         f"{each.name} {value}"
         for each in fields(note)

@@ -60,7 +60,6 @@ class RunTree:
 
 
 def recorded_run_tree(trace: Trace, name: str) -> RunTree:
-    """A recorded run as data."""
     items, options, turns = NumberedItems(), dict[str, int](), dict[int, list[Traced]]()
     last = max(1, trace.run.state.tally.turns)
     for traced in trace.events:
@@ -83,7 +82,6 @@ def recorded_run_tree(trace: Trace, name: str) -> RunTree:
 
 
 def conversation_tree(run: Run, name: str) -> RunTree:
-    """A run that was not recorded as data: all of its messages, without turns."""
     items = NumberedItems()
     head = _page_head(run, name, items)
     opening: list[Json] = [items.add_message(each) for each in run.messages]
@@ -95,10 +93,6 @@ def _parsed_items(items: NumberedItems) -> tuple[Json, ...]:
 
 
 def _event_steps(traced: Traced, items: NumberedItems, options: dict[str, int]) -> Iterator[Json]:
-    """An event, and the request that it answers.
-
-    :param options: what requests have besides messages, each once, with its number
-    """
     effect, lap = traced.effect, traced.record.lap
     if isinstance(effect, SendRequest):
         request = effect.request
@@ -259,10 +253,9 @@ class ItemRange(NamedTuple):
 
 
 class NumberedItems:
-    """The items of all requests of a run, each with a number.
+    """Every request repeats the whole conversation, so a request is a few ranges of numbers.
 
-    Every request repeats the whole conversation. In a page of 2,000 turns that would be millions of messages,
-    so a request is a few ranges of numbers.
+    In a page of 2,000 turns that would be millions of messages.
     """
 
     def __init__(self) -> None:
@@ -332,7 +325,6 @@ class NumberedItems:
             yield from zip_longest(was[a:b], now[c:d])
 
     def _item_ranges(self, pairs: Iterable[_Pair]) -> Iterator[ItemRange]:
-        """Pairs as ranges whose numbers count up together."""
         last: ItemRange | None = None
         for pair in pairs:
             stored, sent = (-1 if each is None else each for each in pair)
@@ -361,7 +353,6 @@ def _common_start(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 def _unchanged_ranges(numbers: Sequence[int]) -> Iterator[ItemRange]:
-    """Items that are sent as they are stored, as ranges."""
     first = 0
     while first < len(numbers):
         # Mostly all of them count up, which is seen at once.

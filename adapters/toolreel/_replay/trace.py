@@ -80,10 +80,7 @@ class Underway:
     def take_event(
         self, effect: Wanted | None, event: events.Event, lap: Lap | None = None
     ) -> tuple[Note, ...]:
-        """Take an event that answers one of the pending effects, or none; returns what the run notes of it.
-
-        :raises toolreel.errors.ProtocolError: if the event does not fit the state
-        """
+        """Returns what the run notes of it."""
         turn = self.state.tally.turns
         self.at = step(self.state, event)
         self.answered.append(Answered(effect, event))
@@ -114,7 +111,6 @@ class Underway:
 
 
 def join_runs(before: Run, after: Run) -> Run:
-    """A run and its continuation as one."""
     return Run(after.state, before.notes + after.notes, timing=before.timing + after.timing)
 
 
@@ -138,14 +134,11 @@ class Traced:
 
     @property
     def summary(self) -> str:
-        """The event in one line: the call and its result, or the calls or text of a reply."""
         return shorten_line(_event_summary(self))
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A recorded run with all of its events."""
-
     recorded: Recorded
     events: tuple[Traced, ...]
     run: Run
@@ -153,10 +146,7 @@ class Trace:
 
 
 def retrace(recorded: Recorded) -> Trace:
-    """Fold a record event by event, and check that every event answers the recorded effect.
-
-    :raises toolreel.ReplayMismatch: if one does not; names its line
-    """
+    """:raises toolreel.ReplayMismatch: if an event does not answer the recorded effect; names its line"""
     run, traced = Underway(recorded.plan), list[Traced]()
     for line in recorded.records:
         effect = None
@@ -180,11 +170,6 @@ def retrace(recorded: Recorded) -> Trace:
 
 
 def shorten_line(text: str, length: int = _LINE) -> str:
-    """The text in one line, shortened to ``length`` characters.
-
-    >>> shorten_line("to be or not to be", 10)
-    'to be or …'
-    """
     line = text.replace("\n", "\\n")
     return line if len(line) <= length else line[: length - 1] + "…"
 
@@ -216,7 +201,6 @@ def _event_summary(traced: Traced) -> str:
 
 
 def _reply_in_words(reply: Reply) -> str:
-    """The calls of a reply, else its text, else what is wrong with it."""
     calls = (
         f"{call.name}({call.original if isinstance(call.arguments, ArgumentError) else call.arguments})"
         for call in reply.calls

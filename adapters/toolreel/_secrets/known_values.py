@@ -156,7 +156,6 @@ def _credential(place: str, value: str, *, is_key: bool) -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def spellings(value: str) -> tuple[str, ...]:
-    """The encodings of a value in a text: plain, JSON, JSON in JSON, URL, Base64 and hex; longest first."""
     in_json = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     in_json |= {spelling.replace("/", "\\/") for spelling in in_json}
     twice = {json.dumps(spelling)[1:-1] for spelling in in_json}
@@ -194,7 +193,6 @@ def _is_path(name: str, value: str) -> bool:
 
 
 def _password_in_url(value: str) -> str:
-    """The password in a URL, such as that of a proxy or a database."""
     if "://" not in value or "@" not in value:
         return ""
     try:

@@ -91,7 +91,6 @@ def _is_key(text: str, before: str) -> bool:
 
 
 def _are_credentials(text: str, _before: str) -> bool:
-    """Whether a text is the Base64 of ``name:password``."""
     try:
         decoded = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_" if "-" in text else None)
         return ":" in decoded.decode() and decoded.decode().isprintable()
@@ -153,7 +152,6 @@ _PARTS: Final = {"{colon}": _COLON, "{word}": _WORD, "{logins}": LOGIN_NAMES, "{
 
 @lru_cache(maxsize=1)
 def shipped_shapes() -> tuple[Shape, ...]:
-    """The kinds of secrets that are looked for everywhere, from ``shapes.toml``."""
     text = files("toolreel._secrets").joinpath("shapes.toml").read_text("utf-8")
     shapes = []
     for entry in tomllib.loads(text)["shape"]:
@@ -194,8 +192,6 @@ VARIABLE: Final = "TOOLREEL_SECRETS"
 
 @dataclass(frozen=True, slots=True)
 class SecretRules:
-    """What else is a secret in a project, and what is not."""
-
     allowed: tuple[str, ...] = ()
     """Texts that are not secrets, with ``*`` as a wildcard."""
     variables: tuple[str, ...] = ()
@@ -208,7 +204,6 @@ class SecretRules:
 
 
 def rules_in(environ: Mapping[str, str] | None = None) -> SecretRules:
-    """The rules in the file named by ``TOOLREEL_SECRETS``; without it, the default rules."""
     named = (os.environ if environ is None else environ).get(VARIABLE, "")
     if not named:
         return SecretRules()

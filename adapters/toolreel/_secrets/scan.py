@@ -46,7 +46,6 @@ def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None)
 
 
 def secrets_in(text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The kind and the text of each secret, in order to redact them."""
     rules = rules_in()
     for start, end, kind in _secret_spans(text, _shapes_in([text], known, rules), rules):
         yield kind, text[start:end]
@@ -156,10 +155,7 @@ def leaks_at(
 
 
 def unseen_texts(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[tuple[str, str]]:
-    """The texts that were not scanned before, and the strings in those that are JSON.
-
-    A conversation repeats its messages with each request; without this, scanning takes quadratic time.
-    """
+    """A conversation repeats its messages with each request: without this, scanning takes quadratic time."""
     for place, text in texts:
         if text in seen:
             continue
@@ -171,11 +167,7 @@ def unseen_texts(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[t
 
 
 def refuse_secrets(line: str, known: Mapping[str, str], where: str, blobs: Iterable[Blob] = ()) -> None:
-    """Reject a line of a journal that contains a secret; the error never shows it.
-
-    :param blobs: those of the line, searched for known secrets: patterns match random bytes by chance
-    :raises SecretFound: names the place, and the kind or the variable
-    """
+    """Patterns match random bytes by chance, so blobs are searched for known secrets only."""
     for place, leak in leaks_at(line_texts(line), known):
         raise SecretFound(
             f"{where}: not written, it holds {leak.kind} at {place or 'the top'}; "

@@ -62,7 +62,6 @@ def as_ascii(text: str) -> str:
 
 
 def _decompress(body: bytes, wbits: int) -> bytes:
-    """What is packed in bytes, as far as it can be unpacked."""
     found = bytearray()
     decoder = zlib.decompressobj(wbits)
     try:
@@ -84,8 +83,6 @@ _PARTS: Final = frozenset({"text", "content"})
 
 @dataclass(slots=True)
 class _Piece:
-    """A text in a frame."""
-
     text: str
     frame: int
     root: Any
@@ -102,10 +99,7 @@ class _Piece:
         return tuple([key for key in self.path if isinstance(key, int)])
 
     def labels(self, word: str) -> tuple[Json, ...]:
-        """The scalars on the way under a key such as ``index`` or ``output_index``, by its last word.
-
-        They may say to which text of the reply it belongs; some servers send ids with the first frame only.
-        """
+        """They may say to which text of the reply it belongs; some servers send ids once."""
         found: list[Json] = []
         holder = self.root
         for key in self.path:
@@ -227,7 +221,6 @@ def scrubbed_body(body: str, known: Mapping[str, str]) -> str:
 
 
 def secrets_to_scrub(known: Mapping[str, str]) -> dict[str, str]:
-    """The secrets that the project's rules do not allow."""
     if not known:
         return {}
     rules = rules_in()

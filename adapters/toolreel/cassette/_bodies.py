@@ -59,13 +59,10 @@ _MENTION: Final = re.compile(r"(?s)(.*)(sha256:[0-9a-f]{64})")
 
 
 class Mention(str):
-    """What is in a body instead of Base64."""
-
     __slots__ = ()
 
 
 def _without_blobs(value: Json, found: dict[str, bytes]) -> Json:
-    """A message with a mention for each blob, whose bytes are put under their digests."""
     match value:
         case str():
             start = _DATA_URL.match(value)
@@ -128,10 +125,9 @@ _MAX_DEPTH: Final = 64
 
 
 class ConversationBodies:
-    """Reads the bodies of requests, each without the messages that it shares with the last one.
+    """Reads bodies without the messages shared with the last one.
 
-    Each request repeats its history, so reading all bodies completely takes quadratic time. Two canonical
-    bodies with a common prefix have the same messages in it; without them, a body is still JSON.
+    Each request repeats its history, so reading all bodies completely takes quadratic time.
     """
 
     def __init__(self) -> None:
@@ -141,10 +137,7 @@ class ConversationBodies:
         """The offset of its first message, and those of the ends of all of them."""
 
     def read(self, body: bytes) -> tuple[dict[str, Json], int] | None:
-        """The tree of a body without the messages that it shares with the last one, and their number.
-
-        ``None`` for a body that is not canonical JSON with messages.
-        """
+        """``None`` for a body that is not canonical JSON with messages."""
         # Bisection: if the first n messages agree, so do all fewer.
         same = bisect_left(self._ends, True, key=lambda end: not body.startswith(self._last[:end])) - 1
         end = self._ends[same] if same > 0 else 0
@@ -175,8 +168,6 @@ class ConversationBodies:
 
 
 class _Anchors(dict[int, str]):
-    """The anchor of each value that may be repeated, by its ``id``."""
-
     def add(self, key: str, value: Json, content: str) -> None:
         """Name a value by its key and so much of the digest of its content that it is the only one."""
         stem = re.sub(r"[^A-Za-z0-9]+", "-", key).strip("-") or "value"
@@ -189,10 +180,7 @@ _WORTH_AN_ALIAS: Final = 60
 
 
 class _Conversations:
-    """The lists of messages of all requests in one file, as a tree of their beginnings.
-
-    A list is identified by a chain of the digests of its messages.
-    """
+    """A tree of the beginnings of all lists; a list is known by a chain of the digests of its messages."""
 
     def __init__(self) -> None:
         self._ends: set[str] = set()
@@ -203,7 +191,6 @@ class _Conversations:
         """By list, how it is written."""
 
     def add(self, path: _Path, messages: Iterable[Json]) -> _Path:
-        """A list that goes on from another one with these messages."""
         path = [*path]
         for message in messages:
             before = path[-1][0] if path else ""
@@ -214,7 +201,6 @@ class _Conversations:
         return path
 
     def written_list(self, path: _Path, anchors: _Anchors) -> list[Json]:
-        """A list as it is written, once all lists are in the tree: the same object for the same list."""
         current: list[Json] = []
         for whole, message in path:
             current.append(message)
@@ -250,7 +236,6 @@ def written_bodies(bodies: Iterable[bytes]) -> tuple[list[dict[str, Any]], dict[
     anchors = _Anchors()
 
     def first_equal(key: str, value: Json) -> Json:
-        """The first value with the same key and content, so that the second becomes an alias."""
         text = canonical(value) if isinstance(value, (list, dict)) else ""
         if len(text) < _WORTH_AN_ALIAS:
             return value
@@ -272,8 +257,6 @@ def written_bodies(bodies: Iterable[bytes]) -> tuple[list[dict[str, Any]], dict[
 
 
 class BodyReader:
-    """Converts the values in one file back to bodies."""
-
     def __init__(self) -> None:
         self._known: dict[int, Rope] = {}
         """The messages of folded lists, by ``id``, so that none is encoded twice."""
@@ -308,7 +291,6 @@ class BodyReader:
         return f"{{{head}".encode(), *self._messages_in(tree["messages"]).pieces(), f"{foot}}}".encode()
 
     def _messages_in(self, folded: Sequence[Json]) -> Rope:
-        """The canonical text of each message in a folded list; lists share the blocks of shared messages."""
         if id(folded) not in self._known:
             inner = folded[0] if folded else None
             is_folded = isinstance(inner, list)

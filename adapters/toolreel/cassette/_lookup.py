@@ -32,8 +32,6 @@ _AFTER: Final = 70
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A difference between two JSON values."""
-
     place: str
     """Where, as in ``messages[2].content``; empty for the whole value."""
     old: str
@@ -43,11 +41,6 @@ class Change:
 
 
 def changes(old: Json, new: Json, place: str = "") -> Iterator[Change]:
-    """All differences between two JSON values, in the order of the new one.
-
-    >>> [change.place for change in changes({"a": 1, "b": [1, 2]}, {"a": 2, "b": [1]})]
-    ['a', 'b[1]']
-    """
     before: Mapping[Any, Json]
     after: Mapping[Any, Json]
     if isinstance(old, Mapping) and isinstance(new, Mapping):
@@ -74,25 +67,10 @@ def changes(old: Json, new: Json, place: str = "") -> Iterator[Change]:
 
 
 def first_change(old: Json, new: Json, place: str = "") -> Change | None:
-    """The first difference between two JSON values; ``None`` if they are equal.
-
-    >>> first_change({"messages": [{"content": "a"}]}, {"messages": [{"content": "b"}]})
-    Change(place='messages[0].content', old='"a"', new='"b"')
-    >>> first_change({"n": 1}, {"n": 1.0})
-    Change(place='n', old='1', new='1.0')
-    """
     return next(changes(old, new, place), None)
 
 
 def drift_text(recorded: bytes, request: bytes) -> str:
-    """The differences between two bodies, as text.
-
-    >>> print(drift_text(b'{"n":1,"temperature":0}', b'{"n":2,"temperature":1}'))
-    first change: n
-      recorded: 1
-      request:  2
-    also changed: temperature
-    """
     old, new = (body.decode(errors="backslashreplace") for body in (recorded, request))
     found = either(
         read(old)
@@ -118,13 +96,11 @@ def _shared_prefix(one: Sequence[object], other: Sequence[object]) -> int:
 
 
 def differing_bytes(one: bytes, other: bytes) -> int:
-    """The number of bytes between the common prefix and the common suffix of two bodies."""
     common = _shared_prefix(one, other) + _shared_prefix(one[::-1], other[::-1])
     return max(len(one), len(other)) - min(common, len(one), len(other))
 
 
 def clip_around_difference(old: str, new: str) -> tuple[str, str]:
-    """Two texts, each shortened to a line around their first difference."""
     start = max(0, _shared_prefix(old, new) - _BEFORE)
     end = start + _BEFORE + _AFTER
 
@@ -147,16 +123,7 @@ _VERSION: Final = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?=/|$)")
 
 @lru_cache(maxsize=64)
 def compared_endpoint(url: str) -> str:
-    """The part of a URL that is compared: the path from the endpoint on, and the query.
-
-    The endpoint begins at the last ``/chat/completions``, else after the first segment with a version;
-    else it is the whole path.
-
-    >>> compared_endpoint("https://openrouter.ai/api/v1/chat/completions")
-    '/chat/completions'
-    >>> compared_endpoint("http://127.0.0.1:8000/v1/models?limit=5")
-    '/models?limit=5'
-    """
+    """From the last ``/chat/completions``, else after the first segment with a version, else all."""
     parts = urlsplit(scrubbed_url(url))
     path = parts.path
     version = _VERSION.search(path)
@@ -168,7 +135,6 @@ def compared_endpoint(url: str) -> str:
 
 
 def canonical_body(body: bytes) -> bytes:
-    """The body in the form that is compared: canonical text if it is JSON, else unchanged."""
     try:
         text = body.decode()
     except UnicodeDecodeError:
@@ -181,7 +147,6 @@ def request_name(method: str, url: str) -> str:
 
 
 def request_key(name: str, pieces: Iterable[bytes]) -> RequestKey:
-    """What identifies a request; how its body is split does not matter."""
     digest = sha256()
     for piece in pieces:
         digest.update(piece)

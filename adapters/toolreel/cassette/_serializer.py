@@ -39,11 +39,7 @@ from toolreel_core._jsontext import items_of
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a cassette says besides its interactions: its own rules, and values that were frozen for it.
-
-    A key that is not needed is left out. A session draws its time and the seed of its ids once; each replay
-    gets the same.
-    """
+    """A session draws its time and the seed of its ids once; each replay gets the same."""
 
     vary: tuple[Vary, ...] = ()
     now: datetime | None = None
@@ -123,7 +119,6 @@ def _check_shape(value: Any, shape: Any, place: str = "") -> None:
 
 
 def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
-    """The text of a cassette, checked to read back the same."""
     bodies, blobs, anchors = written_bodies(exchange.body for exchange in exchanges)
     tree = {
         "toolreel": VERSION,
@@ -166,7 +161,6 @@ def _written_exchange(exchange: Exchange, body: dict[str, Any]) -> dict[str, Any
 
 
 def parse_cassette(text: str) -> tuple[Header, list[Exchange]]:
-    """The header and the exchanges in a text, with bodies of conversations in pieces."""
     tree: Any = load_yaml(text)
     _check_shape(tree, dict)
     if "toolreel" not in tree:
@@ -232,11 +226,10 @@ def write_cassette(
     known: Mapping[str, str],
     as_text: Callable[[Header, Sequence[Exchange]], str] = serialize,
 ) -> None:
-    """Replace a cassette atomically, once secrets were searched.
+    """Replace a cassette atomically, or leave the old file.
 
-    :param known: secret values by name
-    :raises SecretFound: if it would contain a secret; the old file stays
-    :raises CassetteError: if it would not be read back the same, or cannot be written; the old file stays
+    :raises SecretFound: if it would contain a secret
+    :raises CassetteError: if it would not be read back the same, or cannot be written
     """
     exchanges = [_with_masked_headers(each, known) for each in exchanges]
     in_rules = (("vary", text) for rule in header.vary for text in rule_as_mapping(rule).values())
@@ -290,7 +283,6 @@ def _with_masked_headers(exchange: Exchange, known: Mapping[str, str]) -> Exchan
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Replace a file atomically, once the new content is on disk."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

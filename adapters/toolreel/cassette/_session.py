@@ -263,7 +263,6 @@ class Session:
         return self.has_changes
 
     def _take_place(self, method: str, url: str, *body: bytes, whole: bool = True) -> int | None:
-        """The place of the exchange for a request, which counts as played from now on."""
         name = request_name(method, url)
         used: tuple[Vary, ...] = ()
         with self._lock:
@@ -287,7 +286,6 @@ class Session:
                 self._faults.append(VaryError(f"{self.path}: {error}"))
 
     def _mismatch_error(self, name: str, body: bytes) -> ReplayMismatch:
-        """Why a request has no answer: how it differs from the next one of its endpoint."""
         compared, total = self._compared_body(body), len(self.exchanges)
         text = f"{self.path}: {name} is not in the recording"
         if request_key(name, [compared]) in self._left:

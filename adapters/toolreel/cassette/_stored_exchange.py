@@ -46,8 +46,6 @@ CANCELLED: Final = "CancelledByClient"
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """What ended an exchange before its response was complete: an exception, or the client."""
-
     kind: str
     """The exception's name, one of :data:`KINDS`; or :data:`CLOSED` or :data:`CANCELLED`."""
     message: str
@@ -91,13 +89,6 @@ def values_by_name(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _stored_value(name: str, value: str) -> str:
-    """The value of a header as it is stored.
-
-    >>> _stored_value("set-cookie", "session=8f14e45f; Path=/")
-    'session=REDACTED; Path=/'
-    >>> _stored_value("link", '</files?token=8f14e45f&page=2>; rel="next"')
-    '</files?token=REDACTED&page=2>; rel="next"'
-    """
     if name == "set-cookie":
         pair, semicolon, attributes = value.partition(";")
         key, equals, content = pair.partition("=")
@@ -110,8 +101,6 @@ def _stored_value(name: str, value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class StoredResponse:
-    """A response as it is stored in a cassette, or what came instead of one."""
-
     status: int = 0
     """0 if the exchange broke off before there was a response."""
     reason: str = ""
@@ -152,7 +141,6 @@ class Exchange:
         return self.answer.broke
 
     def texts(self) -> Iterator[tuple[str, str]]:
-        """The texts besides the bodies, each with its place."""
         yield "request.uri", self.url
         if self.broke:
             yield "error.message", self.broke.message

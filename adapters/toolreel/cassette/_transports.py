@@ -56,10 +56,6 @@ def replay_response(
     request: httpx.Request,
     wait: Callable[[float], object] = time.sleep,
 ) -> httpx.Response:
-    """The httpx response for a stored one; a stored failure is raised.
-
-    :param wait: lets the client wait, where the recorded one was cancelled
-    """
     return immediately(areplay_response(stored, cassette, request, wait))
 
 
@@ -70,7 +66,6 @@ async def areplay_response(
     wait: Callable[[float], object] = anyio.sleep,
 ) -> httpx.Response:
     async def end() -> None:
-        """End the exchange as the recorded one ended: wait, raise, or do nothing."""
         broke = stored.broke
         if broke is None:
             return
@@ -123,7 +118,6 @@ def is_event_stream(stored: StoredResponse) -> bool:
 
 
 def _body_pieces(stored: StoredResponse) -> Iterator[bytes]:
-    """The body in pieces: an event stream event by event, any other body as one."""
     if is_event_stream(stored):
         return (piece for piece in _EVENT_END.split(stored.body) if piece)
     return iter((stored.body,))
@@ -154,7 +148,6 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     @contextmanager
     def record_failure(self) -> Generator[None]:
-        """Record how the exchange ends where that raises, unless neither the server nor the client did it."""
         try:
             yield
         except GeneratorExit:

@@ -81,7 +81,6 @@ class Vary:
 
 
 def rule_of(entry: object, place: str = "") -> Vary:
-    """The rule in a table of TOML or a mapping of YAML; ``place`` is that of the entry."""
     if not isinstance(entry, Mapping) or not entry.keys() <= {*_FIELDS}:
         raise VaryError(f"{place}: expected a table with {_LISTED}, found {entry!r}")
     try:
@@ -134,7 +133,6 @@ def apply_rules(tree: Json, rules: Sequence[Vary]) -> tuple[Json, tuple[Vary, ..
 
 
 def _apply_rule(rule: Vary, value: Json, path: Sequence[str], found: list[Json]) -> Json:
-    """The value with what is at a path replaced; what the rule fits is added to a list."""
     if not path and rule.pattern is None:
         found.append(value)
         return _LEFT_OUT if rule.becomes is None else rule.becomes
@@ -182,11 +180,6 @@ _ROTATED: Final = str.maketrans(ascii_lowercase, ascii_lowercase[13:] + ascii_lo
 
 
 def in_other_words(value: Json) -> Json:
-    """A request that says something else in the same form.
-
-    >>> in_other_words({"model": "m", "messages": [{"role": "user", "content": "Hi 1"}]})["messages"]
-    [{'role': 'user', 'content': 'Hv 1'}]
-    """
     if isinstance(value, str):
         rotated = value.translate(_ROTATED)
         return f"{value}?" if rotated == value else rotated

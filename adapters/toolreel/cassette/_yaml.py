@@ -65,10 +65,7 @@ _Dumper.add_representer(Mention, _represent_mention)
 
 
 def dump_yaml(tree: object, anchors: Mapping[int, str]) -> str:
-    """The YAML text of a tree of plain values, closed by an end mark.
-
-    :param anchors: by ``id`` of a collection, the anchor under which its second mention becomes an alias
-    """
+    """:param anchors: by ``id`` of a collection, the anchor under which its second mention is an alias"""
     kind = type("_Dumper", (_Dumper,), {"named": anchors})
     try:
         text: str = yaml.dump(

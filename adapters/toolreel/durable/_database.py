@@ -32,13 +32,7 @@ _Result = TypeVar("_Result")
 
 
 def database_url(given: str | None, environ: Mapping[str, str] = os.environ) -> sa.URL:
-    """The URL to use: the given one, else that of the environment, else SQLite in this folder.
-
-    >>> database_url("postgres://db.example/runs", {}).render_as_string()
-    'postgresql+psycopg://db.example/runs'
-
-    :raises DurableError: if it is no URL of SQLite in a file or of PostgreSQL
-    """
+    """:raises DurableError: if it is no URL of SQLite in a file or of PostgreSQL"""
     text = given or environ.get(VARIABLE) or DEFAULT
     try:
         url = sa.make_url(text)
@@ -57,7 +51,6 @@ _EXAMPLES: Final = "write sqlite:///runs.db or postgresql://user@host/database"
 
 
 def new_engine(url: sa.URL, connections: int) -> sa.Engine:
-    """An engine that keeps this many connections open."""
     is_sqlite = url.get_backend_name() == "sqlite"
     if is_sqlite and not (folder := Path(str(url.database)).parent).is_dir():
         raise DurableError(f"database: there is no folder {folder}; create it first")
@@ -89,10 +82,7 @@ def exclusive_transaction(engine: sa.Engine) -> Generator[sa.Connection]:
 
 
 def close_database(engine: sa.Engine) -> None:
-    """Close the connections of an engine.
-
-    ``dispose`` leaves those alone that a thread is still using, and they would stay open when it is done.
-    """
+    """``dispose`` leaves those connections alone that a thread is still using, and they would stay open."""
 
     def closed(_: object, record: sa.pool.ConnectionPoolEntry) -> None:
         record.invalidate()
@@ -119,13 +109,11 @@ def retry_lost_connection(attempt: Callable[[], _Result], give_up_after: float =
 
 
 def error_line(error: BaseException) -> str:
-    """What a database says is wrong, in one line."""
     cause = getattr(error, "orig", None) or error
     return (str(cause).strip().splitlines() or [type(cause).__name__])[0]
 
 
 def _redact_url(text: str) -> str:
-    """What was given, without what may be a password."""
     return repr(text.rpartition("@")[2])
 
 
@@ -145,7 +133,6 @@ def _count_column(name: str) -> sa.Column[int]:
 
 
 def _time_column(name: str) -> sa.Column[int]:
-    """In milliseconds since 1970."""
     return sa.Column(name, sa.BigInteger, nullable=False)
 
 
@@ -193,7 +180,6 @@ _SCHEMA: Final = sa.Table(
 
 
 def is_current(engine: sa.Engine) -> bool:
-    """Whether all tables are there, ours and those of the installed DBOS."""
     if not sa.inspect(engine).has_table(_SCHEMA.name):
         return False
     with engine.begin() as connection:
@@ -234,7 +220,6 @@ for _table in SystemSchema.metadata_obj.tables.values():
 
 @contextmanager
 def _database_errors(url: sa.URL) -> Generator[None]:
-    """Raises what a database says is wrong as an error that names it."""
     try:
         yield
     except ImportError as error:
@@ -246,7 +231,6 @@ def _database_errors(url: sa.URL) -> Generator[None]:
 
 
 def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
-    """An engine for a database, whose tables are created where they are missing."""
     with _database_errors(url):
         engine = new_engine(url, connections)
         _OURS.add(engine.dialect)

@@ -85,21 +85,12 @@ class Estimate(NamedTuple):
 
 
 class Started(NamedTuple):
-    """A request that counts in the present window."""
-
     at: float
     tokens: int
 
 
 def seconds_to_wait(started: Sequence[Started], now: float, own_tokens: int, limits: Limits) -> float:
-    """Seconds until one more request of this many tokens may start; 0 if it may now.
-
-    >>> limits = Limits("a", "a.sqlite", requests=2, slack=1)
-    >>> seconds_to_wait([Started(100.0, 5), Started(120.0, 5)], 130.0, 5, limits)
-    31.0
-
-    :param started: in the order of their starts
-    """
+    """:param started: in the order of their starts"""
     count, tokens, free_at = len(started), sum(each.tokens for each in started), now
     for each in started:
         fits = limits.requests is None or count < limits.requests
@@ -143,7 +134,6 @@ _CLOCKS: Final = {
 
 
 def database_time(connection: sa.Connection) -> float:
-    """The time of the database, in seconds."""
     return float(connection.execute(sa.text(_CLOCKS[connection.dialect.name])).scalar_one())
 
 
@@ -155,8 +145,6 @@ _ABANDONED: Final = 3_600.0
 
 
 class Turn(NamedTuple):
-    """When the request of a ticket may start."""
-
     seconds: float
     """At least so long it has to wait."""
     is_next: bool = True
@@ -171,14 +159,11 @@ GRANTED: Final = Turn(0.0)
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The turns of one account."""
-
     limits: Limits
     engine: Engine = field(repr=False)
 
     @classmethod
     def of(cls, limits: Limits) -> Ledger:
-        """The ledger in the limits' database, whose tables are made if they are missing."""
         given = str(limits.database)
         engine = new_engine(database_url(given if "://" in given else f"sqlite:///{given}"), _CONNECTIONS)
         with exclusive_transaction(engine) as connection:
@@ -236,7 +221,6 @@ class Ledger:
             connection.execute(update(TICKETS).where(TICKETS.c.ticket == ticket).values(waiting))
 
     def drop_ticket(self, ticket: int) -> None:
-        """Give up a ticket whose request does not start."""
         with self._lock_account() as (connection, _, _):
             connection.execute(delete(TICKETS).where(TICKETS.c.ticket == ticket))
 
@@ -256,12 +240,10 @@ class Ledger:
                 self._change(connection, blocked_until=max(account.blocked_until, now + retry_after))
 
     def spent(self) -> float:
-        """What the account has spent in all, as far as it is known."""
         with self._lock_account() as (_, _, account):
             return float(account.spent)
 
     def _refusal(self, connection: Connection, own: Any, spent: float) -> str:  # noqa: ANN401 - a row
-        """Why a request can never start; empty if it can."""
         limits = self.limits
         if limits.tokens is not None and own.tokens > limits.tokens:
             return (
@@ -297,7 +279,6 @@ class Ledger:
 
     @contextmanager
     def _lock_account(self) -> Generator[tuple[Connection, float, Any]]:
-        """A transaction that alone may change the account, its time, and the account's row."""
         with self.engine.begin() as connection:
             own = ACCOUNTS.c.account == self.limits.account
             # A change comes first: it takes the row, or SQLite's only place for a writer, before one reads.

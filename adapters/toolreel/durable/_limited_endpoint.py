@@ -58,7 +58,6 @@ _NO_RETRY_MS: Final = 10**12
 
 
 def take_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Event) -> int | RequestFailed:
-    """Wait until a request may start at once; returns its ticket, or its refusal."""
     limits, began = ledger.limits, time.monotonic()
     estimate = limits.estimate(effect)
     allowed = min(math.inf if limits.max_wait is None else limits.max_wait, time_left())
@@ -125,7 +124,6 @@ class _Limited:
         self.ledger.close()
 
     async def _turn(self, effect: SendRequest) -> int | RequestFailed:
-        """The ticket of a request that may start at once, or its refusal; in async code, a thread waits."""
         abandoned = threading.Event()
         if not iscoroutinefunction(self.endpoint.send):
             return take_turn(self.ledger, effect, abandoned)
@@ -138,7 +136,6 @@ class _Limited:
             raise
 
     def _drop_unknown_ticket(self, waiting: Future[int | RequestFailed]) -> None:
-        """Give up a ticket that a cancelled task never got to know."""
         if waiting.exception() is None and isinstance(ticket := waiting.result(), int):
             self.ledger.drop_ticket(ticket)
 
@@ -259,7 +256,6 @@ def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
 
 
 def _free_slot(url: sa.URL, queue: str, name: str) -> Slot | None:
-    """The slot, if no other process holds it."""
     number = _lock_number(f"{queue}/{name}")
     if url.get_backend_name() == "sqlite":
         path = Path(str(url.database))
@@ -311,7 +307,6 @@ class _SessionSlot(Slot):
 
 
 def _session_with_lock(engine: sa.Engine, number: int) -> sa.Connection | None:
-    """A session that holds the lock; ``None`` if another one does."""
     with ExitStack() as stack:
         connection = stack.enter_context(engine.connect())
         query = sa.text("SELECT pg_try_advisory_lock(:key)")

@@ -114,7 +114,6 @@ _OVER: Final = ("ended", "failed", "refused")
 
 
 def plan_lines(plan: Plan, secrets: Mapping[str, str]) -> str:
-    """The first lines of the journal of a run: what is written of its plan, once."""
     header = header_line(plan)
     refuse_secrets(header, secrets, "the plan", blobs_in(plan))
     return "".join(f"{line}\n" for line in (header, *blob_lines(plan).values()))

@@ -66,8 +66,6 @@ Uncertain: TypeAlias = Literal["repeat", "ask"]
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """How a worker performs runs."""
-
     performer: Performer
     secrets: Mapping[str, str]
     uncertain: Uncertain
@@ -79,7 +77,6 @@ HIDDEN: Final = "a reply was not stored, because it holds a secret"
 
 
 def fold_stored(text: str, source: str) -> tuple[Recorded, State]:
-    """Read what is stored of a run, and fold it; each effect has to be the one that was recorded."""
     recorded = parse_journal(text, source)
     try:
         return recorded, retrace(recorded).run.state
@@ -92,8 +89,6 @@ def fold_stored(text: str, source: str) -> tuple[Recorded, State]:
 
 
 class Book:
-    """The journal of a run under way: collects the lines that its next step stores."""
-
     keeps_times: Final = True
 
     def __init__(self, recorded: Recorded, secrets: Mapping[str, str]) -> None:
@@ -124,13 +119,11 @@ class Book:
         return event
 
     def take_lines(self) -> tuple[str, ...]:
-        """The lines since they were last taken."""
         lines, self._lines = self._lines, []
         return (*lines,)
 
 
 def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callable[[str], None]) -> str:
-    """Perform a run that was claimed until it rests; returns the status that it rests in."""
     segment = _Segment(claimed, policy, store, see)
     try:
         with joined_trace(claimed.trace):
@@ -191,7 +184,6 @@ class _Segment:
         return "queued"
 
     def _begin(self) -> State:
-        """Fold what is stored, and compare it; the steps of this segment that are stored are gone past."""
         claimed, performer = self._claimed, self._policy.performer
         own = self._store.step_names(claimed.workflow_id) if claimed.recovered else ()
         stored = self._store.stored_steps(claimed.segments)
@@ -245,7 +237,6 @@ class _Segment:
         )
 
     def _rest_reason(self, effect: Wanted | None) -> tuple[Status, dict[str, object]]:
-        """What the run rests at: its end, or a decision that nobody has made; and what its row says of it."""
         phase = self._state.phase
         if isinstance(phase, Settled):
             return "ended", {"outcome": phase.outcome.name, "interrupted": 0}
@@ -259,7 +250,6 @@ class _Segment:
     # What answers the effects: the ports, and what is said to the run from outside.
 
     def _is_in_doubt(self, effect: Wanted) -> bool:
-        """Whether somebody has to decide about a call that may have run already."""
         return self._policy.uncertain == "ask" and self._doubtful and effect in uncertain(self._state)
 
     def _waits_for_somebody(self, effect: Wanted) -> bool:
@@ -275,7 +265,6 @@ class _Segment:
             return Written((), self._inbox_read, problem)
 
     def _answer(self, effect: Wanted) -> Written:
-        """Perform an effect, hear what was said before its answer, and write both."""
         # Later effects of a segment need not ask: what was said was heard with the answer before.
         before = self._read_inbox() if self._is_first or self._waits_for_somebody(effect) else ()
         if any(isinstance(one.event, CancelRequested) for one in before):
@@ -291,7 +280,6 @@ class _Segment:
         return replace(answer, lines=said.lines + answer.lines)
 
     def _process_inbox(self) -> Written:
-        """Hear what was said, where no effect is performed."""
         return self._take(self._read_inbox(), UserSpoke | CancelRequested)
 
     def _take(self, entries: Sequence[InboxEntry], kinds: type | UnionType) -> Written:
@@ -344,7 +332,6 @@ def _fail_repeated() -> None:
 
 
 def _check_tools(recorded: Recorded, performer: object) -> None:
-    """Check that the worker has the tools that the model was shown."""
     surface = getattr(getattr(performer, "tools", None), "surface", None)
     if not recorded.plan.sends_tools or not isinstance(surface, ToolSurface):
         return

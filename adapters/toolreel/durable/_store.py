@@ -27,8 +27,6 @@ Status: TypeAlias = Literal["queued", "running", "waiting", "ended", "failed", "
 
 
 class Segment(NamedTuple):
-    """A workflow that has worked on a run."""
-
     workflow_id: str
     steps: tuple[int, ...] | None = None
     """The numbers of its steps that count; ``None`` for all. Of a dead worker's, those stored in time."""
@@ -36,8 +34,6 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Claimed:
-    """A run that a segment has taken."""
-
     run_id: str
     workflow_id: str
     events: int
@@ -94,7 +90,6 @@ def segments_of(text: str) -> tuple[Segment, ...]:
 
 
 def event_number(line: str) -> int:
-    """The number of an event's line; 0 for a line with a blob."""
     return int(line[5 : line.index(",")]) if line.startswith('{"n":') else 0
 
 
@@ -120,8 +115,6 @@ _Result = TypeVar("_Result")
 
 
 class Store:
-    """The database of durable runs."""
-
     def __init__(self, url: sa.URL, *, connections: int = 4, give_up_after: float = 60.0) -> None:
         self.engine = open_database(url, connections=connections)
         self.client = DBOSClient(
@@ -133,8 +126,6 @@ class Store:
         return self.in_transaction(lambda connection: connection.execute(query).all())
 
     def in_transaction(self, work: Callable[[sa.Connection], _Result]) -> _Result:
-        """Do something in a transaction."""
-
         def done() -> _Result:
             with self.engine.begin() as connection:
                 return work(connection)
@@ -314,7 +305,6 @@ class Store:
             return str(row.run_id)
 
     def prune(self, before_ms: int) -> int:
-        """Delete the runs that ended before a time, with their segments; returns how many."""
         ended = RUNS.c.status == "ended", RUNS.c.updated_at < before_ms
         query: Any = sa.select(RUNS.c.run_id, RUNS.c.wakeups).where(*ended).limit(_BATCH)
         deleted = 0

@@ -42,7 +42,6 @@ Watch: TypeAlias = Callable[[dict[str, object]], None]
 
 
 def _ports_of(given: Any) -> Performer:  # noqa: ANN401 - what a caller passes, checked here
-    """The ports of a worker; an endpoint alone is one for runs without tools."""
     perform = getattr(given, "perform", None) or getattr(given, "send", None)
     if iscoroutinefunction(perform):
         sync = "Ports" if hasattr(given, "perform") else "HttpEndpoint"
@@ -214,7 +213,6 @@ class Worker:
             del self._busy[workflow_id]
 
     def _report_line(self, run_id: str, line: str) -> None:
-        """Say what a line of the journal holds that was stored, unless that is a blob."""
         if line.startswith('{"n":') and (self._watch or self._health_server or is_heard("durable", "debug")):
             stored = json.loads(line)
             kind, ref, ms = stored["kind"], stored["event"].get("ref"), stored.get("took", {}).get("ms")
@@ -250,11 +248,7 @@ _KIND: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class _HealthServer:
-    """Answers ``/livez``, ``/readyz`` and ``/metrics`` for one worker until it is closed.
-
-    :param address: ``HOST:PORT``; port 0 takes a free one
-    :raises DurableError: if the address is none, or is taken
-    """
+    """:raises DurableError: if the address is none, or is taken"""
 
     def __init__(self, address: str, worker: Worker, engine: sa.Engine) -> None:
         self._worker, self._engine = worker, engine
@@ -276,7 +270,6 @@ class _HealthServer:
         self._thread.start()
 
     def count_effect(self, kind: str, ms: int) -> None:
-        """Count an effect; the threads of runs call it."""
         with self._lock:
             self._performed.setdefault(kind, Durations(_BOUNDS)).add(ms / 1000)
 

@@ -35,13 +35,12 @@ from toolreel_core.evals import (
 
 
 def scenario_template(name: str) -> str:
-    """The text of a new scenario file: complete, commented, and its oracle holds."""
+    """A scenario file: complete, commented, and its oracle holds."""
     check_scenario_name(name)
     return (files("toolreel.evals") / "scenarios/template.toml").read_text("utf-8").replace("NAME", name, 1)
 
 
 def write_new_file(path: Path, text: str) -> None:
-    """Write a file that is not there yet."""
     try:
         if path.exists():
             raise EvalPlanError(f"{path}: exists already; choose another file (--out)")
@@ -190,10 +189,7 @@ def scenario_of_session(path: Path, name: str = "") -> tuple[Tree, list[str]]:
 
 
 def _exchanges_of(run: Run, events: Sequence[Event], names: Container[str]) -> list[_Exchange]:
-    """The exchanges of a run, with calls of these tools.
-
-    toolreel wrote messages of the user that the user did not say, such as a nudge.
-    """
+    """Without the messages of the user that toolreel wrote, such as a nudge."""
     said = {message.content for message in run.state.plan.opening if isinstance(message, UserMessage)}
     said |= {event.content for event in events if isinstance(event, UserSpoke)}
     results = {one.call_id: one.content for one in run.messages if isinstance(one, ToolMessage)}
@@ -252,7 +248,6 @@ def _scenario_tree(
 
 
 def _tool_tree(tool: ToolDefinition, calls: Sequence[_Call], *, acts: bool) -> Json:
-    """A tool with the results that it had in the session; of the same call, one after the other."""
     rows = dict[str, list[Tree]]()
     for call in calls:
         if call.name == tool.outward:

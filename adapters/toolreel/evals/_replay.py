@@ -51,8 +51,6 @@ from toolreel_core.evals import (
 
 
 class RecordedAnswers(httpx.BaseTransport):
-    """Answers from a recording."""
-
     def __init__(self, recording: Session, *, held: bool = False) -> None:
         self._path = recording.path
         self._held = held
@@ -87,15 +85,11 @@ class RecordedRun:
 
     @classmethod
     def of_record(cls, record: Record, plan: EvalPlan, folder: Path) -> RecordedRun:
-        """A run of a plan, under the configuration that it had."""
         sample = Sample(record.cell, record.trial, record.version, record.digest)
         return cls(Job(plan, sample, Configuration.of(record.configuration)), record, folder)
 
     def replay(self) -> tuple[Record, Exchanges]:
-        """The record that its cassette gives now, and its last conversation; a script speaks again.
-
-        What no replay has is as the record says: times, and where the run was made.
-        """
+        """Times, and where the run was made, are those of the record: no replay has them."""
         record, tools = self.record, recorded_tools(self.record.attempts)
         if script := self.job.script:
             again, ended = run_job(self.job, RunContext(script, tools))
@@ -110,7 +104,6 @@ class RecordedRun:
         return _copy_times(replace(again, cassette=record.cassette), record), ended
 
     def verdict_under(self, configuration: Configuration, *, held: bool = False) -> Verdict:
-        """The verdict about the run under another configuration, by its recorded replies."""
         recording = recording_of(self.folder, self.record.cassette)
         with self._endpoint(RecordedAnswers(recording, held=held)) as endpoint:
             context = RunContext(endpoint, recorded_tools(self.record.attempts[-1:]))
@@ -122,7 +115,6 @@ class RecordedRun:
 
 
 def _copy_times(record: Record, measured: Record) -> Record:
-    """A record with the times and servers of another, attempt by attempt and request by request."""
     attempts = (
         replace(
             attempt,
@@ -172,7 +164,6 @@ def replay_runs(results: Results, plan: EvalPlan, keys: Collection[str] = ()) ->
 
 
 def write_replayed(results: Results, runs: Sequence[Replayed], folder: Path) -> None:
-    """Write an evaluation with the present verdicts into a new directory, with the cassettes."""
     if not all(again.now for again in runs):
         raise ReplayMismatch(f"{folder}: nothing written: a run cannot be replayed, so it cannot be judged")
     if (folder / "header.json").exists():

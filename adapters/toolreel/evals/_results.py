@@ -71,7 +71,6 @@ class Header:
 
 
 def read_header(path: Path) -> Header:
-    """The header in a file."""
     try:
         tree: Any = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -92,7 +91,6 @@ def read_header(path: Path) -> Header:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Replace a file atomically: write a draft, sync it to disk, rename it."""
     try:
         replace_file(
             path, content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
@@ -102,7 +100,6 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 
 def write_json(path: Path, tree: Tree) -> None:
-    """Replace a file atomically by a JSON object."""
     # A tree may have mappings that json does not know.
     write_atomically(path, f"{json.dumps(tree, indent=2, ensure_ascii=False, default=dict)}\n")
 
@@ -158,7 +155,6 @@ _RESTORE: Final = "restore the file, or evaluate into another directory"
 
 
 def all_records(folder: Path) -> Iterator[Record]:
-    """Every record that was ever written to a directory, those that do not count any longer too."""
     path, place = folder / _JOURNAL, ""
     try:
         with path.open("rb") as file:
@@ -202,13 +198,11 @@ class Journal:
             self.write_header(header)
 
     def write_header(self, header: Header) -> None:
-        """Write what the evaluation goes on with; the time of its beginning is kept."""
         path = self._path.with_name(_HEADER)
         before = read_header(path) if path.exists() else None
         write_json(path, (replace(header, created=before.created) if before else header).tree())
 
     def append(self, record: Record) -> Record:
-        """Write the record of a run that has ended; when this returns, it is on the disk."""
         safe = _without_secrets(record, self._secrets)
         with _storage_errors(self._path):
             self._file.write(f"{record_line(safe)}\n".encode())
@@ -227,7 +221,6 @@ class Journal:
 
 
 def _without_secrets(record: Record, secrets: Mapping[str, str]) -> Record:
-    """The record, without any text that came from outside if one may hold a secret."""
     # The configuration is the same in all runs of a cell, so it is one text, which is searched once.
     texts = tree_texts({**record_tree(record), "configuration": record.configuration})
     if not any(leaks_at(texts, secrets)):
@@ -253,7 +246,6 @@ def _without_secrets(record: Record, secrets: Mapping[str, str]) -> Record:
 
 @contextmanager
 def _storage_errors(path: Path) -> Generator[None]:
-    """What the file system refuses is the evaluation's error."""
     try:
         yield
     except OSError as error:
@@ -261,7 +253,6 @@ def _storage_errors(path: Path) -> Generator[None]:
 
 
 def recording_of(folder: Path, name: str) -> Session:
-    """The recording of a run, for a replay."""
     from toolreel.cassette import Session  # imports httpx
 
     return Session(_recording_path(folder, name))
@@ -275,7 +266,6 @@ def _recording_path(folder: Path, name: str) -> Path:
 
 
 def copy_recordings(source: Path, names: Iterable[str], target: Path) -> None:
-    """Copy recordings into another directory."""
     for name in filter(None, names):
         path = _recording_path(source, name)
         try:

@@ -66,7 +66,6 @@ class _Inversion:
         self._weights: _Floats = weights / 2 / np.square(1.0 - places) / self._at / np.pi
 
     def share_below(self, values: _Floats, counts: _Floats, mean: float) -> _Floats:
-        """How likely randomly weighted values have at most this mean, for each row of values."""
         distances = values - mean
         spread = np.sqrt((np.square(distances) * counts).sum(axis=1))
         distances /= np.where(spread > 0, spread, 1.0)[:, None]
@@ -97,12 +96,7 @@ def mean_below(values: Sequence[float], copies: float = 1) -> _Share:
 
 
 def mean_bounds(values: Sequence[float], alpha: float = ALPHA) -> Bounds:
-    """Where the mean of all clusters lies, run or not.
-
-    >>> low, high = mean_bounds([1.0] * 20)
-    >>> f"{low:.3f} {high:.3f}"
-    '0.832 1.000'
-    """
+    """Where the mean of all clusters lies, run or not."""
     return _lower_bound(values, alpha), round(
         1.0 - _lower_bound([1.0 - value for value in values], alpha), _DIGITS
     )
@@ -161,19 +155,11 @@ class Rate:
     scenarios: int = 1
 
     def __str__(self) -> str:
-        """The interval in percent, such as ``82.4 to 88.1 %``."""
         low, high = (f"{100 * end:.1f}".removesuffix(".0") for end in (self.low, self.high))
         return f"{low} to {high} %"
 
 
 def rate_of(trials: Iterable[Trial], passes: Callable[[Trial], bool] = lambda one: one.ok) -> Rate | None:
-    """The rate of some trials; ``None`` if none of them is valid.
-
-    >>> from toolreel_core.evals import Cell
-    >>> runs = [Trial(Cell("m", "", "", "one"), at, "pass" if at < 496 else "fail") for at in range(580)]
-    >>> print(rate_of(runs))
-    82.4 to 88.1 %
-    """
     cells: dict[Cell, list[bool]] = {}
     for one in trials:
         if one.valid:
@@ -230,14 +216,11 @@ class PairedCell(NamedTuple):
 
     @property
     def all_lost(self) -> PairedCell:
-        """As many pairs, of which only the first passes."""
         return PairedCell(self.scenario, self.model, 0, self.runs, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How a second side differs from a first, with its interval at 95 %."""
-
     about: About
     difference: float
     """The second's rate less the first's, -1 to 1."""
@@ -348,7 +331,6 @@ def holm(p_values: Mapping[Name, float]) -> Mapping[Name, float]:
 
 
 def adjusted_differences(differences: Mapping[Name, Difference]) -> Mapping[Name, Difference]:
-    """The same differences with p-values adjusted for this many comparisons, and their minimum."""
     many, values = len(differences), holm({name: each.p_value for name, each in differences.items()})
     return {
         name: replace(
@@ -359,7 +341,7 @@ def adjusted_differences(differences: Mapping[Name, Difference]) -> Mapping[Name
 
 
 def scenarios_to_tell(level: float = ALPHA, comparisons: int = 1) -> int:
-    """How many scenarios it takes for any difference to be significant: all of them break.
+    """How many scenarios, all of which break, make a difference significant.
 
     >>> scenarios_to_tell(), scenarios_to_tell(comparisons=3)
     (6, 7)
@@ -368,13 +350,7 @@ def scenarios_to_tell(level: float = ALPHA, comparisons: int = 1) -> int:
 
 
 def more_to_show(cells: Iterable[PairedCell], margin: float, about: About) -> int | None:
-    """How many scenarios, or runs of each side, would show that the second is at most a margin worse.
-
-    That is if all further ones are as these are; ``None`` if none of that many would.
-
-    >>> more_to_show([PairedCell("one", "", 10, 0, 0, 0)], 0.1, "scenarios-such-as-these")
-    36
-    """
+    """How many such scenarios, or runs of each side, would show that the second is at most a margin worse."""
     given = [cell for cell in cells if cell.runs]
     shares = scenario_shares(given)
     there = len(shares) if about == SAMPLE else sum(cell.runs for cell in given)

@@ -206,7 +206,6 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         )
 
     def _request(self, request: Request, exchange: Exchange) -> httpx.Request:
-        """The httpx request for a request of the core, with the headers and parameters of the client."""
         url, headers = self._parsed_target(request.form)
         body = b"".join(request.pieces())
         # No timeout is longer than what is left, and in a stream, none for reading than that for a stall.
@@ -397,8 +396,6 @@ class _Body(httpx.ByteStream):
 
 
 class _Once:
-    """An async iterator of one piece, none if it is empty."""
-
     def __init__(self, piece: bytes) -> None:
         self._piece = piece
 
@@ -413,7 +410,6 @@ class _Once:
 
 
 def _parsed_target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
-    """The URL and the headers of an address, as httpx parses them."""
     try:
         url = httpx.URL(address.url)
         _ = url.host  # decodes an international domain name

@@ -94,13 +94,11 @@ class Address:
 
 
 def url_for_form(form: WireForm, url: str) -> str:
-    """The URL of a form, from that of chat completions."""
     base, question, query = url.partition("?")
     return f"{base.removesuffix(PATHS['chat_completions'])}{PATHS[form]}{question}{query}"
 
 
 def address_for_form(form: WireForm, address: Address) -> Address:
-    """The address for requests of this form, from that for chat completions."""
     there = replace(address, url=url_for_form(form, address.url)) if form != "chat_completions" else address
     if form != "messages":
         return there
@@ -182,7 +180,6 @@ def request_headers(
 
 
 def header_values(variables: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
-    """The values of headers, of which each is in an environment variable."""
     return {
         name: header_value_from(variable, environ, f"the value of the header {name}")
         for name, variable in variables.items()
@@ -190,7 +187,6 @@ def header_values(variables: Mapping[str, str], environ: Mapping[str, str]) -> d
 
 
 def header_value_from(variable: str, environ: Mapping[str, str], what: str) -> str:
-    """What a variable holds, if a header can carry it."""
     value = environ.get(variable, "").strip()
     if not value:
         raise EndpointConfigError(f"the environment variable {variable} is not set; put {what} into it")
@@ -198,7 +194,6 @@ def header_value_from(variable: str, environ: Mapping[str, str], what: str) -> s
 
 
 def _checked_header_name(name: str) -> str:
-    """The name in lower case, if a header may have it."""
     if not _HEADER_NAME.fullmatch(name):
         raise EndpointConfigError(f"{name!r} is no name of a header")
     if name.lower() in _OUR_HEADERS:

@@ -108,7 +108,6 @@ class BoundedDecoder:
         return bytes(self._body)
 
     def feed(self, raw: bytes) -> bytes:
-        """Decode the next raw chunk, and return the decoded bytes."""
         self._raw_size += len(raw)
         if self._stream is None:
             self._add_decoded(raw)
@@ -124,7 +123,6 @@ class BoundedDecoder:
         return piece
 
     def finish(self) -> bytes:
-        """The whole decoded body; call it after the last chunk."""
         if self._raw_size and self._stream is not None and not self._stream.whole:
             raise UndecodableBody(
                 f"the {self._encoding} body was cut off, {len(self._body)} bytes came out of it"
@@ -269,8 +267,6 @@ _SHORTEST: Final = 0.001
 
 
 class Exchange:
-    """The limits of one exchange, which begins now."""
-
     def __init__(
         self,
         deadline: float,
@@ -293,7 +289,6 @@ class Exchange:
 
     @property
     def left(self) -> float:
-        """Seconds until the deadline; a little more than 0 at the end."""
         return max(_SHORTEST, self._ends_at - time.monotonic())
 
     @property
@@ -342,7 +337,6 @@ def current_exchange() -> Exchange | None:
 
 @contextmanager
 def limited(exchange: Exchange) -> Generator[None]:
-    """Make this the current exchange."""
     before = _CURRENT.set(exchange)
     try:
         yield
@@ -351,8 +345,6 @@ def limited(exchange: Exchange) -> Generator[None]:
 
 
 class Incoming:
-    """Reads one response."""
-
     def __init__(
         self,
         exchange: Exchange,
@@ -382,7 +374,6 @@ class Incoming:
         return self._stream.done
 
     def read_chunk(self, raw: bytes) -> tuple[Delta, ...]:
-        """Read the next raw chunk, and return its deltas."""
         exchange = self._exchange
         now = exchange.now() - exchange.rested
         if exchange.overdue:
@@ -406,7 +397,6 @@ class Incoming:
         return deltas
 
     def finish_reply(self) -> tuple[tuple[Delta, ...], ReplyReceived | RequestFailed]:
-        """The last deltas and the event, after the last chunk or once the reply is :attr:`over`."""
         # A stream that is over may lack the end of its compression, which finish() would reject.
         body = self._decoder.body if self.over else self._decoder.finish()
         held: tuple[Delta, ...] = ()

@@ -160,7 +160,6 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
         return response
 
     async def _close_idle(self, most: int, oldest: float) -> None:
-        """Close the idle connections above a number, and those that have been idle since before a time."""
         spent: list[_AnyTransport] = []
         with self._lock:
             while self._idle and (len(self._idle) > most or self._idle[0][0] < oldest):
@@ -169,7 +168,6 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
             await _close_transport(each)
 
     def close(self) -> None:
-        """Close idle connections now, and those in use when their responses are closed."""
         immediately(self.aclose())
 
     async def aclose(self) -> None:
@@ -264,20 +262,15 @@ def _environment_ssl_context(*, http2: bool = False) -> ssl.SSLContext:
 
 @cache
 def _ssl_context(_http2: bool, _file: str | None, _folder: str | None) -> ssl.SSLContext:
-    """A shared SSL context: making one takes 20 ms.
+    """Making a context takes 20 ms. The parameters are only cache keys.
 
-    The parameters are only cache keys. There is one context for each version of HTTP, since httpcore sets the
-    offered protocols (ALPN) on the context, and one for each certificate setting, which httpx reads itself.
+    Httpcore sets the offered protocols (ALPN) on it, and httpx reads the certificate settings itself.
     """
     return httpx.create_ssl_context()
 
 
 def _proxy_of_environment(url: str) -> httpx.Proxy | None:
-    """The proxy that the environment variables name for a URL.
-
-    httpx does this only for clients without a transport, in a private function; the standard library reads
-    the same variables.
-    """
+    """Clients of httpx do this only without a transport, in a private function."""
     parts, proxies = urlsplit(url), getproxies()
     named = proxies.get(parts.scheme) or proxies.get("all")
     if not named or proxy_bypass(parts.netloc):  # no_proxy
@@ -326,7 +319,6 @@ _WRITTEN: Final = 65_536
 
 
 def trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
-    """The callback of httpcore for a sync request of this exchange."""
     if event in _OPENED:
         stream = details["return_value"]
         is_sync = isinstance(stream, httpcore.NetworkStream)
@@ -338,7 +330,6 @@ def trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
 
 
 async def async_trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
-    """The callback of httpcore for an async request of this exchange."""
     if event in _OPENED or event in _FOLLOWED:
         trace(exchange, event, details)
 
@@ -363,7 +354,6 @@ async def _before_deadline(
     timeout: float | None,
     failure: type[httpcore.TimeoutException],
 ) -> _Item:
-    """What an attempt returns, which gets its timeout in seconds."""
     try:
         if not exchange.over:
             return await resolved(attempt(exchange.cap_timeout(timeout)))

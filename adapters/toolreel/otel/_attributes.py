@@ -72,7 +72,6 @@ def labelled(
 
 
 def nonempty(attributes: Mapping[str, Value]) -> Attributes:
-    """The attributes that say something: neither empty nor 0."""
     return {name: value for name, value in attributes.items() if value}
 
 
@@ -116,7 +115,6 @@ _HOSTS: Final = {
 
 
 def provider_of(address: str, form: WireForm) -> str:
-    """The value of ``gen_ai.provider.name`` for a server."""
     found = (name for pattern, name in _HOSTS.items() if re.search(pattern, address))
     # Of any other server we know only whose API it speaks, which is what the conventions ask for then.
     return next(found, "anthropic" if form == "messages" else "openai")
@@ -168,7 +166,6 @@ def request_attributes(
 
 
 def server_attributes(effect: SendRequest, performer: object) -> Attributes:
-    """Model and server of a request, which its metrics have too."""
     address, port = server_of(performer, effect.endpoint)
     return nonempty(
         {

@@ -98,7 +98,6 @@ class Instruments:
         }
 
     def record(self, name: str, value: float, attributes: Attributes, context: Context) -> None:
-        """Record a value in a histogram, with those of its attributes that say something."""
         self._histograms[name].record(value, nonempty(attributes), context)
 
 
@@ -142,7 +141,6 @@ class RunWatch(Watch):
 
     @contextmanager
     def performing(self, effect: Wanted) -> Generator[None, None, None]:
-        """Make the span of the effect the current one, here and now."""
         opened = self._span_of(effect)
         # An agent that a tool runs is another one.
         labels = LABELS.set({name: value for name, value in self._labels.items() if name != AGENT})

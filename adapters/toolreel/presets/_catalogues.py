@@ -69,21 +69,18 @@ def preset_named(collection: Presets, name: str | Path, model: str = "") -> Pres
 
 
 def named_presets(collection: Presets, names: Iterable[str | Path]) -> Preset:
-    """Several presets as one, each as for :func:`preset_named`; later ones win."""
     return reduce(Preset.merged, (preset_named(collection, name) for name in names), Preset())
 
 
 def chosen_preset(
     provider: str | None, names: Iterable[str | Path] = (), model: str = "", sampling: str | None = None
 ) -> Preset:
-    """The preset of a model at a provider, then named presets, then a sampling profile; later ones win."""
     collection = with_files()
     preset = at_provider(collection, provider, model).merged(named_presets(collection, names))
     return preset.merged(collection.profile(sampling).preset) if sampling else preset
 
 
 def at_provider(collection: Presets, provider: str | None, model: str = "") -> Preset:
-    """The preset of a model at a provider; without a provider, one that changes nothing."""
     if not provider:
         return Preset()
     if not collection.defaults(provider).names:

@@ -156,7 +156,6 @@ class Proxy:
         )
 
     def _new_profile(self, number: int, model: str) -> Profile:
-        """What is repaired for a model on a route, if its preset can be used."""
         route = self.settings.routes[number]
         return Profile.of(route.preset(route.upstream_model or model), route.settings)
 
@@ -215,14 +214,12 @@ class Proxy:
         return {name: {"id": name, "object": "model", "created": 0, "owned_by": "toolreel"} for name in known}
 
     async def refuse_path(self, scope: Scope, _receive: Receive, _answer: ClientAnswer) -> None:
-        """Which paths there are, for a client that has another."""
         words = f"There is nothing at {scope['path']}. Here are: {_EXISTING}."
         raise client_error(404, words, "unknown_path")
 
     def _request_to(
         self, route: Route, scope: Scope, form: WireForm
     ) -> tuple[httpx.AsyncBaseTransport, Sent]:
-        """How a route is asked in a form, with the headers of a client."""
         url = route.url(form)
         if url not in self._transports:
             most = self.settings.limits.connections
@@ -291,8 +288,6 @@ def _raise_file_limit() -> None:
 
 
 class _Server(uvicorn.Server):
-    """A server that ends without raising the signal again that ended it."""
-
     def __init__(self, config: uvicorn.Config, hurry: Callable[[], None]) -> None:
         super().__init__(config)
         self._hurry = hurry
@@ -304,14 +299,12 @@ class _Server(uvicorn.Server):
             self._hurry()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End; the application is told so even if there is no time for requests that are under way."""
         await super().shutdown(sockets)
         if self.force_exit:
             await self.lifespan.shutdown()
 
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        """Drain on a signal; the exit code is that of a server which was asked to stop."""
         before = {
             number: signal.signal(number, self.handle_exit) for number in (signal.SIGTERM, signal.SIGINT)
         }

@@ -86,10 +86,6 @@ class Pieces:
         return self
 
     async def __anext__(self) -> str | ReplyEvent:
-        """The next piece.
-
-        :raises toolreel.ReplayMismatch: if the transport replays, and has no such request
-        """
         if self._over:
             raise StopAsyncIteration
         found = list[str | ReplyEvent]()
@@ -145,7 +141,7 @@ class Pieces:
         return event
 
     def _request(self) -> httpx.Request:
-        """The request; the transport alone sees it, so no client of httpx is needed."""
+        """The transport alone sees it, so no client of httpx is needed."""
         seconds, sent = self._limits.stall_seconds, self._sent
         timeouts = {"connect": _CONNECT, "read": seconds, "write": seconds, "pool": seconds}
         request = httpx.Request(
@@ -209,7 +205,6 @@ class ChatExchange:
             await answer.send_json(result[1].answer(self.request))
 
     async def _reply(self, *, streamed: bool) -> tuple[list[Tree], Repaired] | Trouble:
-        """The last events of the stream, if it is one, and the reply."""
         head = Head(f"{_IDS[self.request.form]}{uuid4().hex}", int(time.time()))
         stream = ReplyStream(self.request, self.profile, head)
         try:
@@ -229,7 +224,6 @@ class ChatExchange:
         return problem_error(reply.problem) if reply.problem else (events, reply)
 
     async def _receive_reply(self, stream: ReplyStream, *, show: bool) -> ReplyEvent:
-        """Read replies until one is for the client: the event for the whole."""
         corrections = Corrections.of(self.request, self.profile, self.settings.extras, self.outbound.body)
         while True:
             event = await self._stream_reply(stream, show=show)

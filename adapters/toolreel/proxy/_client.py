@@ -62,7 +62,6 @@ class Trouble(Exception):
 def client_error(
     status: int, message: str, code: str, param: str | None = None, *, allow: str = ""
 ) -> Trouble:
-    """An error of the client, which repeating the request does not mend."""
     headers = {**NEVER_AGAIN, "allow": allow} if allow else NEVER_AGAIN
     return Trouble(status, message, code, "invalid_request_error", param, headers)
 
@@ -163,7 +162,6 @@ class ClientAnswer:
         await self._send({"type": "http.response.body", "body": body})
 
     async def send_event(self, tree: Tree) -> None:
-        """Send an event of a stream, which begins with it."""
         named = "" if self._form == "chat_completions" else f"event: {tree.get('type')}\n"
         self._events += 1
         await self._piece(f"{named}data: {canonical(tree)}\n\n")
@@ -197,7 +195,6 @@ class ClientAnswer:
         await self._close()
 
     async def send_error(self, trouble: Trouble) -> None:
-        """Send an error as the answer or as the last event of a stream, unless that is over."""
         self._problem = trouble.code
         if self._over:
             return
@@ -227,7 +224,6 @@ class ClientAnswer:
 
 
 async def read_request(receive: Receive, form: WireForm, most: int) -> ClientRequest | None:
-    """The request of a client, of so many bytes at most; ``None`` if the client has left."""
     pieces, size, more = list[bytes](), 0, True
     while more:
         message = await receive()
@@ -247,8 +243,6 @@ _BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0,
 
 
 class Metrics:
-    """Counters of one proxy, as Prometheus reads them; none of them has what clients or models have said."""
-
     def __init__(self) -> None:
         self.under_way = 0
         """Requests that are being answered."""

@@ -58,7 +58,6 @@ def key_in(headers: Headers) -> str:
 
 
 def shows_token(headers: Headers, token: str) -> bool:
-    """Whether a client shows the proxy's token, in the header for it or as its API key."""
     given = (headers.get(TOKEN, ""), *(_without_bearer(headers.get(name, "")) for name in KEYS))
     return any(hmac.compare_digest(each.encode(), token.encode()) for each in given)
 

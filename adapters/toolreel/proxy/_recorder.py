@@ -47,8 +47,6 @@ _COMPARED: Final = 2_000
 
 
 class Shelf:
-    """The recorded exchanges of a folder of cassettes."""
-
     def __init__(self, folder: Path) -> None:
         self._folder: Final = folder
         self._answers: Final[dict[tuple[str, bytes], list[tuple[Path, StoredResponse]]]] = {}
@@ -71,7 +69,6 @@ class Shelf:
         self._asked.append((path, exchange))
 
     def next_answer(self, url: str, body: bytes) -> tuple[Path, StoredResponse] | None:
-        """The next recorded answer to a request, and the cassette that it is from."""
         key = _key(url, body)
         found = self._answers.get(key)
         if not found:
@@ -81,7 +78,6 @@ class Shelf:
         return found[turn % len(found)]
 
     def mismatch(self, url: str, body: bytes) -> ReplayMismatch:
-        """Why a request has no answer, with its difference from the nearest one."""
         asked, name = canonical_body(body), compared_endpoint(url)
         text = f"POST {name} is in no recording of {self._folder}"
         near = min(
@@ -171,7 +167,7 @@ class Recorder:
         self._without_journal = 0
 
     def caller_name(self, key: str) -> str:
-        """A name for the owner of this key, which means nothing elsewhere; the key itself is not kept."""
+        """Means nothing elsewhere; the key itself is not kept."""
         return blake2b(key.encode("utf-8", "replace"), key=self._salt).hexdigest()
 
     def take_conversation(self, request: ClientRequest, profile: Profile, caller: str) -> Conversation | None:
@@ -192,7 +188,6 @@ class Recorder:
     def transport_for(
         self, inner: httpx.AsyncBaseTransport, conversation: Conversation | None
     ) -> httpx.AsyncBaseTransport:
-        """What performs the exchanges of a request."""
         if conversation is not None:
             inner = CassetteTransport(
                 conversation.recording, inner, limit=self._settings.limits.response_bytes

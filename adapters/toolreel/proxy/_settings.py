@@ -110,7 +110,6 @@ class ProxySettings:
 
 
 def routes_in(path: Path) -> tuple[Route, ...]:
-    """The routes in a file, in order."""
     text = read_file(path, ProxyConfigError, "there is no such file; correct --routes")
     return read_toml(str(path), text, _routes, ProxyConfigError)
 

@@ -87,7 +87,6 @@ def _short_text(text: str) -> str:
 
 
 def _with_sorted_keys(value: Json) -> Json:
-    """The value with sorted keys, because their order is up to the model."""
     match value:
         case Mapping():
             return {key: _with_sorted_keys(value[key]) for key in sorted(value)}
@@ -290,7 +289,6 @@ class Claims:
         )
 
     def _require(self, holds: object, text: str) -> Self:
-        """Fail with all calls and the end of the run, unless it holds."""
         __tracebackhide__ = True
         if not holds:
             raise self._failure(text)

@@ -92,7 +92,6 @@ def _is_loopback(host: str) -> bool:
 
 
 def _parse_ip(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The address, unless the host is a name."""
     try:
         return ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

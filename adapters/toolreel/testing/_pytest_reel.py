@@ -153,7 +153,6 @@ def _live_side(config: pytest.Config, settings: ProjectSettings) -> LiveSide:
 
 
 def _recording_files(item: pytest.Item, settings: ProjectSettings) -> ReelFiles:
-    """In the folder of all recordings, or else in one next to each test file."""
     config, named = item.config, settings.values.get("recordings")
     base = item.path.parent
     if named:

@@ -110,7 +110,6 @@ def check(
 
 
 def project_rules(project: ProjectSettings) -> tuple[Vary, ...]:
-    """The rules in ``[[tool.toolreel.vary]]`` about what may vary in requests."""
     entries = enumerate(project.values.get("vary", ()))
     return tuple(rule_of(entry, f"{project.path}: tool.toolreel.vary[{n}]") for n, entry in entries)
 
@@ -127,7 +126,6 @@ def _files_below(paths: Sequence[Path]) -> Iterator[Path]:
 
 
 def _is_recording(path: Path) -> bool:
-    """Whether a YAML file is in a folder of recordings, begins like a cassette, or has a journal."""
     if not _HOMES.isdisjoint(path.absolute().parent.parts):
         return True
     return len(_HEAD.findall(_raw_text(path, 4096))) > 1 or path.with_name(path.stem + _JOURNAL).exists()
@@ -155,7 +153,6 @@ class _Checker:
     findings: list[Finding] = field(default_factory=list)
 
     def check(self, cassette: Path, journals: Sequence[Path]) -> CheckedRecording:
-        """Check one recording, of which the cassette may be missing."""
         is_there = cassette.exists()
         tape = self._check_cassette(cassette) if is_there else None
         recorded = [(path, read) for path in journals if (read := self._check_journal(path))]
@@ -167,7 +164,6 @@ class _Checker:
         return CheckedRecording(cassette if is_there else None, tuple(journals), len(exchanges), oldest)
 
     def add(self, path: Path, kind: Kind, text: str) -> None:
-        """Add a finding; its text does not begin with the name of the file, which has its own column."""
         self.findings.append(Finding(path, kind, text.removeprefix(str(path)).lstrip(":, ")))
 
     def add_leaks(self, path: Path) -> None:

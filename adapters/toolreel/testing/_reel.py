@@ -59,8 +59,6 @@ _REPLAY_URL: Final = "http://replay.invalid/v1"
 
 @dataclass(frozen=True, slots=True)
 class LiveSide:
-    """The server to record from."""
-
     base_url: str | None = field(default=None, repr=False)
     api_key_env: str | None = None
     """Name of the environment variable that holds the key."""
@@ -366,7 +364,6 @@ class Reel:
         return self.journal(plan)
 
     def _replay_of(self, journal: ReelJournal) -> dict[str, Any]:
-        """What a rehearsal, sync or async, takes besides the journal and tools."""
         tape = self._replayed_tape()
         return {"endpoint": TapedEndpoint(tape) if tape else None, "tape": tape, "allowed": journal.allowed}
 

@@ -28,8 +28,6 @@ _MAX_LENGTH: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class ReelFiles:
-    """A cassette, and the journals of its runs."""
-
     cassette: Path
 
     def journal(self, number: int) -> Path:
@@ -52,7 +50,6 @@ class ReelFiles:
 
 
 def files_by_name(folder: Path, name: str) -> ReelFiles:
-    """The recording of a name that somebody chose; the name must be a valid path on every system."""
     parts = PurePosixPath(name.removesuffix(".yaml")).parts
     if not parts or not all(_PART.fullmatch(part) for part in parts):
         raise CassetteError(

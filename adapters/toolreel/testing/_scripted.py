@@ -82,7 +82,6 @@ def _call_id(number: int) -> str:
 
 
 def _with_distinct_ids(script: Iterable[Line]) -> Iterator[Line]:
-    """The script with different ids for all calls: a run notes each id that repeats."""
     ids = map(_call_id, count())
     for line in script:
         if isinstance(line, _Calling):

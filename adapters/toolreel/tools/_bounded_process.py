@@ -27,7 +27,6 @@ class ProcessOutput(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The kept bytes as text; invalid UTF-8 is replaced."""
         return self.kept.decode("utf-8", "replace")
 
 
@@ -43,7 +42,6 @@ def inherited_environment(names: Sequence[str]) -> dict[str, str]:
 
 
 def describe_exit(status: int) -> str:
-    """How a process ended."""
     if status >= 0:
         return f"ended with exit code {status}"
     # Real-time signals between SIGRTMIN and SIGRTMAX are missing from the enumeration.
@@ -71,9 +69,8 @@ class BoundedProcess:
     def run(
         self, stdin: bytes = b"", *, deadline: float = threading.TIMEOUT_MAX, inherit_stderr: bool = False
     ) -> ProcessResult:
-        """Run it to its end, or to a deadline in seconds.
+        """:raises OSError: if it cannot be started
 
-        :raises OSError: if it cannot be started
         :raises ValueError: if an argument holds NUL or a lone surrogate
         """
         with self._lock:
@@ -111,7 +108,6 @@ class BoundedProcess:
         return ProcessResult(None if killed else exit_code, *(reader.output() for reader in readers))
 
     def kill(self) -> None:
-        """Kill the process and its group; if it has not started, it never will."""
         with self._lock:
             self._killed.set()
             if self._process is not None:
@@ -119,8 +115,6 @@ class BoundedProcess:
 
 
 class _Reader(threading.Thread):
-    """Reads a stream to its end and keeps the first bytes."""
-
     def __init__(self, pipe: IO[bytes], limit: int) -> None:
         super().__init__(daemon=True)
         self._pipe = pipe

@@ -38,7 +38,7 @@ class Docstring(NamedTuple):
 
 
 def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
-    """Parse a docstring without indentation; descriptions of other parameters than these are ignored."""
+    """Descriptions of other parameters than these are ignored."""
     summary: list[str] = []
     described: dict[str, list[str]] = {}
     # Lines are added to `current`: to the summary, to a parameter, or to what is ignored.
@@ -75,7 +75,6 @@ def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
 
 
 def _parameter_entry(text: str, *, underlined: bool) -> tuple[list[str], str] | None:
-    """The names and the text of a line, if it begins an entry."""
     found = _NAMES.fullmatch(text)
     if found is None:
         return None
@@ -87,7 +86,6 @@ def _parameter_entry(text: str, *, underlined: bool) -> tuple[list[str], str] | 
 
 
 def _after_type(text: str) -> str:
-    """What follows a type in parentheses, which may themselves hold some."""
     depth = 0
     for at, char in enumerate(text):
         depth += {"(": 1, ")": -1}.get(char, 0)
@@ -97,7 +95,6 @@ def _after_type(text: str) -> str:
 
 
 def _join_paragraphs(lines: Iterable[str]) -> str:
-    """One text: lines of a paragraph are joined, and so are paragraphs; lists and code keep theirs."""
     written: list[str] = []
     fenced = verbatim = flows = False
     begins = True

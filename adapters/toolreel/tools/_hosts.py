@@ -41,7 +41,6 @@ class Threaded:
         return secrets_of(self.port)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send the request; a reply arrives as a whole."""
         return await await_future(in_thread("request", partial(self.port.send, effect)))
 
     async def run(self, effect: RunTool) -> ToolReturned:
@@ -52,7 +51,6 @@ class Threaded:
 
 
 async def await_future(returned: Future[_Result]) -> _Result:
-    """Await the result of a call that runs in a thread."""
     try:
         import anyio
     except ImportError:

@@ -72,10 +72,7 @@ class Crash(Exception):
 
 
 def import_path(function: Callable[..., object], place: str) -> str:
-    """Where another process imports a function: ``module:qualname``.
-
-    :raises ConfigError: if it could not
-    """
+    """Where another process imports a function; :class:`ConfigError` if it could not."""
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
     found: object = None
     if module not in {"", "__main__"}:

@@ -53,15 +53,12 @@ _MAX_DISPLAY: Final = 60
 
 
 class InvalidValue(Exception):
-    """A value does not fit its type; it has the path to the value."""
-
     def __init__(self, reason: str, path: tuple[str | int, ...] = ()) -> None:
         super().__init__(reason)
         self.reason = reason
         self.path = path
 
     def __str__(self) -> str:
-        """The path and the reason, as the core's schema errors have them."""
         place = "".join(f"/{step}" for step in self.path)
         return f"{place}: {self.reason}" if place else self.reason
 
@@ -82,7 +79,6 @@ class JsonType:
         return JsonType({**self.schema, **keywords}, self.read)
 
     def read_at(self, step: str | int, value: Json) -> object:
-        """Read a part of a value; an error has the path to it."""
         try:
             return self.read(value)
         except InvalidValue as error:
@@ -90,8 +86,6 @@ class JsonType:
 
 
 def _converted_type(convert: Callable[[Any], object], expected: str, *kinds: str, **schema: Json) -> JsonType:
-    """A type whose JSON value is converted; what cannot be is an error that says what was expected."""
-
     def read_value(value: Json) -> object:
         try:
             return convert(value)
@@ -168,7 +162,6 @@ class Types:
 
     @property
     def definitions(self) -> dict[str, Json]:
-        """The keyword for the shared schemas, if there are any."""
         return {"$defs": self.shared} if self.shared else {}
 
     def json_type(self, hint: Any) -> JsonType:  # noqa: ANN401 - a type hint can be anything
@@ -198,7 +191,6 @@ class Types:
         return self._named_type(hint, origin)
 
     def part(self, place: str, hint: Any, default: object) -> tuple[JsonType, Mapping[str, Json]]:  # noqa: ANN401
-        """The type of a parameter or a key, and the keyword for its default; an error names the place."""
         try:
             kind = self.json_type(hint)
             if default is _NOTHING or default is None:
@@ -227,7 +219,6 @@ class Types:
         return self.json_type(type_hints_of({"it": hint}, namespace)["it"])
 
     def _define_once(self, hint: Any, make: Callable[[], JsonType]) -> JsonType:  # noqa: ANN401
-        """A type whose parts may hold it again, which is then a reference."""
         name = _definition_name(hint)
 
         def read_value(value: Json) -> object:  # nothing is read before the type is known
@@ -340,7 +331,6 @@ class Types:
         return JsonType(schema, read_value)
 
     def _record_type(self, hint: Any, kind: Any) -> JsonType:  # noqa: ANN401
-        """A dataclass, named tuple or ``TypedDict``, as an object with a key for each field."""
         self._namespace = {**self._namespace, **vars(sys.modules.get(kind.__module__, builtins))}
         fields = [*_record_fields(kind, _hints_of_generic(hint))]
         described = parse_docstring(inspect.getdoc(kind) or "", {name for name, *_ in fields}).parameters
@@ -392,7 +382,6 @@ def _with_type(schema: Mapping[str, Json]) -> Mapping[str, Json]:
 
 
 def _choice_type(choices: Mapping[object, object]) -> JsonType:
-    """A type with fixed choices, each a Python value with what stands for it."""
     written = [_json_default(value, "the choice") for value in choices.values()]
 
     def read_value(value: Json) -> object:
@@ -438,7 +427,6 @@ def _is_field(value: Any) -> bool:  # noqa: ANN401
 
 
 def _types_in_schema(schema: Mapping[str, Json]) -> set[str]:
-    """The JSON types in a schema's ``type`` and ``anyOf``; an integer counts as a number."""
     types = schema.get("type", [])
     kinds = {types} if isinstance(types, str) else {*cast("list[str]", types)}
     for choice in cast("Sequence[Mapping[str, Json]]", schema.get("anyOf", ())):
@@ -450,10 +438,6 @@ def type_hints_of(
     annotated: Any,  # noqa: ANN401
     namespace: Mapping[str, Any] | None = None,
 ) -> Mapping[str, Any]:
-    """The resolved annotations of a class or a function, or given ones with the names that they may use.
-
-    :raises ConfigError: if they cannot be resolved
-    """
     if not isinstance(annotated, type | Mapping):
         namespace = getattr(inspect.unwrap(annotated), "__globals__", {})
         # Without "return": a return type that is imported under TYPE_CHECKING need not resolve.
@@ -468,10 +452,7 @@ def type_hints_of(
 
 
 def _hints_of_generic(hint: Any) -> Mapping[str, Any]:  # noqa: ANN401
-    """The annotations of a class, with types in place of its variables.
-
-    Each class of the hierarchy binds its own: the same one may mean something else in a base.
-    """
+    """Each class of the hierarchy binds its own variables: the same one may mean something else in a base."""
     kind = get_origin(hint) or hint
     variables, hints = _type_variables(kind, get_args(hint)), {**type_hints_of(kind)}
     for base in getattr(kind, "__orig_bases__", ()):
@@ -488,7 +469,6 @@ def _type_variables(kind: Any, arguments: Sequence[Any]) -> Mapping[Any, Any]:  
 
 
 def _substitute_variables(hint: Any, variables: Mapping[Any, Any]) -> Any:  # noqa: ANN401
-    """A type hint with types in place of its variables."""
     if isinstance(hint, TypeVar):
         return variables.get(hint, hint)
     parameters = getattr(hint, "__parameters__", ())
@@ -527,7 +507,6 @@ def _is_typed_dict(kind: type) -> bool:
 
 
 def _record_fields(kind: Any, hints: Mapping[str, Any]) -> Iterator[tuple[str, Any, bool, object]]:  # noqa: ANN401
-    """Name, hint, whether it is required, and default of each field; none for a default of a factory."""
     if _is_typed_dict(kind):
         for name, hint in hints.items():
             # With postponed annotations, __required_keys__ misses Required and NotRequired.

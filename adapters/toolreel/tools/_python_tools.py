@@ -40,8 +40,6 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class ToolSettings(ToolFlags, total=False):
-    """Keyword arguments of :func:`tool` and :meth:`Tool.of`."""
-
     name: str | None
     description: str | None
     parameters: SchemaLike | None
@@ -151,7 +149,6 @@ def tool(
 
 
 def _typed_arguments(definition: ToolDefinition, function: Callable[..., object]) -> Arguments:
-    """Typed, if the definition's schema is that of the signature; else plain JSON."""
     try:
         signature = signature_of(function, definition.name)
     except ConfigError:
@@ -162,10 +159,7 @@ def _typed_arguments(definition: ToolDefinition, function: Callable[..., object]
 
 
 def load_tools(names: Iterable[str]) -> list[ToolLike]:
-    """Import tools by name; an attribute can be a function, a :class:`Tool`, a list of them, or a host.
-
-    A name is ``module:attribute`` or ``file.py:attribute``, which is the source of the tools. A host
-    (``PythonTools``) gives its tools; it cannot be used if it has settings that calls need.
+    """A host gives its tools, unless it has settings that calls need.
 
     :raises ToolModuleError: if a module cannot be imported, or the attribute is not a tool
     """
@@ -198,10 +192,6 @@ def _load_tools(name: str) -> Iterator[Tool]:
 
 
 def load_module(place: str, option: str) -> ModuleType:
-    """Import a module by its name or its file, also from the working directory.
-
-    :param option: what named it, for errors
-    """
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
@@ -222,7 +212,6 @@ def load_module(place: str, option: str) -> ModuleType:
 
 
 def _module_of_file(file: Path, option: str) -> str:
-    """The name under which a file can be imported, as for a script."""
     if not file.is_file():
         raise ToolModuleError(f"{option}: there is no file {file}")
     folder = str(file.resolve().parent)
@@ -288,10 +277,7 @@ class Toolbox:
     def _check_kinds(self) -> None: ...
 
     def _prepare_call(self, effect: RunTool) -> Call:
-        """A call that has not started yet.
-
-        :raises ConfigError: if no run may make it: it is of other tools, or not exposed
-        """
+        """:raises ConfigError: if no run may make it: it is of other tools, or not exposed"""
         name, tool = effect.name, self._tools_in.get(effect.name)
         if tool is None:
             raise ConfigError(f"this host has no tool {name!r}; build the plan with the surface of this host")
@@ -342,7 +328,6 @@ class Call:
         return replace(cast("ToolReturned", load_event(response["event"])), ref=effect.ref)
 
     def timeout_result(self) -> ToolReturned:
-        """The event for a call that was still running at its deadline."""
         definition, how = self.tool.definition, f"did not return within {self.seconds:g} s"
         repeatable, stopped = definition.idempotent or definition.read_only, self.tool.isolation is not None
         how += " and was stopped" * stopped

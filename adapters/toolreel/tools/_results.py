@@ -25,11 +25,6 @@ _ENVELOPE: Final = frozenset({"ok", "tool_name", "data", "warnings", "errors"})
 
 
 def apply_ok_key(value: Json, ok_key: OkKey) -> Json:
-    """What a tool returned, in the form that the loop reads as it is meant.
-
-    >>> apply_ok_key({"ok": False, "error": "No room.", "left": 3}, "failure")
-    {'ok': False, 'data': {'left': 3}, 'warnings': None, 'errors': ['No room.']}
-    """
     if ok_key == "envelope" or not isinstance(value, Mapping) or not isinstance(value.get("ok"), bool):
         return value
     if ok_key == "data":
@@ -38,7 +33,6 @@ def apply_ok_key(value: Json, ok_key: OkKey) -> Json:
 
 
 def _failure_envelope(value: Mapping[str, Json]) -> Json:
-    """The envelope of a failure: what has no place in it is data."""
     data = value.get("data", {})
     if further := {key: item for key, item in value.items() if key not in _ENVELOPE | {"error"}}:
         data = {**further, **({"data": data} if "data" in value else {})}
@@ -55,7 +49,6 @@ def call_arguments(effect: RunTool) -> Mapping[str, Json]:
 
 
 def success_event(effect: RunTool, value: object, ok_key: OkKey = "envelope") -> ToolReturned:
-    """The event for a returned value; labels in it say where images, audio and files were."""
     parts: list[Media] = []
     try:
         output = canonical(apply_ok_key(value_as_json(value, parts), ok_key))
@@ -67,10 +60,7 @@ def success_event(effect: RunTool, value: object, ok_key: OkKey = "envelope") ->
 
 
 def exception_event(effect: RunTool, error: Exception) -> ToolReturned:
-    """The event for an exception: the message of a :class:`ToolError`, only the class of any other.
-
-    Messages of others may contain secrets. A group is as its first ToolError, with the words of all.
-    """
+    """The message of a :class:`ToolError`, only the class of any other, which may contain secrets."""
     if errors := tool_errors(error):
         words = " ".join(dict.fromkeys(str(each) for each in errors))
         return failed_event(effect, errors[0].code, words, errors[0].data)
@@ -81,14 +71,12 @@ def exception_event(effect: RunTool, error: Exception) -> ToolReturned:
 
 
 def tool_errors(error: BaseException) -> list[ToolError]:
-    """The errors that are meant for the model, also those in a group."""
     if isinstance(error, BaseExceptionGroup):
         return [found for each in error.exceptions for found in tool_errors(each)]
     return [error] if isinstance(error, ToolError) else []
 
 
 def unexpected_error(error: Exception) -> Exception | None:
-    """The exception without the errors that are meant for the model."""
     if isinstance(error, ExceptionGroup):
         return error.split(ToolError)[1]
     return None if isinstance(error, ToolError) else error

@@ -21,8 +21,6 @@ _MAX_COMPLAINTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Conversion of a call's JSON arguments to arguments of a function."""
-
     kinds: Mapping[str, JsonType] = field(default_factory=dict)
     """Type of each argument; arguments without one are passed as JSON."""
     context: str | None = None
@@ -30,7 +28,6 @@ class Arguments:
     def keyword_arguments(
         self, name: str, arguments: Mapping[str, Json], context: RunContext[Any] | None
     ) -> dict[str, object]:
-        """Arguments for the function; a :class:`ToolError` names each that does not fit its type."""
         values = dict[str, object]()
         complaints = list[str]()
         for key, value in arguments.items():
@@ -90,7 +87,6 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
 
 
 def untyped_arguments(function: Callable[..., object]) -> Arguments:
-    """Arguments that are passed as JSON, for tools with a schema of their own."""
     try:
         hints = type_hints_of(_annotations_holder(function))
     except ConfigError:
@@ -111,7 +107,6 @@ def _docstring_of(function: Callable[..., object]) -> str:
 
 
 def _annotations_holder(function: Callable[..., object]) -> Any:  # noqa: ANN401 - a function, a method or a class
-    """What has the annotations: the function of a partial, the ``__call__`` of an instance."""
     function = _function_of_method(function)
     if inspect.isclass(function):
         return function.__init__
@@ -119,7 +114,6 @@ def _annotations_holder(function: Callable[..., object]) -> Any:  # noqa: ANN401
 
 
 def _parameters_of(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
-    """The parameters, without those that a partial has bound."""
     try:
         parameters = inspect.signature(function).parameters
     except ValueError as error:

@@ -227,7 +227,6 @@ class EvaluationProgress:
 
     @property
     def status_text(self) -> str:
-        """Counts, and what all runs have cost, those made before too."""
         counts = ", ".join(f"{count} {_WORDS[result][0]}" for result, count in self._results.items())
         cost, cap = self._spending.cost if self._spending else 0, self._plan.budget.max_cost
         return counts + (f", cost {cost:.6g}{'' if cap is None else f' of {cap:g}'}" if cost else "")

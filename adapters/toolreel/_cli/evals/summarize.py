@@ -185,7 +185,6 @@ def show_tables(
     *,
     as_machine: bool,
 ) -> None:
-    """Print lines and tables."""
     from toolreel.evals import as_markdown, without_usual
 
     if markdown:

@@ -22,11 +22,7 @@ from toolreel_core.evals import EvalPlan, Trial, alias_of, harness_percentile
 
 
 def case_study() -> dict[str, Any]:
-    """The figures that the study has published: ``strategy``, ``notes`` of scenarios, and ``model``.
-
-    >>> case_study()["strategy"]["raw"]["tools"]
-    [496, 580]
-    """
+    """The figures that the study has published: ``strategy``, ``notes`` of scenarios, and ``model``."""
     text = files("toolreel.evals._report").joinpath("case_study.toml").read_text("utf-8")
     return tomllib.loads(text)
 
@@ -64,7 +60,6 @@ def _passed_and_all(rows: Sequence[Trial]) -> tuple[int, int]:
 
 
 def _error_counts(rows: Iterable[Trial]) -> dict[str, int]:
-    """The study's categories of the runs that did not pass, the most frequent first."""
     return dict(Counter(alias_of(one.category, one.status) for one in rows if not one.ok).most_common())
 
 
@@ -82,7 +77,6 @@ def _strategy_row(rows: Sequence[Trial]) -> dict[str, Any]:
 
 
 def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
-    """Its best sampling profile, the first of several that are equally good; and what to configure."""
     tools, controls = _split_controls(rows)
     profiles = group_trials(tools or rows, lambda one: one.cell.profile)
     shares = {name: fmean(one.ok for one in of_profile) for name, of_profile in profiles.items()}
@@ -117,7 +111,6 @@ def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
 
 
 def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]:
-    """The study's four tables, with its columns."""
     strategies, models, columns = figures["strategy"], figures["model"], case_study()["columns"]
     names = dict.fromkeys(name for each in strategies.values() for name in each["scenarios"])
     by_scenario = [

@@ -92,7 +92,6 @@ def inspect_log(results: Results, plan: EvalPlan, task: Cell, runs: Sequence[tup
 
 
 def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) -> Tree:
-    """A run; what the format has no place for is the trial's row, as ``eval export`` writes it."""
     verdict, problem = record.verdict, dict[str, Json]()
     sample: dict[str, Any] = {"input": record.cell.scenario, "target": "", "messages": [], "output": {}}
     usage = _model_usage(record.cell.model, Tally.of((one,)))

@@ -104,7 +104,6 @@ _DIGITS: Final = 12
 
 
 def cell_name(cell: Cell) -> str:
-    """The name of a cell in links; the same on every page of the same plan."""
     return chain("report cell", *cell.axes)[:_DIGITS]
 
 

@@ -34,8 +34,6 @@ _USUAL: Final = {"profile": "default", "coverage": "100%", "after empty reply": 
 
 
 class Link(NamedTuple):
-    """A cell with a place in the page that it leads to; only HTML shows it."""
-
     text: str
     href: str
     style: str = ""
@@ -54,7 +52,6 @@ class TextTable:
 
 
 def rows_of(table: TextTable) -> list[Json]:
-    """The rows for machines, by the names of the columns; nothing where a cell is empty."""
     return [
         {name: cell_text(cell) or None for name, cell in zip(table.head, row, strict=True)}
         for row in table.rows
@@ -62,7 +59,7 @@ def rows_of(table: TextTable) -> list[Json]:
 
 
 def percent(share: float | None) -> str:
-    """A rate in whole percent, ``-`` if it is not known; only what is all is 100, only nothing is 0.
+    """Only what is all is 100, only nothing is 0.
 
     >>> percent(0.855), percent(0.999), percent(0.001), percent(None)
     ('86%', '99%', '1%', '-')
@@ -117,7 +114,6 @@ def recording_or_key(one: Trial) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text in one line of at most 120 characters, with a mark if there was more."""
     line = " ".join(text.split())
     return line if len(line) <= _ERROR_LENGTH else line[:_ERROR_LENGTH] + "…"
 
@@ -143,7 +139,7 @@ _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
 
 def as_markdown(title: str, lines: Iterable[str], tables: Iterable[TextTable]) -> str:
-    """A page: a title, sentences, each a paragraph (empty ones are left out), and tables with their notes."""
+    """``lines`` are sentences, each a paragraph; empty ones are left out."""
     parts = [f"# {markdown_text(title)}", *map(markdown_text, filter(None, lines))]
     for table in tables:
         rows = [
@@ -167,12 +163,10 @@ def markdown_text(text: str) -> str:
 
 
 def html_text(text: str) -> str:
-    """A text as HTML shows it, with what cannot be seen spelt out."""
     return escape(printable(text))
 
 
 def as_html(table: TextTable, style: str = "flat") -> str:
-    """A table with its notes; its title is the heading of a section."""
     name = html_text(table.title)
     ident = re.sub(r"[^a-z0-9]+", "-", table.title.lower()).strip("-")
     head = "".join(f'<th scope="col">{html_text(each)}</th>' for each in table.head)
@@ -211,7 +205,6 @@ RESULTS: Final[dict[TrialOutcome, str]] = {
 
 
 def head_lines(trials: Sequence[Trial], plan: EvalPlan, created: str, folder: str) -> tuple[str, ...]:
-    """What was evaluated, and how the runs went; the last line names the directory."""
     tally = Tally.of(trials)
     outcomes: tuple[TrialOutcome, ...] = ("fail", "unsupported", "void", "missing")
     counts = ", ".join(f"{name}={tally.outcomes[name]}" for name in outcomes)
@@ -232,7 +225,6 @@ def head_lines(trials: Sequence[Trial], plan: EvalPlan, created: str, folder: st
 def summary_tables(
     trials: Sequence[Trial], findings: Findings, gates: Sequence[GateResult]
 ) -> list[TextTable]:
-    """All tables of a summary; those that would have no rows are left out."""
     made = [one for one in trials if one.key]
     # One candidate among several of the other kind mixes what those tell apart.
     compared = [what for what, totals in findings.totals.items() if len(totals) > 1] or ["strategies"]
@@ -349,7 +341,6 @@ def comparison_lines(found: Comparison) -> tuple[str, ...]:
 
 
 def comparison_tables(found: Comparison) -> list[TextTable]:
-    """All tables of a comparison; those that would have no rows are left out."""
     head = ("of", "first", "second", "points", "95%", "p (Holm)", "gained", "lost", "pairs", "about")
     notes = (
         "scenarios such as these: each scenario counts once; these: chance among the trials of a cell",
@@ -397,7 +388,6 @@ def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextT
 
 
 def comparison_tree(found: Comparison) -> dict[str, Json]:
-    """All of a comparison; a trial is a row of the table that ``eval export`` writes."""
     valid = len(found.valid_pairs)
     return {
         "first": found.first,
@@ -437,7 +427,6 @@ def outcome_counts(trials: Iterable[Trial]) -> str:
 
 
 def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> Iterator[str]:
-    """How many runs of each strategy became what under another, and why not all are decided."""
     for name, group in _group_runs(runs, first).items():
         fates = Counter(run.fate for run in group)
         counts = ", ".join(f"{fates[fate]} {fate}" for fate in FATES)
@@ -449,7 +438,6 @@ def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> 
 
 
 def rejudged_tables(runs: Sequence[Rejudged]) -> list[TextTable]:
-    """The settings that turn runs, and the runs that are gained or lost; empty tables are left out."""
     tables = (_settings_table(runs), _runs_table([run for run in runs if run.fate in {"gained", "lost"}]))
     return [table for table in tables if table.rows]
 
@@ -485,7 +473,6 @@ def _runs_table(runs: Sequence[Rejudged]) -> TextTable:
 
 
 def _settings_table(runs: Sequence[Rejudged]) -> TextTable:
-    """The keys that turn runs, those that turn most first."""
     alone = Counter(key for run in runs for key in run.alone)
     together = Counter(key for run in runs if not run.alone for key in run.needed)
     turned = sum(bool(run.needed) for run in runs)

@@ -201,7 +201,6 @@ class Spending:
         return ""
 
     def send(self, endpoint: Endpoint, cell: Cell, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Send a request of a run once it may go out."""
         price, body = self._prices(cell.model, cell.endpoint), effect.request.body
         estimate = None
         if price:
@@ -219,7 +218,6 @@ class Spending:
                 self._changed.notify_all()
 
     def _reserve_cost(self, estimate: float | None) -> float:
-        """Wait until a request may go out, and reserve what it may cost."""
         cap = inf if self._budget.max_cost is None else self._budget.max_cost
         with self._changed:
             while True:
@@ -265,10 +263,7 @@ _Result = TypeVar("_Result")
 def run_in_threads(
     jobs: Iterator[_Job], threads: int, run: Callable[[_Job], _Result], stop: Event
 ) -> Iterator[_Result]:
-    """Run jobs in a few threads; yield the result of each when it has ended.
-
-    Jobs are taken one by one when a thread is free. What goes wrong in a thread is raised in its turn.
-    """
+    """The result of each job when it has ended; what goes wrong in a thread is raised in its turn."""
     lock = threading.Lock()
     ended: queue.SimpleQueue[_Result | BaseException | None] = queue.SimpleQueue()
 
@@ -434,11 +429,7 @@ def evaluate(
 
 
 def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns:
-    """What a directory has of a plan; all its runs are counted as spent.
-
-    A directory belongs to one plan, which may grow: trials, models, strategies, scenarios and endpoints can
-    be added. So no figure mixes two settings, and no gate is set after its runs.
-    """
+    """A directory belongs to one plan, which may grow: no gate is set after its runs."""
     samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
     latest = dict[tuple[Cell, int], Record]()
     for record in all_records(out):
@@ -480,11 +471,7 @@ _ONE_PLAN: Final = "\na directory belongs to one plan, which may only grow; eval
 
 
 def cassette_name(sample: Sample) -> str:
-    """Where the recording of a run stands, relative to the directory of the results.
-
-    The end of the name is the beginning of its key, so that a run under another configuration leaves the
-    old recording as it is.
-    """
+    """The beginning of the run's key is in it: another configuration leaves the old recording alone."""
     cell = sample.cell
     last = "__".join((cell.scenario, cell.profile, f"{sample.trial:02}"))
     parts = filter(None, (cell.model, cell.strategy, cell.endpoint, f"{last}__{sample.key[:8]}"))

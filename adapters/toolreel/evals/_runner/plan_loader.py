@@ -177,7 +177,6 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
 
 
 def _joined_header(sources: Sequence[Path], headers: Sequence[Header]) -> Header:
-    """The header of the whole."""
     first, *others = (
         canonical({"taxonomy": each.taxonomy, "catalogue": each.catalogue, "plan": each.plan})
         for each in headers

@@ -60,14 +60,12 @@ class _Host(ToolHost):
         self._attempt = uuid4().hex
 
     def run(self, effect: RunTool) -> ToolReturned:
-        """Run the call where its tool is; a call that is repeated within the attempt keeps its key."""
         inner, host = self._open_hosts[effect.name]
         return host.run(replace(effect, name=inner, key=chain("attempt", self._attempt, effect.key)))
 
 
 @contextmanager
 def real_hosts(tree: JsonText) -> Generator[ToolHost]:
-    """The real tools of a scenario: started, and stopped at the end."""
     with ExitStack() as stack:
         surfaces = _open_hosts(tree_at(as_tree(parse(tree)), "real"), stack)
         yield _Host(
@@ -76,7 +74,6 @@ def real_hosts(tree: JsonText) -> Generator[ToolHost]:
 
 
 def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """A scenario's table in which its real tools are listed, and their places are relative to here."""
     if "real" not in tree:
         return tree
     table = Table.of(tree["real"], "real").only("python", "mcp", "effects")
@@ -223,7 +220,6 @@ def scenario(
 
 
 def stored_scenarios(plan: Tree) -> tuple[Scenario, ...]:
-    """The scenarios in the plan of stored results: built-in ones, and those that were read from files."""
     own, names = as_tree(plan.get("own_scenarios")), as_tree(plan.get("scenarios"))
     found = [built_in_scenario(name) for name in names if name not in own and name in _scenario_packs()]
     for name, tree in own.items():
@@ -247,16 +243,10 @@ def stored_scenarios(plan: Tree) -> tuple[Scenario, ...]:
 
 
 def names_a_file(word: str) -> bool:
-    """Whether a word of a plan is a file, or a pattern of files.
-
-    >>> names_a_file("my/refund.toml"), names_a_file("default")
-    (True, False)
-    """
     return word.endswith(SUFFIXES) or "/" in word
 
 
 def paths_beside(folder: Path, words: Sequence[str]) -> list[str]:
-    """The words of a plan file, whose files stand relative to its folder."""
     return [str(folder / word) if names_a_file(word) and not word.startswith("!") else word for word in words]
 
 
@@ -276,7 +266,6 @@ def select_all(words: Iterable[str]) -> tuple[Scenario, ...]:
 
 
 def paths_of(word: str) -> list[Path]:
-    """The files that a path or a pattern means."""
     if not glob.has_magic(word):
         return [Path(word)]
     found = sorted(glob.glob(word, recursive=True))
@@ -325,7 +314,6 @@ def _scenarios_of_lines(path: Path, text: str) -> tuple[Scenario, ...]:
 
 
 def _scenarios_of_python(path: Path, text: str) -> tuple[Scenario, ...]:
-    """The scenarios that a Python file defines, in their order; its text is part of their version."""
     sha256, name = digest(text), f"_toolreel_scenarios_{digest(str(path.resolve()))[:12]}"
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

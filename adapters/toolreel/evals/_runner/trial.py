@@ -67,10 +67,7 @@ class SendingBy:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedEndpoint:
-    """Answers the requests of one trial of a scenario; async drivers take it as an ``ImmediateEndpoint``.
-
-    It keeps nothing, so that runs at the same time can share it.
-    """
+    """Keeps nothing, so that runs at the same time can share it."""
 
     kind: Kind
     scripts: ScenarioScripts
@@ -116,7 +113,6 @@ _KEPT: Final = 20_000
 
 
 def error_body(event: RequestFailed) -> Json:
-    """What there is to keep of the body of a failure, parsed where it is JSON."""
     text = event.body
     return (read(text).value_or(text) if len(text) <= _KEPT else text[:_KEPT]) or None
 
@@ -149,7 +145,6 @@ class _RecordedHost:
     left: list[ToolResult]
 
     def run(self, effect: RunTool) -> ToolReturned:
-        """The recorded result."""
         for place, result in enumerate(self.left):
             if (result.name, result.arguments) == (effect.name, effect.arguments):
                 del self.left[place]
@@ -203,7 +198,6 @@ class Exchanges:
 def run_conversation(
     case: Case, plan: Plan, context: RunContext, asked: list[SentRequest] | None = None
 ) -> Exchanges:
-    """Run a case to its end: an exchange without a complete answer is the last one."""
     requests = [] if asked is None else asked
     sent, notes, turn, failed, stopped = list[Sent](), list[Note](), 1, None, ""
 
@@ -247,8 +241,6 @@ class Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """All that decides about one run."""
-
     evaluation: EvalPlan
     sample: Sample
     configuration: Configuration

@@ -53,8 +53,6 @@ class GateResult:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What gates are checked on: one evaluation, or two sides of a comparison."""
-
     second: Sequence[Trial]
     first: Sequence[Trial] | None = None
     """``None``: gates name the two strategies that they compare."""
@@ -80,7 +78,6 @@ class Sides:
 
 
 def _trials_of_part(trials: Sequence[Trial], part: Mapping[str, str]) -> list[Trial]:
-    """The trials of a part."""
     for axis, value in part.items():
         known = dict.fromkeys(getattr(one.cell, axis) for one in trials)
         if value not in known:
@@ -127,11 +124,6 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
 
 
 def overall_standing(results: Iterable[GateResult]) -> Standing:
-    """The standing of all gates: failed if one failed, else undecided if one is.
-
-    >>> overall_standing([])
-    'passed'
-    """
     standings = {one.standing for one in results}
     return "failed" if "failed" in standings else "undecided" if "undecided" in standings else "passed"
 
@@ -139,7 +131,6 @@ def overall_standing(results: Iterable[GateResult]) -> Standing:
 def _check_coverage(
     standing: Standing, sentence: str, lacking: int, valid: int, asked: int, min_coverage: float
 ) -> GateResult:
-    """The result, undecided where runs lack or too few of them say something."""
     if lacking:
         why = f"{lacking} {'run is' if lacking == 1 else 'runs are'} missing"
     elif valid < min_coverage * asked - 1e-9:
@@ -290,7 +281,6 @@ def power_sentence(plan: EvalPlan) -> str:
 
 
 def gate_forecasts(plan: EvalPlan) -> tuple[str, ...]:
-    """A sentence about each gate: how likely it is green if nothing changed, and why it might not be."""
     if not (gates := gates_of(plan.options)):
         return ()
     empty = [

@@ -83,7 +83,6 @@ _COLUMNS: Final = (
 
 
 def trial_row(one: Trial) -> dict[str, Json]:
-    """A trial by the names of its columns; what is not known, or empty, is ``None``."""
     void = one.outcome == "void"
     values = {
         **{axis: getattr(one.cell, axis) for axis in ("scenario", *AXES)},
@@ -199,7 +198,6 @@ def _total_tree(total: Total) -> Tree:
 
 
 def _task_tree(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
-    """A task, and each of its runs, in the order in which a plan has them."""
     tools, controls = ([one for one in trials if one.control is part] for part in (False, True))
     parts, tally = {"": trials, "tool_": tools, "control_": controls}, Tally.of(trials)
     return {
@@ -233,7 +231,6 @@ def _task_tree(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
 
 
 def _part_figures(trials: Sequence[Trial]) -> dict[str, Json]:
-    """Figures of a part of a task as the reference has them; ``rate`` is the mean over scenarios."""
     tally, ms = Tally.of(trials), [one.ms for one in trials]
     return {
         "runs": tally.runs,
@@ -253,7 +250,6 @@ def _rate_tree(trials: Iterable[Trial]) -> dict[str, Json]:
 
 
 def _scenario_trees(trials: Iterable[Trial]) -> Tree:
-    """For each scenario: runs, how many of them went wrong in which way, and the rate with its interval."""
     return {
         scenario: {
             **Tally.of(rows).counts(),

@@ -111,7 +111,7 @@ class Total:
         return found.rate if found else None
 
     def percentile_ms(self, percent: int) -> int | None:
-        """A percentile of the last attempts of runs that are not void."""
+        """Of the last attempts of runs that are not void."""
         made = [one.last_attempt_ms for one in self.trials if one.outcome not in {"void", "missing"}]
         return harness_percentile(made, percent) if made else None
 
@@ -175,7 +175,6 @@ def pairs_of(first: Iterable[Trial], second: Iterable[Trial], *compared: str) ->
 
 
 def paired_cells(pairs: Iterable[Pair], *compared: str) -> list[PairedCell]:
-    """A table of pairs for each scenario under each configuration; of valid trials only."""
     cells: dict[Cell, Counter[tuple[bool, bool]]] = {}
     for one, other in pairs:
         if one.valid and other.valid:
@@ -188,8 +187,6 @@ def paired_cells(pairs: Iterable[Pair], *compared: str) -> list[PairedCell]:
 
 
 class Contrast(NamedTuple):
-    """Two candidates, such as strategies, on the tasks that both have run."""
-
     first: str
     second: str
     cells: tuple[PairedCell, ...]
@@ -304,7 +301,6 @@ def _best_sentences(
 
 
 def _interval_text(found: Difference, *, turned: bool) -> tuple[str, str]:
-    """The points by which the second side is ahead, or the first one, and their interval."""
     low, high = (-found.high, -found.low) if turned else (found.low, found.high)
     points = -found.difference if turned else found.difference
     return f"{100 * points + 0.0:+.1f}", f"95 % interval {100 * low:+.1f} to {100 * high:+.1f}"

@@ -151,7 +151,6 @@ def _read_server(name: str, table: Table, environment: Mapping[str, str]) -> Mcp
 
 
 def _expand_variables(value: Any, at: str, environment: Mapping[str, str]) -> Any:  # noqa: ANN401
-    """The value with variables expanded in all its strings."""
     if isinstance(value, Mapping):
         return {key: _expand_variables(item, f"{at}.{key}", environment) for key, item in value.items()}
     if isinstance(value, tuple):

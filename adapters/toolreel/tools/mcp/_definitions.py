@@ -41,15 +41,12 @@ class McpTool:
 
 @dataclass(frozen=True, slots=True)
 class ServerTools:
-    """The usable tools of a server, and those left out."""
-
     tools: Mapping[str, McpTool]
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Why, by the inner name that each would have."""
 
 
 def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: ServerSettings) -> ServerTools:
-    """The tools that the settings allow and that are valid, of those that a server lists."""
     allowed = [
         (name, tool)
         for tool in listed
@@ -95,7 +92,6 @@ def _tool_definition(name: str, tool: Mapping[str, Any], settings: ServerSetting
 
 
 def _usable_parameters(listed: Json) -> tuple[Tree, tuple[str, ...]]:
-    """The usable part of a schema, and what is left out; servers omit one where nothing is needed."""
     kinds = listed.get("type", "object") if isinstance(listed, Mapping) else "object"
     if not isinstance(listed, Mapping | None) or "object" not in (
         kinds if isinstance(kinds, list) else [kinds]
@@ -116,7 +112,6 @@ def pins_of(surface: ToolSurface) -> dict[str, str]:
 
 
 def pins_beside(config: Path) -> Path:
-    """The path of the pins of a configuration: ``mcp.pins.json`` beside ``mcp.json``."""
     return config.with_suffix(".pins.json")
 
 
@@ -145,7 +140,6 @@ def write_pins(path: Path | str, pins: Mapping[str, str]) -> None:
 
 
 def unaccepted_tools(tools: Iterable[ToolDefinition], pins: Mapping[str, str] | None) -> dict[str, str]:
-    """The names of the tools that do not match their pins, and why."""
     remedy = "look at it, and accept it if it is right: toolreel tools --mcp FILE --accept"
     whys = {False: "it was not accepted yet", True: "its definition is not the one that was accepted"}
     return {

@@ -31,11 +31,7 @@ _CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND:
 
 
 def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
-    """The event for a result, successful or not, as a server wrote it.
-
-    Text and structured content are both given, unless one only repeats the other. A block that the protocol
-    does not know is given as JSON.
-    """
+    """Text and structured content are both given, unless one only repeats the other."""
     texts, parts = list[str](), list[Json]()
     media, warnings = list[Media](), list[str]()
     for block in cast("Any", finite(result.get("content"))) or ():
@@ -73,7 +69,6 @@ def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
 
 
 def _repeats_structured(texts: Sequence[str], structured: Json) -> bool:
-    """Whether texts only repeat structured content: all of it, its only value, or each item of that."""
     text = "\n".join(texts)
     whole, items = read(text).value_or(text), [read(each).value_or(each) for each in texts]
     parts = structured.values() if isinstance(structured, Mapping) and len(structured) == 1 else ()

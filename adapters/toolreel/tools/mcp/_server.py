@@ -73,8 +73,6 @@ _UNPARSED: Final = "Failed to parse"
 
 
 class _NoResponse(AdapterError):
-    """A request has no usable response; the text says why."""
-
     def __init__(self, failure: Failure, why: str) -> None:
         super().__init__(why)
         self.failure: Failure = failure
@@ -97,7 +95,6 @@ class Server:
         """Its tools now."""
 
     async def open(self) -> None:
-        """Start it, and list its tools; :class:`McpServerError` if it cannot."""
         try:
             await self._connect()
         except ServerUnreachable as error:
@@ -180,10 +177,6 @@ class Server:
     async def _send_request(
         self, link: Connection, request: types.ClientRequest, report: ProgressFnT | None = None
     ) -> dict[str, Any]:
-        """The result of a request, as the server wrote it.
-
-        :raises _NoResponse: if none can be used; an error of the server is an ``MCPError``
-        """
         # Not session.call_tool, which fails if the result does not match the tool's output schema.
         try:
             result = await link.session.send_request(request, types.Result, progress_callback=report)
@@ -208,7 +201,6 @@ class Server:
         return cast("dict[str, Any]", result.meta and result.meta[RAW])
 
     async def _connect(self) -> Connection:
-        """The current connection, or a new one; :class:`ServerUnreachable` if there can be none."""
         async with self._starting:
             link = self._link
             if link and not link.forgotten and not link.over.is_set():
