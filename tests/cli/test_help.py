@@ -92,7 +92,7 @@ def test_the_demo_shows_the_session_and_proves_it_on_every_driver(tmp_path: Path
     ("missing", "command", "remedy"),
     [
         ("click", "demo", "pip install 'toolreel[cli]'"),
-        ("httpx", "run hi --model m --base-url http://127.0.0.1:9", "pip install 'toolreel[http]'"),
+        ("httpx", "run hi --model m --base-url http://127.0.0.1:9", "pip install 'toolreel[cli]'"),
         ("trio", "demo --driver trio", "pip install 'toolreel[trio]'"),
     ],
 )

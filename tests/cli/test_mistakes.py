@@ -119,7 +119,7 @@ def test_what_a_server_refuses_is_told_in_its_words_with_what_to_do(
     assert_mistake(long, "maximum context length", "refused the request: see what it says", code=1)
     assert_mistake(no_path, "HTTP 404", f"nothing is at {server.url}: correct the base URL", code=1)
     assert_mistake(page, "an HTML page", f"is the base URL ({server.url}) that of an OpenAI-", code=1)
-    assert_mistake(busy, "Slow down.", "wait, then try again", code=1)
+    assert_mistake(busy, "Slow down.", "wait, or raise it with the provider", code=1)
     assert_mistake(broken, "HTTP 500: oops", f"the server at {server.url} failed: try again", code=1)
     assert_mistake(moved, "HTTP 308", "sends requests elsewhere: correct the base URL", code=1)
     assert_mistake(nobody, "Connection refused", f"no server answers at {nowhere}: start it", code=1)

@@ -291,11 +291,14 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
 
 
 def _server_text(endpoint: Endpoint) -> str:
+    header = endpoint.api_key_header
+    where = "" if header.lower() == "authorization" else f" in {header}"
     return ", ".join(
         (
             shown_url(endpoint.chat_url),
             endpoint.provider or "a provider of which nothing is known (--provider)",
-            f"key from {endpoint.api_key_env}" if endpoint.api_key_env else "without a key",
+            f"key from {endpoint.api_key_env}{where}" if endpoint.api_key_env else "without a key",
+            *(f"{name} from {variable}" for name, variable in endpoint.headers_env),
         )
     )
 
