@@ -27,7 +27,6 @@ PATCHED = {
         "toolreel._internal.errors",
     },
     "tests/adapters/internal/test_safe_yaml.py": {"toolreel._internal.safe_yaml"},
-    "tests/adapters/presets/test_token_counter.py": {"toolreel.presets._token_counter"},
     "tests/docs/codes_tables.py": {"toolreel_core._tools.results"},
     "tests/domain/loop/test_reducer.py": {"toolreel_core._settings.transforms"},
     "tests/domain/probe/test_verdict.py": {"toolreel_core._probe.verdict"},

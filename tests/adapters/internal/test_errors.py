@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from toolreel._internal import AdapterError, CassetteError, MissingExtra, SecretFound, errors
+from toolreel._internal import AdapterError, CassetteError, SecretFound, errors
 from toolreel.http import BodyError, TooLarge, UndecodableBody
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 
@@ -21,9 +21,3 @@ def test_every_error_of_an_adapter_is_one_of_toolreel(kind: type[Exception]) -> 
 def test_a_recording_that_disagrees_is_no_error_of_an_adapter() -> None:
     assert not issubclass(ReplayMismatch, AdapterError)
     assert issubclass(SecretFound, CassetteError)
-
-
-def test_a_missing_extra_is_an_import_error_that_names_the_command() -> None:
-    error = MissingExtra.of("cli", "click")
-    assert isinstance(error, ImportError)
-    assert str(error) == "click is not installed: it comes with the extra 'cli', pip install 'toolreel[cli]'"

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
-import sys
 from dataclasses import replace
 from typing import Any, Final
 
@@ -11,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.adapters.cassette.test_yaml import TREE
-from toolreel._internal import TAG, MissingExtra, Rules, YamlError, read_tree
+from toolreel._internal import TAG, Rules, YamlError, read_tree
 from toolreel._internal import safe_yaml as yaml_reading
 from toolreel.cassette import load_yaml
 
@@ -102,13 +100,3 @@ def test_tags_are_those_of_the_rules() -> None:
 )
 def test_what_breaks_the_rules_is_refused_with_its_place(text: str, rules: Rules, why: str) -> None:
     assert why in refusal(text, rules)
-
-
-def test_without_pyyaml_the_import_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = importlib.util.find_spec("toolreel.tools.skills._folders")
-    assert found is not None
-    assert found.loader is not None
-    monkeypatch.setitem(sys.modules, "yaml", None)
-    monkeypatch.delitem(sys.modules, "toolreel._internal.safe_yaml")
-    with pytest.raises(MissingExtra, match="PyYAML is not installed: it comes with the extra 'skills'"):
-        found.loader.exec_module(importlib.util.module_from_spec(found))

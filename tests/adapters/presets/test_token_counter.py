@@ -1,15 +1,12 @@
 from __future__ import annotations
 
-import runpy
-import sys
 from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from tests.samples import complaint
-from toolreel._internal import MissingExtra, TokenizerError
-from toolreel.presets import _token_counter as tokenizer
+from toolreel._internal import TokenizerError
 from toolreel.presets import register_tokenizer
 from toolreel_core._errors import ConfigError
 from toolreel_core._settings import estimator
@@ -67,10 +64,3 @@ def test_a_file_that_is_not_there_or_is_none_is_named(tmp_path: Path) -> None:
     )
     odd.write_bytes(b"\xff")
     assert "no tokenizer.json" in complaint(TokenizerError, lambda: register_tokenizer("odd", odd))
-
-
-def test_without_the_extra_the_import_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-    assert complaint(MissingExtra, lambda: runpy.run_path(tokenizer.__file__)) == (
-        "tokenizers is not installed: it comes with the extra 'tokens', pip install 'toolreel[tokens]'"
-    )

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import dataclass
-from datetime import date
-from enum import Enum
 from typing import Any, TypedDict
 
 import msgspec
@@ -35,40 +32,17 @@ class Node(msgspec.Struct):
     below: list[Node] = []
 
 
-class Colour(Enum):
-    RED = "red"
-    BLUE = "blue"
-
-
 class Stock(TypedDict):
     part: str
     count: int
 
 
-@dataclass(frozen=True)
-class Report:
-    on: date
-    point: Point
-    tree: Node
-    colours: list[Colour]
-
-
-REPORT = Report(date(2026, 11, 22), Point(x=1), Node("a", [Node("b")]), [Colour.RED])
 CASES: list[tuple[Any, Json, object]] = [
     (Point, {"x": 1}, Point(x=1)),
     (dict[str, Point], {"a": {"x": 1}}, {"a": Point(x=1)}),
     (Stock, {"part": "pin", "count": 4}, {"part": "pin", "count": 4}),
     (int | None, None, None),
-    (
-        Report,
-        {
-            "on": "2026-11-22",
-            "point": {"x": 1},
-            "tree": {"name": "a", "below": [{"name": "b"}]},
-            "colours": ["red"],
-        },
-        REPORT,
-    ),
+    (Node, {"name": "a", "below": [{"name": "b"}]}, Node("a", [Node("b")])),
     ({"type": "array", "items": {"type": "integer"}}, [1], [1]),
 ]
 

@@ -79,11 +79,6 @@ def test_text_may_nest_up_to_the_cap_and_no_deeper(opening: str, closing: str) -
     assert read(text, max_depth=7) == Failure("nested deeper than 7 levels")
 
 
-def test_brackets_in_strings_and_beside_each_other_do_not_nest() -> None:
-    text = r'{"a\"[[[[":["]]","[[[["],"b":[[],{},[],{}]}'
-    assert read(text, max_depth=3).map(canonical) == Success(text)
-
-
 @pytest.mark.parametrize(
     ("text", "enough", "depth"),
     worked("nesting is counted outside strings as far as it matters", "json-and-replies"),
@@ -93,20 +88,10 @@ def test_nesting_is_counted_outside_strings_as_far_as_it_matters(text: str, enou
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ('"a\ud83db"', "a\ufffdb"),
-        (r'"a\ud83db"', "a\ufffdb"),
-        (r'"\uDE00"', "\ufffd"),
-        (r'{"\ud83d":["\udfff",{"k":"\udc00"}],"n":[1,2.5,true,null]}', None),
-        (r'"\ud83d\ude00"', "😀"),
-        ('"😀"', "😀"),
-        (r'"\\ud83d"', r"\ud83d"),
-    ],
+    ("text", "value"), worked("a lone surrogate is replaced and a pair is kept", "json-and-replies")
 )
 def test_a_lone_surrogate_is_replaced_and_a_pair_is_kept(text: str, value: Json) -> None:
-    everywhere: Json = {"\ufffd": ["\ufffd", {"k": "\ufffd"}], "n": [1, 2.5, True, None]}
-    assert read(text) == Success(value or everywhere)
+    assert read(text) == Success(value)
 
 
 @pytest.mark.parametrize(

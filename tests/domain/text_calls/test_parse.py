@@ -9,8 +9,21 @@ import pytest
 from hypothesis import settings
 
 from tests.domain.text_calls.asking import ask, in_words
+from tests.samples import worked
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._text_calls import BARE, DIALECTS, MARKED, TextCall, TextCalls, text_call, text_calls
+from toolreel_core._text_calls import (
+    BARE,
+    DIALECTS,
+    MARKED,
+    TextCall,
+    TextCalls,
+    decode_json,
+    text_call,
+    text_calls,
+    typed_value,
+    unwrapped_arguments,
+    was_said,
+)
 
 CORPORA = Path(__file__).resolve().parents[2] / "corpora"
 
@@ -170,10 +183,15 @@ def test_calls_that_share_a_block_each_have_their_arguments_as_their_text() -> N
     assert [call.original for call in found(bare).calls] == ["{}", '{"a":1}']
 
 
-def test_a_whole_message_that_was_there_before_is_a_quotation() -> None:
-    text = '{"name": "ping", "arguments": {}}'
-    got = text_calls(text, tools=["ping"], dialects=DIALECTS, finish="stop", earlier=[f"It returned {text}."])
-    assert got == TextCalls((), text)
+@pytest.mark.parametrize(
+    ("text", "rejected"),
+    [('{"name": "ping", "arguments": {}}', ()), (f"It says {PING}", ("quotation",))],
+)
+def test_a_call_that_was_there_before_is_a_quotation(text: str, rejected: tuple[str, ...]) -> None:
+    for earlier, calls in ((f"Page: {text}.", 0), ("Page: nothing.", 1)):
+        got = text_calls(text, tools=["ping"], dialects=DIALECTS, finish="stop", earlier=[earlier])
+        assert len(got.calls) == calls
+        assert calls or got == TextCalls((), text, rejected=rejected)
 
 
 def test_spans_count_the_characters_of_the_whole_text() -> None:
@@ -242,3 +260,46 @@ def test_a_call_that_was_made_is_not_made_again_where_the_text_reports_it(text: 
     assert len(found.calls) == calls
     again = text_calls(text, tools=["ping"], dialects=MARKED, finish="stop")
     assert len(again.calls) == text.count("<tool_call>")
+
+
+def test_what_was_said_before_is_known_again_inside_of_json_too() -> None:
+    call = '<tool_call>{"name": "ping"}</tool_call>'
+    assert was_said(call, ["Hi.", f"They write {call} there."])
+    assert was_said(call, [canonical({"page": f"They write\n{call}"})])
+    assert not was_said(call, ["<tool_call>", canonical({"page": call[:-1]})])
+    assert not was_said(call, [])
+
+
+class Indexed(tuple[str, ...]):
+    """Texts of before, of which the first is never looked at."""
+
+    __slots__ = ()
+
+    def among(self, *words: str) -> tuple[str, ...]:
+        assert words == ('say "a"', r"say \"a\"")
+        return self[1:]
+
+
+def test_texts_that_know_where_to_look_are_asked() -> None:
+    assert was_said('say "a"', Indexed(("Hi.", r'["say \"a\""]')))
+    assert not was_said('say "a"', Indexed(('say "a"', "Hi.")))
+
+
+@pytest.mark.parametrize(("raw", "schema", "value"), worked("the schema says what a text is"))
+def test_the_schema_says_what_a_text_is(raw: str, schema: Json, value: Json) -> None:
+    assert typed_value(raw, schema) == value
+    assert type(typed_value(raw, schema)) is type(value)
+
+
+def test_what_is_said_to_be_json_is_read_or_stays_text() -> None:
+    assert [decode_json(text) for text in ("[1]", "7", "[1", "1 2")] == [[1], 7, "[1", "1 2"]
+
+
+@pytest.mark.parametrize(
+    ("given", "parameters", "arguments"),
+    worked("arguments in one parameter that does not exist are unwrapped", "json-and-replies"),
+)
+def test_arguments_in_one_parameter_that_does_not_exist_are_unwrapped(
+    given: dict[str, Json], parameters: dict[str, Json], arguments: dict[str, Json]
+) -> None:
+    assert unwrapped_arguments(given, parameters) == arguments

@@ -65,13 +65,7 @@ def test_a_plain_text_hides_nothing(pieces: list[str]) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        'weather({"city": "Paris"}) returned sunny.',
-        'I used weather with {"city": "Paris"}: sunny.',
-        'Calls made:\n{"name": "weather", "arguments": {"city": "Paris"}}\nResult: sunny.',
-        'weather(city="Paris") says it is sunny.',
-        'weather (city: "Paris") is sunny there.',
-    ],
+    worked("a call that was made is reported in words", "json-and-replies"),
 )
 def test_a_call_that_was_made_is_reported_in_words(text: str) -> None:
     asked = lambda name, given: (name, given) == ("weather", {"city": "Paris"})  # noqa: E731
@@ -97,14 +91,7 @@ def test_markers_at_the_end_of_an_answer_are_removed(text: str, answer: str) -> 
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [
-        ('<tool_call>{"name": "ping", "arguments": {', "ping"),
-        ("<function=sum>", "sum"),
-        ('<invoke name="a.b">', "a.b"),
-        ("<|channel|>commentary to=browser.search <|message|>", "browser.search"),
-        ("<tool_call>sum<arg_key>", "sum"),
-        ("<tool_call>{]}", "unknown"),
-    ],
+    worked("an unread call is for the tool that it names", "json-and-replies"),
 )
 def test_an_unread_call_is_for_the_tool_that_it_names(text: str, name: str) -> None:
     assert name_in(text, ["ping"]) == name_in(text, []) == name

@@ -28,7 +28,6 @@ from toolreel_core._tools import (
     outward_name,
     prefixed_name,
     resolve_root_reference,
-    schema_text,
     schema_tree,
     without_empty_required,
 )
@@ -102,7 +101,8 @@ def test_the_fingerprint_differs_with_all_that_counts(key: str) -> None:
     assert ToolSurface((changed,)).fingerprint != ToolSurface((READ,)).fingerprint
 
 
-def test_the_fingerprint_differs_with_the_order_and_the_mask() -> None:
+def test_the_fingerprint_differs_with_the_order_and_the_mask_and_not_with_the_source() -> None:
+    assert ToolSurface((replace(READ, source="elsewhere"),)).fingerprint == ToolSurface((READ,)).fingerprint
     surfaces = [
         ToolSurface(),
         ToolSurface((ECHO, PING)),
@@ -112,12 +112,6 @@ def test_the_fingerprint_differs_with_the_order_and_the_mask() -> None:
         ToolSurface((ECHO,), ("pingpong",)),
     ]
     assert len({surface.fingerprint for surface in surfaces}) == len(surfaces)
-
-
-def test_where_a_tool_comes_from_is_no_part_of_it() -> None:
-    moved = replace(READ, source="elsewhere")
-    assert moved == READ
-    assert ToolSurface((moved,)).fingerprint == ToolSurface((READ,)).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -208,6 +202,7 @@ def test_what_is_no_surface_mask_or_source_is_told(make: Callable[[], object], w
     assert complaint(ConfigError, make).startswith(why)
 
 
+SURROGATE = "holds a lone surrogate, which cannot be sent"
 HIDDEN = ToolDefinition.of("hidden", "x" * 500, exposed=False)
 
 
@@ -231,11 +226,7 @@ def test_tools_beyond_a_limit_are_refused_with_the_largest() -> None:
     for limit, what in limits:
         told = complaint(ConfigError, partial(check_surface, tools, LoopConfig(**limit)))
         assert told == f"max_tool_definitions_{what}; the largest: {named}; {remedy}"
-
-
-def test_a_run_that_sends_no_tools_has_no_limit() -> None:
-    config = LoopConfig(tool_use_mode="disabled", max_tool_definitions_count=1, max_tool_definitions_bytes=1)
-    check_surface(surface("a", "b"), config)
+        check_surface(tools, LoopConfig(tool_use_mode="disabled", **limit))
 
 
 def test_without_a_schema_a_tool_takes_no_arguments() -> None:
@@ -244,21 +235,25 @@ def test_without_a_schema_a_tool_takes_no_arguments() -> None:
     assert ToolDefinition.of("any", "", {}).parameters == "{}"
 
 
-def test_a_schema_that_cannot_be_used_is_refused_by_the_name_of_its_tool() -> None:
-    assert complaint(ConfigError, lambda: ToolDefinition("echo", parameters=canonical(["x"]))) == (
-        "tool 'echo': a tool's parameters must be a JSON Schema object, not [\"x\"]"
-    )
-
-
-def test_words_that_cannot_be_sent_are_refused_before_they_are() -> None:
-    for part, made in (
-        ("description", partial(ToolDefinition, "echo", "Say it \ud83d again.")),
-        ("parameters", partial(ToolDefinition, "echo", parameters=canonical({"title": "\ud83d"}))),
-        ("parameters.title", partial(ToolDefinition.of, "echo", "", {"title": "\ud83d"})),
-    ):
-        assert complaint(ConfigError, made) == (
-            f"tool 'echo': {part}: holds a lone surrogate, which cannot be sent"
-        )
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (
+            lambda: ToolDefinition("t", parameters=canonical(["x"])),
+            'a tool\'s parameters must be a JSON Schema object, not ["x"]',
+        ),
+        (lambda: ToolDefinition.of("t", "", {"type": ["string", "null"]}), "object"),
+        (lambda: ToolDefinition("t", "Say \ud83d."), f"description: {SURROGATE}"),
+        (lambda: ToolDefinition("t", parameters=canonical({"title": "\ud83d"})), f"parameters: {SURROGATE}"),
+        (lambda: ToolDefinition.of("t", "", {"title": "\ud83d"}), f"parameters.title: {SURROGATE}"),
+    ],
+)
+def test_what_no_provider_would_take_is_refused_by_the_name_of_its_tool(
+    make: Callable[[], object], why: str
+) -> None:
+    told = complaint(ConfigError, make)
+    assert told.startswith("tool 't': ")
+    assert why in told
 
 
 def test_a_definition_may_come_from_a_model() -> None:
@@ -268,13 +263,6 @@ def test_a_definition_may_come_from_a_model() -> None:
     assert ToolDefinition.of("book", "Book it.", Model).description == "Book it."
     described: dict[str, Json] = {"description": "Arguments."}
     assert ToolDefinition.of("book", parameters=described).description == ""
-
-
-@pytest.mark.parametrize("kind", ["array", ["string", "null"], 3])
-def test_a_schema_that_allows_no_object_is_told_with_its_type(kind: Json) -> None:
-    told = complaint(ConfigError, lambda: ToolDefinition.of("book", "", {"type": kind}))
-    assert told.startswith("tool 'book': ")
-    assert "object" in told
 
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, True, "9"])
@@ -409,17 +397,6 @@ def test_a_part_that_is_still_referred_to_stays() -> None:
 @pytest.mark.parametrize("tree", worked("any other root is left alone", "messages"))
 def test_any_other_root_is_left_alone(tree: Mapping[str, Json]) -> None:
     assert resolve_root_reference(tree) is tree
-
-
-@pytest.mark.parametrize(
-    ("make", "why"),
-    [
-        (lambda: {"default": {1}}, "parameters.default: a set is not JSON; use None"),
-        (lambda: {"enum": [float("nan")]}, "parameters.enum[0]: nan is not JSON; use a finite number"),
-    ],
-)
-def test_what_json_cannot_carry_is_refused(make: Callable[[], Any], why: str) -> None:
-    assert complaint(ConfigError, lambda: schema_text(make())).startswith(why)
 
 
 @pytest.mark.parametrize(

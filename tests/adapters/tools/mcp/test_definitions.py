@@ -10,8 +10,6 @@ import pytest
 from tests.samples import complaint, worked
 from toolreel._internal import McpConfigError
 from toolreel.tools.mcp import ServerSettings, pins_of, read_pins, server_tools, unaccepted_tools, write_pins
-from toolreel_core._jsontext import Json, canonical
-from toolreel_core._schema import violations
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
 DEFAULTS = ServerSettings()
@@ -19,40 +17,6 @@ DEFAULTS = ServerSettings()
 
 def listed(name: str, schema: Any = None, **more: Any) -> dict[str, Any]:  # noqa: ANN401 - any schema
     return {"name": name, "inputSchema": schema or {}, **more}
-
-
-def offered(schema: Any) -> ToolDefinition:  # noqa: ANN401 - any schema
-    (tool,) = server_tools("s", [listed("t", schema)], DEFAULTS).tools.values()
-    return tool.definition
-
-
-def takes(schema: Any, arguments: Json) -> bool:  # noqa: ANN401 - any schema
-    return not violations(offered(schema).parameters, canonical(arguments))
-
-
-def holding(schema: Any) -> dict[str, Any]:  # noqa: ANN401 - any schema
-    """A schema of arguments with one property ``a``."""
-    return {"type": "object", "properties": {"a": schema}, "required": ["a"]}
-
-
-def test_what_cannot_be_used_of_a_schema_is_left_out_and_named() -> None:
-    # Every test runs without network: what reached out would fail this one by another error.
-    definition = offered(
-        {"$schema": "http://json-schema.org/draft-07/schema#", **holding({"$ref": "b.json"})}
-    )
-    assert definition.left_out == ("$ref 'b.json' points outside its schema",)
-    assert takes(holding({"$ref": "b.json"}), {"a": 1})
-    assert not takes(holding({"$ref": "b.json"}), {})
-    assert offered({"type": "string"}).left_out == (
-        'its inputSchema, not of type \'object\': {"type":"string"}',
-    )
-
-
-def test_a_definition_says_what_the_server_says() -> None:
-    definition = offered({"type": "object"})
-    assert (definition.name, definition.description, definition.read_only) == ("mcp_s_t", "", False)
-    titled = server_tools("s", [listed("t", title="Do it.")], DEFAULTS).tools["mcp_s_t"]
-    assert titled.definition.description == "Do it."
 
 
 def test_hints_are_believed_only_where_that_is_asked_for() -> None:
@@ -73,9 +37,10 @@ def test_hints_are_believed_only_where_that_is_asked_for() -> None:
 
 
 def test_only_what_is_wanted_is_offered() -> None:
-    tools = [listed(name) for name in ("git_log", "git_push", "status")]
+    tools = [listed(name, title="Do it.") for name in ("git_log", "git_push", "status")]
     offer = server_tools("s", tools, ServerSettings(allow=("git_*",), deny=("*_push",)))
     assert ([*offer.tools], offer.left_out) == (["mcp_s_git_log"], {})
+    assert offer.tools["mcp_s_git_log"].definition.description == "Do it."
 
 
 @pytest.mark.parametrize(
@@ -85,13 +50,6 @@ def test_names_that_are_alike_to_the_model_get_a_digest(names: list[str], inner:
     tools = [listed(name) for name in names]
     assert [*server_tools("s", tools, DEFAULTS).tools] == inner
     assert {*server_tools("s", tools[::-1], DEFAULTS).tools} == {*inner}
-
-
-def test_a_name_that_is_too_long_is_shortened_and_one_that_is_missing_is_told() -> None:
-    long, other = listed("x" * 300), listed("x" * 299)
-    offer = server_tools("my server", [long, other, listed("")], DEFAULTS)
-    assert [len(name) for name in offer.tools] == [256, 256]
-    assert offer.left_out == {"mcp_my_server_": "its server lists it without a name"}
 
 
 def test_a_tool_that_is_listed_twice_is_one_and_another_of_its_name_is_told() -> None:

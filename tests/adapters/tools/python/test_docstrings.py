@@ -7,50 +7,8 @@ from toolreel.tools import parse_docstring
 
 NAMES = {"sides", "times", "rest"}
 
-GOOGLE = """Roll a die.
 
-Arguments:
-    sides (int): How many sides
-        it has.
-    *rest: What else there is.
-Keyword Args:
-    times: How often.
-
-Raises:
-    ValueError: times: is not a number.
-"""
-
-NUMPY = """Roll a die.
-
-Parameters
-----------
-sides : int, optional
-    How many sides
-    it has.
-times
-    How often.
-*rest : object
-    What else there is.
-strange : int
-    No parameter at all.
-
-Returns
--------
-times : int
-    What came up.
-"""
-
-SPHINX = """Roll a die.
-
-:param int sides: How many sides
-    it has.
-:keyword times: How often.
-:param rest: What else there is.
-:rtype: int
-"""
-
-
-@pytest.mark.parametrize("docstring", [GOOGLE, NUMPY, SPHINX], ids=["google", "numpy", "sphinx"])
+@pytest.mark.parametrize("docstring", worked("every style describes the same", "tools"))
 def test_every_style_describes_the_same(docstring: str) -> None:
     about, described = parse_docstring(docstring, NAMES)
     assert about == "Roll a die."
@@ -62,9 +20,6 @@ def test_every_style_describes_the_same(docstring: str) -> None:
 
 def test_a_line_under_ordinary_words_is_no_section() -> None:
     assert parse_docstring("Dice\n----\nAre fair.", NAMES) == ("Dice ---- Are fair.", {})
-
-
-X, Y = "The text.", "More."
 
 
 @pytest.mark.parametrize(

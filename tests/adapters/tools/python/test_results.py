@@ -14,8 +14,7 @@ from uuid import UUID
 
 import msgspec
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, RootModel
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel, Field, RootModel
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
 from tests.samples import complaint, printed_under
@@ -53,11 +52,6 @@ class Aliased(BaseModel):
     q: str = Field(alias="query")
 
 
-class Camel(BaseModel):
-    model_config = ConfigDict(alias_generator=to_camel)
-    a_b: int
-
-
 @pydantic_dataclass
 class Checked:
     q: str = Field(alias="query")
@@ -65,13 +59,6 @@ class Checked:
 
 class Renamed(msgspec.Struct, rename="camel"):
     a_b: int
-
-
-class Struct:
-    """As msgspec makes them."""
-
-    __struct_fields__ = ("x",)
-    x = 1
 
 
 DAY = date(2026, 11, 22)
@@ -87,12 +74,9 @@ DAY = date(2026, 11, 22)
         (Span(DAY, 2), {"start": "2026-11-22", "days": 2}),
         (Room(name="a", free=DAY), {"name": "a", "free": "2026-11-22"}),
         (RootModel[list[int]]([1]), [1]),
-        (Aliased(query="a"), {"query": "a"}),
         ([{"b": Aliased(query="a")}], [{"b": {"query": "a"}}]),
-        (Camel.model_validate({"aB": 1}), {"aB": 1}),
         (Checked(query="a"), {"query": "a"}),
         (Renamed(1), {"aB": 1}),
-        (Struct(), {"x": 1}),
         (datetime(2026, 11, 22, 9, 30, tzinfo=UTC), "2026-11-22T09:30:00+00:00"),
         (time(9, 30), "09:30:00"),
         (Decimal("1.50"), "1.50"),

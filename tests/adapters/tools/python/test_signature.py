@@ -63,10 +63,6 @@ class Threading:
     """Nothing that JSON has."""
 
 
-class Gone(TypedDict):
-    where: Nowhere  # type: ignore[name-defined]  # noqa: F821 # pyright: ignore[reportUndefinedVariable]
-
-
 class Odd(Enum):
     ONE = b"1"
 
@@ -219,7 +215,6 @@ CARRIED = "cannot be carried by JSON; use str, int, float, bool, list, dict or T
         (dict[str, Threading], f"{VALUE}: {Threading!r} {CARRIED}"),
         (3, f"{VALUE}: 3 {CARRIED}"),
         (Endless[int], f"{VALUE}: its type is recursive in a way that a schema cannot express; use dict"),
-        (Gone, f"{VALUE}: its annotations cannot be read: name 'Nowhere' is not defined"),
         (Literal[b"x"], f"{VALUE}: the choice b'x' is not JSON; use None and decide inside"),
         (Odd, f"{VALUE}: the choice b'1' is not JSON; use None and decide inside"),
     ],
