@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.adapters.agent.shop import ASKS, ON, ORDERS, agent, order, results, stock
+from tests.adapters.agent.shop import ASKS, ON, ORDERS, WAYS, Way, agent, order, results, stock
 from tests.adapters.agent.typing_of_agents import amain, main
 from tests.samples import complaint, worked
 from tests.servers.chat_server import replying, serving
@@ -179,8 +179,8 @@ def test_without_a_decision_the_run_rests_and_goes_on_later(approve: Any) -> Non
     assert ended.notes[: len(resting.notes)] == resting.notes
 
 
-@pytest.mark.parametrize("awaits", [False, True])
-def test_a_denied_call_does_not_run_and_the_model_reads_why(awaits: bool) -> None:
+@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+def test_a_denied_call_does_not_run_and_the_model_reads_why(way: Way) -> None:
     ran: list[int] = []
 
     @tool(needs_approval=True)
@@ -188,14 +188,8 @@ def test_a_denied_call_does_not_run_and_the_model_reads_why(awaits: bool) -> Non
         """Pay."""
         ran.append(amount)
 
-    async def denied() -> Run:
-        resting = await agent(calling(("pay", {"amount": 2})), FOUR, tools=[pay]).arun("Pay two.")
-        return await resting.adeny("too much")
-
-    if awaits:
-        ended: Run = asyncio.run(denied())
-    else:
-        ended = agent(calling(("pay", {"amount": 2})), FOUR, tools=[pay]).run("Pay two.").deny("too much")
+    resting = way.begin(agent(calling(("pay", {"amount": 2})), FOUR, tools=[pay]), "Pay two.")
+    ended = way.run(resting, "deny", "too much")
     assert ended.completed
     assert ran == []
     assert "too much" in json.dumps(results(ended)[0])

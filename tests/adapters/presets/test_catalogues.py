@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
 from tests.samples import complaint
 from toolreel._internal import CatalogueError
 from toolreel.presets import CATALOGUE_VARIABLE, shipped, with_files
-from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import parse
-from toolreel_core._settings import LoopConfig
 
 OWN: Final = """
 [preset.mine]
@@ -29,11 +26,6 @@ presets = ["mine", "deepseek_openrouter_compat"]
 [sampling.cold]
 options = { temperature = 0 }
 """
-
-
-def config_from_presets(names: Iterable[str], changes: Mapping[str, Any] | None = None) -> LoopConfig:
-    """The configuration of shipped presets, applied in order, and then of ``changes``."""
-    return LoopConfig.of({**shipped().merged(names).changes()["config"], **(changes or {})})
 
 
 @pytest.fixture
@@ -68,36 +60,23 @@ def test_the_environment_names_catalogues_too_and_an_option_goes_over_them(
     assert with_files(environ={}) is shipped() is shipped()
 
 
-def test_a_configuration_is_what_shipped_presets_and_changes_come_to() -> None:
-    assert config_from_presets([]) == LoopConfig()
-    assert config_from_presets(
-        ["content_tag_tool_call_fallback", "qwen2_5_coder"], {"max_turns": 4}
-    ) == LoopConfig(text_dialects=("marked", "llama_json", "json_fenced"), max_turns=4)
-    changed = config_from_presets(["qwen2_5_coder"], {"text_dialects": ["json_fenced"]})
-    assert changed.text_dialects == ("json_fenced",)
-    assert "did you mean 'qwen2_5_coder'?" in complaint(
-        ConfigError, lambda: config_from_presets(["qwen2_5_codr"])
-    )
-
-
-MISTAKES: Final[Mapping[str, tuple[str, str]]] = {
-    "no value": ("[preset.mine]\nabout =\n", "not TOML: Invalid value (at line 2"),
-    "a setting": (
-        "[preset.mine.config]\nmax_turn = 3\n",
-        "preset.mine.config: there is no setting 'max_turn'; did you mean 'max_turns'?",
-    ),
-    "nesting without end": ("[preset]\nmine = " + "[" * 10_000, "nested too deep"),
-}
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_in_one_line_with_file_and_place(mistake: str, tmp_path: Path) -> None:
-    text, told = MISTAKES[mistake]
-    path = tmp_path / "own.toml"
-    path.write_text(text)
-    said = complaint(CatalogueError, lambda: with_files([path], {}))
-    assert said.startswith(str(path))
-    assert told in said
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[preset.mine]\nabout =\n", "not TOML: Invalid value (at line 2"),
+        (
+            "[preset.mine.config]\nmax_turn = 3\n",
+            "preset.mine.config: there is no setting 'max_turn'; did you mean 'max_turns'?",
+        ),
+        ("[preset]\nmine = " + "[" * 10_000, "nested too deep"),
+    ],
+    ids=["no value", "a setting", "nesting without end"],
+)
+def test_a_mistake_is_told_in_one_line_with_file_and_place(text: str, why: str, own: Path) -> None:
+    own.write_text(text)
+    said = complaint(CatalogueError, lambda: with_files([own], {}))
+    assert said.startswith(str(own))
+    assert why in said
     assert "\n" not in said
 
 

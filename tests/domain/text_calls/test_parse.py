@@ -191,7 +191,7 @@ def test_a_call_that_was_there_before_is_a_quotation(text: str, rejected: tuple[
     for earlier, calls in ((f"Page: {text}.", 0), ("Page: nothing.", 1)):
         got = text_calls(text, tools=["ping"], dialects=DIALECTS, finish="stop", earlier=[earlier])
         assert len(got.calls) == calls
-        assert calls or got == TextCalls((), text, rejected=rejected)
+        assert calls or (got.content, got.rejected) == (text, rejected)
 
 
 def test_spans_count_the_characters_of_the_whole_text() -> None:
@@ -233,7 +233,11 @@ def test_every_part_of_a_text_says_what_was_made_of_it(text: str, explanation: s
     assert explanation in [span.explanation for span in found(text).spans]
 
 
-@pytest.mark.parametrize(("name", "value"), [("", 1), ("a", float("inf")), ("a", 10**5000)], ids=range(3))
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("", 1), ("a", float("inf")), ("a", 10**5000), ("a", json.loads("[" * 200 + "]" * 200))],
+    ids=range(4),
+)
 def test_what_cannot_be_sent_to_a_tool_is_no_call(name: str, value: Json) -> None:
     assert text_call(name, {"a": value}, "hermes_json") is None
 

@@ -9,8 +9,7 @@ import pytest
 
 from tests.samples import complaint, worked
 from toolreel._internal import McpConfigError
-from toolreel.tools.mcp import ServerSettings, pins_of, read_pins, server_tools, unaccepted_tools, write_pins
-from toolreel_core._tools import ToolDefinition, ToolSurface
+from toolreel.tools.mcp import ServerSettings, read_pins, server_tools
 
 DEFAULTS = ServerSettings()
 
@@ -59,31 +58,6 @@ def test_a_tool_that_is_listed_twice_is_one_and_another_of_its_name_is_told() ->
     offer = server_tools("s", tools, DEFAULTS)
     assert offer.tools["mcp_s_a"].definition.description == ""
     assert offer.left_out == {"mcp_s_a": "its server lists another tool of the same name"}
-
-
-def offering(**words: str) -> list[ToolDefinition]:
-    tools = [{"name": name, "description": said} for name, said in words.items()]
-    return [tool.definition for tool in server_tools("s", tools, ServerSettings()).tools.values()]
-
-
-def test_pins_are_kept_and_hold_tools_to_what_was_accepted(tmp_path: Path) -> None:
-    path = tmp_path / "mcp.pins.json"
-    assert read_pins(path) is None
-    before = offering(b="Look.", a="Look.")
-    write_pins(path, pins_of(ToolSurface(tuple(before))))
-    assert [line.split(":")[0] for line in path.read_text().splitlines()] == [
-        "{",
-        '  "mcp_s_a"',
-        '  "mcp_s_b"',
-        "}",
-    ]
-
-    assert unaccepted_tools(before, read_pins(path)) == {}
-    after = unaccepted_tools(offering(a="Look.", b="Look, and tell me.", c="New."), read_pins(path))
-    assert [(name, why.partition(";")[0]) for name, why in after.items()] == [
-        ("mcp_s_b", "its definition is not the one that was accepted"),
-        ("mcp_s_c", "it was not accepted yet"),
-    ]
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"a": 3}'])

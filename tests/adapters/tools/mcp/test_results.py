@@ -9,7 +9,7 @@ import pytest
 from tests.samples import worked
 from tests.servers.mcp_servers_here import called, codes, data, message, tree
 from toolreel import Image
-from toolreel.tools.mcp import error_event, result_event
+from toolreel.tools.mcp import result_event
 from toolreel_core._jsontext import Json
 
 CALL = called("mcp_s_t")
@@ -45,14 +45,6 @@ def test_what_a_tool_answers(answer: Mapping[str, Any], expected: Json) -> None:
 PICTURE = t.ImageContent(type="image", data="eHh4", mime_type="image/png")
 
 
-def test_a_picture_beside_structured_content_is_told_of() -> None:
-    told = result_event(CALL, result(text("{}"), PICTURE, a=1))
-    parts: Json = ["[image/png, 3 bytes, sha256:cd2eb083]"]
-    assert data(told) == {"text": "{}", "parts": parts, "structured": {"a": 1}}
-    assert tree(told)["warnings"] == []
-    assert told.parts == (Image.from_bytes(b"xxx", "image/png"),)
-
-
 def test_what_is_no_base64_is_left_out_and_told_of() -> None:
     picture = t.ImageContent(type="image", data="eHh?", mime_type="image/png")
     told = result_event(CALL, result(picture))
@@ -74,11 +66,3 @@ def test_a_failure_keeps_its_structured_content_and_its_parts() -> None:
     assert message(result_event(CALL, result(failed=True, limit=3))) == '{"limit":3}'
     silent = result_event(CALL, result(failed=True))
     assert (codes(silent), message(silent)) == (["TOOL_ERROR"], "It says no more than that it failed.")
-
-
-@pytest.mark.parametrize(
-    ("code", "ours"),
-    [(t.INVALID_PARAMS, "ARGUMENT_ERROR"), (t.METHOD_NOT_FOUND, "TOOL_NOT_IMPLEMENTED"), (-1, "TOOL_ERROR")],
-)
-def test_errors_of_the_protocol(code: int, ours: str) -> None:
-    assert codes(error_event(CALL, t.ErrorData(code=code, message="no"))) == [ours]

@@ -227,11 +227,14 @@ def test_recursive_types_are_shared_under_names_of_their_own() -> None:
     assert output_of(Holder[int]).spec.schema == output_of(Holder[int]).spec.schema
 
 
-def taking(hint: object) -> Callable[..., object]:
+def taking(hint: object, *default: object) -> Callable[..., None]:
+    """A tool with one parameter of this type."""
+
     def tool(value: Any) -> None:  # noqa: ANN401 - the hint is set below
         pass
 
-    tool.__annotations__["value"] = hint
+    tool.__annotations__ = {"value": hint}
+    tool.__defaults__ = default or None
     return tool
 
 

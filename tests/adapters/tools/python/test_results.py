@@ -6,10 +6,9 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from enum import Enum, IntEnum
+from enum import IntEnum
 from functools import partial
 from pathlib import PurePosixPath
-from typing import NamedTuple
 from uuid import UUID
 
 import msgspec
@@ -17,15 +16,12 @@ import pytest
 from pydantic import BaseModel, Field, RootModel
 from pydantic.dataclasses import dataclass as pydantic_dataclass
 
+from tests.adapters.tools.python.test_json_types import DAY, Colour, Shelf, Span
 from tests.samples import complaint, printed_under
 from toolreel.tools import value_as_json
 from toolreel_core._conversation import File, Image, Media, Text
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._tools import Envelope, ToolFailure
-
-
-class Colour(Enum):
-    RED = "red"
 
 
 class Level(IntEnum):
@@ -36,16 +32,6 @@ class Level(IntEnum):
 class Point:
     x: int
     on: date
-
-
-class Span(NamedTuple):
-    start: date
-    days: int
-
-
-class Room(BaseModel):
-    name: str
-    free: date
 
 
 class Aliased(BaseModel):
@@ -61,9 +47,6 @@ class Renamed(msgspec.Struct, rename="camel"):
     a_b: int
 
 
-DAY = date(2026, 11, 22)
-
-
 @pytest.mark.parametrize(
     ("value", "written"),
     [
@@ -72,7 +55,7 @@ DAY = date(2026, 11, 22)
         (Level.LOW, 1),
         (Point(1, DAY), {"x": 1, "on": "2026-11-22"}),
         (Span(DAY, 2), {"start": "2026-11-22", "days": 2}),
-        (Room(name="a", free=DAY), {"name": "a", "free": "2026-11-22"}),
+        (Shelf(label="a"), {"label": "a"}),
         (RootModel[list[int]]([1]), [1]),
         ([{"b": Aliased(query="a")}], [{"b": {"query": "a"}}]),
         (Checked(query="a"), {"query": "a"}),

@@ -21,15 +21,11 @@ from typing import (
 import pytest
 from pydantic import Field
 
+from tests.adapters.tools.python.test_json_types import Box, Colour, taking
 from tests.samples import complaint
 from toolreel.tools import RunContext, ToolError, signature_of, untyped_arguments
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, parse
-
-
-class Colour(Enum):
-    RED = "red"
-    BLUE = "blue"
 
 
 class Level(IntEnum):
@@ -65,22 +61,6 @@ class Threading:
 
 class Odd(Enum):
     ONE = b"1"
-
-
-@dataclass
-class Point:
-    x: int
-
-
-def taking(hint: object, **default: object) -> Callable[..., None]:
-    """A tool with one parameter of this type."""
-
-    def tool(value: Any) -> None:  # noqa: ANN401
-        pass
-
-    tool.__annotations__ = {"value": hint}
-    tool.__defaults__ = tuple(default.values()) or None
-    return tool
 
 
 def schema_of(function: Callable[..., object]) -> Mapping[str, Any]:
@@ -195,12 +175,12 @@ def test_parameters_keep_their_order_and_those_without_a_default_are_required() 
         (True, True),
         ((1, 2), [1, 2]),
         ({"a": Level.LOW}, {"a": 1}),
-        (Point(1), {"x": 1}),
+        (Box(3), {"size": 3}),
         (date(2026, 11, 22), "2026-11-22"),
     ],
 )
 def test_a_default_is_told(default: object, stored: Json) -> None:
-    assert schema_of(taking(Any, value=default))["properties"]["value"] == {"default": stored}
+    assert schema_of(taking(Any, default))["properties"]["value"] == {"default": stored}
 
 
 VALUE = "tool 'tool', parameter 'value'"
@@ -227,7 +207,7 @@ def test_a_type_that_json_cannot_carry_is_refused(hint: object, told: str) -> No
     "default", [b"x", Threading(), Field(3), float("nan"), float("-inf"), [{2j}], {"a": Odd.ONE}]
 )
 def test_a_default_that_is_not_json_is_refused(default: object) -> None:
-    told = complaint(ConfigError, lambda: signature_of(taking(Any, value=default)))
+    told = complaint(ConfigError, lambda: signature_of(taking(Any, default)))
     assert told.startswith(f"{VALUE}: its default ")
     assert told.endswith(" is not JSON; use None and decide inside")
 
