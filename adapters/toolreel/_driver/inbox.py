@@ -54,6 +54,7 @@ class Inbox:
         return tuple(readable_parts(event.parts) or event.content for event in tuple(self._waiting))
 
     def messages_before(self, _effect: Wanted | None, /) -> Sequence[UserSpoke]:
+        """Take all messages."""
         # popleft() is atomic, and this is the only place that takes: a lock would add nothing.
         return [self._waiting.popleft() for _ in range(len(self._waiting))]
 

@@ -58,7 +58,9 @@ class Endpoint(Protocol):
 class AsyncEndpoint(Protocol):
     """The async version of :class:`Endpoint`."""
 
-    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed: ...
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Like :meth:`Endpoint.send`."""
+        ...
 
 
 def pieces_of(endpoint: Endpoint, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
@@ -90,7 +92,9 @@ class ToolHost(Protocol):
 class AsyncToolHost(Protocol):
     """The async version of :class:`ToolHost`."""
 
-    async def run(self, effect: RunTool) -> ToolReturned: ...
+    async def run(self, effect: RunTool) -> ToolReturned:
+        """Like :meth:`ToolHost.run`."""
+        ...
 
 
 class Approver(Protocol):
@@ -104,7 +108,9 @@ class Approver(Protocol):
 class AsyncApprover(Protocol):
     """The async version of :class:`Approver`."""
 
-    async def decide(self, effect: AskApproval) -> ApprovalGiven | None: ...
+    async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """Like :meth:`Approver.decide`."""
+        ...
 
 
 class Clock(Protocol):
@@ -121,7 +127,9 @@ class Clock(Protocol):
 class AsyncClock(Protocol):
     """The async version of :class:`Clock`."""
 
-    async def wait(self, effect: Wait) -> WaitElapsed: ...
+    async def wait(self, effect: Wait) -> WaitElapsed:
+        """Like :meth:`Clock.wait`."""
+        ...
 
 
 class Performer(Protocol):
@@ -135,7 +143,9 @@ class Performer(Protocol):
 class AsyncPerformer(Protocol):
     """The async version of :class:`Performer`."""
 
-    async def perform(self, effect: Wanted) -> Event | None: ...
+    async def perform(self, effect: Wanted) -> Event | None:
+        """Like :meth:`Performer.perform`."""
+        ...
 
 
 class Journal(Protocol):
@@ -259,6 +269,7 @@ class AsyncSystemClock:
     """The async version of :class:`SystemClock`, for asyncio and trio."""
 
     async def wait(self, effect: Wait) -> WaitElapsed:
+        """Sleep for ``effect.ms`` milliseconds, or for what is left of ``max_wall_ms``."""
         try:
             import anyio
         except ImportError:
@@ -274,6 +285,7 @@ class InstantClock:
         self.waited: list[int] = []
 
     def wait(self, effect: Wait) -> WaitElapsed:
+        """Return at once."""
         self.waited.append(effect.ms)
         return WaitElapsed(effect.ref)
 
@@ -283,6 +295,7 @@ class Always:
     """Approves every call."""
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """Approve."""
         return ApprovalGiven(effect.ref, True)
 
 
@@ -294,6 +307,7 @@ class Never:
     """Why; the model sees it in the result of the call."""
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:
+        """Deny, with the reason."""
         return ApprovalGiven(effect.ref, False, self.reason)
 
 
@@ -302,6 +316,7 @@ class Later:
     """Leaves every decision open: the run pauses, and ``go_on`` or ``resume`` continues it."""
 
     def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
+        """Leave the decision open."""
         return None
 
 
@@ -310,6 +325,7 @@ class AsyncLater:
     """The async version of :class:`Later`."""
 
     async def decide(self, effect: AskApproval) -> ApprovalGiven | None:  # noqa: ARG002 - of the port
+        """Leave the decision open."""
         return None
 
 
@@ -388,10 +404,12 @@ class AsyncPorts(_AnyPorts):
     clock: AsyncClock = field(default_factory=AsyncSystemClock)
 
     async def perform(self, effect: Wanted) -> Event | None:
+        """The event that answers the effect; ``None`` if the approver has not decided yet."""
         answer: Event | None = await resolved(self._call_port(effect))
         return answer
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+        """Each piece of the reply as it arrives, and last the event that answers the effect."""
         return async_pieces_of(self.endpoint, effect)
 
 
@@ -472,9 +490,11 @@ class AsyncEndpoints(_SeveralEndpoints[AsyncEndpoint]):
     """The async version of :class:`Endpoints`."""
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send the request to the endpoint that it names."""
         return await self.endpoint_named(effect.endpoint).send(effect)
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+        """Each piece of the reply, if that endpoint streams, and last the event."""
         return async_pieces_of(self.endpoint_named(effect.endpoint), effect)
 
 

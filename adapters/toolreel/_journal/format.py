@@ -168,6 +168,7 @@ class Recorded:
 
     @property
     def events(self) -> tuple[Event, ...]:
+        """The events, for :func:`toolreel.fold`."""
         return tuple(record.event for record in self.records)
 
     @property
@@ -189,6 +190,7 @@ class MemoryJournal:
         self.lines = [header_line(plan), *self._blobs.values()]
 
     def record(self, effect: Wanted | None, event: Event) -> None:
+        """Record an event and the effect that it answers."""
         blobs = blob_lines(event, self._blobs)
         self._blobs |= blobs
         self._events += 1

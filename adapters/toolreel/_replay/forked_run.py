@@ -189,10 +189,12 @@ class Forked:
 
     @property
     def plan(self) -> Plan:
+        """The recorded plan with the changes."""
         return self.run.state.plan
 
     @property
     def outcome(self) -> Outcome | None:
+        """The outcome of the run; ``None`` if it has not ended."""
         return self.run.state.outcome
 
     @property

@@ -207,9 +207,11 @@ class AsyncLimitedEndpoint(_Limited):
     """The async version of :class:`LimitedEndpoint`, for asyncio and trio."""
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Wait for the turn of the request, and send it."""
         return await self._send(effect)
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+        """Wait for the turn of the request; then each piece of the reply, and last the event."""
         return self._stream(effect)
 
 

@@ -66,6 +66,7 @@ class RunSummary:
 
     @classmethod
     def of(cls, row: sa.Row[Any]) -> RunSummary:
+        """From its row."""
         waits = tuple(Awaited(**each) for each in json.loads(row.waits_for))
         return cls(
             row.run_id,

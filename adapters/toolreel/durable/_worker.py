@@ -173,6 +173,7 @@ class Worker:
 
     @property
     def queue(self) -> str:
+        """The name of the queue whose runs it performs."""
         return self._queue
 
     @property

@@ -353,9 +353,11 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
     _response_chunks = staticmethod(async_response_chunks)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
         return await self._send_request(effect)
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+        """Each piece of the reply as it arrives, and last the event that :meth:`send` returns."""
         return self._stream_reply(effect)
 
     async def aclose(self) -> None:

@@ -58,9 +58,11 @@ class Route:
         checked_chat_url(self.upstream, self.api_prefix)
 
     def url(self, form: WireForm) -> str:
+        """The URL for requests of a form."""
         return url_for_form(form, checked_chat_url(self.upstream, self.api_prefix))
 
     def takes(self, model: str) -> bool:
+        """Whether requests for this model go here."""
         return fnmatchcase(model, self.model)
 
 
@@ -106,6 +108,7 @@ class ProxySettings:
 
     @property
     def replays(self) -> bool:
+        """Whether no request may reach an upstream."""
         return self.mode == "replay"
 
 

@@ -96,6 +96,7 @@ class RunContext(Generic[Deps]):
 
     @classmethod
     def of_call(cls, effect: RunTool, deps: Deps, deadline: float | None = None) -> RunContext[Deps]:
+        """The context of a call that begins."""
         return cls(deps, CurrentCall(effect.name, effect.call_id, effect.key, effect.turn), deadline)
 
     @property

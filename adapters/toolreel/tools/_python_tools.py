@@ -57,7 +57,9 @@ class Tool:
     definition: ToolDefinition
     function: Callable[..., object]
     isolation: Isolation | None = None
+    """Isolation of its calls; ``None`` runs them in this process."""
     ok_key: OkKey = "envelope"
+    """What ``ok`` in a returned object means."""
     arguments: Arguments = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -110,6 +112,7 @@ class Tool:
         return self.isolation is None and (is_async(self.function) or is_async(type(self.function).__call__))
 
     def with_source(self, source: str) -> Self:
+        """The same tool with another source in its definition."""
         return replace(self, definition=replace(self.definition, source=source))
 
 
@@ -370,6 +373,7 @@ class PythonTools(Toolbox):
                 raise ConfigError(f"tool {name!r} is async; run it with arun and AsyncPythonTools")
 
     def run(self, effect: RunTool) -> ToolReturned:
+        """Run the tool; failures become results for the model."""
         call = self._prepare_call(effect)
         try:
             perform = partial(immediately, call.perform())
@@ -397,6 +401,7 @@ class AsyncPythonTools(Toolbox):
         self._move_on_after = move_on_after
 
     async def run(self, effect: RunTool) -> ToolReturned:
+        """Run the tool; failures become results for the model."""
         call = self._prepare_call(effect)
         try:
             with self._move_on_after(math.inf if call.seconds is None else call.seconds):

@@ -93,6 +93,7 @@ class Recommendation:
 
     @property
     def rate(self) -> float:
+        """The share of runs that succeeded."""
         return self.ok / self.runs
 
 
@@ -116,6 +117,7 @@ class Model:
 
     @classmethod
     def of(cls, name: str, tree: object) -> Model:
+        """Read a model of a catalogue."""
         table = Table.of(tree, "model", name)
         return table.build(cls, {"name": name}, patterns=table.names("patterns", (name,)))
 
@@ -138,6 +140,7 @@ class SamplingProfile:
 
     @classmethod
     def of(cls, name: str, tree: object) -> SamplingProfile:
+        """Read a profile of a catalogue."""
         table = Table.of(tree, "sampling", name)
         return table.build(cls, {"name": name}, options=request_options(table.table("options")))
 
@@ -147,6 +150,7 @@ class SamplingProfile:
 
     @property
     def preset(self) -> Preset:
+        """The profile as a preset, for merging."""
         return Preset(names=(self.name,), request=self.options)
 
 

@@ -105,6 +105,7 @@ class OutputSpec:
             raise ConfigError(f"{place}{error}") from None
 
     def value_of(self, answer: JsonText) -> JsonText:
+        """The value in an answer that fits :attr:`sent`."""
         return canonical(cast("Tree", parse(answer))[VALUE]) if self.wrapped else answer
 
     def partial(self, text: str) -> Json:
@@ -115,6 +116,7 @@ class OutputSpec:
 
     @property
     def keys(self) -> frozenset[str]:
+        """The properties that the schema of the answer declares."""
         properties = cast("Tree", parse(self.sent)).get("properties")
         return frozenset(properties) if isinstance(properties, Mapping) else frozenset()
 

@@ -164,6 +164,7 @@ class FallbackPlan:
             raise ConfigError(f"foreign_reasoning: expected pin or drop, got {self.foreign_reasoning!r}")
 
     def config_in(self, run: LoopConfig) -> LoopConfig:
+        """The settings at this endpoint in a run with these."""
         return replace(self.config, **{key: getattr(run, key) for key in OF_RUN})
 
     def covered(self, *, price: bool) -> Json:

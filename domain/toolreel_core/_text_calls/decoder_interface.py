@@ -141,6 +141,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class TextCalls:
+    """The calls in the text of a reply, and what the text holds besides them."""
+
     calls: tuple[TextCall, ...]
     content: str = ""
     """The text outside the calls; without calls, the unchanged text minus closed reasoning."""

@@ -233,6 +233,7 @@ class Envelope:
         return self._text
 
     def tree(self) -> Tree:
+        """The envelope as a parsed tree, for transforms."""
         return {
             "ok": self.ok,
             "tool_name": self.tool_name,

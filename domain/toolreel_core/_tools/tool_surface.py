@@ -254,6 +254,7 @@ class ToolDefinition:
 
     @property
     def size(self) -> int:
+        """UTF-8 bytes of its entry in a request's ``tools``."""
         return len(canonical(self.tree()).encode())
 
     @property

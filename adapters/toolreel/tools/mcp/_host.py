@@ -112,6 +112,7 @@ class AsyncMcpTools(_McpHost):
         await self._group.__aexit__(None, None, None)
 
     async def run(self, effect: RunTool) -> ToolReturned:
+        """Run the tool on its server; failures become results for the model."""
         if effect.name not in self._tools:
             return fault_event(effect, tool_changed if effect.name in self.left_out else tool_not_implemented)
         server, tool = self._tools[effect.name]

@@ -53,6 +53,7 @@ class Skill:
     name: str
     """Letters, digits and hyphens; the name of its folder."""
     description: str
+    """What it does, and when it is to be used."""
     compatibility: str
     """What it needs, such as programs or a network; often empty."""
     body: str

@@ -69,6 +69,7 @@ class Configuration:
 
     @property
     def digest(self) -> str:
+        """SHA-256 of :attr:`text`."""
         return digest(self.text)
 
     def plan(self, model: str, messages: Iterable[Message], tools: ToolSurface, seed: int = 0) -> Plan:

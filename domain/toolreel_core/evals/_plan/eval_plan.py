@@ -75,6 +75,7 @@ class Cell:
 
     @property
     def task(self) -> Cell:
+        """The cell without its scenario."""
         return replace(self, scenario="")
 
     @property
@@ -164,6 +165,7 @@ class EvalPlan:
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Each model with each of its profiles."""
         return tuple((model, profile.name) for model in self.models for profile in self.profiles[model])
 
     @property
@@ -227,6 +229,7 @@ class EvalPlan:
         return replace(found, price=price)
 
     def scenario(self, name: str) -> Scenario:
+        """The scenario of that name, if it is in the plan."""
         return item_named("scenario", name, {each.name: each for each in self.scenarios})
 
     def label(self, cell: Cell) -> str:
@@ -241,14 +244,17 @@ class EvalPlan:
 
     @property
     def trials(self) -> int:
+        """Runs of each cell."""
         return self.options.trials
 
     @property
     def endpoints(self) -> Mapping[str, Endpoint]:
+        """Where requests go, by name; one empty name where the only one has none."""
         return self.options.endpoints
 
     @property
     def endpoint(self) -> Endpoint:
+        """Where requests go, if there is one endpoint; else the first."""
         return next(iter(self.endpoints.values()))
 
     def endpoint_at(self, name: str) -> Endpoint:
@@ -263,6 +269,7 @@ class EvalPlan:
 
     @property
     def digest(self) -> str:
+        """SHA-256 of :meth:`tree`."""
         return digest(canonical(self.tree()))
 
     def tree(self) -> dict[str, Json]:

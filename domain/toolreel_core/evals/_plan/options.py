@@ -104,6 +104,7 @@ class Endpoint:
         return chat_url(self.base_url, self.api_prefix)
 
     def tree(self) -> dict[str, Json]:
+        """The table that it is read from."""
         texts = {name: dict(getattr(self, name)) for name in ("headers", "headers_env", "models")}
         overrides, prices = parse(self.request_overrides), prices_tree(self.prices)
         return {**asdict(self), **texts, "request_overrides": overrides, "prices": prices}
@@ -147,6 +148,7 @@ class Budget:
         return replace(self, max_cost=cost, max_tokens=tokens)
 
     def tree(self) -> dict[str, Json]:
+        """The table that it is read from."""
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
@@ -255,6 +257,7 @@ class Options:
         return {**dict(self.prices), **dict(there)}.get(model)
 
     def tree(self) -> dict[str, Json]:
+        """All options in the structure of a plan file."""
         named: dict[str, Json] = {name: each.tree() for name, each in self.endpoints.items()}
         given = {name: getattr(self, name) for name in _EVAL}
         return {
