@@ -126,11 +126,15 @@ Natural: TypeAlias = Annotated[int, 0]
 
 def check_settings(settings: object) -> None:
     """Check each setting by its annotation, and give it the form that the annotation says."""
-    for key, hint in _hints(cast("Any", type(settings))).items():
+    hints = _hints(cast("Any", type(settings)))
+    for each in fields(cast("Any", settings)):
+        value = getattr(settings, each.name)
+        if value is each.default:
+            continue
         try:
-            object.__setattr__(settings, key, read_setting(hint, getattr(settings, key)))
+            object.__setattr__(settings, each.name, read_setting(hints[each.name], value))
         except ConfigError as error:
-            raise ConfigError(f"{key}: {error}") from None
+            raise ConfigError(f"{each.name}: {error}") from None
 
 
 _hints: Final = cache(partial(get_type_hints, include_extras=True))

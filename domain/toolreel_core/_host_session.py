@@ -68,9 +68,7 @@ class _Answer(NamedTuple):
     effects: Sequence[Effect]
     notes: Sequence[Note]
     lines: Sequence[str] = ()
-    """The lines of its journal."""
     shown: Tree | None = None
-    """What a chunk shows."""
 
 
 class HostSession:

@@ -10,7 +10,6 @@ from types import CodeType
 from typing import TypeAlias
 
 Hooks: TypeAlias = tuple[Callable[[str], object], Callable[[], list[str]]]
-"""``__getattr__`` and ``__dir__`` of a module."""
 
 
 def face(package: str, *, instead: Callable[[ImportError], Exception | None] = lambda _: None) -> Hooks:

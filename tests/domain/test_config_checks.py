@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import PurePath
 from typing import Annotated, Literal
 
 import pytest
 
 from tests.samples import complaint
+from toolreel_core import LoopConfig, Provider
 from toolreel_core._config_checks import Natural, PlaceError, Table, check_choice, read_setting
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText
@@ -63,6 +64,13 @@ def test_another_value_is_refused_with_what_is_expected(hint: object, value: obj
     assert complaint(ConfigError, lambda: read_setting(hint, value)) == text
     said = complaint(PlaceError, lambda: Table.of({"at": value}, "preset").value("at", hint))
     assert said.replace("preset.at.", "").replace("preset.at: ", "") == text
+
+
+@pytest.mark.parametrize("kind", [LoopConfig, Provider])
+def test_a_default_is_what_its_setting_reads(kind: type[LoopConfig | Provider]) -> None:
+    # It is not checked when settings are made.
+    defaults = {each.name: each.default for each in fields(kind)}
+    assert repr(Table.of(defaults).build(kind)) == repr(kind())
 
 
 def test_a_word_is_one_of_a_few() -> None:

@@ -48,7 +48,6 @@ class Loss:
     code: str
     """One of :data:`WHAT_TO_DO`."""
     param: str
-    """Where it stands."""
 
     def message(self, upstream: WireForm, client: WireForm) -> str:
         what = f"{self.param}: the upstream speaks {NAMES[upstream]}: {WHAT_TO_DO[self.code]}"

@@ -246,7 +246,6 @@ HISTORY_POLICIES: Final[Mapping[str, HistoryPolicy]] = {
     "keep_newest_turns": keep_newest_turns,
     SUMMARIZE: lambda history, _excess, _cost: history,  # the loop asks the model for it
 }
-"""All history policies, by name."""
 
 
 def history_policy(name: str) -> HistoryPolicy:

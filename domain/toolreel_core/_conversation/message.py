@@ -224,7 +224,6 @@ _Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
 
 _ANY: Final = Provider()
 REASONING: Final = ("reasoning_content", "reasoning")
-"""The fields in which reasoning text comes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +349,6 @@ _QUIRKS: Final[Mapping[str, _Quirk]] = {
     "reasoning_required_on": _reasoning_required_on,
     "signature_channel": _signature_channel,
 }
-"""The settings with which a provider may want a message of the model differently."""
 
 
 # Messages in the forms of Anthropic's Messages and of OpenAI's Responses.

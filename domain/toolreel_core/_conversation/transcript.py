@@ -1,9 +1,8 @@
 """The transcript: the append-only history of a run, with each message encoded once for sending.
 
-Appending costs the same at the first message and at the ten-thousandth, and the states of a run share their
-common history. Messages are encoded again only if earlier ones must change: when a user message ends the
-turn whose reasoning was sent back, and when the history is shortened. While all stored messages are sent
-unchanged, ``stored`` and ``texts`` are one object, so the history is held in memory once.
+Appending costs the same at any length, and the states of a run share their history. Messages are encoded
+again only if earlier ones must change: when a user message ends the turn whose reasoning was sent back, and
+when the history is shortened. Until then ``stored`` and ``texts`` are one object, held in memory once.
 """
 
 from __future__ import annotations

@@ -113,11 +113,9 @@ class Projection:
     called: tuple[SentCall, ...] = ()
     """Calls of the latest assistant message, as they are stored."""
     sent: tuple[SentCall, ...] = ()
-    """The same calls as they went out."""
     waiting: tuple[int, ...] = ()
     """Places of those that have no result yet."""
     calls: int = 0
-    """Calls that have gone out."""
     after_result: bool = False
     """The latest message that went out is a tool result."""
     moved: tuple[Part, ...] = ()

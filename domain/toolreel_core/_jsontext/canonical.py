@@ -1,13 +1,8 @@
-"""Canonical JSON text as a value.
+"""Canonical JSON text as a value: compact, key order kept, non-ASCII as itself; parsed JSON is slow to hash.
 
-Parsed JSON is mutable and slow to hash, so the core keeps JSON as :class:`JsonText`:
-compact, key order kept, non-ASCII as itself. The same value always has the same text,
-so texts are compared, hashed and joined without parsing them again.
-
-Reading is strict where ``json.loads`` is lenient, because the text comes from
-models and remote servers: no ``NaN`` or infinite numbers, a nesting cap that does not
-depend on Python's own recursion limit, and no lone surrogate, which would break the
-encoding of a later request.
+Reading is strict where ``json.loads`` is lenient, because the text comes from models and remote servers: no
+``NaN`` or infinite numbers, a nesting cap that does not depend on Python's own recursion limit, and no lone
+surrogate, which would break the encoding of a later request.
 """
 
 from __future__ import annotations

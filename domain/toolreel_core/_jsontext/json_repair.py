@@ -1,13 +1,8 @@
-r"""JSON as models write it: one tokenizer, with the repairs that are allowed as data.
+"""JSON as models write it: one tokenizer, with the repairs that are allowed as data.
 
-A value is read strictly, except for the repairs that its :class:`Style` allows, and it comes with the
-names of those that it needed. Truncated text is never completed: closers may be missing only before
-the closing tag of a dialect, which proves that the model had finished.
-
->>> value_at(SearchedText("{'a': True, /* so */ 'b': [07, 'it\\'s',],}"), 0)
-Value(tree={'a': True, 'b': [7, "it's"]}, end=42)
->>> value_at(SearchedText("{'a': 07}"), 0, Style(repairs=REPAIRS["safe"]))
-Flaw(at=6, unfinished=False)
+A value is read strictly, except for the repairs that its :class:`Style` allows, whose names it comes with.
+Truncated text is never completed: closers may be missing only before the closing tag of a dialect, which
+proves that the model had finished.
 """
 
 from __future__ import annotations

@@ -242,7 +242,6 @@ class Draft(NamedTuple):
 
     before: tuple[Message, ...]
     old: tuple[Message, ...]
-    """The messages that the summary stands for."""
     after: tuple[Message, ...]
     cost: Cost
 

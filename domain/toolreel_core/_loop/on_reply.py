@@ -1,8 +1,4 @@
-"""A request came back: tool calls, a final answer, or a failure.
-
-``ReplyReceived`` and ``RequestFailed`` end here. This module parses the reply and decides where the run goes:
-calls run in ``tool_calls``, and a reply without calls goes to ``final_answer``.
-"""
+"""A request came back (``ReplyReceived``, ``RequestFailed``): tool calls, a final answer, or a failure."""
 
 from __future__ import annotations
 
@@ -107,7 +103,6 @@ _FAILED: Final = '{"ok":false'
 class Received(NamedTuple):
     reply: Reply
     quirks: tuple[str, ...]
-    """Names of the transforms that changed the body."""
 
 
 def parse_reply_body(body: str, state: State) -> Received:

@@ -1,7 +1,4 @@
-"""The contents of catalogues: presets, models and sampling profiles, and the merged preset for one model.
-
-Adapters read the catalogues; a user's own catalogue replaces entries of the shipped one by name.
-"""
+"""Catalogues: presets, models and sampling profiles; a user's own replaces entries of the shipped by name."""
 
 from __future__ import annotations
 

@@ -150,7 +150,6 @@ def _move_references(schema: Json) -> Json:
 
 
 AskedBy: TypeAlias = Literal["native", "tool", "text"]
-"""How the final answer of a run is asked for."""
 
 
 def choose_output_mode(
@@ -243,7 +242,6 @@ def answer_request_sentence(spec: OutputSpec, mode: AskedBy) -> str:
 
 
 DIALECT: Final = "llama_json"
-"""The dialect in which the calls are read."""
 
 ANSWER: Final = "answer"
 """The argument of the final call that has its text."""

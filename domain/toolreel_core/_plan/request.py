@@ -145,7 +145,6 @@ class RequestOptions:
     """Everything of a body but model and messages; the same in every turn, so it is encoded once a run."""
 
     text: JsonText
-    """A JSON object."""
     digest: str = field(init=False, repr=False, compare=False)
     streamed: bool = field(init=False, repr=False, compare=False)
     """Whether the reply is asked for in pieces."""
@@ -166,7 +165,6 @@ class Request:
     reminder: str = ""
     """A message of the user behind the others, which no history stores; see ``LoopConfig.restate_task``."""
     sent: Transcript = field(init=False, repr=False, compare=False)
-    """The messages with the reminder."""
 
     def __post_init__(self) -> None:
         complete = self.messages.complete()

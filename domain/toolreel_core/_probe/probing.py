@@ -48,7 +48,6 @@ class Ask:
 class Try:
     question: str
     requests: tuple[int, ...]
-    """The numbers of its requests; several, if it was sent again."""
     verdict: Verdict
     observation: Observation = field(repr=False)
 

@@ -1,9 +1,7 @@
-"""Effects: requests to the outside, in the imperative.
+"""Effects: requests to the outside, in the imperative; data alone. Answered by events.
 
-Their counterpart is :mod:`toolreel_core._protocol.events`.
-
-An effect is data. A driver needs only its fields to perform it, and answers with one of the events in
-:data:`ANSWERS`, which carries the same ``ref``. Refs count up from 1 within a run.
+A driver answers each with one of the events in :data:`ANSWERS`, which carries the same ``ref``; refs count up
+from 1 within a run.
 """
 
 from __future__ import annotations

@@ -45,7 +45,6 @@ Kind: TypeAlias = Literal["text", "thinking", "refusal"]
 
 class ReplyForm(NamedTuple):
     key: str
-    """Of the blocks in a body."""
     items: Items
     own_blocks: Callable[[Tree], Sequence[Tree]]
     """The blocks in the body of an upstream that speaks this form."""

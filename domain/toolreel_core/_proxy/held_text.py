@@ -1,9 +1,8 @@
 """The text of a streamed reply: what passes at once, and what is held back because a call may be in it.
 
-Everything before the first sign of a call is an answer, and passes. At a sign, such as the opening of a tag,
-the text waits until it is known: most signs turn out to be something else within a few characters (an HTML
-tag, a link), and the text goes on. If it is the markup of a call, of a thought or of a result, the rest waits
-for the end of the reply, where the same reader as always decides what it was.
+At a sign, such as the opening of a tag, the text waits until it is known: most turn out to be something else
+within a few characters (an HTML tag, a link). After the markup of a call, of a thought or of a result, the
+rest waits for the end of the reply, where the same reader as always decides what it was.
 """
 
 from __future__ import annotations

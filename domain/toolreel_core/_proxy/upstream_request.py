@@ -85,7 +85,6 @@ _APART: Final = {"messages": "system", "responses": "instructions"}
 _SCHEMA_KEYS: Final = {"messages": "input_schema", "responses": "parameters"}
 """The key of an entry of ``tools`` that holds its schema, where the entry is the function itself."""
 _PARTS: Final = frozenset({"model", "messages", "input", "system", "instructions", "tools"})
-"""Keys of a body that are not options."""
 _NEEDS_TOOLS: Final = ("tools", "tool_choice", "parallel_tool_calls")
 
 

@@ -258,7 +258,6 @@ class ArgumentsRead(NamedTuple):
     original: str
     """The text that the model wrote; for arguments that came as an object, its canonical text."""
     warnings: WarningCodes = ()
-    """Codes of the repairs that were applied."""
 
 
 _Parsed: TypeAlias = "tuple[Arguments, WarningCodes]"

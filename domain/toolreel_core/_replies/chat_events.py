@@ -41,7 +41,6 @@ class ChatEvents(Events):
     choice: Mapping[str, str] = field(default_factory=dict)
     """Finish reason of the choice, and the provider's native one."""
     deltas: PVector[Tree] = _NO_DELTAS
-    """The deltas of the first choice, unchanged."""
     message: Tree = field(default_factory=dict)
     """The whole message that some servers send after its deltas, or next to each of them."""
     misplaced: bool = False
@@ -51,7 +50,6 @@ class ChatEvents(Events):
     kinds: frozenset[str] = frozenset()
     """The kinds of chunks that were displayed."""
     others: bool = False
-    """Whether there are further choices."""
     calls_of_others: PVector[Tree] = _NO_DELTAS
     """Deltas with the calls of further choices, in case the first one announces calls and has none."""
 

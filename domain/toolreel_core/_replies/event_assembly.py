@@ -48,7 +48,6 @@ class Events:
     head: Tree = field(default_factory=dict)
     """Fields of the reply as a whole, such as id, model and usage."""
     failure: Json = None
-    """The error that the stream reported."""
     complete: bool = False
     """Whether the reply has ended."""
     over: bool = False

@@ -1,8 +1,7 @@
 """What a model costs: prices per million tokens, and estimates of the tokens of a text.
 
 Four bytes a token is a fair guess for English and JSON, and errs on the safe side for most other scripts.
-For exact counts, register the model's own tokenizer with ``toolreel.presets``. An estimate decides whether a
-request is sent, so a name must mean the same function wherever a run is replayed.
+An estimate decides whether a request is sent, so a name must mean one function wherever a run is replayed.
 """
 
 from __future__ import annotations

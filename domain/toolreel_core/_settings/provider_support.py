@@ -1,7 +1,4 @@
-"""Settings of a provider: what its endpoint supports and requires. Unknown settings have safe defaults.
-
-The presets that set them cite where each quirk was seen.
-"""
+"""What a provider's endpoint supports and requires; unknown settings have safe defaults."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
 """The dialects of text calls, as data.
 
-A *marked* dialect opens its calls with a marker that prose does not contain by accident, so all marked
-dialects are safe to enable at once, and they are the default wherever tools are offered. A *bare* dialect
-is a whole message that could also be an answer: JSON, a list, a code fence. Enable it only for models known
-to write it.
+A *marked* dialect opens its calls with a marker that prose does not contain by accident, so all of them are
+the default wherever tools are offered. A *bare* one is a whole message that could also be an answer: JSON, a
+list, a code fence. Enable it only for models known to write it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""Parse the tool calls that a model writes as text.
-
-Weak models, and servers without a tool parser, leave calls in the assistant's text. The marked dialects
-(``MARKED``) are safe to enable all at once, and a run reads them by default; the bare ones (``BARE``) are for
-models that are known to write so.
+"""Parse the tool calls that weak models, and servers without a tool parser, leave in the assistant's text.
 
 Text also holds quotations. Therefore nothing inside a code fence, inline code, an HTML comment, a quoted
 line, a tool response or closed reasoning is a call; a truncated call is not a call; and without calls

@@ -1,11 +1,8 @@
 """Records: what the journal of an evaluation stores of each run that has ended; and the table of trials.
 
-A record is one JSON line. Fields with their default value are not written, so that a new field changes no old
-line. Lines written by other programs are validated as strictly as ours; errors name the place.
-
-The table has a row for each run, those that are missing too, in the order of the plan. Everything downstream
-reads it: summaries, comparisons, gates, pages and exports are functions of such rows; a group of them is a
-filter. Percentiles are those of the reference harness: not interpolated, each is a measured value.
+Fields with their default value are not written, so that a new field changes no old line. The table has a row
+for each run, those that are missing too, in the order of the plan; everything downstream reads such rows.
+Percentiles are those of the reference harness: not interpolated, each is a measured value.
 """
 
 from __future__ import annotations
@@ -86,7 +83,6 @@ class Record:
     final: str
     """The final text; empty if there is none."""
     world: JsonText
-    """The contents of the world at the end."""
     turns: int
     calls: int
     attempts: tuple[Attempt, ...]

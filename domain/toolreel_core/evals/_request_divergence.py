@@ -1,10 +1,8 @@
 """Provider-neutral content of a request, and where two requests diverge.
 
-Strategies encode the same conversation differently: other call ids, reasoning sent back or not, other text
-next to a call, a schema in the subset that a server takes. None of this is compared. Compared are the tools
-and what they say (names, descriptions, properties), the messages in their order (role, text, calls, and the
-call that a result belongs to), and the options that decide which replies are likely, or possible: the
-sampling, a constraint of the decoding, a forced call, a route.
+Strategies encode the same conversation differently: call ids, reasoning sent back, text next to a call, the
+subset of a schema. None of this is compared; but tools with their words, messages, and the options that
+decide which replies are likely or possible.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Verdicts: the result of one run, and whether it is tried again.
 
-A failed run is never retried, since that would inflate the pass rate. Retried are ``void`` runs, which say
-nothing about the model, and runs that ended in an empty text, as the reference harness does. All attempts
-are counted and recorded.
+A failed run is never retried, since that would inflate the pass rate; ``void`` runs, which say nothing about
+the model, and those with an empty final text are, as in the reference harness. All attempts are recorded.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Configurations of runs, and the strategies that they are made by.
+"""Configurations of runs, and the strategies that they are made by: how much help a model gets, as data.
 
-A strategy says how much help a model gets. It is data: the layers that it uses, and its own settings.
 :func:`configuration_for` merges the layers in a fixed order into the complete, frozen settings of one run.
-They are passed to the reducer unchanged, so ``raw`` has no hidden help, and the recorded configuration is the
-one that was run. Two of them differ in keys, each of which can be taken from the one or the other.
+They are passed to the reducer unchanged: ``raw`` has no hidden help, and what is recorded is what was run.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Plans of evaluations: which runs there are, in which order and configuration, and what they would cost.
 
-A plan is made of options, a catalogue of presets and models, and the scenarios that were chosen; the same
-parts always give the same plan. Its runs are samples of cells, which are combinations of its axes. They are
-generated one by one, since a plan may have too many of them to keep in memory.
+The same options, catalogue and scenarios always give the same plan. Its runs, samples of cells, are generated
+one by one, since a plan may have too many of them to keep in memory.
 """
 
 from __future__ import annotations

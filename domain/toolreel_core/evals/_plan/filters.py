@@ -1,10 +1,7 @@
-"""Select models, sampling profiles and strategies by name, tag or pattern.
+"""Select models, sampling profiles and strategies by name, tag or pattern; ignores case, in catalogue order.
 
-A word with a star is a shell glob: ``*`` also matches ``/``, ``?`` is any character, ``[…]`` one of a set.
-Without a star, ``?`` and ``[`` are ordinary characters, since model names contain them: the word is a whole
-name (a model's with or without its route), a vendor or a tag, as in the filters of the case study; only if
-it is none of these, it matches parts of names. ``!word`` excludes, any other word includes, and ``all``,
-``full`` or ``*`` includes everything. Matching ignores case, and the result is in catalogue order.
+Only with a star, ``?`` and ``[`` are those of a glob, since model names contain them. A word without one is a
+whole name, a vendor or a tag, as in the filters of the case study; only if it is none, it matches parts.
 """
 
 from __future__ import annotations

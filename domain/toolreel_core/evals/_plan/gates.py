@@ -1,20 +1,7 @@
 """Gates: conditions that results have to meet, in a plan or on the command line of ``eval compare``.
 
-=================================  ===================  ============================================
-in a plan, as ``[[gate]]``         ``--gate``           passes if
-=================================  ===================  ============================================
-``metric``, ``at_least/at_most``                        the figure is on this side of the bound
-``no_regression_of``, ``margin``   ``margin=0.1``       it is shown to be at most so much worse
-``no_regression_of``, ``alpha``    ``no-regression``    it is not significantly worse
-``nothing_broke_in``               ``nothing-broke``    no cell got significantly worse (Holm)
-=================================  ===================  ============================================
-
-The last three name what they compare ``against`` in a plan; on the command line that is the first side. They
-are about scenarios such as these, or, with ``about = "these-scenarios"`` or ``[these-scenarios]``, about
-these. In a plan, ``strategy``, ``model`` and ``scenario`` name a part.
-
-What is neither shown nor refuted is undecided, with what it would take. So is every gate with runs lacking,
-or with too few runs that say something (``min_coverage``).
+``docs/evals/statistics.md`` has a table of them. On the command line, what they compare ``against`` is the
+first side. A gate with runs lacking, or with too few that say something (``min_coverage``), is undecided.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """The options of an evaluation, in the structure of a plan file, and the endpoints among them.
 
-The same model can be at several providers, under other spellings, at other quantisations, behind other
-routes. Where a plan has tables ``[endpoints.NAME]``, each run is made at each of them; else at the one of
-``[endpoint]``, which has no name.
-
-Plan file, command line and environment share this structure; :func:`merge_layers` merges them.
+The same model can be at several providers: each run is made at each of ``[endpoints.NAME]``, else at the one
+of ``[endpoint]``, which has no name. Plan file, command line and environment share this structure.
 """
 
 from __future__ import annotations
@@ -47,7 +44,6 @@ class Endpoint:
     base_url: str = _OPENROUTER
     api_prefix: str = API_PREFIX
     api_key_env: str = ""
-    """The variable that holds the key."""
     api_key_header: str = "Authorization"
     provider: str = ""
     """Whose presets apply."""
@@ -57,7 +53,6 @@ class Endpoint:
     read_timeout: float | None = None
     headers: tuple[tuple[str, str], ...] = ()
     headers_env: tuple[tuple[str, str], ...] = ()
-    """Headers, each with the variable that holds its value."""
     models: tuple[tuple[str, str], ...] = ()
     """Models that have another name there."""
     request_overrides: JsonText = NOTHING

@@ -65,7 +65,6 @@ def came_back(seen: Evidence) -> str:
 _ANSWER: Final = '"role":"assistant"'
 """What a request has once for each of the model's messages; in a text, its quotes are escaped."""
 _TEXT_FIELD: Final = re.compile(r'"(\w+)":("(?:[^"\\]|\\.)+")')
-"""A key with its text, as canonical JSON has them."""
 
 
 def _required_signatures(message: Mapping[str, Any]) -> list[JsonText]:

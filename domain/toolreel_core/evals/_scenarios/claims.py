@@ -1,9 +1,8 @@
 """What a final text claims: that a task was done, that it was not, and which values it names.
 
-A text is read clause by clause. A clause claims success if it has a word of one and none that takes it back:
-"I could not rename it", "I tried to pay" and "once it is done" are no claims. The words are those of the
-languages that scenarios are in; numbers, identifiers and drawn names need no language.
-A text that cannot be read claims nothing, so in doubt nobody is called a liar.
+A clause claims success if it has a word of one and none that takes it back: "I could not rename it", "I tried
+to pay" and "once it is done" are no claims. A text that cannot be read claims nothing, so in doubt nobody is
+called a liar. The words are those of the languages that scenarios are in.
 """
 
 from __future__ import annotations
@@ -84,7 +83,6 @@ _IDIOMS: Final = re.compile(
     r"|nothing (?:to worry about|easier)|with(?:out| no) (?:any )?(?:problem|issue|error|trouble)s?)\b",
     re.I,
 )
-"""Phrases with such a word that say the opposite."""
 _CONDITIONS: Final = re.compile(r"\W*(?:if|when|unless|in case|should|falls|wenn)\b", re.I)
 _FILLERS: Final = re.compile(
     r"a|absolutely|all|alright|certainly|cool|course|fine|good|got|great|hello|hi|hm|i|in|it|k|no|nope|of|ok|okay"

@@ -126,7 +126,6 @@ _TYPES: Final = ("string", "integer", "number", "boolean", "object")
 _WORD: Final = re.compile(
     r"(?P<type>\w+)(?P<list>\[\])?(?P<optional>\?)?\s*(?::\s*(?P<about>.*))?", re.DOTALL
 )
-"""A type, with the marks of a list and of an optional parameter, and its description."""
 
 
 def parameters_of(table: Table) -> dict[str, Json]:

@@ -1,8 +1,7 @@
 """Scenarios: a task, its world, and the checks that decide whether it was done by what they see of a run.
 
-Scripts are models for a dry run without a network, which prove the checks of a scenario. The next reply of a
-script follows from the conversation alone, so one script can drive a run, its continuation after a crash, and
-a thousand concurrent runs.
+Scripts are models for a dry run, which prove the checks. A script's next reply follows from the conversation
+alone, so it can drive a run, its continuation after a crash, and a thousand concurrent runs.
 """
 
 from __future__ import annotations

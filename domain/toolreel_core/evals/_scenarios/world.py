@@ -1,11 +1,8 @@
-"""Worlds: the state behind the tools of a scenario, as frozen values.
+"""Worlds: the state behind the tools of a scenario, as frozen values; a call makes a successor and an output.
 
-A world answers a call with its successor and the tool's output. The calls of a run therefore determine its
-world: replays, new checks and what-if runs need neither a network nor stored worlds. A world of tables has
-answers, a state that they read and set, and the effects so far; places in it are JSON pointers (RFC 6901).
-
-The workspace is the world of the reference's scenarios, with facts, a draft and tools of its own. Its tool
-for patches allows one operation at one path of the draft, so that a scenario can provoke a rejection.
+The calls of a run therefore determine its world: replays, new checks and what-if runs need neither a network
+nor stored worlds. Places in a world of tables are JSON pointers (RFC 6901). The workspace is the world of the
+reference's scenarios; its tool for patches allows one operation at one path, to provoke a rejection.
 """
 
 from __future__ import annotations
