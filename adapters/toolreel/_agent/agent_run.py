@@ -201,7 +201,6 @@ class AgentRuns:
     inbox: Incoming | None = None
     observe: Observer | None = None
     sent: Mapping[str, Secret] = field(default_factory=dict)
-    """The credentials that were sent, by name."""
 
     async def perform(
         self,

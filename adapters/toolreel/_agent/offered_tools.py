@@ -39,7 +39,6 @@ class OfferingHost(Protocol):
 AgentTools: TypeAlias = (
     "Callable[..., object] | Tool | OfferingHost | Skills | Iterable[AgentTools]"  # itself in a list
 )
-"""A typed function, a :class:`Tool`, a tool host, Agent Skills, or a list of any of these."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,6 @@ class OfferedTools:
     functions: tuple[Tool, ...] = ()
     hosts: tuple[OfferingHost, ...] = ()
     message: str = ""
-    """What the model is told about skills."""
 
     @classmethod
     def of(cls, given: AgentTools) -> OfferedTools:
@@ -125,7 +123,6 @@ Decision: TypeAlias = bool | str | None
 Approve: TypeAlias = (
     Callable[[str, Mapping[str, Any]], Decision | Awaitable[Decision]] | Approver | AsyncApprover
 )
-"""A function that gets the name and the arguments of a call, or an approver."""
 
 
 @dataclass(frozen=True, slots=True)

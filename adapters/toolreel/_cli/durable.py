@@ -345,7 +345,6 @@ _LIMITS: Final[Mapping[str, click.ParamType[Any]]] = {
     **dict.fromkeys(("requests", "tokens", "reply-tokens"), click.INT),
     **dict.fromkeys(("window", "max-cost", "max-wait"), click.FLOAT),
 }
-"""What ``Limits`` takes."""
 
 
 def _parse_limit(text: str) -> dict[str, Any]:
@@ -365,7 +364,6 @@ limit_option: Final = click.option(
     "account= names the account, by default the host of each server, also of fallbacks. "
     "Repeatable: --limit requests=60 --limit account=daily,requests=5000,window=86400.",
 )
-"""Adds the option to a command, which receives the items of each, by key."""
 
 
 def _with_limits(

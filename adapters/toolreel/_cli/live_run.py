@@ -54,9 +54,7 @@ class LiveSession:
     approver: Approver = field(default_factory=Later)
     """Decides about tools that need approval; by default, the run waits there."""
     durable: bool = False
-    """Whether each event is synced to disk before the run continues."""
     progress: RunProgress | None = None
-    """Shows the run on the terminal."""
 
     def run(
         self,

@@ -209,7 +209,6 @@ preset_options = bundle(
         help="Apply a sampling profile on top of presets; `toolreel presets sampling` lists them.",
     ),
 )
-"""Adds the options that select presets to a command, which receives them as one argument ``presets``."""
 
 
 _FALLBACK_KEYS: Final = (
@@ -245,7 +244,6 @@ fallback_option: Final = click.option(
     "api-key-env=, provider=, preset=, name=; on=timeout+server_error for some reasons only; "
     "foreign-reasoning=drop to leave signatures behind. Repeatable, in order; resume takes it too.",
 )
-"""``--fallback``; the command receives them as ``fallbacks``."""
 
 
 def with_fallbacks(plan: Plan, fallbacks: Iterable[Fallback]) -> Plan:
@@ -270,7 +268,6 @@ class LiveTarget:
     timeout: float = 300.0
     """Seconds to wait for a reply, or for the next chunk of a streamed reply."""
     fallbacks: tuple[Fallback, ...] = ()
-    """Where the run goes on when this server fails."""
     withheld: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Further secrets to keep out of recordings, such as credentials of tools, by name."""
 

@@ -52,7 +52,6 @@ class RunProgress:
         self._scrub = running_scrub()
         """A secret may be split over deltas."""
         self._state: State | None = None
-        """Of the run, event by event."""
         self._began = time.monotonic()
         self._model_ms = self._model_tokens = 0
 

@@ -117,7 +117,6 @@ def demo_command(driver: Driver | None, as_machine: bool) -> int:
 
 
 _MAX_CHANGES: Final = 12
-"""Changed places shown per event."""
 _MARGIN: Final = 13
 """Of the columns of two runs: the number of a turn, and the gaps."""
 _NARROWEST: Final = 20

@@ -145,7 +145,6 @@ source_options = bundle(
         "approval. By default no script is allowed. Repeatable.",
     ),
 )
-"""Adds the options that name tools to a command, which receives them as one argument ``sources``."""
 
 allow_option = click.option(
     "--allow",

@@ -47,7 +47,6 @@ _ROLES: Final[Mapping[type[Message], str]] = {
 class EndedRun:
     run: Run
     saved: tuple[Path, ...] = ()
-    """The files that were written."""
     refused: AdapterError | None = None
     """Why an event or the recording could not be written."""
     left: Path | None = None

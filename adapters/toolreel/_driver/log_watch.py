@@ -103,7 +103,6 @@ _LOGGED: Final[Mapping[tuple[Concern, Level], tuple[type[n.Note], ...]]] = {
     ("tools", "info"): (n.PartsLeftOut,),
 }
 LEVELS: Final = {kind: place for place, kinds in _LOGGED.items() for kind in kinds}
-"""The logger and the level of each kind of note."""
 
 
 def logged_field_name(kind: type[n.Note], field: str) -> str:

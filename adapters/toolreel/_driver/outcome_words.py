@@ -50,7 +50,6 @@ class OutcomeWords(NamedTuple):
     hint: str
     """What to do about it; may be empty."""
     rule: str
-    """The rule that ended the run."""
     settings: tuple[str, ...] = ()
     """The settings of the loop that the rule reads."""
 

@@ -39,7 +39,6 @@ from toolreel_core._tools import Fault, failed_envelope, tool_not_implemented
 Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 """An effect that needs performing: any but ``Finish``."""
 ReplyPiece: TypeAlias = Delta | ReplyReceived | RequestFailed
-"""A piece of a reply as it arrives; the last one is the event."""
 
 
 def is_shown(effect: Wanted) -> TypeGuard[SendRequest]:
@@ -165,7 +164,6 @@ class Journal(Protocol):
 
 
 Observer: TypeAlias = Callable[[Note], None]
-"""A callback for the notes of a run (its decisions), as they are made."""
 
 Listener: TypeAlias = Callable[[Delta], None]
 """A callback for the pieces of a streamed reply, as they arrive: text, reasoning or part of a tool call."""

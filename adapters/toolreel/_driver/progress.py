@@ -93,7 +93,6 @@ class Progress:
         run: str = "",
     ) -> None:
         self.at = at
-        """The step that the run has reached."""
         self._notes = [*at.notes]
         self._performer, self._journal, self._inbox, self._observe = performer, journal, inbox, observe
         self._lap_of: Callable[[Wanted], Lap | None] | None = getattr(performer, "lap_of", None)

@@ -24,7 +24,6 @@ class Begun:
     """Its state, the notes of its begin, and the effects that it wants first."""
     performer: object
     secrets: Mapping[str, str]
-    """The credentials that it sends, by name."""
     durable: bool
     replays: bool
     """Whether its answers come from a record, at least the first ones."""
@@ -54,7 +53,6 @@ class Watch:
 
 
 Watcher: TypeAlias = Callable[[Begun], Watch]
-"""Begins to watch a run."""
 
 
 _Join: TypeAlias = Callable[[Mapping[str, str]], AbstractContextManager[object]]
@@ -77,7 +75,6 @@ def joined_trace(headers: Mapping[str, str]) -> Generator[None]:
 
 
 WATCHERS: list[Watcher] = []
-"""What watches every run that begins from now on."""
 
 
 class Watches:

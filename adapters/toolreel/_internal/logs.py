@@ -26,7 +26,6 @@ CONCERNS: Final[Mapping[Concern, str]] = {
     "durable": "workers: what is stored of each run, and where runs rest",
     "proxy": "requests of the proxy's clients, and what is not recorded",
 }
-"""Each logger below ``toolreel``, and what it tells."""
 _NUMBERS: Final[Mapping[Level, int]] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 """The levels of ``logging``."""
 _SHOWN: Final[set[Level]] = {"warning", "error"}

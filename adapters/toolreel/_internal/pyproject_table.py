@@ -84,7 +84,6 @@ def _without_nulls(tree: Any) -> Any:  # noqa: ANN401 - whatever JSON has
 PYPROJECT: Final = "pyproject.toml"
 
 _Texts: TypeAlias = tuple[str, ...]
-"""A list of texts, or a single one."""
 
 
 class Key(NamedTuple):

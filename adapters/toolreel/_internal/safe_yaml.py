@@ -57,7 +57,6 @@ class Rules:
     max_size: int
     """Characters of the whole tree with its aliases unfolded; each value counts as one more."""
     aliases: bool = True
-    """Whether anchors and aliases are allowed."""
 
 
 def read_tree(text: str, rules: Rules) -> Any:

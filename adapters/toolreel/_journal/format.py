@@ -147,10 +147,8 @@ class Record:
     kind: str
     """Kind of the effect that it answers, or of the event if it answers none."""
     fp: str | None
-    """Fingerprint of that effect; ``None`` if the event answers none."""
     event: Event
     line: int = field(default=0, compare=False, repr=False)
-    """The number of its line in the file, counted from 1."""
     lap: Lap | None = field(default=None, compare=False)
     """How long that took, if the line says so."""
 

@@ -63,7 +63,6 @@ class Found(NamedTuple):
 
 class Facts(NamedTuple):
     state: str
-    """The outcome, or what it is doing."""
     model: str = ""
     turns: int | None = None
     calls: int | None = None

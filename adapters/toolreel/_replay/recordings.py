@@ -31,7 +31,6 @@ class _Files(Generic[_Journal]):
         self._secrets = secrets
         self.journal: _Journal = journal
         self.refused: AdapterError | None = None
-        """Why the recording cannot be written."""
         self.left: Path | None = None
         """The ``.part`` that was left, if the recording could not be written."""
 

@@ -85,7 +85,6 @@ _NO_PRESET: Final = Preset()
 class RecoveredRun:
     run: Run
     recorded: Recorded
-    """Its journal."""
     first: int
     """The number of its first interaction, counted from 1."""
     last: int

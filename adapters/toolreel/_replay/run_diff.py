@@ -154,7 +154,6 @@ class Divergence:
     changes: tuple[Change, ...]
     """The differences by place; empty if one of the runs has ended."""
     a: str
-    """The event of the first run, in one line."""
     b: str
 
 
@@ -183,7 +182,6 @@ class Difference:
     a: Side
     b: Side
     plan: tuple[Change, ...]
-    """The keys in which the plans differ."""
     first: Divergence | None
     """The first difference beyond the plans; ``None`` if there is none."""
     turns: tuple[TurnPair, ...]

@@ -36,9 +36,7 @@ class CallSummary:
 class TurnSummary:
     number: int
     messages: int = 0
-    """Messages that were sent."""
     digest: str = ""
-    """The request's digest."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     calls: tuple[CallSummary, ...] = ()

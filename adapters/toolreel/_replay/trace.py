@@ -58,7 +58,6 @@ class Underway:
         self.at = (
             start(begun) if isinstance(begun, Plan) else Step(begun.state, pending(begun.state), begun.notes)
         )
-        """The step that it has reached."""
         self.wanted: dict[int, Wanted] = {}
         """Pending effects by ``ref``; they stay after the end of the run, since answers may arrive late."""
         self.answered: list[Answered] = []
@@ -121,9 +120,7 @@ _LINE: Final = 100
 class Traced:
     record: Record
     effect: Wanted | None
-    """The effect that it answers; ``None`` for an event that answers none."""
     before: State
-    """The state before the event."""
     notes: tuple[Note, ...] = ()
     """What the run decided upon it."""
 
@@ -142,7 +139,6 @@ class Trace:
     recorded: Recorded
     events: tuple[Traced, ...]
     run: Run
-    """The state after all events, and all notes."""
 
 
 def retrace(recorded: Recorded) -> Trace:

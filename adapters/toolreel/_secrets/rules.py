@@ -187,7 +187,6 @@ EMAIL: Final = Shape(
 
 
 VARIABLE: Final = "TOOLREEL_SECRETS"
-"""The environment variable with the path of the rules file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +196,6 @@ class SecretRules:
     variables: tuple[str, ...] = ()
     """More environment variables with secret values."""
     shapes: tuple[Shape, ...] = field(default_factory=shipped_shapes)
-    """The patterns to search for."""
 
     def allows(self, secret: str) -> bool:
         return any(matches_wildcard(pattern, secret) for pattern in self.allowed)

@@ -33,7 +33,6 @@ class Leak:
     kind: str
     """The name of a pattern, or ``value of NAME`` for a known value."""
     line: int
-    """The line in which it starts, counted from 1."""
 
 
 def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None) -> tuple[Leak, ...]:

@@ -68,7 +68,6 @@ def header_of(tree: Mapping[str, Any]) -> Header:
 
 
 VERSION: Final = 1
-"""The version of the format; a file of another one is rejected."""
 
 _VCR_VERSION: Final = 1
 _RERECORD: Final = "record the session again"

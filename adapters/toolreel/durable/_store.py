@@ -40,7 +40,6 @@ class Claimed:
     """Events when it rested last."""
     plan: str
     segments: tuple[Segment, ...]
-    """All that have worked on it; the last one is this one."""
     interrupted: int
     """How many times a worker died on it since it last rested."""
     recovered: bool

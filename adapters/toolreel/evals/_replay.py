@@ -81,7 +81,6 @@ class RecordedRun:
     job: Job
     record: Record
     folder: Path
-    """The directory that its cassette is relative to."""
 
     @classmethod
     def of_record(cls, record: Record, plan: EvalPlan, folder: Path) -> RecordedRun:

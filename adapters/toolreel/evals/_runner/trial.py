@@ -180,7 +180,6 @@ class RunContext:
 
     endpoint: Endpoint
     outside: OutsideTools = NO_TOOLS
-    """The scenario's real tools, or what is recorded of them."""
     clock: Clock = field(default_factory=InstantClock)
     pause: Callable[[float], object] = lambda _: None
     """Waits that many seconds before a run is tried again."""
