@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import (
-    AbstractContextManager,
     AsyncExitStack,
     aclosing,
     asynccontextmanager,
-    closing,
     contextmanager,
     nullcontext,
 )
@@ -244,12 +242,7 @@ class AgentRuns:
         streams: bool = False,
         awaits: bool,
     ) -> AsyncGenerator[tuple[Ports | AsyncPorts, Journal | None]]:
-        recording: AbstractContextManager[RecordedFiles | ResumedFiles | None]
-        if isinstance(begun, Run):
-            recording = self.resume_recording(begun)
-        else:
-            recording = self.new_recording(begun, streams=streams)
-        with recording as files:
+        with self._recording(begun, streams=streams) as files:
             tape = files and files.tape
             async with AsyncExitStack() as opened:
                 ports: Any
@@ -270,44 +263,30 @@ class AgentRuns:
         return AgentRun(run.state, notes, timing, run.server, going_on)
 
     @contextmanager
-    def new_recording(self, plan: Plan, *, streams: bool = False) -> Generator[RecordedFiles | None]:
-        """The files of a new recording, both written or neither.
+    def _recording(
+        self, begun: Plan | Run, *, streams: bool
+    ) -> Generator[RecordedFiles | ResumedFiles | None]:
+        """The files of a recording that begins, or goes on after a run.
 
         :param streams: whether a run that is interrupted is kept too: its journal ends with the cancellation
         """
         if self.record is None:
             yield None
             return
-        from toolreel._replay import RecordedFiles
+        from toolreel._replay import RecordedFiles, ResumedFiles
 
-        files = RecordedFiles(self.record, plan, self._known_secrets(), overwrite=self.overwrite)
+        files: RecordedFiles | ResumedFiles
+        secrets = {**known_secrets(os.environ), **self.agent.secrets}
+        if isinstance(begun, Run):
+            files = ResumedFiles(self.record, secrets, after=begun)
+        else:
+            files = RecordedFiles(self.record, begun, secrets, overwrite=self.overwrite)
         try:
             yield files
         except BaseException as stopped:
             cancelled = streams and not isinstance(stopped, Exception)
             files.close(keep=cancelled, ended=cancelled)
             raise
-        files.close(keep=True, ended=True)
+        files.close()
         if files.refused is not None:
             raise files.refused
-
-    @contextmanager
-    def resume_recording(self, run: Run) -> Generator[ResumedFiles | None]:
-        """The files of a recording that goes on; :class:`ConfigError` if it has gone on without this run."""
-        if self.record is None:
-            yield None
-            return
-        from toolreel._replay import ResumedFiles
-
-        with closing(ResumedFiles(self.record, self._known_secrets(), durable=False)) as files:
-            if files.trace.run.state != run.state:
-                raise ConfigError(
-                    f"{self.record.name} has gone on after this run; go on with its last run, or begin "
-                    "another conversation with agent.run([*run.messages, ...])"
-                )
-            yield files
-        if files.refused is not None:
-            raise files.refused
-
-    def _known_secrets(self) -> dict[str, str]:
-        return {**known_secrets(os.environ), **self.agent.secrets}

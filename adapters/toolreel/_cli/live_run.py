@@ -37,10 +37,7 @@ class Live:
         files = self.files
         if files is None:
             return EndedRun(self.log.run)
-        if isinstance(files, RecordedFiles):
-            saved = files.close(keep=bool(self.log.answered), ended=ended)
-        else:
-            saved = files.close()
+        saved = files.close(keep=bool(self.log.answered), ended=ended)
         for place in files.journal.withheld:
             err.print(f"A result was withheld from the model and the recording: {place}", style="yellow")
         return EndedRun(self.log.run, saved, files.refused, files.left)

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from toolreel._driver import Lap, Resting, Wanted
+from toolreel._driver import Lap, Resting, Run, Wanted
 from toolreel._internal import AdapterError, CassetteError
 from toolreel._journal import FileJournal, ReopenedJournal, journal_path, read_journal
 from toolreel._replay.journal_performer import exchange_key, has_whole_response
 from toolreel._replay.trace import Trace, retrace
-from toolreel_core._errors import ReplayMismatch, ToolreelError
+from toolreel_core._errors import ConfigError, ReplayMismatch, ToolreelError
 from toolreel_core._loop import NO_REPLIES
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, ReplyRead, SendRequest
@@ -67,7 +67,7 @@ class RecordedFiles(_Files[FileJournal]):
         )
         super().__init__(path, secrets, journal)
 
-    def close(self, *, keep: bool, ended: bool) -> tuple[Path, ...]:
+    def close(self, *, keep: bool = True, ended: bool = True) -> tuple[Path, ...]:
         """:param ended: whether the run has ended; if not, results of tools are not deleted"""
         if keep and not self.refused:
             try:
@@ -95,17 +95,25 @@ class ResumedFiles(_Files[ReopenedJournal]):
     ``<name>.yaml.old``.
     """
 
-    def __init__(self, cassette: Path, secrets: Mapping[str, str], *, durable: bool) -> None:
+    def __init__(
+        self, cassette: Path, secrets: Mapping[str, str], *, durable: bool = False, after: Run | None = None
+    ) -> None:
         journal = ReopenedJournal(journal_path(cassette), known_secrets=secrets, durable=durable)
         super().__init__(cassette, secrets, journal)
         try:
             self.trace = retrace(self.journal.recorded)
-        except ReplayMismatch:
+            if after is not None and self.trace.run.state != after.state:
+                raise ConfigError(
+                    f"{cassette.name} has gone on after this run; go on with its last run, or begin another "
+                    "conversation with agent.run([*run.messages, ...])"
+                )
+        except (ConfigError, ReplayMismatch):
             self.journal.close()
             raise
         self.tape = _continue_session(cassette, self.trace)
 
-    def close(self) -> tuple[Path, ...]:
+    def close(self, **_: bool) -> tuple[Path, ...]:
+        """What was recorded before is kept in any case."""
         if self.refused:
             self.left = self.journal.leave()
             return ()
