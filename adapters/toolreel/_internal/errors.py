@@ -42,11 +42,7 @@ from toolreel_core._errors import ToolreelError
 
 
 def check_version(found: object, expected: int, what: str, remedy: str, error: type[AdapterError]) -> None:
-    """Reject what has another version than the one that is read and written.
-
-    :param what: its place and kind, such as ``chat.journal.jsonl, line 1: a journal``
-    :param remedy: what to do, such as ``record it again``
-    """
+    """:param what: its place and kind, such as ``chat.journal.jsonl, line 1: a journal``"""
     if type(found) is not int or found != expected:  # not ==, for which True is 1
         raise error(f"{what} of version {found!r}; this toolreel reads version {expected}: {remedy}")
 
@@ -60,11 +56,6 @@ class MissingExtra(AdapterError, ImportError):
 
     @classmethod
     def of(cls, extra: str, package: str) -> MissingExtra:
-        """The error for a missing package of an extra.
-
-        >>> print(MissingExtra.of("record", "vcrpy"))
-        vcrpy is not installed: it comes with the extra 'record', pip install 'toolreel[record]'
-        """
         remedy = f"it comes with the extra {extra!r}, pip install 'toolreel[{extra}]'"
         return cls(f"{package} is not installed: {remedy}", name=package)
 

@@ -103,13 +103,8 @@ def framed(
     pictures: bool = False,
     asks: bool = False,
 ) -> str:
-    """A whole page.
+    """A whole page; in ``body``, all texts of others are escaped.
 
-    :param title: text, which is escaped
-    :param body: HTML, in which all texts of others are escaped
-    :param styles: CSS after that of all pages
-    :param scripts: JavaScript after that of all pages
-    :param data: elements with JSON
     :param pictures: whether its data has pictures and sound, which are in ``data:`` URLs
     :param asks: whether its scripts may ask the server that it comes from
     """

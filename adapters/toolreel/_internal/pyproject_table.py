@@ -39,9 +39,8 @@ def read_file(path: Path, kind: type[AdapterError], missing: str) -> str:
 def read_toml(
     name: str, text: str, build: Callable[[dict[str, Any]], _Built], kind: type[AdapterError]
 ) -> _Built:
-    """Parse TOML, and build a value from it; dates become strings.
+    """Dates become strings.
 
-    :param name: name of the file, for errors
     :param build: raises :class:`~toolreel_core._config_checks.PlaceError` for invalid places
     :raises AdapterError: of class ``kind``, with the place
     """
@@ -62,10 +61,7 @@ def _dates_as_text(tree: Any) -> Any:  # noqa: ANN401 - whatever TOML has
 
 
 def toml_text(tree: Tree, comments: Iterable[str] = ()) -> str:
-    """A TOML file of an object, without what is null in it, since TOML has no null.
-
-    :param comments: at its beginning, a line each
-    """
+    """Without what is null in it, since TOML has no null."""
     from tomli_w import dumps  # few commands write a file
 
     # A comment of TOML takes no control characters.

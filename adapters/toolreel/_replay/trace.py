@@ -45,11 +45,7 @@ class Answered(NamedTuple):
 
 
 class Underway:
-    """A run in progress, event by event; a driver may use it as its journal.
-
-    :param begun: its plan, or the run so far
-    :param journal: gets all events that are recorded here
-    """
+    """A run in progress, event by event; a driver may use it as its journal."""
 
     keeps_times: Final = True
 

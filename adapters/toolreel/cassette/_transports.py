@@ -236,10 +236,9 @@ BODY_LIMIT: Final = 64 * 2**20
 
 
 class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
-    """An httpx transport that answers from a recording, and records what it may record beyond that.
+    """Answers from a recording, and records what it may record beyond that.
 
-    :param inner: sends the requests that are not answered from the recording, sync or async as the client; by
-        default as a plain ``httpx.Client`` or ``httpx.AsyncClient`` does
+    :param inner: sends the requests that are not answered from the recording; by default as a plain client
     :param limit: maximum size of a recorded response body, in bytes, decoded
     """
 

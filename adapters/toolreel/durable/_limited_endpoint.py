@@ -228,10 +228,7 @@ _DEAD_WITHIN_SECONDS: Final = 3.0
 
 
 class Slot:
-    """The name of a worker, held by this process.
-
-    :param release: leaves the name to others
-    """
+    """The name of a worker, held by this process."""
 
     is_lost = False
     """Whether another process has it now: the database restarted, and that one was faster."""

@@ -236,15 +236,10 @@ class Difference:
 
 
 def difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference | None:
-    """How the second side differs from the first; ``None`` without a pair.
+    """About scenarios such as these, it is the mean over scenarios, with Gaffke's interval.
 
-    About scenarios such as these, it is the mean over scenarios, with Gaffke's interval. About these
-    scenarios it is the mean over runs, with R. G. Newcombe's hybrid score interval, stratified by cell.
-
-    >>> cells = [PairedCell(str(at), "", 1, 0, 4, 0) for at in range(6)]
-    >>> found = difference(cells)
-    >>> f"{found.difference:.2f} {found.low:.3f} {found.high:.3f} {found.p_value:.3f}"
-    '0.80 -0.027 0.892 0.059'
+    About these scenarios it is the mean over runs, with R. G. Newcombe's hybrid score interval, stratified by
+    cell.
     """
     given = sorted(cell for cell in cells if cell.runs)
     if not given:

@@ -78,16 +78,6 @@ class BoundedDecoder:
     """Decodes one response body, chunk by chunk, and holds at most ``limit`` bytes of it.
 
     The raw bytes are limited as well, since empty gzip blocks and skippable zstd frames decode to nothing.
-
-    >>> decoder = BoundedDecoder("gzip", limit=100)
-    >>> decoder.feed(__import__("gzip").compress(b"hello"))
-    b'hello'
-    >>> decoder.finish()
-    b'hello'
-
-    :param content_encoding: the response's ``content-encoding`` header, empty when it has none
-    :param limit: the largest decoded body that is accepted, in bytes
-    :raises UndecodableBody: if the encoding is not supported; several encodings in a row are not
     """
 
     def __init__(self, content_encoding: str, limit: int) -> None:

@@ -197,13 +197,10 @@ def pooled_transport(
     http2: bool = False,
     connections: int = CONNECTIONS,
 ) -> Any:  # noqa: ANN401 - sync or async
-    """The transport for all requests to a URL.
-
-    With HTTP/2, one connection carries many requests, so one httpx transport is enough.
+    """With HTTP/2, one connection carries many requests, so one httpx transport is enough.
 
     :param proxy: overrides the proxy that the environment names
     :raises EndpointConfigError: if the proxy or the number of connections is invalid
-    :raises MissingExtra: if HTTP/2 is requested and its package is not installed
     """
     if connections < 1:
         raise EndpointConfigError(f"connections must be at least 1, got {connections!r}")

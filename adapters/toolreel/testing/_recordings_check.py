@@ -231,11 +231,10 @@ class _Checker:
                 return
 
     def find_orphans(self, recordings: Sequence[Path], tests: Sequence[Path]) -> None:
-        """Add the recordings that no test names, in the given folders or next to the recording.
+        """A test names a recording by a string that is its path without the suffix or ends in it.
 
-        A test names a recording by a string that is its path without the suffix or ends in it, its folder, or
-        its own name if no other has it; or the pytest plugin named it after the test, in the folder of its
-        module (``reels/test_agent/test_status.yaml``).
+        Or by its folder, by its own name if no other has it, or because the plugin named it after the test,
+        in the folder of its module (``reels/test_agent/test_status.yaml``).
         """
         names = cache(_names_in)
         shared = Counter(map(_stem, recordings))

@@ -88,10 +88,7 @@ def _file_name_part(text: str) -> str:
 
 
 class ReelJournal:
-    """The journal of one run in a test: compared with the recorded one, or replacing it.
-
-    :param allowed: what may differ from the recorded events
-    """
+    """The journal of one run in a test: compared with the recorded one, or replacing it."""
 
     def __init__(
         self, plan: Plan, path: Path, recorded: Recorded | None, allowed: AllowedDifferences | None = None

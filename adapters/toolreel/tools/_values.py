@@ -38,10 +38,7 @@ _TEXTS: Final[Sequence[tuple[type | UnionType, Callable[[Any], str]]]] = (
 def value_as_json(value: object, parts: list[Media] | None = None) -> Json:
     """A value as JSON; a label stands for each image, audio or file, which ``parts`` takes.
 
-    Dataclasses, named tuples, pydantic models and msgspec structs become objects; enums become their values;
-    dates, times, UUIDs, decimals and paths become strings; sets become sorted arrays, so that results are
-    reproducible.
-
+    Sets become sorted arrays, so that results are reproducible.
     :raises TypeError: if JSON cannot represent it; says what to return instead
     :raises ValueError: if it contains itself, NaN or an infinity
     """
