@@ -194,7 +194,7 @@ site: setup ## render the documentation into build/site/html
 	$(BIN)/python -m docs.build_site
 
 check-install: setup ## build the wheel, and run the pages and the examples with it
-	$(BIN)/python tests/check_install.py
+	$(BIN)/python -m tests.check_install
 
 clean: ## remove all that make has made
 	rm -rf $(VENV) .release .bfcl .conformance .fuzz build dist htmlcov .coverage .coverage.* .hypothesis \

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,8 @@ import tomllib
 import venv
 from pathlib import Path
 from zipfile import ZipFile
+
+from tests.check_release import run, say, shown
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
@@ -134,29 +135,8 @@ def constraints(base: Path) -> Path:
     return written
 
 
-def run(*command: str | Path, cwd: Path, status: int = 0, expect: str = "") -> None:
-    """Run a command and exit with its output if it ends or says other than expected."""
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    done = subprocess.run(
-        list(map(str, command)),
-        cwd=cwd,
-        env=environ,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
-    shown = " ".join(Path(part).name if Path(part).is_absolute() else part for part in map(str, command))
-    if done.returncode != status or expect not in done.stdout:
-        wanted = f"status {status}" + (f" and {expect!r}" if expect else "")
-        raise SystemExit(f"{shown}: wanted {wanted}, got status {done.returncode}:\n{done.stdout}")
-    print(f"  {shown}: as expected")
-
-
-def say(what: str) -> None:
-    print(f"== {what}", flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"check-install: {shown(error.cmd)} failed, or said something else:\n{error.output}")

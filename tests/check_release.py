@@ -178,10 +178,10 @@ def passes(
     return True
 
 
-def run(*command: str | Path, cwd: Path | None = None, expect: str = "") -> None:
+def run(*command: str | Path, cwd: Path | None = None, status: int = 0, expect: str = "") -> None:
     """Run a command.
 
-    :raises subprocess.CalledProcessError: if it fails, or its output lacks a text
+    :raises subprocess.CalledProcessError: if it ends with another status, or its output lacks a text
     """
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run(
@@ -194,7 +194,7 @@ def run(*command: str | Path, cwd: Path | None = None, expect: str = "") -> None
         stdin=subprocess.DEVNULL,
         check=False,
     )
-    if done.returncode or expect not in done.stdout:
+    if done.returncode != status or expect not in done.stdout:
         raise subprocess.CalledProcessError(done.returncode, command, done.stdout[-4000:])
     print(f"  {shown(command)}: {last_line(done.stdout)}", flush=True)
 

@@ -10,8 +10,6 @@ from typing import Any, Final
 from toolreel_core._plan import Preset, Presets
 from toolreel_core.evals import Case, EvalPlan, Options, Scenario
 
-__all__ = ["CATALOGUE", "CHAT", "MENDING", "PARALLEL", "READ", "plan_of", "scenario", "worked"]
-
 
 def worked(about: str) -> list[Any]:
     """The rows of worked.jsonl that a test is about."""

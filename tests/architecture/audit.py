@@ -48,18 +48,11 @@ sys.addaudithook(_note)
 @contextmanager
 def watch_io() -> Generator[list[str], None, None]:
     """The I/O that this thread performs, in order, as it is performed."""
-    thread = get_ident()
-    before = _watched.get(thread)
-    seen: list[str] = []
-    _watched[thread] = seen
+    seen = _watched[get_ident()] = []
     try:
         yield seen
     finally:
-        if before is None:
-            del _watched[thread]
-        else:
-            before.extend(seen)
-            _watched[thread] = before
+        del _watched[get_ident()]
 
 
 @contextmanager

@@ -18,7 +18,7 @@ def decisions() -> dict[Path, tuple[str, str, str]]:
 
     :raises ValueError: if a head or a part is missing, or the numbers disagree
     """
-    found = {}
+    found = dict[Path, tuple[str, str, str]]()
     for path in sorted(FOLDER.glob("[0-9]*.md")):
         text = path.read_text("utf-8")
         head = HEAD.match(text)
@@ -29,6 +29,8 @@ def decisions() -> dict[Path, tuple[str, str, str]]:
         number, title, status = head.groups()
         if not path.name.startswith(f"{number}-"):
             raise ValueError(f"{path.name}: its title has the number {number}")
+        if number in {other for other, *_ in found.values()}:
+            raise ValueError(f"{path.name}: there is another decision {number}")
         found[path] = (number, title, status)
     return found
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.turn_trace import plain
+from tests.architecture.decisions import FOLDER
 from tests.architecture.document import ARCHITECTURE, PAGES, generated
 from tests.architecture.folders import top_folders
 from tests.architecture.source import ROOT
@@ -80,3 +81,10 @@ def test_every_path_and_module_that_the_guide_for_contributors_names_exists() ->
 
 def test_every_folder_says_what_it_is_for() -> None:
     assert [row for row in top_folders().splitlines() if row.endswith("|  |")] == []
+
+
+def test_links_between_decisions_lead_to_files() -> None:
+    pages = [page.read_text("utf-8") for page in FOLDER.glob("*.md")]
+    links = {link for page in pages for link in re.findall(r"\]\((\d{4}-[^)]+)\)", page)}
+    assert links
+    assert [link for link in sorted(links) if not (FOLDER / link).is_file()] == []

@@ -97,10 +97,5 @@ def test_io_is_noticed(tmp_path: Path) -> None:
         subprocess.run([sys.executable, "-c", ""], check=True)
     names = {event.partition("(")[0] for event in seen}
     assert names >= {"open", "os.listdir", "socket.__new__", "subprocess.Popen"}
-
-
-def test_pure_code_may_compute_and_not_open_a_file(tmp_path: Path) -> None:
-    with no_io():
-        assert sum(range(10)) == 45
     with pytest.raises(AssertionError, match=r"I/O in pure code: open\('.*file'"), no_io():
         (tmp_path / "file").write_text("x")

@@ -89,17 +89,10 @@ def test_a_reply_without_a_call_says_why(reply: str, fields: dict[str, str], rea
 CALL = '<tool_call>{"name": "stock", "arguments": {"part": "pin", "shelf": 3}}</tool_call>'
 
 
-@pytest.mark.parametrize(
-    ("reply", "settings", "verdict"),
-    [
-        (CALL, {"text_calls_for": "approved"}, 'asks you about stock({"part":"pin","shelf":3})'),
-    ],
-)
-def test_settings_of_your_own_are_one_more_result(reply: str, settings: dict[str, Any], verdict: str) -> None:
-    found = read(reply, settings=json.dumps(settings))["results"]
-    (label,) = (f"{name}={json.dumps(value)}" for name, value in settings.items())
-    own = next(result for result in found if label in result["settings"])
-    assert own["verdict"] == verdict
+def test_settings_of_your_own_are_one_more_result() -> None:
+    found = read(CALL, settings='{"text_calls_for": "approved"}')["results"]
+    own = next(result for result in found if 'text_calls_for="approved"' in result["settings"])
+    assert own["verdict"] == 'asks you about stock({"part":"pin","shelf":3})'
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,6 @@ from toolreel_core._jsontext import Json, JsonText, Tree, parse, pointed
 from toolreel_core._tools import ToolDefinition
 from toolreel_core.evals import Case, Line, Result, Scenario, Script, calls_in, script
 
-__all__ = ["ADVERSARIES", "SEEDS", "TARGETS", "Adversary", "best_result"]
-
 Adversary: TypeAlias = Callable[[Scenario, str], Sequence[Script]]
 
 TARGETS: Final = tuple(one for one in built_in_scenarios() if not one.control)

@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Any, Final
 
-from tests.evals.provider import HOSTILE, provider
+from tests.evals.provider import provider
 from toolreel._driver import InstantClock
 from toolreel.evals import (
     EvaluationOutcome,
@@ -27,25 +27,6 @@ from toolreel.evals import (
 from toolreel.presets import shipped
 from toolreel_core._jsontext import Json, merged
 from toolreel_core.evals import EvalPlan, Options, Record, record_line
-
-__all__ = [
-    "HOSTILE",
-    "KEY",
-    "LOCAL",
-    "Seen",
-    "evaluated",
-    "plan_at",
-    "plan_of",
-    "plan_with",
-    "quoting",
-    "read",
-    "recorded",
-    "records",
-    "scripted",
-    "served",
-    "verdicts",
-    "written_out",
-]
 
 _THEN: Final = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
 KEY: Final = "sk-or-v1-" + "5fd1a80c" * 8

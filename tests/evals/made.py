@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from toolreel_core._jsontext import canonical
 from toolreel_core.evals import Attempt, Cell, Record, Result, SentRequest, Verdict
 
-__all__ = ["CELL", "cell", "record", "runs"]
-
 CELL = Cell("vendor/model", "default", "raw", "happy_path")
 _CATEGORIES: dict[Result, str] = {
     "pass": "",

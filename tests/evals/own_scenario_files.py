@@ -10,8 +10,6 @@ from toolreel.evals import Results, evaluate, load_eval_plan
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import EvalPlan, Kind
 
-__all__ = ["PYTHON", "RESERVE", "evaluated_file", "plan_for", "written"]
-
 RESERVE: Final = Path(__file__).with_name("files").joinpath("reserve.toml").read_text("utf-8")
 
 PYTHON: Final = """\

@@ -21,8 +21,6 @@ from toolreel_core._conversation import wire
 from toolreel_core._jsontext import canonical
 from toolreel_core.evals import Cell, Kind, Sample, ScenarioScripts, scripted_reply, scripted_stream
 
-__all__ = ["HOSTILE", "Provider", "provider"]
-
 _Body: TypeAlias = dict[str, Any]
 
 _KINDS: Final[tuple[Kind, ...]] = ("good", "good", "bad", "skipping")

@@ -74,7 +74,13 @@ def unplaced(found: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def killed_again_and_again(*, models: int, trials: int, kills: int, out: Path, chance: random.Random) -> None:
+@pytest.mark.parametrize(
+    ("models", "trials", "kills"), [(2, 4, 3), pytest.param(4, 25, 30, marks=pytest.mark.slow)]
+)
+def test_killed_again_and_again_it_ends_with_the_records_of_an_undisturbed_run(
+    models: int, trials: int, kills: int, tmp_path: Path
+) -> None:
+    out, chance = tmp_path, random.Random(kills)
     count = models * len(SCENARIOS) * trials
     with provider() as calm:
         evaluated(plan_of_many(calm.url, models, trials), out / "calm")
@@ -112,14 +118,3 @@ def killed_again_and_again(*, models: int, trials: int, kills: int, out: Path, c
     assert all(recording_of(out / "killed", name).exchanges for name in names), "every recording is readable"
     assert unplaced(resumed) == undisturbed
     assert len(resumed) == count
-
-
-def test_killed_three_times_it_ends_with_the_records_of_an_undisturbed_run(tmp_path: Path) -> None:
-    chance = random.Random(3)
-    killed_again_and_again(models=2, trials=4, kills=3, out=tmp_path, chance=chance)
-
-
-@pytest.mark.slow
-def test_killed_thirty_times_it_still_does(tmp_path: Path) -> None:
-    chance = random.Random(30)
-    killed_again_and_again(models=4, trials=25, kills=30, out=tmp_path, chance=chance)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from tests.evals.evaluations import HOSTILE
+from tests.evals.provider import HOSTILE
 from toolreel._driver import Always, InstantClock, Ports, run, speak
 from toolreel._journal import FileJournal
 from toolreel.testing import Line, Lost, ScriptedEndpoint, calling, saying, streaming

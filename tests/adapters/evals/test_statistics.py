@@ -34,15 +34,11 @@ from toolreel_core.evals import SAMPLE, THESE, About, Cell, Trial
 RATES = st.lists(st.floats(0, 1), min_size=1, max_size=40)
 
 
-def gaffke(rates: Sequence[float]) -> tuple[float, float]:
-    return mean_bounds(rates)
-
-
 @pytest.mark.parametrize(("passed", "clusters"), [(0, 3), (1, 1), (4, 4), (18, 20), (20, 20), (150, 200)])
 def test_clusters_that_pass_or_fail_as_a_whole_have_clopper_and_pearsons_interval(
     passed: int, clusters: int
 ) -> None:
-    found = gaffke([1.0] * passed + [0.0] * (clusters - passed))
+    found = mean_bounds([1.0] * passed + [0.0] * (clusters - passed))
     exact = stats.binomtest(passed, clusters).proportion_ci(0.95, method="exact")
     assert found == pytest.approx((exact.low, exact.high), abs=1e-9)
 
@@ -52,7 +48,7 @@ def test_where_clusters_agree_no_valid_interval_could_be_narrower(rate: float, c
     # A population in which a share fails (passes) altogether, and the others are at this rate, shows nothing
     # but this rate with a chance of 2.5 %: its mean may not be left out more often than that.
     kept = 0.025 ** (1 / clusters)
-    assert gaffke([rate] * clusters) == pytest.approx((rate * kept, 1 - (1 - rate) * kept), abs=1e-6)
+    assert mean_bounds([rate] * clusters) == pytest.approx((rate * kept, 1 - (1 - rate) * kept), abs=1e-6)
 
 
 @given(RATES, st.data(), st.randoms(use_true_random=False))
@@ -60,17 +56,17 @@ def test_a_better_result_never_has_a_lower_bound_and_the_order_says_nothing(
     rates: list[float], data: st.DataObject, random: Random
 ) -> None:
     better = [data.draw(st.floats(rate, 1)) for rate in rates]
-    worse, now = gaffke(rates), gaffke(better)
+    worse, now = mean_bounds(rates), mean_bounds(better)
     assert now[0] >= worse[0] - 1e-9
     assert now[1] >= worse[1] - 1e-9
-    assert gaffke(random.sample(rates, len(rates))) == pytest.approx(worse, abs=1e-9)
+    assert mean_bounds(random.sample(rates, len(rates))) == pytest.approx(worse, abs=1e-9)
     nudged = [min(1.0, rate + 1e-6) for rate in rates]
-    assert gaffke(nudged) == pytest.approx(worse, abs=1e-4), "a tiny change makes no jump"
+    assert mean_bounds(nudged) == pytest.approx(worse, abs=1e-4), "a tiny change makes no jump"
 
 
 @given(RATES)
 def test_the_mean_is_inside_and_no_sample_is_taken_for_everything(rates: Sequence[float]) -> None:
-    low, high = gaffke(rates)
+    low, high = mean_bounds(rates)
     assert low - 1e-9 <= sum(rates) / len(rates) <= high + 1e-9
     # What nobody has run: one unseen cluster can weigh as much as that.
     assert high - low >= 1 - 0.025 ** (1 / len(rates)) - 1e-9

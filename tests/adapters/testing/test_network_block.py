@@ -38,5 +38,10 @@ def test_no_way_leads_to_another_machine(way: Callable[[], object]) -> None:
         assert len(refused) == 1
 
 
+def test_every_test_of_this_project_runs_under_it() -> None:
+    with pytest.raises(NetworkBlocked, match=r"connect to 192"):
+        WAYS[0]()
+
+
 def test_nobody_takes_it_for_an_answer() -> None:
     assert not issubclass(NetworkBlocked, Exception)

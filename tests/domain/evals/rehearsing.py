@@ -32,8 +32,6 @@ from toolreel_core.evals import (
     scripted_stream,
 )
 
-__all__ = ["Rehearsed", "rehearse"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rehearsed:

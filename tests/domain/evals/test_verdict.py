@@ -9,8 +9,17 @@ import pytest
 from tests.evals_values import worked
 from toolreel_core import outcomes
 from toolreel_core._conversation import UserMessage
-from toolreel_core._jsontext import Json
-from toolreel_core._protocol import Completed, FailureKind, InvalidReply, Outcome, TransportFailed
+from toolreel_core._jsontext import Json, Tree
+from toolreel_core._protocol import (
+    Completed,
+    FailureKind,
+    Finish,
+    InvalidReply,
+    Outcome,
+    TransportFailed,
+    load_effect,
+)
+from toolreel_core._replies import Finish as FinishReason
 from toolreel_core._replies import ProblemCode
 from toolreel_core._tools import ToolSurface
 from toolreel_core.evals import (
@@ -36,7 +45,6 @@ from toolreel_core.evals import (
 RIGHT = outcome("right", lambda seen: "" if "right" in seen.final else "it is not right")
 KIND = outcome("kind", lambda seen: "" if "kind" in seen.final else "it is not kind")
 HARD = exercise("hard", lambda seen: "" if "hard" in seen.final else "it was not hard")
-HAPPY = ObservedTurn("stop", (), "")
 
 
 def posed(*checks: Check) -> Case:
@@ -44,106 +52,38 @@ def posed(*checks: Check) -> Case:
 
 
 def seen(
-    ended: Outcome,
-    *turns: ObservedTurn,
-    tools_sent: bool = True,
-    tools_refused: bool = False,
+    ended: Outcome, *finishes: FinishReason, tools_sent: bool = True, tools_refused: bool = False
 ) -> Evidence:
+    """What a run shows that ended so, with a turn of each of these finishes."""
     final = ended.content if isinstance(ended, Completed) else ""
+    turns = tuple(ObservedTurn(finish, (), "") for finish in finishes)
     return Evidence(ended, final, turns, TableWorld(), tools_sent, tools_refused=tools_refused)
 
 
-def lost(failure: FailureKind, status: int | None = None) -> TransportFailed:
-    return TransportFailed(failure, status, "lost")
+def outcome_of(tree: Tree) -> Outcome:
+    effect = load_effect({"toolreel": 1, "value": {"type": "finish", "outcome": tree}})
+    assert isinstance(effect, Finish)
+    return effect.outcome
 
 
-def status(code: int) -> TransportFailed:
-    return lost("status", code)
-
-
-DONE = Completed("right, kind and hard")
-CUT = ObservedTurn("length", (), "")
-
-STATUSES = {
-    400: "status",
-    401: "auth",
-    402: "payment",
-    403: "forbidden",
-    404: "not_found",
-    408: "timeout",
-    409: "conflict",
-    413: "request_too_large",
-    422: "unprocessable",
-    429: "rate_limit",
-    503: "upstream_5xx",
-}
-CASES: list[tuple[Evidence, Result, str]] = [
-    *((seen(status(code)), "void", f"transport.{name}") for code, name in STATUSES.items()),
-    (seen(InvalidReply("RATE_LIMITED", "slow down")), "void", "transport.rate_limit"),
-    (seen(lost("timeout")), "void", "transport.timeout"),
-    (seen(lost("connect")), "void", "transport.connection"),
-    (seen(lost("broken")), "void", "transport.decode"),
-    (seen(lost("too_large")), "void", "transport.decode"),
-    (seen(status(418), HAPPY), "void", "transport.status"),
-    (seen(InvalidReply("INVALID_BODY", "")), "void", "wire.invalid_body"),
-    (seen(InvalidReply("NO_CHOICES", "")), "void", "wire.invalid_body"),
-    (seen(InvalidReply("NO_MESSAGE", "")), "void", "wire.invalid_body"),
-    (seen(InvalidReply("PROVIDER_ERROR", "no")), "void", "wire.provider_error"),
-    (seen(outcomes.CapabilityRefused("no tools")), "unsupported", "wire.no_tool_use_endpoint"),
-    (seen(DONE, tools_sent=False, tools_refused=True), "unsupported", "wire.no_tool_use_endpoint"),
-    (seen(status(400), HAPPY), "fail", "wire.history_refused"),
-    (seen(InvalidReply("CALL_WITHOUT_NAME", "")), "fail", "wire.malformed_call"),
-    (seen(InvalidReply("UNSUPPORTED_CALL_TYPE", "")), "fail", "wire.malformed_call"),
-    (seen(InvalidReply("MALFORMED_FUNCTION_CALL", "")), "fail", "wire.malformed_call"),
-    (seen(outcomes.EmptyFinal()), "fail", "wire.empty_response"),
-    (seen(InvalidReply("EMPTY_RESPONSE", "")), "fail", "wire.empty_response"),
-    (seen(DONE, tools_sent=False), "unsupported", "loop.tools_off"),
-    (seen(status(503), tools_sent=False), "unsupported", "loop.tools_off"),
-    (seen(outcomes.NoToolCalls("")), "fail", "loop.no_tool_calls"),
-    (seen(outcomes.ToolFailed(("a", "b"))), "fail", "loop.tool_error"),
-    (seen(outcomes.MaxTurns(12)), "fail", "loop.max_turns"),
-    (seen(outcomes.RepeatedCall("a", 5)), "fail", "loop.repeated_call"),
-    (seen(outcomes.Truncated("")), "fail", "loop.truncated"),
-    (seen(outcomes.InvalidOutput("", "no JSON")), "fail", "task.outcome:output"),
-    (seen(InvalidReply("TRUNCATED", "")), "fail", "loop.truncated"),
-    (seen(Completed("no"), CUT, HAPPY), "fail", "loop.truncated"),
-    (seen(outcomes.Refused("I may not.")), "fail", "loop.refused"),
-    (seen(InvalidReply("REFUSAL", "")), "fail", "loop.refused"),
-    (seen(outcomes.ContentFiltered("")), "fail", "loop.content_filter"),
-    (seen(InvalidReply("CONTENT_FILTER", "")), "fail", "loop.content_filter"),
-    (seen(outcomes.ContextOverflow(9, 8, ())), "fail", "loop.context_overflow"),
-    (seen(InvalidReply("CONTEXT_OVERFLOW", "")), "fail", "loop.context_overflow"),
-    (seen(outcomes.BudgetSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
-    (seen(outcomes.ConversationSpent("cost", 0.5, 0.4)), "void", "loop.budget"),
-    (seen(outcomes.CostUnknown(2, 0.4)), "void", "loop.budget"),
-    (seen(outcomes.TransformFailed("no tree")), "void", "loop.transform_failed"),
-    (seen(outcomes.Cancelled("enough")), "void", "loop.cancelled"),
-    (seen(Completed("kind")), "fail", "task.outcome:right"),
-    (seen(Completed("right")), "fail", "task.outcome:kind"),
-    (seen(Completed("right, kind")), "pass_unexercised", "task.exercise:hard"),
-    (seen(DONE), "pass", ""),
-    (seen(DONE, CUT, HAPPY), "pass", ""),
-]
-
-
-@pytest.mark.parametrize(("evidence", "result", "category"), CASES, ids=lambda case: str(case)[:60])
+@pytest.mark.parametrize(("ended", "finishes", "fields", "result", "category"), worked("verdict"))
 def test_each_ending_has_one_result_and_one_category(
-    evidence: Evidence, result: Result, category: str
+    ended: Tree, finishes: list[FinishReason], fields: dict[str, bool], result: Result, category: str
 ) -> None:
-    verdict = judge(posed(), evidence)
+    verdict = judge(posed(), seen(outcome_of(ended), *finishes, **fields))
     assert (verdict.result, verdict.category) == (result, category)
     assert verdict.valid == (result not in {"void", "unsupported"})
 
 
 def test_the_cases_are_all_categories_results_outcomes_failures_and_problems() -> None:
-    named = {category.partition(":")[0] for _, _, category in CASES}
-    assert named == {*CATEGORIES, ""}
-    assert {result for _, result, _ in CASES} == set(get_args(Result))
-    outcomes = [evidence.outcome for evidence, _, _ in CASES]
-    assert {type(ended) for ended in outcomes} == set(get_args(Outcome))
-    failures = {ended.failure for ended in outcomes if isinstance(ended, TransportFailed)}
+    rows = worked("verdict")
+    assert {category.partition(":")[0] for *_, category in rows} == {*CATEGORIES, ""}
+    assert {result for *_, result, _ in rows} == set(get_args(Result))
+    ended = [outcome_of(tree) for tree, *_ in rows]
+    assert {type(each) for each in ended} == set(get_args(Outcome))
+    failures = {each.failure for each in ended if isinstance(each, TransportFailed)}
     assert failures == set(get_args(FailureKind))
-    problems = {ended.problem for ended in outcomes if isinstance(ended, InvalidReply)}
+    problems = {each.problem for each in ended if isinstance(each, InvalidReply)}
     assert problems == set(get_args(ProblemCode))
 
 
@@ -155,7 +95,7 @@ def test_the_control_needs_no_tools() -> None:
 
 def test_all_findings_of_a_layer_are_told() -> None:
     assert judge(posed(), seen(Completed("no"))).reasons == ("it is not right", "it is not kind")
-    assert judge(posed(), seen(Completed("no"), CUT)).reasons == (
+    assert judge(posed(), seen(Completed("no"), "length")).reasons == (
         *("a reply was cut at the token limit", "it is not right", "it is not kind"),
     )
     assert judge(posed(), seen(InvalidReply("NO_CHOICES", ""))).reasons == ("NO_CHOICES",)

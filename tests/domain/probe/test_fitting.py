@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -99,33 +98,13 @@ def test_what_differs_comes_first_and_what_no_probe_decides_is_left_out() -> Non
     assert (rows[0].preset, rows[0].probed, rows[0].because) == ("kimi", "alnum9", "call_ids")
 
 
-CALL = {"id": "call_0123456789", "type": "function", "function": {"name": "ping", "arguments": "{}"}}
-
-
-def seen(message: Mapping[str, Any], finish: str | None = "tool_calls") -> dict[str, Finding]:
+@pytest.mark.parametrize(("choice", "found"), worked("seen"))
+def test_what_a_reply_shows_beside_its_answer(choice: dict[str, Any], found: dict[str, str | None]) -> None:
+    """The form of its ids, its stop reason, its signatures."""
     probing = Probing("m", select_questions(("plain",)))
     assert probing.ask is not None
-    body = json.dumps({"choices": [{"message": message, "finish_reason": finish}]})
-    return {
-        each.name: each
-        for each in observed_findings(probing.with_answer(probing.ask, ReplyReceived(1, 200, body)))
-    }
-
-
-@pytest.mark.parametrize(("ids", "form"), worked("id form"))
-def test_the_form_of_ids(ids: list[str | None], form: str) -> None:
-    assert seen({"tool_calls": [{**CALL, "id": each} for each in ids]})["call_id_form"].word == form
-
-
-def test_stop_reasons_of_calls() -> None:
-    assert seen({"tool_calls": [CALL]})["stop_reasons"].word == "tool_calls"
-    assert seen({"tool_calls": [CALL]}, None)["stop_reasons"].word == "none"
-    assert "stop_reasons" not in seen({"content": "ok"})
-
-
-def test_signatures() -> None:
-    vertex = {"extra_content": {"vertex": {"thought_signature": "s"}}}
-    assert seen({"tool_calls": [CALL | vertex]})["signatures"].word == "extra_content"
-    details = [{"type": "reasoning.encrypted", "format": "google-gemini-v1"}]
-    assert seen({"content": "ok", "reasoning_details": details})["signatures"].word == "reasoning_details"
-    assert "signatures" not in seen({"content": "ok", "reasoning_details": [{"format": "openai"}, 3]})
+    seen = observed_findings(
+        probing.with_answer(probing.ask, ReplyReceived(1, 200, json.dumps({"choices": [choice]})))
+    )
+    words = {each.name: each.word for each in seen}
+    assert {name: words.get(name) for name in found} == found

@@ -52,18 +52,24 @@ def test_answers_that_disagree_are_asked_for_until_five_and_settle_nothing() -> 
 
 
 @pytest.mark.parametrize(
-    ("event", "why"),
+    ("events", "why", "message"),
     [
-        (failing(401), "key"),
-        (failing(402), "payment"),
-        (failing(407), "key"),
-        (RequestFailed(1, "connect", "ConnectError: refused"), "connect"),
+        ([failing(401)], "key", ""),
+        ([failing(402)], "payment", ""),
+        ([failing(407)], "key", ""),
+        ([RequestFailed(1, "connect", "ConnectError: refused")], "connect", ""),
+        ([failing(429, 3_600_000)], "rate", "it wants 3600 s between requests"),
+        ([failing(503)] * 3, "silent", ""),
     ],
 )
-def test_what_no_other_question_would_mend_stops_the_probe(event: RequestFailed, why: str) -> None:
-    probing = told(event)
+def test_what_no_other_question_would_mend_stops_the_probe(
+    events: list[RequestFailed], why: str, message: str
+) -> None:
+    probing = told(*events)
     assert probing.stopped is not None
-    assert (probing.stopped.why, probing.ask, probing.tries) == (why, None, ())
+    assert (probing.stopped.why, probing.ask) == (why, None)
+    assert probing.stopped.message.endswith(message)
+    assert [one.verdict.word for one in probing.tries] == (["lost"] if why == "silent" else [])
 
 
 def test_too_many_requests_are_waited_for_as_long_as_the_server_says() -> None:
@@ -82,18 +88,6 @@ def test_waits_double_where_the_server_says_nothing() -> None:
     assert waits == [1_000, 2_000, 4_000]
     assert probing.stopped is not None
     assert probing.stopped.why == "rate"
-
-
-def test_a_wait_of_hours_stops_the_probe_and_is_told() -> None:
-    probing = told(failing(429, 3_600_000))
-    assert probing.stopped is not None
-    assert probing.stopped.message.endswith("it wants 3600 s between requests")
-
-
-def test_a_server_without_its_model_is_asked_again_and_then_given_up() -> None:
-    probing = told(failing(503), failing(503), failing(503))
-    assert probing.stopped is not None
-    assert (probing.stopped.why, probing.tries[0].verdict.word) == ("silent", "lost")
 
 
 def test_a_question_without_an_answer_settles_nothing_and_the_others_go_on() -> None:

@@ -13,31 +13,13 @@ def endpoint(**values: object) -> Endpoint:
     return Endpoint.of(Table.of(values, "endpoint"))
 
 
-def test_at_openrouter_provider_and_key_are_known() -> None:
-    found = endpoint()
-    assert (found.provider, found.api_key_env) == ("openrouter", "OPENROUTER_API_KEY")
-    assert found.chat_url == "https://openrouter.ai/api/v1/chat/completions"
-    assert endpoint(base_url="https://eu.openrouter.ai/api").provider == "openrouter"
-
-
-@pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:8080", "https://example.org/openrouter.ai", "https://notopenrouter.ai/api"]
-)
-def test_no_key_goes_to_a_server_that_it_is_not_for(url: str) -> None:
-    found = endpoint(base_url=url)
-    assert (found.provider, found.api_key_env) == ("", "")
-
-
-def test_a_complete_url_is_taken_as_it_is() -> None:
-    found = endpoint(base_url="http://here/api", api_prefix="/gateway")
-    assert found.chat_url == "http://here/api/gateway/chat/completions"
-    assert endpoint(base_url=found.chat_url).chat_url == found.chat_url
-
-
-def test_whoever_says_nothing_else_waits_for_a_reply_as_long_as_for_all_of_it() -> None:
-    assert endpoint(timeout=7).read_timeout == 7
-    assert endpoint(timeout=7, read_timeout=3).read_timeout == 3
-    assert endpoint(timeout=0).timeout == 0
+@pytest.mark.parametrize(("values", "fields"), worked("endpoint"))
+def test_what_an_endpoint_says_and_what_follows_from_its_server(
+    values: dict[str, object], fields: dict[str, object]
+) -> None:
+    """At OpenRouter, provider and key are known; no key goes to a server that it is not for."""
+    found = endpoint(**values)
+    assert {name: getattr(found, name) for name in fields} == fields
 
 
 def test_an_endpoint_is_told_and_read_again() -> None:
@@ -85,27 +67,7 @@ def test_a_size_fills_in_what_nobody_says_and_all_is_another_name_for_full() -> 
     assert full.strategies == ("raw", "baseline", "production")
 
 
-def test_a_later_layer_goes_over_an_earlier_key_by_key() -> None:
-    low: Tree = {"eval": {"trials": 2, "models": ["a"]}, "sampling": {"top_p": 1}}
-    high: Tree = {"eval": {"models": ["b"]}, "sampling": {"top_k": 1}}
-    assert merge_layers([low, high]) == {
-        "eval": {"trials": 2, "models": ["b"]},
-        "sampling": {"top_p": 1, "top_k": 1},
-    }
-
-
-def test_another_server_gets_no_key_and_no_header_of_the_one_before() -> None:
-    of_server: Tree = {
-        "api_key_env": "KEY",
-        "api_key_header": "api-key",
-        "provider": "p",
-        "api_prefix": "",
-        "headers": {"A": "b"},
-        "headers_env": {"C": "D"},
-    }
-    known: Tree = {"base_url": "x", **of_server, "timeout": 9}
-    low: Tree = {"endpoint": known}
-    assert merge_layers([low, {"endpoint": {"base_url": "y"}}]) == {
-        "endpoint": {"base_url": "y", "timeout": 9}
-    }
-    assert merge_layers([low, {"endpoint": {"timeout": 1}}])["endpoint"] == {**known, "timeout": 1}
+@pytest.mark.parametrize(("low", "high", "merged"), worked("layers"))
+def test_a_later_layer_goes_over_an_earlier_key_by_key(low: Tree, high: Tree, merged: Tree) -> None:
+    """Another server gets no key and no header of the one before."""
+    assert merge_layers([low, high]) == merged
