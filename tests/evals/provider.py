@@ -11,10 +11,11 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from subprocess import Popen
 from threading import Lock
 from typing import Any, Final, TypeAlias, get_args
 
-from tests.patience import NEVER
+from tests.patience import NEVER, eventually
 from tests.servers.chat_server import Answer, Seen, replying, serving, streaming
 from toolreel.evals import built_in_scenarios, read_scenarios
 from toolreel_core._conversation import wire
@@ -75,6 +76,11 @@ class Provider:
     def came(self) -> int:
         """How many requests came."""
         return len(self.requests)
+
+    def wait_for(self, requests: int, process: Popen[str]) -> None:
+        """Wait until so many requests have come from a process, which goes on."""
+        eventually(lambda: self.came >= requests or process.poll() is not None, f"{requests} requests")
+        assert process.poll() is None, process.communicate()
 
     def answer(self, request: Seen) -> Answer:
         """What it does about a request."""

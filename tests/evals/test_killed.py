@@ -15,8 +15,7 @@ from typing import Any, Final
 import pytest
 
 from tests.evals.evaluations import evaluated, plan_of, records
-from tests.evals.provider import Provider, provider
-from tests.patience import eventually
+from tests.evals.provider import provider
 from toolreel.evals import all_records, recording_of
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import EvalPlan
@@ -57,11 +56,6 @@ def finished(out: Path) -> set[tuple[str, str, int]]:
     return {(one.cell.model, one.cell.scenario, one.trial) for one in all_records(out)}
 
 
-def wait_for(far: Provider, requests: int, process: subprocess.Popen[str]) -> None:
-    eventually(lambda: far.came >= requests or process.poll() is not None, f"{requests} requests")
-    assert process.poll() is None
-
-
 def unplaced(found: dict[str, Any]) -> dict[str, Any]:
     """Records without where they were made, and without their recordings."""
     return {
@@ -98,7 +92,7 @@ def test_killed_again_and_again_it_ends_with_the_records_of_an_undisturbed_run(
             parent.stdin.flush()
             child = int(parent.stdout.readline())
             left = max(requests - far.came, 0) * 2 // (kills - kill + 2)
-            wait_for(far, far.came + chance.randint(0, left), parent)
+            far.wait_for(far.came + chance.randint(0, left), parent)
             time.sleep(chance.uniform(0, 0.02))
             os.kill(child, signal.SIGKILL)
             assert int(parent.stdout.readline()) == signal.SIGKILL, "it was still at it"

@@ -9,14 +9,12 @@ from typing import Final
 import pytest
 
 from tests.samples import ECHO, complaint
-from tests.servers.chat_server import replying, serving
-from toolreel._driver import Ports, run
 from toolreel._internal import EvalPlanError
 from toolreel.evals import load_eval_plan
-from toolreel.http import HttpEndpoint
-from toolreel.testing import ScriptedTools, saying
 from toolreel_core._conversation import UserMessage
 from toolreel_core._jsontext import Tree, parse
+from toolreel_core._loop import start
+from toolreel_core._protocol import SendRequest
 from toolreel_core._tools import ToolSurface
 from toolreel_core.evals import Cell, EvalPlan
 
@@ -75,11 +73,9 @@ def test_raw_sends_nothing_that_was_not_asked_for(strategy: str, further: dict[s
     model = "deepseek/deepseek-v3.2:nitro"
     plan = made(given={"eval": {"models": "all", "strategies": "all"}, "sampling": {"temperature": 0}})
     configuration = plan.configuration(Cell(model, "default", strategy, "happy_path"))
-    asked = configuration.plan(model, [UserMessage("hi")], ToolSurface((ECHO,)))
-    answers = [replying(saying("Done."))] * (1 + configuration.config.nudge_no_tool_calls)
-    with serving(*answers) as server, HttpEndpoint(server.url) as endpoint:
-        run(asked, Ports(endpoint, ScriptedTools({})))
-    assert json.loads(server.seen[0].body) == {
+    (asked,) = start(configuration.plan(model, [UserMessage("hi")], ToolSurface((ECHO,)))).effects
+    assert isinstance(asked, SendRequest)
+    assert json.loads(asked.request.body) == {
         "model": model,
         "messages": [{"role": "user", "content": "hi"}],
         "tools": [ECHO.tree()],

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Final
@@ -130,18 +129,10 @@ def started(far: Provider, cwd: Path, *further: str) -> subprocess.Popen[str]:
     )
 
 
-def until(process: subprocess.Popen[str], far: Provider, requests: int) -> None:
-    end = time.monotonic() + HANG
-    while far.came < requests:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < end, "the moment never came"
-        time.sleep(0.01)
-
-
 def test_one_interrupt_lets_what_is_under_way_end(far: Provider, tmp_path: Path) -> None:
     far.pace = 0.1
     with started(far, tmp_path, "--trials", "5", "--jobs", "2") as process:
-        until(process, far, 6)
+        far.wait_for(6, process)
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=HANG)
     assert process.returncode == 130
@@ -158,10 +149,9 @@ def test_one_interrupt_lets_what_is_under_way_end(far: Provider, tmp_path: Path)
 
 def test_a_second_interrupt_gives_up_what_is_under_way(far: Provider, tmp_path: Path) -> None:
     with started(far, tmp_path, "--trials", "5", "--jobs", "2") as process:
-        until(process, far, 8)
+        far.wait_for(8, process)
         far.pace = NEVER
-        end = far.came
-        until(process, far, end + 1)
+        far.wait_for(far.came + 1, process)
         process.send_signal(signal.SIGINT)
         assert process.stderr
         # Two signals that wait to be heard are one: so not before the first was answered.
