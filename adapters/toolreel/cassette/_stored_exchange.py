@@ -89,6 +89,13 @@ def values_by_name(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 def _stored_value(name: str, value: str) -> str:
+    """The value of a header as it is stored.
+
+    >>> _stored_value("set-cookie", "session=8f14e45f; Path=/")
+    'session=REDACTED; Path=/'
+    >>> _stored_value("link", '</files?token=8f14e45f&page=2>; rel="next"')
+    '</files?token=REDACTED&page=2>; rel="next"'
+    """
     if name == "set-cookie":
         pair, semicolon, attributes = value.partition(";")
         key, equals, content = pair.partition("=")
