@@ -28,14 +28,12 @@ from toolreel import (
     SystemMessage,
     Tool,
     UserMessage,
-    go_on,
     replay,
     tool,
 )
 from toolreel._driver import Resting
 from toolreel._replay import story
 from toolreel.testing import ScriptedEndpoint, calling, saying
-from toolreel_core import dump, load_state
 
 
 async def price(part: str) -> float:
@@ -193,12 +191,6 @@ def test_a_denied_call_does_not_run_and_the_model_reads_why(way: Way) -> None:
     assert ended.completed
     assert ran == []
     assert "too much" in json.dumps(results(ended)[0])
-
-
-def test_a_stored_run_goes_on_with_the_ports_of_the_agent() -> None:
-    stored = dump(agent(ORDERS, tools=[order]).run("Order two.").state)
-    with agent(FOUR, tools=[order], approve=Always()).ports() as ports:
-        assert go_on(load_state(stored), ports).completed
 
 
 def test_an_agent_is_a_value_of_which_another_is_made() -> None:

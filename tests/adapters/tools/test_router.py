@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from tests.adapters.driver.immediate import ImmediateTools
+from tests.samples import worked
 from toolreel.tools import AsyncRouter, Router
 from toolreel_core._jsontext import canonical
 from toolreel_core._protocol import RunTool, ToolReturned
@@ -46,17 +47,7 @@ Answer = Callable[[Router, str], ToolReturned]
 
 
 @in_both_colours
-@pytest.mark.parametrize(
-    ("name", "host"),
-    [
-        ("files.read", "disk"),
-        ("files.remote.read", "cloud"),
-        ("files.remot", "disk"),
-        ("files", "others"),
-        ("my.files.read", "others"),
-        ("mail.send", "mail"),
-    ],
-)
+@pytest.mark.parametrize(("name", "host"), worked("the longest prefix wins whatever the order", "tools"))
 def test_the_longest_prefix_wins_whatever_the_order(answer: Answer, name: str, host: str) -> None:
     hosts = {"files.": Named("disk"), "files.remote.": Named("cloud"), "mail.*": Named("mail")}
     for order in permutations(hosts):

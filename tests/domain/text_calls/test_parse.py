@@ -217,17 +217,7 @@ def test_a_text_above_256_kib_is_left_alone() -> None:
 
 @pytest.mark.parametrize(
     ("text", "explanation"),
-    [
-        ("Use `x`.", "code, a comment, reasoning or another quotation; calls in it are ignored"),
-        ("Use <function=x", "a marker without a call; it is text"),
-        (PING, "read as ping (hermes_json)"),
-        (
-            '<tool_call>{"name": }</tool_call>',
-            "rejected as malformed: looks like a call, but cannot be read as one",
-        ),
-        ("<|channel|>final<|message|>Done.<|return|>", "message framing; it is not part of the content"),
-        ("<|channel|>final<|message|>Done.<|return|>", ""),
-    ],
+    worked("every part of a text says what was made of it", "json-and-replies"),
 )
 def test_every_part_of_a_text_says_what_was_made_of_it(text: str, explanation: str) -> None:
     assert explanation in [span.explanation for span in found(text).spans]

@@ -80,10 +80,6 @@ PAIR: Json = {
 @pytest.mark.parametrize(
     ("hint", "schema"),
     [
-        (str, {"type": "string"}),
-        (int, {"type": "integer"}),
-        (float, {"type": "number"}),
-        (bool, {"type": "boolean"}),
         (None, {"type": "null"}),
         (Any, {}),
         (Optional[int], {"type": ["integer", "null"]}),  # noqa: UP045 - the old way is still written
@@ -101,7 +97,6 @@ PAIR: Json = {
         (tuple[int, ...], {"type": "array", "items": {"type": "integer"}}),
         (tuple[int, str], PAIR),
         (dict, {"type": "object"}),
-        (dict[str, int], {"type": "object", "additionalProperties": {"type": "integer"}}),
         (Mapping[str, Any], {"type": "object", "additionalProperties": {}}),
         (Annotated[int, "How many."], {"type": "integer", "description": "How many."}),
         (Annotated[int, 7, ["unhashable"]], {"type": "integer"}),
