@@ -62,9 +62,15 @@ def printed_under(hash_seed: int, program: str) -> str:
     return done.stdout.strip()
 
 
+def corpus_rows(corpus: str) -> list[dict[str, Any]]:
+    """The rows of a file of tests/corpora, or of several, named without the ending."""
+    paths = sorted((ROOT / "tests" / "corpora").glob(f"{corpus}.jsonl"))
+    assert paths, f"there is no {corpus}.jsonl"
+    return [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+
+
 def worked(of: str, corpus: str = "schemas") -> list[Any]:
     """The worked cases of a file of tests/corpora that a test is about: the value or values of each."""
-    lines = (ROOT / "tests" / "corpora" / f"{corpus}.jsonl").read_text("utf-8").splitlines()
-    cases = [values for name, *values in (json.loads(line).values() for line in lines) if name == of]
+    cases = [values for name, *values in (row.values() for row in corpus_rows(corpus)) if name == of]
     assert cases, f"{corpus}.jsonl has no rows about {of!r}"
     return [tuple(values) if len(values) > 1 else values[0] for values in cases]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tests.playbook import body_of
-from tests.strategies import failures, providers, times
+from tests.strategies import failures, json_values, providers, times
 from toolreel_core._conversation import HISTORY_POLICIES, AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._errors import ProtocolError
 from toolreel_core._jsontext import Json, canonical, sound
@@ -149,11 +149,7 @@ PLANS = st.builds(
     st.sampled_from([None, None, {"type": "object", "required": ["a"]}, {"type": "array"}]),
 )
 
-JSON: st.SearchStrategy[Json] = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
+JSON = json_values
 ARGUMENTS = st.sampled_from(['{"a":1}', '{"a": 2, "s": "é"}', "{}", '{"a":"1"}', '{"a":', "", "[1]"])
 CALLS = st.fixed_dictionaries(
     {

@@ -6,10 +6,8 @@ opener of a thought, a comment or a result, an unquoted call is read or told.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -17,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.text_calls.asking import SCHEMAS
+from tests.samples import corpus_rows
 from toolreel_core._jsontext import Json, as_tree
 from toolreel_core._replies import normalize_reply
 from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import DIALECTS, MARKED, text_calls
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-CORPORA: Final = Path(__file__).resolve().parents[1] / "corpora"
 TOOLS: Final = ToolSurface(
     tuple(ToolDefinition.of(name, parameters=as_tree(schema)) for name, schema in SCHEMAS.items())
 )
@@ -52,10 +50,7 @@ class Quoting:
         return self.template.replace("CALL", lines)
 
 
-QUOTINGS: Final = tuple(
-    Quoting(**json.loads(line))
-    for line in (CORPORA / "quotings.jsonl").read_text(encoding="utf-8").splitlines()
-)
+QUOTINGS: Final = tuple(Quoting(**row) for row in corpus_rows("quotings"))
 
 NAMED: Final = (
     ("<think>", "<think>so</think>"),
@@ -82,11 +77,10 @@ FENCES: Final = ("~~~~~", TICKS)
 
 def _cases() -> list[str]:
     texts: list[str] = []
-    for path in sorted((CORPORA / "dialects").glob("*.jsonl")):
-        rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-        texts.extend(row["text"] for row in rows if row["calls"] and row["finish"] == "stop")
-    lines = (CORPORA / "text-calls.jsonl").read_text(encoding="utf-8").splitlines()
-    for row in map(json.loads, lines):
+    for row in corpus_rows("dialects/*"):
+        if row["calls"] and row["finish"] == "stop":
+            texts.append(row["text"])
+    for row in corpus_rows("text-calls"):
         if row["expect"]["calls"] and row["finish"] == "stop" and row["tier"] == "marked":
             texts.append(row["content"])
     return [text for text in texts if _is_one_call(text)]

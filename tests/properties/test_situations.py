@@ -7,11 +7,11 @@ or asked again (``recovers``), the run does not complete (``fails``), or the tex
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from tests.samples import corpus_rows
 from toolreel import LoopConfig, Plan
 from toolreel_core import (
     Completed,
@@ -29,8 +29,7 @@ from toolreel_core import (
     step,
 )
 
-CORPUS: Final = Path(__file__).resolve().parents[1] / "corpora" / "situations.jsonl"
-CASES: Final[list[dict[str, Any]]] = [json.loads(line) for line in CORPUS.read_text("utf-8").splitlines()]
+CASES: Final = corpus_rows("situations")
 LATER: Final = json.dumps({"choices": [{"message": {"content": "That is all."}, "finish_reason": "stop"}]})
 
 

@@ -12,7 +12,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 import pytest
@@ -21,10 +20,10 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from tests.domain.text_calls.asking import SCHEMAS
+from tests.samples import corpus_rows
 from toolreel_core._jsontext import Json
 from toolreel_core._text_calls import DIALECTS, text_calls
 
-CORPORA: Final = Path(__file__).resolve().parents[1] / "corpora"
 TAG: Final = re.compile(
     r"(?:\]<\]minimax\[>\[)?</?[｜|]?[^\s<>!\]]{1,60}?(?:[\s=][^<>\n]{0,120})?[｜|]?>|\[/?[A-Z_]{4,}\]|✿[A-Z]+✿"
 )
@@ -76,16 +75,13 @@ def is_valid(arguments: Mapping[str, Any], schema: Json) -> bool:
 
 def texts() -> Iterator[Case]:
     """The texts of all corpora of text calls that no limit cut."""
-    for line in (CORPORA / "text-calls.jsonl").read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
+    for row in corpus_rows("text-calls"):
         if row["finish"] != "length":
             yield Case(row["content"], tuple(row["enable"]), row["schemas"])
-    for path in sorted((CORPORA / "dialects").glob("*.jsonl")):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            enabled = DIALECTS if row["enable"] in {"all", "marked"} else tuple(row["enable"].split(","))
-            if row["finish"] != "length":
-                yield Case(row["text"], enabled, SCHEMAS)
+    for row in corpus_rows("dialects/*"):
+        enabled = DIALECTS if row["enable"] in {"all", "marked"} else tuple(row["enable"].split(","))
+        if row["finish"] != "length":
+            yield Case(row["text"], enabled, SCHEMAS)
 
 
 def is_whole(text: str, calls: Sequence[Call]) -> bool:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from functools import partial
 from itertools import islice
-from pathlib import Path
 from random import Random
 
 import pytest
@@ -15,11 +13,11 @@ import pytest
 from benchmarks.hostile_replies import CONFIGS, PIECES, PLACES, cost
 from tests.properties.growth import RUNS, superlinear
 from tests.properties.growth import cost as cpu
+from tests.samples import corpus_rows
 from toolreel_core._jsontext import Json, read
 from toolreel_core._text_calls import DIALECTS
 from toolreel_core.replies import text_calls
 
-CORPORA = Path(__file__).resolve().parents[1] / "corpora"
 TOOLS = ("ping", "search_docs", "stock_lookup", "get_weather", "read_file")
 STRING: Json = {"type": "string"}
 SCHEMAS: dict[str, Json] = {
@@ -35,12 +33,10 @@ MOST_CALLS = 10
 def examples() -> list[tuple[str, str]]:
     """The texts of all corpora of calls in text, with their finish reasons."""
     found = []
-    for path in sorted([*CORPORA.glob("dialects/*.jsonl"), CORPORA / "text-calls.jsonl"]):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            case = json.loads(line)
-            text = case.get("text", case.get("content"))
-            if isinstance(text, str) and 3 < len(text) < 2_000:
-                found.append((text, case.get("finish", "stop")))
+    for case in corpus_rows("dialects/*") + corpus_rows("text-calls"):
+        text = case.get("text", case.get("content"))
+        if isinstance(text, str) and 3 < len(text) < 2_000:
+            found.append((text, case.get("finish", "stop")))
     return found
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.samples import ROOT, project
+from tests.samples import corpus_rows, project
 from tests.strategies import messages
 from toolreel_core import ConfigError
 from toolreel_core._conversation import (
@@ -35,8 +35,7 @@ from toolreel_core._protocol import decode
 from toolreel_core._settings import Provider, WireForm
 
 PING, PONG = SentCall("call_1", "ping", '{"host":"a"}'), SentCall("call_2", "pong", "{}")
-CORPUS = (ROOT / "tests" / "corpora" / "sent-forms.jsonl").read_text("utf-8")
-CASES: list[dict[str, Any]] = [json.loads(line) for line in CORPUS.splitlines()]
+CASES = corpus_rows("sent-forms")
 
 
 def sent_in(provider: Provider, *conversation: Message) -> list[Any]:

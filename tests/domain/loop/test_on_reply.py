@@ -246,7 +246,6 @@ ASKED_AGAIN = (
     ", and nothing was run. The tools are: add, ping. If you need one, make a tool call; if this was your "
     "answer, put such markup into a code block."
 )
-REPORT = 'Result: {"tool": "ping", "arguments": {"n": 1}} gave me the number one.'
 PINGED = (replies_calling(PING), runs("call_a", "ping", {}), returns(1))
 PONG = asks(calling(PING), tells("call_a", "ping", {"value": 1}))
 

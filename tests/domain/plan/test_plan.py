@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from hypothesis import given
 
-from tests.samples import ECHO, PING, PLAN, complaint
+from tests.samples import ECHO, PING, PLAN, complaint, worked
 from tests.strategies import plans
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -80,77 +80,47 @@ ENFORCED = LoopConfig(tool_use_mode="enforced")
 
 
 @pytest.mark.parametrize(
+    ("parts", "why"),
+    [
+        *worked("parts that make no run are refused", "runs-and-plans"),
+        ({"tools": Host()}, "tools: expected the surface of a tool host, got Host; write tools=host.surface"),
+        ({"options": {"a": deep(128)}}, "options: nested deeper than 128 levels"),
+        ({"overrides": {"a": float("nan")}}, "overrides.a: nan is not JSON; use a finite number"),
+        (
+            {"options": {"a": {1}}},
+            "options.a: a set is not JSON; use None, a bool, a number, a str, a list or a dict",
+        ),
+        (
+            {"config": ENFORCED},
+            "tool_use_mode: an enforced run has to call a tool, and there is none; "
+            "give it tools, or relax the mode",
+        ),
+        (
+            {"config": LoopConfig(history_policies=("keep_newest_turn",))},
+            "history_policies: there is no history policy 'keep_newest_turn'; "
+            "did you mean 'keep_newest_turns'?",
+        ),
+        ({"messages": ["hi", UserMessage(" ")]}, "messages: the prompt is empty; write what the user says"),
+    ],
+)
+def test_parts_that_make_no_run_are_refused(parts: dict[str, Any], why: str) -> None:
+    given = {"model": "m", "messages": "hi", **parts}
+    assert complaint(ConfigError, lambda: Plan.of(**given)) == why
+
+
+@pytest.mark.parametrize(
     ("make", "why"),
     [
-        (lambda: Plan("", HI), "model: expected the name of a model, got an empty text"),
-        (
-            lambda: Plan.of(model="m", messages=cast("Any", [1])),
-            "messages: expected a text, or a list of messages such as UserMessage('Hello.') or "
-            '{"role": "user", "content": "Hello."}, got int',
-        ),
-        (
-            lambda: Plan.of(model="m", messages="hi", tools=cast("Any", Host())),
-            "tools: expected the surface of a tool host, got Host; write tools=host.surface",
-        ),
-        (
-            lambda: Plan.of(model="m", messages="hi", tools=cast("Any", 1)),
-            "tools: expected the surface of a tool host, got int; "
-            "write tools=PythonTools([function, ...]).surface",
-        ),
         (lambda: Plan("m", ()), "messages: expected at least one message to begin with"),
         (
             lambda: Plan("m", cast("Any", "hi")),
             "messages: Plan(...) takes it only in its final form; write Plan.of(...)",
         ),
         (lambda: Plan("m", HI, canonical([1])), "options: expected a JSON object, got [1]"),
-        (
-            lambda: Plan.of(model="m", messages="hi", options={"a": deep(128)}),
-            "options: nested deeper than 128 levels",
-        ),
-        (
-            lambda: Plan("m", HI, overrides=canonical("x")),
-            'overrides: expected a JSON object, got "x"',
-        ),
-        (
-            lambda: Plan.of(model="m", messages="hi", overrides={"a": float("nan")}),
-            "overrides.a: nan is not JSON; use a finite number",
-        ),
-        (
-            lambda: Plan.of(model="m", messages="hi", options={"a": cast("Json", {1})}),
-            "options.a: a set is not JSON; use None, a bool, a number, a str, a list or a dict",
-        ),
-        (
-            lambda: Plan.of(model="m", messages="hi", options={"user": "\ud83d"}),
-            "options.user: holds a lone surrogate, which cannot be sent",
-        ),
-        (
-            lambda: Plan.of(model="m", messages="hi", config=ENFORCED),
-            "tool_use_mode: an enforced run has to call a tool, and there is none; "
-            "give it tools, or relax the mode",
-        ),
-        (
-            lambda: Plan.of(
-                model="m", messages="hi", config=LoopConfig(history_policies=("keep_newest_turn",))
-            ),
-            "history_policies: there is no history policy 'keep_newest_turn'; "
-            "did you mean 'keep_newest_turns'?",
-        ),
-        (
-            lambda: Plan("m", HI, canonical({"tools": None})),
-            "options: 'tools' is set by the run itself; give it to the plan instead",
-        ),
-        (
-            lambda: Plan("m", HI, canonical({"stream": True})),
-            "options: 'stream' is set by the run itself; "
-            'write config=LoopConfig(stream="always"), or stream="final" for requests without tools',
-        ),
-        (
-            lambda: Plan.of(model="m", messages="hi \ud83d"),
-            r"a text holds the lone surrogate '\ud83d', which cannot be sent",
-        ),
+        (lambda: Plan("m", HI, overrides=canonical("x")), 'overrides: expected a JSON object, got "x"'),
     ],
 )
-def test_parts_that_make_no_run_are_refused(make: Callable[[], Plan], why: str) -> None:
+def test_a_plan_takes_parts_only_in_their_final_form(make: Callable[[], Plan], why: str) -> None:
     assert complaint(ConfigError, make) == why
 
 
@@ -284,20 +254,3 @@ def test_what_a_provider_takes_of_parts_counts_in_the_digest_where_there_are_par
     assert Plan("m", text, provider=known).digest == Plan("m", text, provider=without).digest
     assert Plan("m", (CAT,), provider=known).digest != Plan("m", (CAT,), provider=without).digest
     assert Plan("m", (CAT,)).digest != Plan("m", (UserMessage("A cat?"),)).digest
-
-
-@pytest.mark.parametrize(
-    ("parts", "words"),
-    [
-        ({"messages": ""}, "messages: the prompt is empty; write what the user says"),
-        ({"messages": ["hi", UserMessage(" ")]}, "the prompt is empty"),
-        ({"model": None}, "model: got NoneType; write the name of a model"),
-        ({"config": {"max_turns": 3}}, "config: got dict; write config=LoopConfig"),
-        ({"provider": "openai"}, r"shipped\(\).for_\(name\)"),
-        ({"price": 3}, "price: got int; write price=Price"),
-        ({"seed": "7"}, "seed: got str; write a whole number"),
-    ],
-)
-def test_a_part_of_another_kind_is_refused_with_what_to_write(parts: dict[str, Any], words: str) -> None:
-    with pytest.raises(ConfigError, match=words):
-        Plan.of(**{"model": "m", "messages": "hi", **parts})

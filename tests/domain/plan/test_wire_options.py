@@ -1,17 +1,16 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
-from tests.samples import ROOT, worked
+from tests.samples import corpus_rows, worked
 from toolreel_core._jsontext import Json
 from toolreel_core._loop import start
 from toolreel_core._plan import MAX_TOKENS, Plan, options_for_form
 from toolreel_core._protocol import OptionIgnored, SendRequest, Step
 from toolreel_core._settings import Provider, WireForm
-
-CASES = (ROOT / "tests" / "corpora" / "option-words.jsonl").read_text("utf-8").splitlines()
 
 
 def messages(**options: Json) -> Json:
@@ -22,9 +21,8 @@ def responses(**options: Json) -> Json:
     return {key: value for key, value in options_for_form("responses", options).items() if key != "store"}
 
 
-@pytest.mark.parametrize("line", CASES)
-def test_options_are_said_in_the_words_of_a_form(line: str) -> None:
-    case = json.loads(line)
+@pytest.mark.parametrize("case", corpus_rows("option-words"))
+def test_options_are_said_in_the_words_of_a_form(case: dict[str, Any]) -> None:
     said = {"messages": messages, "responses": responses}[case["form"]]
     assert said(**case["options"]) == case["words"]
 

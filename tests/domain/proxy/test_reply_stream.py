@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,14 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.proxy.asked import HEAD, asked, call, choices_of, said, whole
-from tests.samples import worked
+from tests.samples import corpus_rows, worked
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core._proxy import HeldText, Profile, Repaired, ReplyStream
 from toolreel_core._replies import joined
 from toolreel_core._text_calls import BARE, MARKED
-
-CORPUS = Path(__file__).parents[2] / "corpora" / "text-calls.jsonl"
 
 
 def frame(delta: Json, finish: Json = None, **further: Json) -> str:
@@ -126,7 +122,7 @@ def test_another_reply_goes_on_after_what_has_passed() -> None:
     assert stream.body.endswith(END)
 
 
-ROWS = [json.loads(line) for line in CORPUS.read_text().splitlines()]
+ROWS = corpus_rows("text-calls")
 THOUGHT_WITHOUT_OPENER = {"mc5-03-think"}
 """Text passes that a closing tag far behind it makes a thought."""
 

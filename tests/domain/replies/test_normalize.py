@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.domain.replies.rows import reply_of_row
 from tests.playbook import body_of
+from tests.samples import corpus_rows
 from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core._replies import (
     ArgumentError,
@@ -19,13 +19,10 @@ from toolreel_core._replies import (
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-CORPORA = Path(__file__).resolve().parents[2] / "corpora"
-CASES = [json.loads(line) for line in (CORPORA / "wire.jsonl").read_text("utf-8").splitlines()]
-NEIGHBOURS = [
-    json.loads(line) for line in (CORPORA / "wire-neighbours.jsonl").read_text("utf-8").splitlines()
-]
+CASES = corpus_rows("wire")
+NEIGHBOURS = corpus_rows("wire-neighbours")
 """Cases next to the worked ones, each with the rule that it shows; their warnings are all that there are."""
-ROWS = [json.loads(line) for line in (CORPORA / "replies.jsonl").read_text("utf-8").splitlines()]
+ROWS = corpus_rows("replies")
 """Parts of replies as servers and models spoil them, with all that is read in each."""
 PARTS = ("stock_lookup", "ping")
 TOOLS = ToolSurface((ToolDefinition.of("add"), ToolDefinition.of("ping")))

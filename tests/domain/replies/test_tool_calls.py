@@ -9,8 +9,6 @@ from toolreel_core._jsontext import Json, canonical
 from toolreel_core._replies import calls_in, joined_calls, meant_name
 from toolreel_core._settings import LoopConfig
 
-KNOWN_NAMES = ("stock_lookup", "ping", "files.read", "multi-part")
-
 
 def test_a_tool_whose_name_looks_spoilt_keeps_it() -> None:
     assert meant_name("functions.ping", ["ping", "functions.ping"]) == ("functions.ping", ())

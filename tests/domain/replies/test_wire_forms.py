@@ -8,12 +8,11 @@ thread that shows the fault, or the documentation that the case is derived from;
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from tests.samples import worked
+from tests.samples import corpus_rows, worked
 from tests.wire_forms import OTHER_FORMS
 from toolreel_core._loop import parse_reply_body
 from toolreel_core._plan import Plan
@@ -22,17 +21,11 @@ from toolreel_core._replies import ArgumentError, Reply, ToolCall, form_in
 from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS, Provider, WireForm
 from toolreel_core._tools import ToolDefinition
 
-CORPORA: Final = Path(__file__).resolve().parents[2] / "corpora"
 KEYS: Final = {"responses": RESPONSES_ITEMS, "messages": MESSAGES_BLOCKS}
 TOOLS: Final = [ToolDefinition.of(name) for name in ("stock_lookup", "ping")]
 
 
-def cases(form: WireForm) -> list[dict[str, Any]]:
-    lines = (CORPORA / f"wire-{form}.jsonl").read_text("utf-8").splitlines()
-    return [{"form": form, **json.loads(line)} for line in lines]
-
-
-CASES: Final = [case for form in OTHER_FORMS for case in cases(form)]
+CASES: Final = [{"form": form, **row} for form in OTHER_FORMS for row in corpus_rows(f"wire-{form}")]
 
 
 def body(case: dict[str, Any]) -> str:

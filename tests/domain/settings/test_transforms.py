@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from copy import deepcopy
 from typing import Any, get_args
 
@@ -8,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.samples import IF_YOUR_OWN, ROOT, complaint
+from tests.samples import IF_YOUR_OWN, complaint, corpus_rows
 from tests.strategies import json_objects
 from toolreel_core._errors import ConfigError, TransformError
 from toolreel_core._jsontext import Tree, canonical
@@ -23,10 +22,7 @@ from toolreel_core._settings import (
     transforms,
 )
 
-ROWS = [
-    json.loads(line)
-    for line in (ROOT / "tests" / "corpora" / "transforms.jsonl").read_text("utf-8").splitlines()
-]
+ROWS = corpus_rows("transforms")
 """Trees with what the transforms of this project make of them, or nothing if each stays as it is."""
 
 

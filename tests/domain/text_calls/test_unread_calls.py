@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.domain.text_calls.asking import SCHEMAS
-from tests.samples import worked
+from tests.samples import corpus_rows, worked
 from toolreel_core._jsontext import Json
 from toolreel_core._text_calls import (
     MARKED,
@@ -22,9 +20,8 @@ from toolreel_core._text_calls import (
     without_end_markers,
 )
 
-CORPUS = Path(__file__).resolve().parents[2] / "corpora" / "suspected.jsonl"
+ROWS = corpus_rows("suspected")
 """Texts in which no call is read, and whether one is suspected there."""
-ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
 CITY: Json = {"properties": {"city": {"type": "string"}}}
 TOOLS: dict[str, Json] = {**SCHEMAS, "add": {}, "weather": CITY, "form": SCHEMAS["stock_lookup"]}
 

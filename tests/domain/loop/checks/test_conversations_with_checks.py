@@ -73,6 +73,7 @@ TASK = "The task is: Put milk on the list."
 NOTHING_DONE = f"{TASK}\nNo call has succeeded so far."
 DONE = f"{TASK}\nThese calls have succeeded, so do not make them again:"
 DONE_MILK = DONE + '\n- add_item {"list":"food","item":"milk"}'
+FULL: Json = {"ok": False, "errors": [{"code": "FULL", "message": "It is full."}]}
 IN_WORDS = f"\n{LEFT}answer the user."
 
 
@@ -109,7 +110,6 @@ def test_results_are_followed_by_the_task_and_what_has_been_done() -> None:
 
 
 def test_a_failed_call_is_not_among_what_has_been_done() -> None:
-    fails: dict[str, Json] = {"ok": False, "errors": [{"code": "FULL", "message": "It is full."}]}
     failed = ToolMessage(
         "call_a",
         '{"ok":false,"tool_name":"add_item","data":{},"warnings":[],'
@@ -119,7 +119,7 @@ def test_a_failed_call_is_not_among_what_has_been_done() -> None:
         asks(),
         replies_calling(MILK),
         RUNS_MILK,
-        returns(fails),
+        returns(FULL),
         asks(calling(MILK), failed, reminder=NOTHING_DONE + IN_WORDS),
     )
 
@@ -214,9 +214,8 @@ def test_of_two_equal_calls_in_one_reply_one_runs() -> None:
 
 
 def test_a_call_that_failed_runs_again() -> None:
-    fails: dict[str, Json] = {"ok": False, "errors": [{"code": "FULL", "message": "It is full."}]}
     played = book(repeated_effects="refuse").play_up_to(asks(), replies_calling(MILK), RUNS_MILK)
-    failed = step(played.state, returns(fails)(2))
+    failed = step(played.state, returns(FULL)(2))
     again = step(failed.state, replies_calling(MILK)(3))
     assert [type(effect).__name__ for effect in again.effects] == ["RunTool"]
 

@@ -140,7 +140,6 @@ MEASURED = {
     "measured_on": "2026-02-08",
     "note": "Slow.",
 }
-LEAST = {"verdict": "no", "runs": 1}
 
 
 def test_a_model_is_read_as_it_stands() -> None:
@@ -167,23 +166,6 @@ def test_a_name_with_a_star_is_that_of_a_family() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tree", "text"),
-    [
-        (
-            {"recommendation": {**LEAST, "verdict": "perhaps"}},
-            "recommendation.verdict: expected one of yes, yes_for_tools, conditional, no, got 'perhaps'",
-        ),
-        (
-            {"recommendation": {**LEAST, "runs": 0}},
-            "recommendation.runs: expected a whole number of at least 1, got 0",
-        ),
-    ],
-)
-def test_a_model_that_cannot_be_used_is_refused_at_its_place(tree: object, text: str) -> None:
-    assert text in complaint(PlaceError, lambda: Model.of("a/m", tree))
-
-
-@pytest.mark.parametrize(
     ("pattern", "model", "meant"),
     worked("a pattern means a model whatever its case and route", "runs-and-plans"),
 )
@@ -205,16 +187,3 @@ def test_a_profile_is_a_patch_of_the_request() -> None:
     merged = base.merged(SamplingProfile.of("cool", COOL).preset)
     assert merged.request == canonical({"temperature": 0.3, "top_p": 0.9})
     assert merged.names == ("base", "cool")
-
-
-@pytest.mark.parametrize(
-    ("tree", "text"),
-    [
-        (
-            {"options": {"model": "m"}},
-            "sampling.cool.options.model: it is set by the run itself; leave it out",
-        ),
-    ],
-)
-def test_a_profile_that_cannot_be_used_is_refused_at_its_place(tree: object, text: str) -> None:
-    assert complaint(PlaceError, lambda: SamplingProfile.of("cool", tree)) == text
