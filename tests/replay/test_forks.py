@@ -9,18 +9,16 @@ from typing import Final
 import pytest
 
 from tests.replay.sessions import CASSETTES, cassette
-from tests.servers.chat_server import Answer, serving
 from tests.wire_forms import OTHER_FORMS, events_of, said_in
-from toolreel import FileJournal, Plan, Provider, run
+from toolreel import Plan, Provider, run
 from toolreel._driver import Ports
-from toolreel._journal import journal_path, read_journal
+from toolreel._journal import MemoryJournal, journal_path, parse_journal, read_journal
 from toolreel._replay import Changes, diff, fork
-from toolreel.http import HttpEndpoint
-from toolreel.testing import calling, saying
+from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel.tools import PythonTools
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._protocol import Completed, EmptyFinal
-from toolreel_core._settings import PATHS, WireForm
+from toolreel_core._settings import WireForm
 
 each_cassette = pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.parent.name)
 
@@ -80,40 +78,26 @@ def stock(part: str) -> int:
     return len(part)
 
 
-def answer(form: WireForm, body: Tree, *, streamed: bool = False) -> Answer:
+def answer(form: WireForm, body: Tree, *, streamed: bool = False) -> str:
     said = said_in(form, canonical(body))
     if streamed and form != "chat_completions":
-        said = "".join(events_of(form, json.loads(said)))
-    return Answer(said.encode())
-
-
-def recorded(path: Path, form: WireForm, *, streamed: bool) -> Path:
-    journal = path / "was.journal.jsonl"
-    tools = PythonTools([stock])
-    plan = Plan.of(model="m", messages="How many?", tools=tools.surface, provider=Provider(wire_form=form))
-    call = answer(form, calling(("stock", {"part": "pin"})), streamed=streamed)
-    with (
-        serving(call, answer(form, saying("There are 3."))) as server,
-        HttpEndpoint(server.url) as endpoint,
-        FileJournal(journal, plan) as kept,
-    ):
-        run(plan, Ports(endpoint, tools), journal=kept)
-    return journal
+        return "".join(events_of(form, json.loads(said)))
+    return said
 
 
 @pytest.mark.parametrize("streamed", [False, True])
 @pytest.mark.parametrize("was", FORMS)
 @pytest.mark.parametrize("now", FORMS)
-def test_a_run_goes_on_in_another_form(tmp_path: Path, was: WireForm, now: WireForm, streamed: bool) -> None:
-    journal = recorded(tmp_path, was, streamed=streamed)
-    with serving(answer(now, saying("Three."))) as server, HttpEndpoint(server.url) as endpoint:
-        forked = fork(
-            journal,
-            KEPT,
-            Changes(provider={"wire_form": now}),
-            performer=Ports(endpoint, PythonTools([stock])),
-        )
-        (seen,) = server.seen
+def test_a_run_goes_on_in_another_form(was: WireForm, now: WireForm, streamed: bool) -> None:
+    tools = PythonTools([stock])
+    plan = Plan.of(model="m", messages="How many?", tools=tools.surface, provider=Provider(wire_form=was))
+    call, journal = calling(("stock", {"part": "pin"})), MemoryJournal(plan)
+    script = [answer(was, call, streamed=streamed), answer(was, saying("There are 3."))]
+    run(plan, Ports(ScriptedEndpoint(script), tools), journal=journal)
+    endpoint = ScriptedEndpoint([answer(now, saying("Three."))])
+    changes = Changes(provider={"wire_form": now})
+    forked = fork(parse_journal(journal.text), KEPT, changes, performer=Ports(endpoint, tools))
     assert forked.run.outcome == Completed("Three.")
-    assert seen.path == f"/v1{PATHS[now]}"
-    assert '\\"value\\":3' in seen.body.decode()
+    (seen,) = endpoint.asked
+    assert seen.request.form == now
+    assert '\\"value\\":3' in seen.request.body

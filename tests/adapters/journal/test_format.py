@@ -8,13 +8,11 @@ from typing import Final
 
 import pytest
 
-from tests.adapters.driver.test_sync import PLAN, SUM, add
+from tests.adapters.driver.test_sync import PLAN
+from tests.adapters.journal.test_file import whole
 from tests.samples import complaint
-from toolreel._driver import Ports, run
 from toolreel._internal import JournalError, SecretFound
 from toolreel._journal import FileJournal, MemoryJournal, parse_journal, read_journal
-from toolreel.testing import ScriptedEndpoint
-from toolreel.tools import PythonTools
 from toolreel_core._jsontext import canonical
 from toolreel_core._loop import start
 from toolreel_core._plan import Plan
@@ -22,18 +20,13 @@ from toolreel_core._protocol import VERSION, CancelRequested, Event, ReplyReceiv
 
 KEY = "sk-" + "Zx81" * 8
 HELLO = ReplyReceived(1, 200, '{"choices":[]}')
+WHOLE: Final = whole()
 
 
 def wanted(plan: Plan) -> SendRequest:
     (effect,) = start(plan).effects
     assert isinstance(effect, SendRequest)
     return effect
-
-
-def journal_of_a_run() -> str:
-    journal = MemoryJournal(PLAN)
-    run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=journal)
-    return journal.text
 
 
 @pytest.mark.parametrize(
@@ -77,28 +70,24 @@ def test_a_file_gets_its_name_when_it_is_closed(tmp_path: Path) -> None:
     assert read_journal(path).events == (HELLO,)
 
 
-def test_a_file_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
-    path = tmp_path / "j.jsonl"
-    path.write_text("mine")
-    assert complaint(JournalError, lambda: FileJournal(path, PLAN)) == (
-        f"{path} exists; record under another name, or overwrite it (overwrite=True)"
-    )
-    assert path.read_text() == "mine"
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("j.jsonl", "exists; record under another name, or overwrite it (overwrite=True)"),
+        (
+            "j.jsonl.part",
+            "is what a run left that did not end; go on with it (toolreel resume), or "
+            "overwrite it (overwrite=True)",
+        ),
+    ],
+)
+def test_a_file_is_not_overwritten_unless_asked(name: str, why: str, tmp_path: Path) -> None:
+    path, there = tmp_path / "j.jsonl", tmp_path / name
+    there.write_text("mine")
+    assert complaint(JournalError, lambda: FileJournal(path, PLAN)) == f"{there} {why}"
+    assert there.read_text() == "mine"
     with FileJournal(path, PLAN, overwrite=True):
-        assert path.read_text() == "mine", "the old file stays until the new one is whole"
-    assert read_journal(path).plan == PLAN
-
-
-def test_what_a_killed_run_has_left_is_not_overwritten_unless_asked(tmp_path: Path) -> None:
-    path, part = tmp_path / "j.jsonl", tmp_path / "j.jsonl.part"
-    part.write_text("what is left")
-    assert complaint(JournalError, lambda: FileJournal(path, PLAN)) == (
-        f"{part} is what a run left that did not end; go on with it (toolreel resume), or "
-        "overwrite it (overwrite=True)"
-    )
-    assert part.read_text() == "what is left"
-    with FileJournal(path, PLAN, overwrite=True):
-        pass
+        assert there != path or path.read_text() == "mine", "the old file stays until the new one is whole"
     assert read_journal(path).plan == PLAN
 
 
@@ -140,12 +129,8 @@ def test_an_event_that_holds_a_secret_is_not_written(tmp_path: Path) -> None:
         assert read_journal(file).events == (HELLO,)
 
 
-def told_about(text: str) -> str:
-    return complaint(JournalError, lambda: parse_journal(text, "j"))
-
-
 def edited(change: Callable[[list[str]], list[str]]) -> str:
-    return "".join(line + "\n" for line in change(journal_of_a_run().splitlines()))
+    return "".join(line + "\n" for line in change(WHOLE.splitlines()))
 
 
 def replacing(line: int, old: str, new: str) -> str:
@@ -157,7 +142,6 @@ def replacing(line: int, old: str, new: str) -> str:
     return edited(change)
 
 
-WHOLE: Final = journal_of_a_run()
 CUT: Final = "j: the last line is cut; go on with the run (toolreel resume), or record it again"
 KEYS: Final = "j, line 3: expected the keys n, kind, fp and event"
 NO_HEADER: Final = "j, line 1: not the header of a journal; record one with `toolreel run --record`"
@@ -210,4 +194,4 @@ DAMAGED: Final[dict[str, tuple[str, str]]] = {
 
 @pytest.mark.parametrize(("text", "told"), DAMAGED.values(), ids=DAMAGED)
 def test_a_damaged_journal_is_refused_with_its_place(text: str, told: str) -> None:
-    assert told_about(text) == told
+    assert complaint(JournalError, lambda: parse_journal(text, "j")) == told

@@ -14,12 +14,12 @@ import pytest
 
 from tests.adapters.driver.immediate import ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
+from tests.adapters.journal.test_file import whole
 from tests.samples import complaint
 from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, Run, arun, run
 from toolreel._internal import JournalError
 from toolreel._journal import (
     FileJournal,
-    MemoryJournal,
     Reason,
     ReopenedJournal,
     is_withheld,
@@ -284,10 +284,9 @@ def test_a_finished_journal_that_lost_its_end_is_resumed(cut: int, tmp_path: Pat
 
 
 def test_a_claim_that_was_interrupted_is_taken_up_by_whoever_comes_next(tmp_path: Path) -> None:
-    path, memory = tmp_path / "j.jsonl", MemoryJournal(PLAN)
-    run(PLAN, Ports(ScriptedEndpoint(SUM), PythonTools([add])), journal=memory)
+    path = tmp_path / "j.jsonl"
     for _ in range(2):
-        path.write_text(memory.text)
+        path.write_text(whole())
         os.link(path, part_path(path))
         with ReopenedJournal(path) as journal:
             assert not path.exists()
@@ -295,6 +294,6 @@ def test_a_claim_that_was_interrupted_is_taken_up_by_whoever_comes_next(tmp_path
         assert [*tmp_path.iterdir()] == [path]
     os.link(path, part_path(path))
     with FileJournal(path, PLAN, overwrite=True):
-        assert read_journal(path).text == memory.text, "the old file stays until the new one is whole"
+        assert read_journal(path).text == whole(), "the old file stays until the new one is whole"
     assert [*tmp_path.iterdir()] == [path]
     assert read_journal(path).events == ()

@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any, Final
 
 import httpx
+import httpx2
 import openai
 import pytest
 from anthropic import Anthropic, APIStatusError, BadRequestError
 
 from tests.servers.chat_server import Answer, ChatServer, replying, serving, streaming
 from tests.servers.proxy_server import proxying
-from tests.wire_forms import events_of, said_in
+from tests.wire_forms import events_of, frame, said_in
 from toolreel._replay import replay
 from toolreel.proxy import ProxySettings, Route
+from toolreel.testing import saying
 from toolreel_core import Completed
-from toolreel_core._jsontext import canonical
+from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._settings import PATHS, WireForm
 
 FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", "responses", "messages")
@@ -35,16 +37,23 @@ WHOLE: Final[Mapping[WireForm, dict[str, Any]]] = {
     "messages": {"id": "msg_1", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 2}},
 }
 
+_TEXT: Final[Tree] = {"type": "output_text", "text": "", "annotations": []}
+PART: Final = frame(
+    {"type": "response.content_part.added", "output_index": 0, "content_index": 0, "part": _TEXT}
+)
+"""What the SDK's own helper for streams wants before the first text of a response."""
 
-def answer(form: WireForm, text: str, *, stream: bool) -> Answer:
-    message = {"role": "assistant", "content": text}
-    chat = canonical({"choices": [{"message": message, "finish_reason": "stop"}]})
-    body: dict[str, Any] = {**json.loads(said_in(form, chat)), **WHOLE[form]}
+
+def answer(form: WireForm, said: str | Tree, *, stream: bool) -> Answer:
+    """A text, or the body of a chat completion, in a form."""
+    chat = saying(said) if isinstance(said, str) else said
+    body: dict[str, Any] = {**json.loads(said_in(form, canonical(chat))), **WHOLE[form]}
     if not stream:
         return replying(body)
     if form != "chat_completions":
-        return streaming("".join(events_of(form, body)))
-    first = {"index": 0, "delta": {"content": text}, "finish_reason": None}
+        events = [*events_of(form, body)]
+        return streaming(*events[:2], *[PART] * (form == "responses"), *events[2:])
+    first = {"index": 0, "delta": {"content": said}, "finish_reason": None}
     frames: list[Any] = [{**body, "choices": [first]}, {**body, "choices": [{**first, "delta": {}}]}]
     frames[1]["choices"][0]["finish_reason"] = "stop"
     return streaming(*(f"data: {canonical(frame)}\n\n" for frame in frames), "data: [DONE]\n\n")
@@ -59,8 +68,8 @@ class Responses:
 
     form: Final[WireForm] = "responses"
 
-    def __init__(self, url: str) -> None:
-        self.sdk = openai.OpenAI(base_url=url, api_key="sk-client", max_retries=0)
+    def __init__(self, url: str, http: httpx2.Client | None = None) -> None:
+        self.sdk = openai.OpenAI(base_url=url, api_key="sk-client", max_retries=0, http_client=http)
         self.items: list[Any] = [ASKED]
 
     def turn(self, *, stream: bool, **further: Any) -> tuple[str, list[tuple[str, str, Any]]]:  # noqa: ANN401
@@ -87,8 +96,10 @@ class Messages:
 
     form: Final[WireForm] = "messages"
 
-    def __init__(self, url: str) -> None:
-        self.sdk = Anthropic(base_url=url.removesuffix("/v1"), api_key="sk-client", max_retries=0)
+    def __init__(self, url: str, http: httpx2.Client | None = None) -> None:
+        self.sdk = Anthropic(
+            base_url=url.removesuffix("/v1"), api_key="sk-client", max_retries=0, http_client=http
+        )
         self.messages: list[Any] = [ASKED]
 
     def turn(self, *, stream: bool, **further: Any) -> tuple[str, list[tuple[str, str, Any]]]:  # noqa: ANN401

@@ -22,7 +22,7 @@ from tests.patience import HANG
 from tests.servers.chat_server import chunk, replying, serving, streaming
 from tests.servers.proxy_server import proxying, served
 from tests.servers.session_server import TOOL, session_app
-from toolreel._journal import journal_path, read_journal
+from toolreel._journal import journal_path
 from toolreel._replay import replay
 from toolreel.cassette import Session
 from toolreel.proxy import Conversation, ProxySettings, Recorder, Route
@@ -332,12 +332,6 @@ def ended(conversations: list[Conversation], *, hurried: bool = False) -> list[M
 
 def journals(folder: Path) -> list[Path]:
     return [*folder.glob("*.journal.jsonl")]
-
-
-def test_each_conversation_gets_its_journal(tmp_path: Path, over: list[Conversation]) -> None:
-    assert ended(over) == []
-    assert len(journals(tmp_path)) == MANY
-    assert read_journal(tmp_path / "c0.journal.jsonl").plan.model == "m"
 
 
 def test_who_cannot_wait_has_whole_cassettes_and_is_told_what_is_missing(

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import httpx
 import httpx2
 import pytest
 from openai import OpenAI
@@ -15,17 +14,16 @@ from openai import OpenAI
 from tests.replay.sessions import CASSETTES as SESSIONS
 from tests.replay.sessions import REMOTE
 from tests.samples import complaint
-from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
+from tests.servers.chat_server import Answer, chunk, replying, serving
 from toolreel._cli import LiveSession, LiveTarget
 from toolreel._internal import JournalError
 from toolreel._journal import Recorded, journal_path, read_journal
 from toolreel._replay import RecoveredRun, recover_runs, replay
-from toolreel.cassette import Session, use_cassette
+from toolreel.cassette import Session, StoredResponse, use_cassette
 from toolreel.demo import workspace
 from toolreel.testing import calling, saying
 from toolreel.tools import PythonTools, Tool, ToolError
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext import Json
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Cancelled, Completed
 
@@ -160,51 +158,50 @@ def test_sessions_in_one_cassette_are_runs_of_their_own() -> None:
     assert '"response_format"' in only.recorded.plan.options
 
 
-def test_a_client_that_asks_no_further_ends_its_run(path: Path) -> None:
-    def gives_up(client: OpenAI) -> None:
-        for word in ("a", "b"):
-            with pytest.raises(Exception, match="429"):
-                client.chat.completions.create(model="m", messages=[{"role": "user", "content": word}])
+URL: Final = "http://a.test/v1/chat/completions"
+IS_WARM: Final[dict[str, Any]] = {"role": "user", "content": "Is it warm?"}
 
-    converse(path, [replying({"error": {"message": "Slow down."}}, 429)] * 2, gives_up)
+
+def taped(path: Path, *exchanges: tuple[object, object], status: int = 200) -> None:
+    """Make a cassette with these requests and responses: bodies of JSON, or texts; none is for the models."""
+    tape = Session(path, "record")
+    for bodies in exchanges:
+        asked, said = (body if isinstance(body, str) else json.dumps(body) for body in bodies)
+        url = URL if bodies[0] else "http://a.test/v1/models"
+        tape.append("POST", url, {}, asked.encode(), StoredResponse(status, "", (), said.encode()))
+    tape.save({})
+
+
+def asking(*messages: object, **further: object) -> dict[str, object]:
+    return {"model": "m", "messages": [*messages], "tools": WEATHER, **further}
+
+
+def calls(call_id: str, arguments: str) -> dict[str, Any]:
+    function = {"name": "weather", "arguments": arguments}
+    call = {"id": call_id, "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+def test_a_client_that_asks_no_further_ends_its_run(path: Path) -> None:
+    slow = {"error": {"message": "Slow down."}}
+    asked = [asking({"role": "user", "content": word}) for word in ("a", "b")]
+    taped(path, *((each, slow) for each in asked), status=429)
     assert [one.run.outcome for one in told(path)] == [Cancelled("the recorded client asked no further")] * 2
 
 
 def test_streams_and_other_endpoints_are_no_hindrance(path: Path) -> None:
-    with (
-        serving(streaming(chunk("Hel"), chunk("lo", "stop"), "data: [DONE]\n\n")) as server,
-        use_cassette(path, "record") as session,
-    ):
-        inner = httpx.MockTransport(lambda _: httpx.Response(200, json={"data": []}))
-        with httpx.Client(transport=session.transport(inner)) as client:
-            client.get("http://a.test/v1/models")
-        with httpx.Client(transport=session.transport()) as client:
-            body: Json = {"model": "m", "stream": True, "messages": [{"role": "developer", "content": "hi"}]}
-            client.post(f"{server.url}/v1/chat/completions", json=body)
+    streamed = f"{chunk('Hel')}{chunk('lo', 'stop')}data: [DONE]\n\n"
+    asked = asking({"role": "developer", "content": "hi"}, stream=True)
+    taped(path, ("", {"data": []}), (asked, streamed))
     (one,) = told(path)
     assert (one.run.outcome, one.first, one.last) == (Completed("Hello"), 2, 2)
 
 
-def other_history(client: OpenAI) -> None:
-    """A client that tells the model something else than it has said."""
-    call: Json = {
-        "id": "call_1",
-        "type": "function",
-        "function": {"name": "weather", "arguments": '{"city":"Rome"}'},
-    }
-    user: Json = {"role": "user", "content": "Is it warm?"}
-    said: Json = {"role": "assistant", "content": None, "tool_calls": [call]}
-    result: Json = {"role": "tool", "tool_call_id": "other", "content": '{"degrees": 21}'}
-    for messages in ([user], [user, said, result]):
-        client.chat.completions.create(
-            model="m",
-            messages=messages,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-            tools=WEATHER,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        )
-
-
 def test_another_history_is_drift(path: Path) -> None:
-    converse(path, [LOOKS_UP, WARM], other_history)
+    """A client that tells the model something else than it has said."""
+    result = {"role": "tool", "tool_call_id": "other", "content": '{"degrees": 21}'}
+    other = asking(IS_WARM, calls("call_1", '{"city":"Rome"}'), result)
+    taped(path, (asking(IS_WARM), calling(("weather", {"city": "Oslo"}))), (other, saying("Yes.")))
     said = complaint(ReplayMismatch, lambda: told(path))
     assert (
         "session.yaml: interaction 2 is not what the reducer asks for:\nfirst change: messages[1].calls"
@@ -222,35 +219,26 @@ def test_calls_that_were_written_as_text_need_what_reads_them() -> None:
     assert isinstance(one.run.outcome, Completed)
 
 
-def test_what_no_run_can_hold_is_named_with_its_place(path: Path) -> None:
-    def plain(*bodies: Json) -> None:
-        inner = httpx.MockTransport(lambda _: httpx.Response(200, json=saying("hi")))
-        with (
-            use_cassette(path, "record") as session,
-            httpx.Client(transport=session.transport(inner)) as client,
-        ):
-            for body in bodies:
-                client.post("http://a.test/v1/chat/completions", json=body)
-
-    image: Json = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}
-    cases: list[tuple[Json, str]] = [
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
         ({"messages": []}, "interaction 1: not the body of a chat-completions request"),
-        ({"messages": [image]}, "interaction 1: messages[0].content[0]: url: expected a URL"),
-        ({"messages": [{"role": "user", "content": 7}]}, "messages[0].content: expected a text, got int"),
-        ({"messages": [{"role": "critic"}]}, "messages[0].role: expected one of system, developer, user"),
         (
-            {"messages": [{"role": "user", "content": "hi"}], "tools": [7]},
+            asking({"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}),
+            "interaction 1: messages[0].content[0]: url: expected a URL",
+        ),
+        (asking({"role": "user", "content": 7}), "messages[0].content: expected a text, got int"),
+        ("", "holds no chat completion"),
+        (asking({"role": "critic"}), "messages[0].role: expected one of system, developer, user"),
+        (
+            {"messages": [IS_WARM], "tools": [7]},
             "interaction 1: not a function that a model may call",
         ),
-    ]
-    for body, said in cases:
-        plain(body)
-        assert said in complaint(JournalError, lambda: told(path))
-    with use_cassette(path, "record") as session:
-        inner = httpx.MockTransport(lambda _: httpx.Response(200))
-        with httpx.Client(transport=session.transport(inner)) as client:
-            client.get("http://a.test/v1/models")
-    assert "holds no chat completion" in complaint(JournalError, lambda: told(path))
+    ],
+)
+def test_what_no_run_can_hold_is_named_with_its_place(body: object, said: str, path: Path) -> None:
+    taped(path, (body, saying("hi")))
+    assert said in complaint(JournalError, lambda: told(path))
 
 
 def test_more_than_the_plan_asks_for_is_drift() -> None:
@@ -261,20 +249,8 @@ def test_more_than_the_plan_asks_for_is_drift() -> None:
 
 
 def test_a_result_that_is_missing_asks_for_the_tools(path: Path) -> None:
-    two = replying(calling(("weather", {"city": "Oslo"}), ("weather", {"city": "Rome"})))
-
-    def half(client: OpenAI) -> None:
-        call: dict[str, Json] = {"type": "function", "function": {"name": "weather", "arguments": "{}"}}
-        user: Json = {"role": "user", "content": "Is it warm?"}
-        said: Json = {"role": "assistant", "content": None, "tool_calls": [{**call, "id": "x"}]}
-        result: Json = {"role": "function", "name": "weather", "content": "21"}
-        for messages in ([user], [user, said, result]):
-            client.chat.completions.create(
-                model="m",
-                messages=messages,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-                tools=WEATHER,  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-            )
-
-    converse(path, [two, WARM], half)
+    two = calling(("weather", {"city": "Oslo"}), ("weather", {"city": "Rome"}))
+    result = {"role": "function", "name": "weather", "content": "21"}
+    taped(path, (asking(IS_WARM), two), (asking(IS_WARM, calls("x", "{}"), result), saying("Yes.")))
     said = complaint(JournalError, lambda: told(path))
     assert 'interaction 2 holds no result of weather({"city":"Rome"}); run the tools for real' in said
