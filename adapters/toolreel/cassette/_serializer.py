@@ -99,8 +99,8 @@ _NAMES: Final[Mapping[type, str]] = {
 
 def _check_shape(value: Any, shape: Any, place: str = "") -> None:
     kind = shape if isinstance(shape, type) else type(shape)
-    where, fits = place or "the top of the file", isinstance(value, kind) and not isinstance(value, bool)
-    if not fits:
+    where = place or "the top of the file"
+    if isinstance(value, bool) or not isinstance(value, kind):
         raise CassetteError(f"{where}: expected {_NAMES[kind]}, found {type(value).__name__}: {_RERECORD}")
     if isinstance(shape, list):
         for number, item in enumerate(value, 1):
