@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.conformance.history import refusals
 from benchmarks.conformance.shape import Shape
+from tests.samples import worked
 
 ANY = Shape(id="s", group="g", about="a", evidence=("e#1",), right=("tells",))
 ASKED: dict[str, object] = {"role": "user", "content": "Prepare the report."}
@@ -32,29 +33,7 @@ def test_calls_with_their_results_are_taken() -> None:
     assert refused({"role": "assistant", "content": [{"type": "text", "text": "Done."}]}) == ""
 
 
-@pytest.mark.parametrize(
-    ("messages", "why"),
-    [
-        ([called("a")], "no tool message answers the calls ['a']"),
-        ([called("a"), ASKED, result("a")], "no tool message answers the calls ['a']"),
-        ([called("a"), result("a"), result("a")], "which no open call has"),
-        ([called("a", "a"), result("a"), result("a")], "two calls of one message have the same id"),
-        ([called(""), result("")], "call id ''"),
-        ([called(None), result(None)], "call id None"),
-        ([called("x" * 65), result("x" * 65)], "expected 1 to 64 characters"),
-        ([called("a", kind=None), result("a")], "call type None"),
-        ([called("a", name="functions.clock"), result("a")], "function name 'functions.clock'"),
-        ([called("a", arguments={}), result("a")], "expected the text of a JSON object"),
-        ([called("a", arguments=""), result("a")], "expected the text of a JSON object"),
-        ([called("a", arguments='{"n": NaN}'), result("a")], "expected the text of a JSON object"),
-        ([called("a", arguments='{"text": "cut'), result("a")], "expected the text of a JSON object"),
-        ([{"role": "assistant", "content": " "}], "neither content nor tool calls"),
-        ([{"role": "assistant", "content": "Hm.", "tool_calls": []}], "tool_calls is an empty list"),
-        ([{"role": "model", "content": "Hm."}], "role 'model'"),
-        ([{"role": "user", "content": ""}], "a user message without content"),
-        ([{"role": "user", "content": "half \ud83d"}], "lone surrogate"),
-    ],
-)
+@pytest.mark.parametrize(("messages", "why"), worked("what a strict provider refuses", "benchmarks"))
 def test_what_a_strict_provider_refuses(messages: list[object], why: str) -> None:
     assert why in refused(*messages)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.samples import complaint
+from tests.samples import complaint, worked
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import JsonText, canonical, parse
 from toolreel_core._loop import pending, uncertain
@@ -62,12 +62,7 @@ def told(state: State) -> str:
 
 
 @pytest.mark.parametrize(
-    ("name", "why"),
-    [
-        ("rm", "the tool 'rm' may not be called"),
-        ("hidden", "the tool 'hidden' may not be called"),
-        ("unknown", "the tool 'unknown' is not in the plan"),
-    ],
+    ("name", "why"), worked("a call of a tool that may not run is refused", "runs-and-plans")
 )
 def test_a_call_of_a_tool_that_may_not_run_is_refused(name: str, why: str) -> None:
     assert told(running(DONE, InFlight(3, call(name)))) == f"value.phase.running[1].call.name: {why}"

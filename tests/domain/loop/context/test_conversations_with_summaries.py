@@ -26,6 +26,7 @@ from tests.playbook import (
     tells,
     waits,
 )
+from tests.samples import worked
 from toolreel_core._conversation import (
     AssistantMessage,
     Message,
@@ -172,11 +173,7 @@ def test_a_summary_is_asked_for_without_tools_and_without_the_form_of_an_answer(
 
 @pytest.mark.parametrize(
     ("form", "own", "left"),
-    [
-        ("responses", {"verbosity": "low"}, {"max_output_tokens": 1_000}),
-        ("messages", {"reasoning_effort": "low"}, {"max_tokens": 1_000}),
-        ("messages", {}, {"max_tokens": 1_000}),
-    ],
+    worked("nor with the form of an answer in the words of another form", "runs-and-plans"),
 )
 def test_nor_with_the_form_of_an_answer_in_the_words_of_another_form(
     form: WireForm, own: Tree, left: Tree

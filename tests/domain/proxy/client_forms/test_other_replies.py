@@ -293,15 +293,7 @@ def test_an_upstream_without_ids_gets_ours() -> None:
 
 
 @pytest.mark.parametrize("called", [False, True])
-@pytest.mark.parametrize(
-    "deltas",
-    [
-        ({"content": "A"}, {"reasoning": "Hm."}, {"content": "B <"}),
-        ({"reasoning": "Hm."}, {"content": "A"}, {"reasoning": "Ho."}),
-        ({"content": "A <"},),
-        ({"content": "A"}, {"reasoning": "Hm."}, {"content": "B"}),
-    ],
-)
+@pytest.mark.parametrize("deltas", worked("nothing is lost or said twice whatever the order", "requests"))
 @pytest.mark.parametrize("form", FORMS)
 def test_nothing_is_lost_or_said_twice_whatever_the_order(
     form: WireForm, deltas: tuple[Loose, ...], called: bool
