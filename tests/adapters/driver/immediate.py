@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from toolreel._driver import Approver, Performer, ToolHost, Wanted
 from toolreel_core._protocol import ApprovalGiven, AskApproval, Event, RunTool, ToolReturned
 
-__all__ = ["ImmediateApprover", "ImmediatePerformer", "ImmediateTools"]
-
 
 @dataclass(frozen=True, slots=True)
 class ImmediateApprover:

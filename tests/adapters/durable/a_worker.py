@@ -9,8 +9,6 @@ from tests.adapters.durable.shop import Shop
 from toolreel.durable import Worker
 from toolreel.errors import DurableError
 
-__all__ = ["work"]
-
 
 def work(database: str, log: Path, slot: str) -> None:
     """Work until the slot is lost; begun again, as by a supervisor, after a restart of the database."""

@@ -11,8 +11,6 @@ from toolreel.durable import Limits, limited
 from toolreel_core import Plan, start
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 
-__all__ = ["Noting", "request", "send_all"]
-
 REPLY = '{"choices":[{"message":{"role":"assistant","content":"Hello."},"finish_reason":"stop"}]}'
 
 

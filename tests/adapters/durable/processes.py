@@ -4,7 +4,5 @@ from __future__ import annotations
 
 from multiprocessing import get_context
 
-__all__ = ["FORKING"]
-
 FORKING = get_context("forkserver")
 FORKING.set_forkserver_preload(["tests.adapters.durable.a_worker", "tests.adapters.durable.limits_worker"])

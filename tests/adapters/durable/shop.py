@@ -17,8 +17,6 @@ from toolreel.testing import calling, saying
 from toolreel_core import LoopConfig, ReplyReceived, SendRequest, ToolSurface
 from toolreel_core._jsontext import Json, JsonText, canonical, parse
 
-__all__ = ["Did", "Shop", "plan_of", "undisturbed"]
-
 
 @dataclass(frozen=True, slots=True)
 class Did:

@@ -13,8 +13,6 @@ from tests.servers.chat_server import asking
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 
-__all__ = ["KINDS", "Ask", "Said", "both", "each"]
-
 Said: TypeAlias = ReplyReceived | RequestFailed
 Ask: TypeAlias = Callable[..., list[Said]]
 KINDS: Final = (HttpEndpoint, AsyncHttpEndpoint)

@@ -7,8 +7,6 @@ from typing import Final
 from toolreel_core._jsontext import Json
 from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls
 
-__all__ = ["SAME", "SCHEMAS", "ask", "in_words"]
-
 SAME: Final = "="
 """Stands for: the content is the text, as it came."""
 

@@ -10,8 +10,6 @@ from typing import Final
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._protocol import RunTool, ToolReturned
 
-__all__ = ["PDF", "call", "error", "front", "told", "write_skill"]
-
 PDF: Final = (
     "---\nname: pdf-forms\ndescription: Fills PDF forms.\n---\n# Forms\n\nRead references/FORMS.md.\n"
 )
