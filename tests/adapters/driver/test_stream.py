@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import AsyncGenerator, Callable, Generator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
-    ExitStack,
     aclosing,
     asynccontextmanager,
     closing,
-    contextmanager,
-    suppress,
 )
+from itertools import islice
 from pathlib import Path
 from typing import Final, TypeAlias
 
 import anyio
-import httpx
 import pytest
 from hypothesis import settings
 
-from tests.patience import NEVER, eventually
+from tests.adapters.http.test_endpoint_contract import Scene, alive, live, scripted, taped
+from tests.patience import NEVER
 from tests.servers.chat_server import serving
 from tests.servers.chat_server import streaming as streamed_answer
 from toolreel import (
@@ -42,9 +40,7 @@ from toolreel import (
     tool,
 )
 from toolreel._driver import STOPPED, ImmediateEndpoint
-from toolreel._replay import TapedEndpoint
-from toolreel.cassette import Session, use_cassette
-from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http import HttpEndpoint
 from toolreel.journals import MemoryJournal, parse_journal
 from toolreel.ports import AsyncEndpoint, Endpoint, InstantClock
 from toolreel.results import Resting
@@ -100,88 +96,39 @@ TOOLS: Final = (tool(read_only=True)(look),)
 PLAN: Final = Plan.of(model="m", messages="Look.", tools=PythonTools(TOOLS).surface, config=CONFIG)
 
 
-@contextmanager
-def served_loosely() -> Generator[str]:
-    """A server whose script need not be used up, since a reader may stop before its end."""
-    with ExitStack() as stack:
-        server = stack.enter_context(serving(*(streamed_answer(*body) for body in BODIES)))
-        yield server.url
-        with suppress(pytest.fail.Exception):
-            stack.close()
-        assert not server.missing
-        eventually(lambda: server.closed == server.connections, "every connection is closed")
-
-
-Opened: TypeAlias = Callable[[Path], AbstractContextManager[Endpoint]]
-AsyncOpened: TypeAlias = Callable[[Path], AbstractAsyncContextManager[AsyncEndpoint]]
-
-
-@contextmanager
-def scripted(_: Path) -> Generator[Endpoint]:
-    yield ScriptedEndpoint(["".join(body) for body in BODIES])
-
-
-@contextmanager
-def http(_: Path) -> Generator[Endpoint]:
-    with served_loosely() as url, HttpEndpoint(url) as endpoint:
-        yield endpoint
-
-
-@contextmanager
-def recorded(path: Path) -> Generator[Endpoint]:
-    with (
-        served_loosely() as url,
-        use_cassette(path, "record") as session,
-        HttpEndpoint(url, transport=session.transport(httpx.HTTPTransport())) as endpoint,
-    ):
-        yield endpoint
-
-
-@contextmanager
-def taped(path: Path) -> Generator[Endpoint]:
-    with recorded(path) as endpoint:
+def scene_at(path: Path) -> Scene:
+    def use(endpoint: Endpoint) -> None:
         run(PLAN, Ports(endpoint, PythonTools(TOOLS)))
-    yield TapedEndpoint(Session(path))
+
+    return Scene(path, [streamed_answer(*body) for body in BODIES], use, stops=True)
 
 
 @asynccontextmanager
-async def immediate(path: Path) -> AsyncGenerator[AsyncEndpoint]:
-    with scripted(path) as endpoint:
+async def immediate(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
+    with scripted(scene) as endpoint:
         yield ImmediateEndpoint(endpoint)
-
-
-@asynccontextmanager
-async def ahttp(_: Path) -> AsyncGenerator[AsyncEndpoint]:
-    with served_loosely() as url:
-        async with AsyncHttpEndpoint(url) as endpoint:
-            yield endpoint
 
 
 Reader: TypeAlias = Callable[[Path, MemoryJournal, int | None], list[StreamEvent]]
 """Reads a stream to its end, or stops after this many events."""
 
 
-def sync(opened: Opened) -> Reader:
+def sync(opened: Callable[[Scene], AbstractContextManager[Endpoint]]) -> Reader:
     def read(path: Path, journal: MemoryJournal, stop: int | None) -> list[StreamEvent]:
-        seen: list[StreamEvent] = []
         with (
-            opened(path) as endpoint,
+            opened(scene_at(path)) as endpoint,
             closing(stream(PLAN, Ports(endpoint, PythonTools(TOOLS)), journal=journal)) as events,
         ):
-            for event in events:
-                seen.append(event)
-                if len(seen) == stop:
-                    break
-        return seen
+            return [*islice(events, stop)]
 
     return read
 
 
-def on(backend: str, opened: AsyncOpened) -> Reader:
+def on(backend: str, opened: Callable[[Scene], AbstractAsyncContextManager[AsyncEndpoint]]) -> Reader:
     def read(path: Path, journal: MemoryJournal, stop: int | None) -> list[StreamEvent]:
         async def reading() -> list[StreamEvent]:
             seen: list[StreamEvent] = []
-            async with opened(path) as endpoint:
+            async with opened(scene_at(path)) as endpoint:
                 ports = AsyncPorts(endpoint, AsyncPythonTools(TOOLS))
                 async with aclosing(astream(PLAN, ports, journal=journal)) as events:
                     async for event in events:
@@ -197,10 +144,10 @@ def on(backend: str, opened: AsyncOpened) -> Reader:
 
 READERS: Final[dict[str, Reader]] = {
     "scripted": sync(scripted),
-    "http": sync(http),
+    "http": sync(live),
     "taped": sync(taped),
     **{f"immediate on {backend}": on(backend, immediate) for backend in ("asyncio", "trio")},
-    **{f"http on {backend}": on(backend, ahttp) for backend in ("asyncio", "trio")},
+    **{f"http on {backend}": on(backend, alive) for backend in ("asyncio", "trio")},
 }
 QUICK: Final = ("scripted", "immediate on asyncio", "immediate on trio")
 """Those without a server."""
@@ -213,10 +160,8 @@ every_endpoint = pytest.mark.parametrize(
 
 def plainly() -> MemoryJournal:
     """The journal of the run that nobody streams."""
-    journal = MemoryJournal(PLAN)
-    run(
-        PLAN, Ports(ScriptedEndpoint(["".join(body) for body in BODIES]), PythonTools(TOOLS)), journal=journal
-    )
+    journal, script = MemoryJournal(PLAN), ["".join(body) for body in BODIES]
+    run(PLAN, Ports(ScriptedEndpoint(script), PythonTools(TOOLS)), journal=journal)
     return journal
 
 

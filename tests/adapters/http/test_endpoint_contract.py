@@ -18,11 +18,11 @@ import anyio
 import httpx
 import pytest
 
-from tests.patience import NEVER
+from tests.patience import NEVER, eventually
 from tests.servers.chat_server import Answer, asking, chunk, replying, serving, streaming
 from toolreel._driver import AsyncEndpoint, Endpoint
 from toolreel._replay import TapedEndpoint
-from toolreel.cassette import use_cassette
+from toolreel.cassette import Session, use_cassette
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing import Lost, ScriptedEndpoint, saying
 from toolreel_core._conversation import UserMessage
@@ -40,70 +40,66 @@ BUSY: Final = replying({"error": {"message": "Slow down."}}, 429)
 
 @dataclass(slots=True)
 class Scene:
-    """The answers of the server by request, and what has arrived there."""
+    """The answers of a server, how a recording of them is made, and what has arrived there."""
 
-    folder: Path
-    script: Sequence[tuple[SendRequest, Answer]]
+    cassette: Path
+    answers: Sequence[Answer]
+    use: Callable[[Endpoint], object]
+    """Asks an endpoint for all answers."""
+    stops: bool = False
+    """Whether not all of them need be asked for; then every connection has to be closed."""
     arrived: list[bytes] = field(default_factory=list)
     heard: list[Delta] = field(default_factory=list)
     """What was shown of the replies on their way."""
 
-    @property
-    def cassette(self) -> Path:
-        return self.folder / "session.yaml"
+    @contextmanager
+    def served(self) -> Generator[str]:
+        left = iter(self.answers)
+        with serving(answering=lambda _: next(left)) as server:
+            yield server.url
+            self.arrived += [seen.body for seen in server.seen]
+            if self.stops:
+                eventually(lambda: server.closed == server.connections, "every connection is closed")
 
 
 @contextmanager
 def live(scene: Scene) -> Generator[Endpoint]:
-    with serving(*(answer for _, answer in scene.script)) as server:
-        with HttpEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
-            yield endpoint
-        scene.arrived += [seen.body for seen in server.seen]
+    with scene.served() as url, HttpEndpoint(url, on_delta=scene.heard.append) as endpoint:
+        yield endpoint
 
 
 @asynccontextmanager
 async def alive(scene: Scene) -> AsyncGenerator[AsyncEndpoint]:
-    with serving(*(answer for _, answer in scene.script)) as server:
-        async with AsyncHttpEndpoint(server.url, on_delta=scene.heard.append) as endpoint:
+    with scene.served() as url:
+        async with AsyncHttpEndpoint(url, on_delta=scene.heard.append) as endpoint:
             yield endpoint
-        scene.arrived += [seen.body for seen in server.seen]
 
 
 @contextmanager
 def recorded(scene: Scene) -> Generator[Endpoint]:
-    with (
-        serving(*(answer for _, answer in scene.script)) as server,
-        use_cassette(scene.cassette, "record") as session,
-        HttpEndpoint(
-            server.url,
-            transport=session.transport(httpx.HTTPTransport()),
-            on_delta=scene.heard.append,
-        ) as endpoint,
-    ):
-        yield endpoint
-        scene.arrived += [seen.body for seen in server.seen]
+    with scene.served() as url, use_cassette(scene.cassette, "record") as session:
+        transport = session.transport(httpx.HTTPTransport())
+        with HttpEndpoint(url, transport=transport, on_delta=scene.heard.append) as endpoint:
+            yield endpoint
 
 
-def record(scene: Scene) -> None:
+def recording(scene: Scene) -> Session:
+    """A session that was recorded."""
     with recorded(replace(scene, arrived=[], heard=[])) as endpoint:
-        for effect, _ in scene.script:
-            endpoint.send(effect)
+        scene.use(endpoint)
+    return Session(scene.cassette)
 
 
 @contextmanager
 def replayed(scene: Scene) -> Generator[Endpoint]:
-    record(scene)
-    with use_cassette(scene.cassette) as session:
-        transport = session.transport()
-        with HttpEndpoint(ELSEWHERE, transport=transport, on_delta=scene.heard.append) as endpoint:
-            yield endpoint
+    transport = recording(scene).transport()
+    with HttpEndpoint(ELSEWHERE, transport=transport, on_delta=scene.heard.append) as endpoint:
+        yield endpoint
 
 
 @contextmanager
 def taped(scene: Scene) -> Generator[Endpoint]:
-    record(scene)
-    with use_cassette(scene.cassette) as session:
-        yield TapedEndpoint(session, on_delta=scene.heard.append)
+    yield TapedEndpoint(recording(scene), on_delta=scene.heard.append)
 
 
 @contextmanager
@@ -112,12 +108,22 @@ def scripted(scene: Scene) -> Generator[ScriptedEndpoint]:
         answer.body.decode()
         if answer.status == 200
         else Lost("status", "HTTP 429: Slow down.", answer.status)
-        for _, answer in scene.script
+        for answer in scene.answers
     ]
     endpoint = ScriptedEndpoint(lines, on_delta=scene.heard.append)
     yield endpoint
     scene.arrived += [effect.request.body.encode() for effect in endpoint.asked]
-    endpoint.finish()
+    if not scene.stops:
+        endpoint.finish()
+
+
+def scene_of(folder: Path, *script: tuple[SendRequest, Answer]) -> Scene:
+    """Requests and what is answered to each."""
+    return Scene(
+        folder / "session.yaml",
+        [answer for _, answer in script],
+        lambda endpoint: [endpoint.send(effect) for effect, _ in script],
+    )
 
 
 Talk: TypeAlias = Callable[[Scene, Sequence[SendRequest]], "list[ReplyReceived | RequestFailed]"]
@@ -184,7 +190,7 @@ def test_a_streamed_reply_is_one_event_which_has_the_stream_as_it_came(
     """Asked for or not, and what was heard of it on the way is what it says."""
     answer = STREAMS[way]
     asked = [asking(), asking(stream=True, ref=2)]
-    scene = Scene(tmp_path, [(effect, answer) for effect in asked])
+    scene = scene_of(tmp_path, *((effect, answer) for effect in asked))
     body = answer.body.decode()
     assert talk(scene, asked) == [ReplyReceived(1, 200, body), ReplyReceived(2, 200, body)]
     assert scene.heard == [Delta("content", "Hel"), Delta("content", "lo")] * 2
@@ -195,28 +201,28 @@ def test_a_reply_that_came_whole_is_heard_at_once_where_a_stream_was_asked_for(
     talk: Talk, tmp_path: Path
 ) -> None:
     asked = [asking(), asking(stream=True)]
-    scene = Scene(tmp_path, [*zip(asked, (HELLO, BYE), strict=True)])
+    scene = scene_of(tmp_path, *zip(asked, (HELLO, BYE), strict=True))
     talk(scene, asked)
     assert scene.heard == [Delta("content", "bye")]
 
 
 @each(*TALKS)
 def test_a_refusal_is_the_same_event_wherever_it_comes_from(talk: Talk, tmp_path: Path) -> None:
-    (event,) = talk(Scene(tmp_path, [(asking(), BUSY)]), [asking()])
+    (event,) = talk(scene_of(tmp_path, (asking(), BUSY)), [asking()])
     assert isinstance(event, RequestFailed)
     assert replace(event, body="") == RequestFailed(1, "status", "HTTP 429: Slow down.", 429)
 
 
 @each(*OFFLINE)
 def test_asking_for_more_than_was_recorded_is_no_event(talk: Talk, tmp_path: Path) -> None:
-    scene = Scene(tmp_path, [(asking(), HELLO)])
+    scene = scene_of(tmp_path, (asking(), HELLO))
     with pytest.raises(ReplayMismatch):
         talk(scene, [asking(), asking()])
 
 
 @each("replaying", "taped")
 def test_asking_for_something_else_than_was_recorded_is_no_event(talk: Talk, tmp_path: Path) -> None:
-    scene = Scene(tmp_path, [(asking("hi"), HELLO)])
+    scene = scene_of(tmp_path, (asking("hi"), HELLO))
     with pytest.raises(ReplayMismatch):
         talk(scene, [asking("hi!")])
 
@@ -235,7 +241,7 @@ def telling_a_lot() -> SendRequest:
 @each(*LIVE)
 def test_a_long_body_in_pieces_arrives_as_one(talk: Talk, tmp_path: Path) -> None:
     asked = telling_a_lot()
-    scene = Scene(tmp_path, [(asked, HELLO)])
+    scene = scene_of(tmp_path, (asked, HELLO))
     assert talk(scene, [asked]) == [ReplyReceived(1, 200, HELLO.body.decode())]
     assert len(asked.request.pieces()) > 5
     assert b"".join(asked.request.pieces()) == asked.request.body.encode()
