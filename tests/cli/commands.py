@@ -104,8 +104,9 @@ def said_by_each(commands: Iterable[Iterable[str]], cwd: Path) -> list[Said]:
 def assert_mistake(said: Said, *parts: str, code: int = 2) -> None:
     """The command ended with this code, and said what is wrong, in these words among others."""
     assert said.code == code, said
+    told = f"{said.stderr}\n{' '.join(said.stderr.split())}"  # whatever its width
     for part in parts:
-        assert part in said.stderr
+        assert part in told
     assert re.search(r"^[Ee]rror: ", said.stderr, re.MULTILINE)
     assert "Traceback" not in said.stderr
     if code == 2:

@@ -99,23 +99,7 @@ def test_what_cannot_be_done_is_said_with_what_to_do(desk: Path) -> None:
         (("durable", "show", "bill-8"), "there is none in this database; see `toolreel durable list`"),
         (("durable", "submit", "Pay 8.", "--model", "m", "--run-id", "bill-7"), "submit it under another id"),
         (("durable", "submit", "Pay.", "--model", "m", "--run-id", "bill 7"), "write letters, digits"),
-        (("durable", "list", "--database", "mysql://there/it"), "write sqlite:///runs.db or postgresql://"),
         (("durable", "adopt", "--failed", "bill-7"), "only runs that are failed or refused"),
-        (
-            (
-                "run",
-                "Hi",
-                "--model",
-                "m",
-                "--base-url",
-                "http://127.0.0.1:1",
-                "--run-id",
-                "x",
-                "--record",
-                "y",
-            ),
-            "takes no --record",
-        ),
     )
     for arguments, sentence in mistakes:
         answer = said(desk, *arguments)
@@ -200,22 +184,6 @@ def test_a_server_may_have_several_limits(tmp_path: Path) -> None:
         twice = serve(tmp_path, server, "--limit", loose, "--limit", ONE)
     sentence = "two limits are for one account; name the second, such as account=daily"
     assert (twice.code, sentence in " ".join(twice.stderr.split())) == (2, True), twice
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("60", "expected NAME=VALUE, for example requests=60"),
-        ("request=60", "did you mean 'requests'?"),
-        ("requests=0", "requests: expected a number above 0, got 0"),
-    ],
-)
-def test_a_limit_that_means_nothing_is_refused_before_the_worker_starts(
-    text: str, sentence: str, desk: Path
-) -> None:
-    worker = ("durable", "worker", "--base-url", "http://127.0.0.1:9", *MINE, "--limit", text)
-    served = said(desk, *worker)
-    assert (served.code, sentence in " ".join(served.stderr.split())) == (2, True), served
 
 
 # ``toolreel durable watch``.

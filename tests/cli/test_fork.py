@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-import pytest
-
-from tests.cli.commands import WORKSPACE, Said, assert_mistake, said_by_each, toolreel
+from tests.cli.commands import WORKSPACE, assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import replying, serving
 from toolreel._journal import journal_path, read_journal
@@ -163,36 +160,3 @@ def test_a_fork_is_replaced_only_when_asked_and_never_holds_a_secret(tmp_path: P
     assert "Zx9" not in refused.stderr
     assert replayed.code == 0
     assert [file.name for file in tmp_path.iterdir()] == ["kept.journal.jsonl"]
-
-
-MISTAKES: Final[Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]] = {
-    "nobody who answers": (("--at", "1"), ("--base-url URL", "--from OTHER", "--recorded")),
-    "two who answer": (("--at", "1", "--recorded", "--from", SESSION), ("choose who answers", "with one of")),
-    "no place": (("--recorded",), ("Missing option '--at'",)),
-    "a place that is not there": (
-        ("--at", "9", "--recorded"),
-        ("no event 9", "0 (before all) to 5", "toolreel explain"),
-    ),
-    "no result to change": (
-        ("--at", "1", "--recorded", "--tool-result", "x"),
-        ("event 1 is no result of a",),
-    ),
-    "live without tools": (
-        ("--at", "2", "--base-url", "http://127.0.0.1:9"),
-        ("the run has tools (state_get, state_patch)", "--tools MODULE:ATTR"),
-    ),
-    "another record that is not there": (("--at", "2", "--from", "nothing"), ("nothing: there is no such",)),
-}
-
-
-@pytest.fixture(scope="module")
-def mistakes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Said]:
-    folder = tmp_path_factory.mktemp("mistakes")
-    said = said_by_each([(*FORK, *options) for options, _ in MISTAKES.values()], folder)
-    assert [*folder.iterdir()] == []
-    return dict(zip(MISTAKES, said, strict=True))
-
-
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_explained(mistakes: dict[str, Said], mistake: str) -> None:
-    assert_mistake(mistakes[mistake], *MISTAKES[mistake][1])

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import pytest
 
-from tests.cli.commands import READY, WORKSPACE, Said, assert_mistake, on_terminal, said_by_each, toolreel
+from tests.cli.commands import READY, WORKSPACE, Said, on_terminal, said_by_each, toolreel
 from tests.servers.chat_server import ChatServer, replying, serving
 from toolreel.presets import shipped
 
@@ -93,19 +93,6 @@ def test_on_a_terminal_the_last_column_is_wrapped_in_its_place(here: Path) -> No
     assert "call per turn," in written
     rows = [line for line in written.splitlines() if "\x1b" not in line]
     assert max(map(len, rows)) <= 80
-
-
-@pytest.mark.parametrize(
-    ("arguments", "parts"),
-    [
-        (("show", "depseek"), ("there is no preset 'depseek'", "did you mean 'deepseek'?")),
-        (("show", "opnrouter/m"), ("there is no provider 'opnrouter'", "did you mean 'openrouter'?")),
-    ],
-)
-def test_a_mistake_is_told_with_what_to_do_about_it(
-    arguments: tuple[str, ...], parts: tuple[str, ...], here: Path
-) -> None:
-    assert_mistake(toolreel("presets", *arguments, cwd=here), *parts)
 
 
 def sent(server: ChatServer, at: int = 0) -> dict[str, Any]:

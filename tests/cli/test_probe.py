@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import Said, assert_mistake, said_by_each, toolreel
+from tests.cli.commands import Said, said_by_each, toolreel
 from tests.cli.test_interrupt import interrupted
 from tests.patience import NEVER
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
@@ -122,28 +122,3 @@ def test_nobody_is_there(tmp_path: Path) -> None:
     assert "stopped after 0 answers: ConnectError" in said.stderr
     assert "Is the server running" in said.stderr
     assert not [*tmp_path.iterdir()]
-
-
-MISTAKES = {
-    "nobody to ask": (("probe",), "say what to probe: --base-url URL and --model MODEL"),
-    "no such question": (("probe", *NOBODY, "--only", "tool"), "did you mean 'tools'"),
-    "no such recording": (("probe", "--replay", "nothing"), "nothing.yaml"),
-    "a replay that asks": (("probe", "--replay", "a", "--yes"), "--replay asks nobody"),
-    "no such preset": (
-        ("run", "hi", *NOBODY, "--preset", "nothing.toml"),
-        "give the name of a preset, or of a TOML file with presets",
-    ),
-}
-
-
-@pytest.fixture(scope="module")
-def mistaken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Said]:
-    said = said_by_each(
-        [arguments for arguments, _ in MISTAKES.values()], tmp_path_factory.mktemp("mistaken")
-    )
-    return dict(zip(MISTAKES, said, strict=True))
-
-
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_is_told_in_a_sentence(name: str, mistaken: dict[str, Said]) -> None:
-    assert_mistake(mistaken[name], MISTAKES[name][1])
