@@ -86,7 +86,7 @@ def sipping() -> Generator[str]:
         while client.recv(1_024) and not closing.wait(0.03):
             pass
 
-    with _treating(sip) as url:
+    with treating(sip) as url:
         try:
             yield url
         finally:
@@ -112,7 +112,7 @@ def dripping(endless: Endless | Callable[[], Endless], tls: ssl.SSLContext | Non
         while not closing.wait(way.pause):
             client.sendall(way.again)
 
-    with _treating(drip) as url:
+    with treating(drip) as url:
         try:
             yield url if tls is None else url.replace("http:", "https:")
         finally:
@@ -130,12 +130,12 @@ def answering(say: Callable[[], bytes]) -> Generator[str]:
         while client.recv(65_536):
             pass
 
-    with _treating(answer) as url:
+    with treating(answer) as url:
         yield url
 
 
 @contextmanager
-def _treating(treat: Callable[[socket.socket], None]) -> Generator[str]:
+def treating(treat: Callable[[socket.socket], None]) -> Generator[str]:
     """Treat each connection in this way, in a thread of its own."""
 
     def connected(client: socket.socket) -> None:

@@ -19,7 +19,7 @@ from tests.adapters.http.ways import Ask, both
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, replying, serving
 from toolreel._internal import EndpointConfigError
-from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
+from toolreel.http import HttpEndpoint
 from toolreel.testing import saying
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 
@@ -118,12 +118,9 @@ def test_opentelemetry_traces_the_default_endpoint(ask: Ask, spans: InMemorySpan
     assert "traceparent" in server.seen[0].headers
 
 
-@pytest.mark.anyio
-async def test_a_server_that_sets_cookies_does_not_get_them_back() -> None:
+@both
+def test_a_server_that_sets_cookies_does_not_get_them_back(ask: Ask) -> None:
     answer = Answer(ANSWER.body, headers={"set-cookie": "session=1; Path=/"})
-    with serving(*[answer] * 4) as server:
-        with HttpEndpoint(server.url) as endpoint:
-            assert [endpoint.send(asking()) for _ in range(2)] == [REPLY, REPLY]
-        async with AsyncHttpEndpoint(server.url) as async_endpoint:
-            assert [await async_endpoint.send(asking()) for _ in range(2)] == [REPLY, REPLY]
+    with serving(answer, answer) as server:
+        assert ask(server.url, asking(), asking()) == [REPLY, REPLY]
     assert all("cookie" not in seen.headers for seen in server.seen)

@@ -2,60 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Final, TypeAlias
+from typing import Final
 
 import pytest
-from anyio.from_thread import start_blocking_portal
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.adapters.http.ways import Ask, each
 from tests.patience import HANG
 from tests.servers.chat_server import Answer, asking, serving
 from tests.servers.dripping_server import answering
 from tests.servers.odd_answers import ODD_ANSWERS, whole
-from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-
-Said: TypeAlias = ReplyReceived | RequestFailed
-Send: TypeAlias = Callable[[bool], Said]
-Opened: TypeAlias = Callable[[str], AbstractContextManager[Send]]
-
-
-@contextmanager
-def sync(url: str) -> Generator[Send]:
-    with HttpEndpoint(url, deadline=HANG) as endpoint:
-        yield lambda stream: endpoint.send(asking(ref=0, stream=stream))
-
-
-def on(backend: str) -> Opened:
-    @contextmanager
-    def opened(url: str) -> Generator[Send]:
-        with start_blocking_portal(backend) as portal:
-            endpoint = portal.call(lambda: AsyncHttpEndpoint(url, deadline=HANG))
-            with portal.wrap_async_context_manager(endpoint):
-                yield lambda stream: portal.call(endpoint.send, asking(ref=0, stream=stream))
-
-    return opened
-
-
-WAYS: Final[dict[str, Opened]] = {
-    "sync": sync,
-    "asyncio": on("asyncio"),
-    "trio": on("trio"),
-}
-each = pytest.mark.parametrize("way", WAYS)
 
 
 @each
-def test_an_odd_answer_means_what_the_table_says(way: str, subtests: pytest.Subtests) -> None:
+def test_an_odd_answer_means_what_the_table_says(ask: Ask, subtests: pytest.Subtests) -> None:
     answers = [Answer(raw=raw) for raw, _ in ODD_ANSWERS.values()]
     with serving(*answers) as server:
         for odd, (_, meaning) in ODD_ANSWERS.items():
-            with WAYS[way](server.url) as send:
-                event = send(False)
+            (event,) = ask(server.url, asking(ref=0), deadline=HANG)
             said = replace(event, message="") if isinstance(event, RequestFailed) else event
             with subtests.test(odd):
                 assert said == meaning
@@ -87,16 +54,20 @@ STATUS: Final = st.one_of(
 )
 
 
+BODY: Final = st.one_of(st.just(whole()), st.binary(max_size=40))
+
+
 @each
-def test_no_bytes_of_a_server_raise_out_of_an_endpoint(way: str) -> None:
-    now: list[bytes] = []
-
-    @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(STATUS, HEADERS, st.one_of(st.just(whole()), st.binary(max_size=40)), st.booleans())
-    def holds(status: bytes, headers: list[tuple[bytes, bytes]], body: bytes, stream: bool) -> None:
-        lines = b"".join(b"%b: %b\r\n" % header for header in headers)
-        now[:] = [whole(status, lines, body, False)]
-        assert isinstance(send(stream), ReplyReceived | RequestFailed)
-
-    with answering(lambda: now[0]) as url, WAYS[way](url) as send:
-        holds()
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.tuples(STATUS, HEADERS, BODY, st.booleans()), min_size=5, max_size=5))
+def test_no_bytes_of_a_server_raise_out_of_an_endpoint(
+    ask: Ask, exchanges: list[tuple[bytes, list[tuple[bytes, bytes]], bytes, bool]]
+) -> None:
+    answers = [
+        whole(status, b"".join(b"%b: %b\r\n" % header for header in headers), body, False)
+        for status, headers, body, _ in exchanges
+    ]
+    left = iter(answers)
+    with answering(lambda: next(left, whole())) as url:
+        events = ask(url, *(asking(ref=0, stream=stream) for *_, stream in exchanges), deadline=HANG)
+    assert {type(event) for event in events} <= {ReplyReceived, RequestFailed}

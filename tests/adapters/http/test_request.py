@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 from urllib.parse import urlsplit
 
-import anyio
 import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.adapters.http.ways import Ask, both
 from tests.samples import complaint, worked
-from tests.servers.chat_server import asking, replying, serving
+from tests.servers.chat_server import replying, serving
 from toolreel._internal import EndpointConfigError
 from toolreel.http import (
     ACCEPT_ENCODING,
     Address,
-    AsyncHttpEndpoint,
     HttpEndpoint,
     checked_chat_url,
     header_values,
@@ -99,37 +99,27 @@ TENANT = "tenant-secret-0815"
 AZURE = "openai/deployments/d"
 
 
-def answered(endpoint: HttpEndpoint) -> object:
-    with endpoint:
-        return endpoint.send(asking())
-
-
-async def awaited(endpoint: AsyncHttpEndpoint) -> object:
-    async with endpoint:
-        return await endpoint.send(asking())
-
-
-@pytest.mark.parametrize("kind", [HttpEndpoint, AsyncHttpEndpoint])
-def test_every_endpoint_asks_classic_azure(kind: type[HttpEndpoint | AsyncHttpEndpoint]) -> None:
+@both
+def test_every_endpoint_asks_classic_azure(ask: Ask) -> None:
+    settings: dict[str, Any] = {
+        "api_key_env": "API_KEY",
+        "api_prefix": "",
+        "headers": {"X-Tenant": TENANT, "User-Agent": "mine"},
+        "api_key_header": "api-key",
+        "environ": {"API_KEY": KEY},
+    }
     with serving(replying(saying("hello"))) as server:
-        endpoint = kind(
-            f"{server.url}/{AZURE}?api-version=2024-06-01",
-            api_key_env="API_KEY",
-            api_prefix="",
-            headers={"X-Tenant": TENANT, "User-Agent": "mine"},
-            api_key_header="api-key",
-            environ={"API_KEY": KEY},
-        )
-        secrets = set(endpoint.secrets.values())
-        event = answered(endpoint) if isinstance(endpoint, HttpEndpoint) else anyio.run(awaited, endpoint)
+        url = f"{server.url}/{AZURE}?api-version=2024-06-01"
+        (event,) = ask(url, **settings)
     assert isinstance(event, ReplyReceived)
     (seen,) = server.seen
     assert seen.path == f"/{AZURE}/chat/completions?api-version=2024-06-01"
     assert seen.headers["api-key"] == KEY
     assert (seen.headers["x-tenant"], seen.headers["user-agent"]) == (TENANT, "mine")
     assert "authorization" not in seen.headers
-    assert {KEY, TENANT} <= secrets
-    assert TENANT not in repr(endpoint.address)
+    with HttpEndpoint(url, **settings) as endpoint:
+        assert {KEY, TENANT} <= {*endpoint.secrets.values()}
+        assert TENANT not in repr(endpoint.address)
 
 
 def test_a_header_of_the_endpoint_is_a_secret_in_a_client_of_yours_too() -> None:

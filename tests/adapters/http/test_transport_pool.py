@@ -9,9 +9,8 @@ from collections import deque
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.client import parse_headers
 from pathlib import Path
-from threading import Thread
 
 import anyio
 import httpx
@@ -21,8 +20,9 @@ from tests.adapters.http.ways import Ask, each
 from tests.patience import HANG, NEVER, eventually, eventually_async
 from tests.samples import complaint
 from tests.servers.chat_server import Answer, asking, replying, serving
-from tests.servers.dripping_server import answering
+from tests.servers.dripping_server import answering, treating
 from tests.servers.http2_server import serving_http2
+from tests.servers.odd_answers import whole
 from toolreel._internal import EndpointConfigError
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.http import _transport_pool as transports
@@ -87,37 +87,21 @@ def test_a_connection_that_is_reset_while_a_long_request_is_written_is_closed_to
 
 
 @contextmanager
-def one_request_a_connection() -> Generator[tuple[str, list[int]]]:
+def one_request_a_connection() -> Generator[tuple[str, list[socket.socket]]]:
     """A server that says it keeps connections, and resets each when a second request comes on it."""
-    opened: list[int] = []
+    opened: list[socket.socket] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+    def treat(client: socket.socket) -> None:
+        opened.append(client)
+        with client.makefile("rb") as asked:
+            asked.readline()
+            asked.read(int(parse_headers(asked)["content-length"]))
+        client.sendall(whole(body=HELLO.body))
+        client.recv(1)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
-        def handle(self) -> None:
-            opened.append(self.client_address[1])
-            self.handle_one_request()
-            self.connection.recv(1)
-            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            self.connection.close()
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(200)
-            self.send_header("content-length", str(len(HELLO.body)))
-            self.end_headers()
-            self.wfile.write(HELLO.body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.daemon_threads = True
-        Thread(target=server.serve_forever, args=(0.01,)).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}", opened
-        finally:
-            server.shutdown()
+    with treating(treat) as url:
+        yield url, opened
 
 
 @each
