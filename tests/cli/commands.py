@@ -8,18 +8,17 @@ import json
 import os
 import pty
 import re
-import signal
 import struct
 import subprocess
 import sys
 import termios
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread
 from typing import Any, Final, cast
 
 from tests.docs.forks import Forks
@@ -126,55 +125,50 @@ main()
 
 
 def on_terminal(
-    *arguments: str,
-    cwd: Path,
-    columns: int = 80,
-    typed: str = "",
-    env: Mapping[str, str] | None = None,
-    interrupted_at: str = "",
-    when: Callable[[], bool] = lambda: True,
+    *arguments: str, cwd: Path, columns: int = 80, typed: str = "", env: Mapping[str, str] | None = None
 ) -> tuple[int, str]:
     """One command on a terminal of its own: its exit code, and all that it wrote, escape codes included.
 
     :param typed: what somebody at the terminal has typed ahead
-    :param interrupted_at: a text after which somebody presses Ctrl-C
-    :param when: what has to be so, too
     """
+    ours, theirs = _terminal(columns)
+    os.write(ours, typed.encode())
+    with ThreadPoolExecutor(1) as threads:
+        written = threads.submit(_read_on, ours, lambda _: None)
+        streams, program = [Path(os.ttyname(theirs))] * 3, _AT_TERMINAL.format(arguments=arguments)
+        code = _forks().run([], program, cwd, environment(env), streams, HANG)
+        os.close(theirs)
+    return code, written.result()
+
+
+def attended(
+    arguments: Iterable[str], cwd: Path, react: Callable[[bytes, subprocess.Popen[bytes], int], object]
+) -> tuple[int, str]:
+    """The same with somebody at the terminal, who reacts to each piece of what is written.
+
+    :param react: called with all that was written so far, the process, and where to type
+    """
+    ours, theirs = _terminal(80)
+    with subprocess.Popen(
+        [*COMMAND, *arguments], cwd=cwd, env=environment(), stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        written = _read_on(ours, lambda written: react(written, process, ours))
+        return process.wait(HANG), written
+
+
+def _terminal(columns: int) -> tuple[int, int]:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    os.write(ours, typed.encode())
+    return ours, theirs
+
+
+def _read_on(terminal: int, react: Callable[[bytes], object]) -> str:
+    """All that is written until the terminal is closed."""
     written = bytearray()
-    if not interrupted_at:
-        reader = Thread(target=_read_on, args=(ours, written))
-        reader.start()
-        streams = [Path(os.ttyname(theirs))] * 3
-        code = _forks().run(
-            [], _AT_TERMINAL.format(arguments=arguments), cwd, environment(env), streams, HANG
-        )
-        os.close(theirs)
-        reader.join(HANG)
-    else:
-        with subprocess.Popen(
-            [*COMMAND, *arguments], cwd=cwd, env=environment(env), stdin=theirs, stdout=theirs, stderr=theirs
-        ) as process:
-            os.close(theirs)
-
-            def press() -> bool:
-                seen = interrupted_at.encode() in written and when()
-                if seen:
-                    process.send_signal(signal.SIGINT)
-                return seen
-
-            _read_on(ours, written, press)
-            code = process.wait(HANG)
-    os.close(ours)
-    return code, written.decode().replace("\r\n", "\n")
-
-
-def _read_on(terminal: int, written: bytearray, press: Callable[[], bool] = lambda: True) -> None:
-    """Read what is written until the terminal is closed; ``press`` is called until it has pressed Ctrl-C."""
-    pressed = False
     with suppress(OSError):  # Linux says EIO when the last process has closed the terminal
         while chunk := os.read(terminal, 4096):
             written += chunk
-            pressed = pressed or press()
+            react(written)
+    os.close(terminal)
+    return written.decode().replace("\r\n", "\n")

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import signal
 import subprocess
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from tests.cli.commands import (
-    COMMAND,
     LOOKING_UP,
     READY,
     WORKSPACE,
     assert_mistake,
-    environment,
+    attended,
     said_by_each,
     toolreel,
 )
 from tests.cli.test_interrupt import asleep, interrupted
-from tests.patience import HANG, NEVER, eventually
+from tests.patience import NEVER, eventually
 from tests.servers.chat_server import Answer, ChatServer, chunk, replying, serving, streaming
 from toolreel._journal import read_journal
 from toolreel._replay import DRIVERS, retrace
@@ -166,7 +163,7 @@ def screen(written: str) -> list[str]:
                 lines[row] = f"{lines[row]:<{column}}"[:column] + text + lines[row][column + len(text) :]
                 column += len(text)
             case "\n", _:
-                row += 1
+                row, column = row + 1, 0
                 lines += [""] * (row == len(lines))
             case "\r", _:
                 column = 0
@@ -179,36 +176,21 @@ def screen(written: str) -> list[str]:
     return [line for line in lines if line.strip()]
 
 
-def typing(
-    arguments: Sequence[str], cwd: Path, typed: Sequence[bytes | Callable[[], bytes]]
-) -> tuple[int, str]:
+def typing(arguments: Sequence[str], cwd: Path, typed: Sequence[bytes]) -> tuple[int, str]:
     """A command on a terminal where somebody types at each prompt: its exit code, and what it wrote."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [*COMMAND, *arguments],
-        cwd=cwd,
-        env=environment(),
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-    ) as process:
-        os.close(theirs)
-        written, waiting = bytearray(), list(typed)
-        with suppress(OSError):  # Linux says EIO when the last process has closed the terminal
-            while chunk := os.read(ours, 4096):
-                written += chunk
-                if waiting and written.count(b"you> ") > len(typed) - len(waiting):
-                    given = waiting.pop(0)
-                    keys = given if isinstance(given, bytes) else given()
-                    if keys == CTRL_C:
-                        # A signal just before readline waits is handled only after the next line.
-                        eventually(lambda: asleep(process.pid), "the command asleep")
-                        process.send_signal(signal.SIGINT)
-                    else:
-                        os.write(ours, keys)
-        os.close(ours)
-        code = process.wait(HANG)
-    return code, written.decode()
+    waiting = list(typed)
+
+    def react(written: bytes, process: subprocess.Popen[bytes], keyboard: int) -> None:
+        if waiting and written.count(b"you> ") > len(typed) - len(waiting):
+            keys = waiting.pop(0)
+            if keys == CTRL_C:
+                # A signal just before readline waits is handled only after the next line.
+                eventually(lambda: asleep(process.pid), "the command asleep")
+                process.send_signal(signal.SIGINT)
+            else:
+                os.write(keyboard, keys)
+
+    return attended(arguments, cwd, react)
 
 
 def test_mistakes_are_told_before_anything_is_asked(tmp_path: Path) -> None:

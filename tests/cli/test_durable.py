@@ -6,18 +6,20 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 
-from tests.cli.commands import COMMAND, Said, environment, run_at, toolreel
+from tests.adapters.durable.conftest import database, postgres, sqlite_template
+from tests.cli.commands import COMMAND, Said, assert_mistake, environment, run_at, toolreel
 from tests.patience import HANG
 from tests.servers.chat_server import ChatServer, replying, serving
-from tests.servers.postgres import Postgres, found, serving_postgres
 from toolreel.testing import calling, saying
+
+__all__ = ["database", "postgres", "sqlite_template"]
 
 TOOLS = '''
 from toolreel import tool
@@ -31,7 +33,24 @@ def pay(amount: int) -> str:
 
 TOOLS = [pay]
 '''
+DYING = '''
+import os
+from pathlib import Path
+from toolreel import current_call
+
+def order(part: str) -> str:
+    """Order a part."""
+    before = Path("ordered.txt")
+    if not before.exists():
+        before.write_text(current_call().key)
+        os.kill(os.getpid(), 9)
+    assert before.read_text() == current_call().key
+    return "ordered"
+
+TOOLS = [order]
+'''
 MINE = ("--tools", "my_tools:TOOLS")
+SUBMIT = ("durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
 PAYING = replying(calling(("pay", {"amount": 7})))
 
 
@@ -51,14 +70,12 @@ def told(desk: Path, *arguments: str) -> Any:  # noqa: ANN401 - JSON
 
 
 def serve(desk: Path, server: ChatServer, *more: str) -> Said:
-    return said(
-        desk, "durable", "worker", "--base-url", server.url, "--until-idle", "--poll", "0.05", *(more or MINE)
-    )
+    worker = ("durable", "worker", "--base-url", server.url, "--until-idle", "--poll", "0.05")
+    return said(desk, *worker, *(more or MINE))
 
 
 def test_a_run_is_submitted_approved_and_spoken_to_from_other_processes(desk: Path) -> None:
-    submit = ("durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
-    assert told(desk, *submit)["run_id"] == told(desk, *submit)["run_id"] == "bill-7"
+    assert told(desk, *SUBMIT)["run_id"] == told(desk, *SUBMIT)["run_id"] == "bill-7"
     with serving(PAYING, replying(saying("Paid.")), replying(saying("Goodbye."))) as server:
         served = serve(desk, server)
         assert served.code == 0, served
@@ -84,7 +101,7 @@ def test_a_run_is_submitted_approved_and_spoken_to_from_other_processes(desk: Pa
 
 
 def test_a_queued_run_is_said_to_need_a_worker(desk: Path) -> None:
-    said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    said(desk, *SUBMIT)
     assert "toolreel durable worker" in said(desk, "durable", "cancel", "bill-7").stdout
     with serving() as server:  # a cancelled run sends nothing
         serve(desk, server)
@@ -94,7 +111,7 @@ def test_a_queued_run_is_said_to_need_a_worker(desk: Path) -> None:
 
 
 def test_what_cannot_be_done_is_said_with_what_to_do(desk: Path) -> None:
-    said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    said(desk, *SUBMIT)
     mistakes: Sequence[tuple[tuple[str, ...], str]] = (
         (("durable", "show", "bill-8"), "there is none in this database; see `toolreel durable list`"),
         (("durable", "submit", "Pay 8.", "--model", "m", "--run-id", "bill-7"), "submit it under another id"),
@@ -102,26 +119,13 @@ def test_what_cannot_be_done_is_said_with_what_to_do(desk: Path) -> None:
         (("durable", "adopt", "--failed", "bill-7"), "only runs that are failed or refused"),
     )
     for arguments, sentence in mistakes:
-        answer = said(desk, *arguments)
-        assert (answer.code, sentence in " ".join(answer.stderr.split())) == (2, True), answer
+        assert_mistake(said(desk, *arguments), sentence)
     assert told(desk, "durable", "list")["counts"] == {"queued": 1}
-    assert (
-        said(desk, "durable", "adopt", "worker-9").stdout.split("worker-9")[1].strip() == ": it left no runs"
-    )
+    assert ": it left no runs" in said(desk, "durable", "adopt", "worker-9").stdout
 
 
 def test_a_killed_durable_run_goes_on_with_the_same_command(desk: Path) -> None:
-    (desk / "my_tools.py").write_text(
-        "import os\nfrom pathlib import Path\nfrom toolreel import current_call\n\n"
-        "def order(part: str) -> str:\n"
-        '    """Order a part."""\n'
-        '    before = Path("ordered.txt")\n'
-        "    if not before.exists():\n"
-        "        before.write_text(current_call().key)\n"
-        "        os.kill(os.getpid(), 9)\n"
-        "    assert before.read_text() == current_call().key\n"
-        '    return "ordered"\n\nTOOLS = [order]\n'
-    )
+    (desk / "my_tools.py").write_text(DYING)
     with serving(replying(calling(("order", {"part": "pin"}))), replying(saying("It is ordered."))) as server:
         command = (*run_at(server, "Order a pin."), *MINE, "--run-id", "pin")
         assert said(desk, *command).code in {137, -9}
@@ -133,7 +137,7 @@ def test_a_killed_durable_run_goes_on_with_the_same_command(desk: Path) -> None:
 
 
 def test_a_worker_drains_on_sigterm(desk: Path) -> None:
-    said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    said(desk, *SUBMIT)
     with serving(PAYING) as server:
         probes = ("--health-port", "0")
         command = [*COMMAND, "durable", "worker", "--base-url", server.url, "--poll", "0.05", *probes, *MINE]
@@ -182,30 +186,19 @@ def test_a_server_may_have_several_limits(tmp_path: Path) -> None:
         assert served.code == 0, served
         assert len(server.seen) == 1
         twice = serve(tmp_path, server, "--limit", loose, "--limit", ONE)
-    sentence = "two limits are for one account; name the second, such as account=daily"
-    assert (twice.code, sentence in " ".join(twice.stderr.split())) == (2, True), twice
+    assert_mistake(twice, "two limits are for one account; name the second, such as account=daily")
 
 
 # ``toolreel durable watch``.
 
 
-@pytest.fixture(scope="module")
-def postgres() -> Generator[Postgres]:
-    programs = found()
-    if programs is None:
-        pytest.skip("PostgreSQL is not installed; on Debian: apt-get install postgresql")
-    with serving_postgres(programs) as server:
-        yield server
-
-
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_watch_follows_a_run_from_the_queue_until_it_waits(
-    desk: Path, database: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    desk: Path,
+    database: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if database == "postgresql":
-        server: Postgres = request.getfixturevalue("postgres")
-        monkeypatch.setenv("TOOLREEL_DATABASE_URL", server.create())
-    said(desk, "durable", "submit", "Pay 7.", "--model", "m", *MINE, "--run-id", "bill-7")
+    monkeypatch.setenv("TOOLREEL_DATABASE_URL", database)
+    said(desk, *SUBMIT)
     watch = ("durable", "watch", "--until-idle")
     with subprocess.Popen(
         [*COMMAND, *watch], cwd=desk, env=environment(), stdout=subprocess.PIPE, text=True

@@ -45,17 +45,9 @@ def test_a_fork_that_its_record_answers_is_shown_with_what_was_changed(tmp_path:
 def test_a_live_fork_sends_what_was_kept_and_runs_the_tools_for_real(tmp_path: Path) -> None:
     reading = calling(("state_get", {"path": "/release/build"}))
     with serving(replying(reading), replying(saying("It is build 41."))) as server:
+        changes = ("--tool-result", '{"value":"released","version":9}', "--model", "other")
         said = toolreel(
-            *(
-                *FORK,
-                "--at",
-                "2",
-                "--tool-result",
-                '{"value":"released","version":9}',
-                "--model",
-                "other",
-                *WORKSPACE,
-            ),
+            *(*FORK, "--at", "2", *changes, *WORKSPACE),
             *("--base-url", server.url, "--api-key-env", "MY_KEY", "--record", "kept/fork"),
             cwd=tmp_path,
             env={"MY_KEY": "correct-horse"},
@@ -80,20 +72,16 @@ def test_a_live_fork_sends_what_was_kept_and_runs_the_tools_for_real(tmp_path: P
     assert [file.name for file in (tmp_path / "kept").iterdir()] == ["fork.journal.jsonl"]
     kept = read_journal(tmp_path / "kept/fork.journal.jsonl")
     assert kept.plan.tools == read_journal(Path(JOURNAL)).plan.tools
-    again, different, further = said_by_each(
-        [
-            ("replay", "kept/fork"),
-            ("explain", SESSION, "kept/fork"),
-            ("fork", "kept/fork", "--at", "4", "--recorded", "--json"),
-        ],
-        tmp_path,
+    further = ("fork", "kept/fork", "--at", "4", "--recorded", "--json")
+    again, different, forked = said_by_each(
+        [("replay", "kept/fork"), ("explain", SESSION, "kept/fork"), further], tmp_path
     )
     assert again.code == 0
     assert "identical on sync: 5 events" in again.stdout
     assert different.code == 1
     assert "plan        model\n" in different.stdout
     assert "differs at  event 2, turn 1" in different.stdout
-    assert (further.code, further.data["detail"]["content"]) == (0, "It is build 41.")
+    assert (forked.code, forked.data["detail"]["content"]) == (0, "It is build 41.")
 
 
 def test_a_live_fork_that_keeps_nothing_has_a_cassette_as_well(tmp_path: Path) -> None:
@@ -134,9 +122,7 @@ def test_another_record_answers_from_the_same_place_on(tmp_path: Path) -> None:
     )
     assert (there.code, there.data["outcome"], there.data["fork"]["stop"]) == (0, "completed", None)
     assert back.code == 3
-    assert (
-        "stopped     at event 6: the record has no event 6; the run is in phase AwaitingReply" in back.stdout
-    )
+    assert "stopped     at event 6: the record has no event 6" in back.stdout
     assert back.stderr.startswith("error: the fork stopped before its end")
     assert "saved       kept/part.journal.jsonl" in back.stdout
     with serving(replying(saying("All done."))) as server:

@@ -57,14 +57,18 @@ def asleep(pid: int) -> bool:
     return not stat.exists() or ") S " in stat.read_text()
 
 
+def assert_cancelled(said: Said) -> None:
+    assert said.code == 130
+    assert "Traceback" not in said.stderr
+    assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
+
+
 def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(tmp_path: Path) -> None:
     with serving(replying(LOOKING_UP), Answer(delay=NEVER)) as server:
         base = (*run_at(server, "Which status?"), *WORKSPACE)
         said = interrupted((*base, "--record", "kept"), tmp_path, lambda: len(server.seen) == 2)
-    assert said.code == 130
-    assert "Traceback" not in said.stderr
+    assert_cancelled(said)
     assert "error: interrupted from the keyboard" in said.stderr
-    assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
     assert '            ← {"path":"/release/status","value":"draft","version":7}' in said.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.journal.jsonl", "kept.yaml"]
 
@@ -75,35 +79,19 @@ def test_an_interrupted_run_ends_cancelled_and_is_kept_and_replays(tmp_path: Pat
         assert "identical on" in again.stdout
 
 
-def test_a_run_that_is_interrupted_before_the_first_reply_keeps_its_journal(tmp_path: Path) -> None:
+@pytest.mark.parametrize("answer", [Answer(delay=NEVER), streaming(chunk("It is"), NEVER)])
+def test_a_run_that_is_interrupted_before_its_first_reply_is_whole_keeps_its_journal(
+    answer: Answer, tmp_path: Path
+) -> None:
     (tmp_path / "kept.yaml").write_text("of an earlier run")
-    with serving(Answer(delay=NEVER)) as server:
-        base = (*run_at(server), "--record", "kept", "--overwrite")
-        said = interrupted(base, tmp_path, lambda: len(server.seen) == 1)
-    assert said.code == 130
-    assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]
-    (again,) = said_by_each([("replay", "kept")], tmp_path)
-    assert again.code == 0
-    assert "outcome     cancelled: interrupted from the keyboard" in again.stdout
-
-
-def test_a_run_that_is_interrupted_in_mid_stream_is_kept_without_the_half_reply(tmp_path: Path) -> None:
-    with serving(streaming(chunk("It is"), NEVER)) as server:
-        base = (
-            *run_at(server),
-            "--set",
-            "stream=final",
-            "--record",
-            "kept",
-        )
-        said = interrupted(base, tmp_path, lambda: len(server.seen) == 1)
-    assert said.code == 130
-    assert "Traceback" not in said.stderr
-    assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
+    with serving(answer) as server:
+        base = (*run_at(server), "--set=stream=final", "--record", "kept", "--overwrite")
+        assert_cancelled(interrupted(base, tmp_path, lambda: len(server.seen) == 1))
     assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]
     assert "It is" not in (tmp_path / "kept.journal.jsonl").read_text()
     (again,) = said_by_each([("replay", "kept")], tmp_path)
     assert again.code == 0
+    assert "outcome     cancelled: interrupted from the keyboard" in again.stdout
 
 
 SOCKETS = Path("/proc/net/tcp")
@@ -123,7 +111,5 @@ def test_a_run_is_interrupted_while_it_still_connects(tmp_path: Path) -> None:
         with socket.create_connection(("127.0.0.1", port)):  # the backlog is full: the next one hangs
             base = ("run", "hi", "--model", "m", "--base-url", f"http://127.0.0.1:{port}")
             said = interrupted((*base, "--record", "kept"), tmp_path, lambda: connecting(port), FORGETFUL)
-    assert said.code == 130
-    assert "Traceback" not in said.stderr
-    assert "outcome     cancelled: interrupted from the keyboard" in said.stdout
+    assert_cancelled(said)
     assert [path.name for path in tmp_path.iterdir()] == ["kept.journal.jsonl"]

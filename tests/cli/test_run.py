@@ -101,10 +101,8 @@ def test_json_is_one_object_on_stdout_and_progress_is_on_stderr(tmp_path: Path) 
 
 
 def test_a_chat_is_streamed_kept_and_replayed_and_a_pipe_gets_the_answer_once(tmp_path: Path) -> None:
-    answer = streaming(
-        chunk("It is "), ": alive\n\n", chunk("a draft."), chunk(None, "stop"), "data: [DONE]\n\n"
-    )
-    with serving(answer) as server:
+    pieces = (chunk("It is "), ": alive\n\n", chunk("a draft."), chunk(None, "stop"), "data: [DONE]\n\n")
+    with serving(streaming(*pieces)) as server:
         said = running(server, tmp_path, "--set=stream=final", "--record", "kept")
     assert said.code == 0
     assert (body(server)["stream"], body(server)["stream_options"]) == (True, {"include_usage": True})
@@ -192,17 +190,16 @@ def test_a_stdout_that_is_not_utf8_is_written_to_as_far_as_it_goes(tmp_path: Pat
 
 
 TOOLS = '''
-from dataclasses import replace
 from pathlib import Path
-from toolreel.tools import Tool
-from toolreel.tools import signature_of
+from toolreel import tool
 
+@tool(needs_approval=True)
 def launch(pad: int) -> str:
     """Launch."""
     Path("launched").write_text(str(pad))
     return "gone"
 
-TOOLS = [Tool(replace(signature_of(launch).definition, needs_approval=True), launch)]
+TOOLS = [launch]
 '''
 
 SCRIPT = [replying(calling(("launch", {"pad": 3}))), replying(saying("As you wish."))]

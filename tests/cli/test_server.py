@@ -33,26 +33,15 @@ def kept(folder: Path) -> str:
 
 def test_run_fork_and_resume_ask_azure_and_record_neither_key_nor_header(tmp_path: Path) -> None:
     with serving(*map(replying, (LOOKING_UP, READY, READY, READY))) as server:
-        where = azure(server.url)
-        said = [
-            toolreel(
-                *("run", "Which status?", "--model", "m", *where, *WORKSPACE, "--record", "kept/one"),
-                cwd=tmp_path,
-                env=ENVIRON,
-            ),
-            toolreel(
-                *("fork", "kept/one", "--at", "2", *where, *WORKSPACE, "--record", "kept/two"),
-                cwd=tmp_path,
-                env=ENVIRON,
-            ),
-        ]
+        live = (*azure(server.url), *WORKSPACE)
+        run = ("run", "Which status?", "--model", "m", *live, "--record", "kept/one")
+        fork = ("fork", "kept/one", "--at", "2", *live, "--record", "kept/two")
+        said = [toolreel(*command, cwd=tmp_path, env=ENVIRON) for command in (run, fork)]
         journal = tmp_path / "kept" / "one.journal.jsonl"
         # Without its seal and its last event, as a kill leaves it.
         lines = journal.read_text().splitlines(keepends=True)
         (tmp_path / "kept" / "three.journal.jsonl.part").write_text("".join(lines[:-2]))
-        said.append(
-            toolreel("resume", "kept/three", *where, *WORKSPACE, cwd=tmp_path, env=ENVIRON),
-        )
+        said.append(toolreel("resume", "kept/three", *live, cwd=tmp_path, env=ENVIRON))
     assert [each.code for each in said] == [0, 0, 0], said
     assert [seen.path for seen in server.seen] == [ASKED] * 4
     for seen in server.seen:
@@ -113,6 +102,7 @@ def test_slips_are_told_before_anything_is_sent(tmp_path: Path) -> None:
 
 DENIED = replying({"error": {"message": "no such account"}}, status=403)
 HELLO = replying(saying("Hello."))
+KEYS: Final = {"FIRST_KEY": "sk-first-0123456789", "SPARE_KEY": "sk-spare-0123456789"}
 
 
 def running(server: ChatServer, folder: Path, *options: str, **variables: str) -> Said:
@@ -123,19 +113,12 @@ def running(server: ChatServer, folder: Path, *options: str, **variables: str) -
 def test_a_run_goes_on_at_another_server_and_replays_from_its_recording(tmp_path: Path) -> None:
     with serving(DENIED) as first, serving(HELLO) as second:
         there = f"model=b,name=spare,base-url={second.url},api-key-env=SPARE_KEY,on=denied+timeout"
-        said = running(
-            first,
-            tmp_path,
-            *("--fallback", there, "--record", "kept", "--api-key-env", "FIRST_KEY"),
-            FIRST_KEY="sk-first-0123456789",
-            SPARE_KEY="sk-spare-0123456789",
-        )
+        keyed = ("--fallback", there, "--record", "kept", "--api-key-env", "FIRST_KEY")
+        said = running(first, tmp_path, *keyed, **KEYS)
     assert said.code == 0, said
     assert any("failed (denied), so it goes on at spare" in line for line in said.stdout.splitlines())
-    assert [seen.headers["authorization"] for seen in (*first.seen, *second.seen)] == [
-        "Bearer sk-first-0123456789",
-        "Bearer sk-spare-0123456789",
-    ]
+    sent = [seen.headers["authorization"] for seen in (*first.seen, *second.seen)]
+    assert sent == [f"Bearer {key}" for key in KEYS.values()]
     assert json.loads(second.seen[0].body)["model"] == "b"
     again = toolreel("replay", "kept", cwd=tmp_path)
     assert again.code == 0
@@ -145,5 +128,5 @@ def test_another_server_gets_no_key_of_the_first(tmp_path: Path) -> None:
     with serving(DENIED) as first, serving(HELLO) as second:
         there = f"model=b,base-url={second.url}"
         keyed = ("--fallback", there, "--api-key-env", "FIRST_KEY")
-        assert running(first, tmp_path, *keyed, FIRST_KEY="sk-first-0123456789").code == 0
+        assert running(first, tmp_path, *keyed, **KEYS).code == 0
     assert "authorization" not in second.seen[0].headers

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.commands import on_terminal, run_at, toolreel
+from tests.cli.commands import on_terminal, run_at, said_by_each, toolreel
 from tests.servers.chat_server import chunk, replying, serving, streaming
 from toolreel._secrets import spellings
 from toolreel.testing import calling, saying
@@ -25,15 +25,14 @@ each_spelling = pytest.mark.parametrize(
     "spelled", [spell(KEY) for spell in SPELLINGS.values()], ids=[*SPELLINGS]
 )
 TOOLS = '''
-from dataclasses import replace
-from toolreel.tools import Tool
-from toolreel.tools import signature_of
+from toolreel import tool
 
+@tool(needs_approval=True)
 def pay(to: str) -> str:
     """Pay."""
     return f"paid {to}"
 
-TOOLS = [Tool(replace(signature_of(pay).definition, needs_approval=True), pay)]
+TOOLS = [pay]
 '''
 UNSEEN = "\u202e\u2066\u200b\u200d\ufeff\x9b\x85\x1b\u2028\U000e0041"
 
@@ -83,13 +82,7 @@ def test_nor_is_one_that_is_streamed_in_pieces(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("K", KEY)
     pieces = [part for character in f"It is {KEY}." for part in (chunk(character), 0.01)]
     with serving(streaming(*pieces, chunk(None, "stop"))) as server:
-        base = (
-            *run_at(server),
-            "--set",
-            "stream=final",
-            "--api-key-env",
-            "K",
-        )
+        base = (*run_at(server), "--set=stream=final", "--api-key-env", "K")
         code, shown = on_terminal(*base, cwd=tmp_path)
     assert code == 0
     assert_withheld(shown)
@@ -134,10 +127,5 @@ def test_diffs_and_errors_spell_it_out_too(tmp_path: Path) -> None:
         with serving(replying(saying(text))) as server:
             base = (*run_at(server), "--record", name)
             assert toolreel(*base, cwd=tmp_path).code == 0
-    for command in (
-        ("explain", "one", "two"),
-        ("replay", "one"),
-        ("replay", UNSEEN),
-    ):
-        said = toolreel(*command, cwd=tmp_path)
-        assert not unseen_in(said.stdout + said.stderr), command
+    for said in said_by_each([("explain", "one", "two"), ("replay", "one"), ("replay", UNSEEN)], tmp_path):
+        assert not unseen_in(said.stdout + said.stderr), said

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +15,16 @@ from typing import Any
 
 import pytest
 
-from tests.cli.commands import COMMAND, LOOKING_UP, READY, WORKSPACE, environment, on_terminal, run_at
+from tests.cli.commands import (
+    COMMAND,
+    LOOKING_UP,
+    READY,
+    WORKSPACE,
+    attended,
+    environment,
+    on_terminal,
+    run_at,
+)
 from tests.patience import NEVER
 from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, chunk, replying, serving, streaming
@@ -52,14 +62,7 @@ def test_a_reader_that_leaves_the_pipe_is_no_error(arguments: tuple[str, ...], t
 
 def test_a_terminal_shows_a_streamed_reply_as_it_comes(tmp_path: Path) -> None:
     thought = 'data: {"choices":[{"index":0,"delta":{"reasoning_content":"Let me see."}}]}\n\n'
-    pieces = (
-        thought,
-        chunk("It is"),
-        0.3,
-        chunk(" \n  a draft. "),
-        0.3,
-        chunk("\x1b[31m\x07", "stop"),
-    )
+    pieces = (thought, chunk("It is"), 0.3, chunk(" \n  a draft. "), 0.3, chunk("\x1b[31m\x07", "stop"))
     with serving(streaming(*pieces), streaming(*pieces)) as server:
         base = (*run_at(server), "--set=stream=final")
         code, shown = on_terminal(*base, cwd=tmp_path)
@@ -75,13 +78,7 @@ def test_a_streamed_reply_that_breaks_off_leaves_its_line_to_the_spinner(tmp_pat
     called = 'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"function":{"name":"hidden"}}]}}]}\n\n'
     answers = (streaming(chunk("It is"), called, ends=False), streaming(chunk("It is a draft.", "stop")))
     with serving(*answers) as server:
-        base = (
-            *run_at(server),
-            "--set",
-            "stream=final",
-            "--set",
-            "retry_base_ms=200",
-        )
+        base = (*run_at(server), "--set=stream=final", "--set=retry_base_ms=200")
         code, shown = on_terminal(*base, cwd=tmp_path)
     assert code == 0
     seen = plain(shown)
@@ -157,10 +154,14 @@ def test_a_terminal_that_cannot_move_its_cursor_gets_lines(tmp_path: Path) -> No
 
 def test_ctrl_c_leaves_the_terminal_clean(tmp_path: Path) -> None:
     with serving(billed(LOOKING_UP), Answer(delay=NEVER)) as server:
-        base = (*run_at(server, "Which status?"), *WORKSPACE)
-        code, shown = on_terminal(
-            *base, cwd=tmp_path, interrupted_at="turn 2: waiting", when=lambda: len(server.seen) == 2
-        )
+        pressed: list[bool] = []
+
+        def press(written: bytes, process: subprocess.Popen[bytes], _: int) -> None:
+            if not pressed and b"turn 2: waiting" in written and len(server.seen) == 2:
+                process.send_signal(signal.SIGINT)
+                pressed.append(True)
+
+        code, shown = attended((*run_at(server, "Which status?"), *WORKSPACE), tmp_path, press)
     assert code == 130
     assert shown.rindex(SHOWN) > shown.rindex(HIDDEN), "the cursor is visible again"
     assert "error: interrupted from the keyboard" in plain(shown)

@@ -112,24 +112,10 @@ def chunk(content: str | None = None, finish: str | None = None, **further: Json
 
 
 @cache
-def bomb(mebibytes: int, encoding: str = "gzip") -> Answer:
+def bomb(mebibytes: int, encoding: str) -> Answer:
     """Zeros, packed to a thousandth or less."""
-    zeros = bytes(1024 * 1024)
-    match encoding:
-        case "br":
-            import brotli
-
-            brotli_packer = brotli.Compressor(quality=1)
-            body = b"".join(brotli_packer.process(zeros) for _ in range(mebibytes)) + brotli_packer.finish()
-        case "zstd":
-            import zstandard
-
-            zstd_packer = zstandard.ZstdCompressor(level=1).compressobj()
-            body = b"".join(zstd_packer.compress(zeros) for _ in range(mebibytes)) + zstd_packer.flush()
-        case _:
-            packer = zlib.compressobj(wbits=-zlib.MAX_WBITS)
-            block = packer.compress(zeros) + packer.flush(zlib.Z_FULL_FLUSH)
-            body = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + block * mebibytes + packer.flush()
+    pack, finish = _packer(encoding)
+    body = b"".join(pack(bytes(1024 * 1024)) for _ in range(mebibytes)) + finish()
     return Answer(body, headers={"content-encoding": encoding})
 
 

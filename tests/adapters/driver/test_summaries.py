@@ -24,15 +24,10 @@ from toolreel._driver import (
 )
 from toolreel.testing import ScriptedEndpoint, saying, streaming
 from toolreel.tools import PythonTools
-from toolreel_core._conversation import UserMessage
-from toolreel_core._jsontext import canonical
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     Completed,
     HistorySummarized,
-    ReplyReceived,
-    RequestFailed,
-    SendRequest,
     SummaryRequested,
 )
 from toolreel_core._replies import Delta
@@ -44,25 +39,6 @@ CONFIG = LoopConfig(
 )
 PLAN = Plan.of(model="m", messages="Question 0?", config=CONFIG)
 SUMMARY = "They asked for numbers."
-
-
-class Counting:
-    """Answers by what it is asked alone, so that asking again changes nothing."""
-
-    def __init__(self) -> None:
-        self.asked: list[SendRequest] = []
-
-    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        self.asked.append(effect)
-        if effect.purpose == "summary":
-            return ReplyReceived(effect.ref, 200, canonical(saying(SUMMARY)))
-        question = [*effect.request.messages.messages][-1]
-        assert isinstance(question, UserMessage)
-        return ReplyReceived(effect.ref, 200, canonical(saying(answer(question.content))))
-
-
-def answer(question: str) -> str:
-    return f"{question} " + "It is a long story. " * 20
 
 
 def shown(events: list[StreamEvent]) -> tuple[str, Run]:
@@ -77,10 +53,11 @@ def shown(events: list[StreamEvent]) -> tuple[str, Run]:
 
 def full() -> Run:
     """A conversation that the next question makes too long."""
-    done = run(PLAN, Ports(Counting(), PythonTools()))
+    story = saying("It is a long story. " * 20)
+    done = run(PLAN, ScriptedEndpoint([story]))
     for number in range(1, 60):
-        endpoint = Counting()
-        after = speak(done, f"Question {number}?", Ports(endpoint, PythonTools()))
+        endpoint = ScriptedEndpoint([story, story])
+        after = speak(done, f"Question {number}?", Ports(endpoint))
         if endpoint.asked[0].purpose == "summary":
             return done
         done = after

@@ -9,12 +9,17 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any
 
+import sqlalchemy as sa
+
+from tests.patience import HANG
 from toolreel import Plan, Ports, PythonTools, current_call, run
 from toolreel._journal import MemoryJournal, parse_journal
+from toolreel.durable import close_database, database_url, open_database
 from toolreel.testing import calling, saying
-from toolreel_core import LoopConfig, ReplyReceived, SendRequest, ToolSurface
+from toolreel_core import LoopConfig, ReplyReceived, RunTool, SendRequest, ToolReturned, ToolSurface
 from toolreel_core._jsontext import Json, JsonText, canonical, parse
 
 
@@ -73,6 +78,31 @@ class Shop:
             os.write(file, line)
         finally:
             os.close(file)
+
+
+class Slow:
+    """The tools of a shop, which go on when they are told to."""
+
+    def __init__(self, shop: Shop) -> None:
+        self._tools = shop.tools
+        self.surface = shop.tools.surface
+        self.in_a_call, self.go_on = Event(), Event()
+
+    def run(self, effect: RunTool) -> ToolReturned:
+        self.in_a_call.set()
+        self.go_on.wait(HANG)
+        return self._tools.run(effect)
+
+
+def execute(database: str, statement: str, **values: str) -> Any:  # noqa: ANN401 - rows
+    """The rows of a statement of SQL, in which ``{dbos}`` stands before the tables of DBOS."""
+    engine = open_database(database_url(database))
+    dbos = "" if engine.dialect.name == "sqlite" else "dbos."
+    with engine.begin() as connection:
+        done = connection.execute(sa.text(statement.format(dbos=dbos)), values)
+        rows = [tuple(row) for row in done] if done.returns_rows else []
+    close_database(engine)
+    return rows
 
 
 def _order(name: str, part: int) -> Json:

@@ -4,6 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from tests.adapters.durable.shop import execute
 from tests.samples import complaint
 from toolreel._internal import DurableError
 from toolreel.durable import DurableRuns, close_database, database_url, open_database
@@ -20,10 +21,7 @@ def test_a_connection_that_is_in_use_is_closed_once_it_is_not(database: str) -> 
 
 
 def test_a_database_of_another_version_is_refused_with_the_remedy(database: str) -> None:
-    engine = open_database(database_url(database))
-    with engine.begin() as connection:
-        connection.execute(sa.text("UPDATE toolreel_schema SET version = 2"))
-    close_database(engine)
+    execute(database, "UPDATE toolreel_schema SET version = 2")
     told = complaint(DurableError, lambda: DurableRuns(database))
     assert told.startswith("database: ")
     assert told.endswith(" has tables of version 2; this toolreel reads version 1: name another database")

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
-from threading import Event, Thread
+from threading import Thread
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
 
-from tests.adapters.durable.shop import Shop, plan_of
+from tests.adapters.durable.shop import Shop, Slow, plan_of
 from tests.patience import HANG
 from tests.servers.postgres import Postgres
 from toolreel import Ports
 from toolreel.durable import DurableRuns, Worker
 from toolreel.errors import DurableError
 from toolreel.testing import ScriptedEndpoint
-from toolreel_core import RunTool, ToolReturned
 
 ANYWHERE = "127.0.0.1:0"
 
@@ -38,23 +37,15 @@ def metrics(port: int | None) -> dict[str, float]:
 
 
 def test_a_worker_tells_probes_how_it_is_until_it_ends(database: str, tmp_path: Path) -> None:
-    shop, in_a_call, go_on = Shop(tmp_path / "log"), Event(), Event()
-
-    class Slow:
-        surface = shop.tools.surface
-
-        def run(self, effect: RunTool) -> ToolReturned:
-            in_a_call.set()
-            go_on.wait(HANG)
-            return shop.tools.run(effect)
-
+    shop = Shop(tmp_path / "log")
+    slow = Slow(shop)
     with DurableRuns(database) as runs:
         runs.submit(plan_of("a", 2, shop.tools.surface), "a")
         runs.submit(plan_of("b", 1, shop.tools.surface), "b", queue="others")
-        worker = Worker(Ports(shop, Slow()), database, poll_seconds=0.02, health=ANYWHERE)
+        worker = Worker(Ports(shop, slow), database, poll_seconds=0.02, health=ANYWHERE)
         worker.start()
         port = worker.health_port
-        assert in_a_call.wait(HANG)
+        assert slow.in_a_call.wait(HANG)
         assert asked(port, "/livez") == (200, "alive\n")
         assert asked(port, "/readyz") == (200, "ready\n")
         assert asked(port, "/") == (404, "there is /livez, /readyz, /metrics\n")
@@ -64,11 +55,10 @@ def test_a_worker_tells_probes_how_it_is_until_it_ends(database: str, tmp_path: 
         assert during['toolreel_queue_oldest_seconds{queue="others"}'] >= 0
         assert during['toolreel_worker_runs{queue="toolreel"}'] == 1
         stopping = Thread(target=worker.stop)
-        go_on.clear()
         stopping.start()
         while asked(port, "/readyz") != (503, "it is stopping\n"):
             assert stopping.is_alive()
-        go_on.set()
+        slow.go_on.set()
         stopping.join(HANG)
         with pytest.raises(OSError, match="refused"):
             urlopen(f"http://127.0.0.1:{port}/livez")

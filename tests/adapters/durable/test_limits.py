@@ -342,6 +342,3 @@ def test_a_stream_has_its_turn_too(shared: str) -> None:
     assert isinstance(event, ReplyReceived)
     assert isinstance(refused, RequestFailed)
     assert [type(piece) for piece in endpoint.stream(request())] == [RequestFailed]
-
-
-# limits

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import compress
 from pathlib import Path
-from threading import Barrier, Event, Thread, Timer
+from threading import Barrier, Timer
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
-from tests.adapters.durable.shop import Shop, plan_of, undisturbed
+from tests.adapters.durable.shop import Shop, Slow, execute, plan_of, undisturbed
 from tests.patience import eventually
 from toolreel import AsyncPorts, Plan, Ports, PythonTools, run, tool
 from toolreel._journal import MemoryJournal, parse_journal
-from toolreel.durable import DurableRuns, Store, Worker, database_url, open_database
+from toolreel.durable import DurableRuns, Store, Worker, database_url, take_slot
 from toolreel.errors import DurableError
 from toolreel.http import AsyncHttpEndpoint
 from toolreel.ports import Endpoints
@@ -26,9 +25,7 @@ from toolreel_core import (
     FallbackPlan,
     LoopConfig,
     RunTool,
-    ToolDefinition,
     ToolReturned,
-    ToolSurface,
 )
 from toolreel_core.outcomes import BudgetSpent, Cancelled
 
@@ -67,33 +64,31 @@ def test_a_durable_run_is_the_run_that_nothing_durable_is_about(database: str, t
 
 
 def test_somebody_else_approves_while_no_worker_is_there(database: str) -> None:
-    asked = ToolSurface((ToolDefinition.of("pay", "Pay.", {"type": "object"}, needs_approval=True),))
-    paid: list[str] = []
+    paid: list[int] = []
 
-    class Pays:
-        surface = asked
+    @tool(needs_approval=True)
+    def pay(amount: int) -> str:
+        paid.append(amount)
+        return "paid"
 
-        def run(self, effect: RunTool) -> ToolReturned:
-            paid.append(effect.arguments)
-            return ToolReturned(effect.ref, '"paid"')
-
-    plan = Plan.of(model="m", messages="Pay!", tools=asked)
+    tools = PythonTools([pay])
+    plan = Plan.of(model="m", messages="Pay!", tools=tools.surface)
     with DurableRuns(database) as runs:
         runs.submit(plan, "pay")
-        with worker(Ports(ScriptedEndpoint([calling(("pay", {}))]), Pays()), database):
+        with worker(Ports(ScriptedEndpoint([calling(("pay", {"amount": 7}))]), tools), database):
             assert runs.wait("pay", LONG, poll_seconds=POLL).summary.status == "waiting"
         (waits,) = runs.summary("pay").waits_for
-        assert (waits.name, waits.arguments, waits.why) == ("pay", "{}", "approval")
+        assert (waits.name, waits.arguments, waits.why) == ("pay", '{"amount":7}', "approval")
         assert runs.approve("pay") == waits
         with pytest.raises(DurableError, match="waits for no decision"):
             runs.deny("pay")
-        with worker(Ports(ScriptedEndpoint([calling(("pay", {"again": 1}))]), Pays()), database):
+        with worker(Ports(ScriptedEndpoint([calling(("pay", {"amount": 8}))]), tools), database):
             assert runs.wait("pay", LONG, poll_seconds=POLL).summary.status == "waiting"
         runs.deny("pay", "once is enough")
-        with worker(Ports(ScriptedEndpoint([saying("Paid once.")]), Pays()), database):
+        with worker(Ports(ScriptedEndpoint([saying("Paid once.")]), tools), database):
             assert ended(runs, "pay") == Completed("Paid once.")
         assert "once is enough" in runs.get("pay").recorded.text
-    assert paid == ["{}"]
+    assert paid == [7]
 
 
 def test_the_user_speaks_before_and_after_the_end(database: str) -> None:
@@ -179,6 +174,9 @@ def test_a_bug_in_a_port_fails_the_run_and_resuming_repeats_nothing(database: st
     assert [did.step for did in shop.did] == [0, 1, 2]
 
 
+REPLACE = "UPDATE {dbos}operation_outputs SET output = replace(output, :old, :new)"
+
+
 def test_a_reducer_that_wants_something_else_is_refused_and_nothing_changes(
     database: str, tmp_path: Path
 ) -> None:
@@ -190,7 +188,7 @@ def test_a_reducer_that_wants_something_else_is_refused_and_nothing_changes(
         recorded = runs.get("a").recorded
         # What another release would have stored for its second effect, which this one would not perform.
         assert recorded.records[1].fp is not None
-        restore = replaced(database, recorded.records[1].fp, "0" * 64)
+        execute(database, REPLACE, old=recorded.records[1].fp, new="0" * 64)
         changed = runs.get("a").recorded.text
         runs.speak("a", "More?")
         with worker(shop.ports, database):
@@ -199,53 +197,28 @@ def test_a_reducer_that_wants_something_else_is_refused_and_nothing_changes(
         assert "this release of toolreel would do something else" in refused.problem
         assert runs.get("a").recorded.text == changed != recorded.text
         assert [did.step for did in shop.did] == [0, 1, 2]
-        restore()
+        execute(database, REPLACE, old="0" * 64, new=recorded.records[1].fp)
         runs.resume("a")
         with worker(shop.ports, database):
             assert ended(runs, "a") == Completed("1 parts ordered.")
-
-
-def replaced(database: str, old: str, new: str) -> Callable[[], None]:
-    """Replace a text in what steps have stored; returns what undoes it."""
-    engine = open_database(database_url(database))
-    table = "operation_outputs" if engine.dialect.name == "sqlite" else "dbos.operation_outputs"
-
-    def put(this: str, that: str) -> None:
-        change = sa.text(f"UPDATE {table} SET output = replace(output, :old, :new)")  # noqa: S608
-        with engine.begin() as connection:
-            connection.execute(change, {"old": this, "new": that})
-
-    put(old, new)
-
-    def undo() -> None:
-        put(new, old)
-        engine.dispose()
-
-    return undo
 
 
 def test_only_one_of_many_takes_a_run(database: str) -> None:
     with DurableRuns(database) as runs:
         runs.submit(Plan.of(model="m", messages="Hi!"), "wanted")
     store = Store(database_url(database), connections=10)
-    for _ in range(3):
-        together, taken = Barrier(8), list[str]()
+    names = [f"wanted~{number}" for number in range(8)]
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(3):
+            together = Barrier(8)
 
-        def take(name: str, together: Barrier = together, taken: list[str] = taken) -> None:
-            together.wait()
-            if store.claim_run("wanted", name) is not None:
-                taken.append(name)
+            def takes(name: str, together: Barrier = together) -> bool:
+                together.wait()
+                return store.claim_run("wanted", name) is not None
 
-        threads = [Thread(target=take, args=(f"wanted~{number}",)) for number in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert len(taken) == 1
-        assert store.claim_run("wanted", taken[0]) is not None, "the one that has it may take it again"
-        store.in_transaction(
-            lambda connection: connection.execute(sa.text("UPDATE toolreel_runs SET active = NULL"))
-        )
+            (taken,) = compress(names, threads.map(takes, names))
+            assert store.claim_run("wanted", taken) is not None, "the one that has it may take it again"
+            execute(database, "UPDATE toolreel_runs SET active = NULL")
     store.close()
 
 
@@ -257,16 +230,10 @@ def test_a_worker_that_died_just_after_a_run_rested_changes_nothing(database: st
             assert ended(runs, "a") == Completed("1 parts ordered.")
         rested = runs.summary("a")
         # As its worker would have left it: the run has rested, and its segment is not over.
-        engine = open_database(database_url(database))
-        table = "workflow_status" if engine.dialect.name == "sqlite" else "dbos.workflow_status"
-        with engine.begin() as connection:
-            connection.execute(sa.text(f"UPDATE {table} SET status = 'PENDING', output = NULL"))  # noqa: S608
-        over = sa.text(f"SELECT count(*) FROM {table} WHERE status = 'SUCCESS'")  # noqa: S608
-        with worker(shop.ports, database), engine.connect() as connection:
-            while connection.execute(over).scalar() != 1:
-                connection.rollback()
-                time.sleep(POLL)
-        engine.dispose()
+        execute(database, "UPDATE {dbos}workflow_status SET status = 'PENDING', output = NULL")
+        over = "SELECT count(*) FROM {dbos}workflow_status WHERE status = 'SUCCESS'"
+        with worker(shop.ports, database):
+            eventually(lambda: execute(database, over) == [(1,)], "the segment is over")
         assert runs.summary("a") == rested
     assert [did.step for did in shop.did] == [0, 1, 2]
 
@@ -274,8 +241,6 @@ def test_a_worker_that_died_just_after_a_run_rested_changes_nothing(database: st
 def test_a_worker_that_is_alive_keeps_its_slot(database: str) -> None:
     with worker(ScriptedEndpoint([]), database, slot="shelf") as first:
         assert first.slot == "shelf"
-        from toolreel.durable import take_slot
-
         with pytest.raises(DurableError, match="alive"):
             take_slot(database_url(database), "toolreel", "shelf")
         other = take_slot(database_url(database), "toolreel", None)
@@ -304,24 +269,15 @@ def test_a_worker_that_stops_sits_through_no_wait(database: str) -> None:
 
 
 def test_a_worker_that_stops_lets_its_runs_rest_and_another_goes_on(database: str, tmp_path: Path) -> None:
-    shop, in_a_call, stopping = Shop(tmp_path / "log"), Event(), Event()
-
-    class Slow:
-        surface = shop.tools.surface
-
-        def run(self, effect: RunTool) -> ToolReturned:
-            in_a_call.set()
-            stopping.wait(LONG)
-            return shop.tools.run(effect)
-
-    names = ("a", "b", "c")
+    shop, names = Shop(tmp_path / "log"), ("a", "b", "c")
+    slow = Slow(shop)
     with DurableRuns(database) as runs:
         for name in names:
             runs.submit(plan_of(name, 2, shop.tools.surface), name)
-        first = worker(Ports(shop, Slow()), database, concurrency=2)
+        first = worker(Ports(shop, slow), database, concurrency=2)
         first.start()
-        in_a_call.wait(LONG)
-        Timer(0.1, stopping.set).start()
+        slow.in_a_call.wait(LONG)
+        Timer(0.1, slow.go_on.set).start()
         assert first.stop(LONG), "every effect that was under way has ended"
         assert runs.counts() == {"queued": 3}
         with worker(shop.ports, database):
@@ -350,10 +306,7 @@ def test_a_call_that_a_dead_worker_may_have_made_waits_where_that_is_asked_for(
         with worker(Ports(broken, broken), database):
             assert runs.wait("a", LONG, poll_seconds=POLL).summary.status == "failed"
         runs.resume("a")
-        engine = open_database(database_url(database))
-        with engine.begin() as connection:
-            connection.execute(sa.text("UPDATE toolreel_runs SET interrupted = 1"))
-        engine.dispose()
+        execute(database, "UPDATE toolreel_runs SET interrupted = 1")
         with worker(shop.ports, database, uncertain="ask"):
             (waits,) = runs.wait("a", LONG, poll_seconds=POLL).summary.waits_for
             assert (waits.name, waits.why) == ("order", "uncertain")
