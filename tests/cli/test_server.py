@@ -58,8 +58,11 @@ def test_a_dry_run_shows_what_eval_run_asks(tmp_path: Path) -> None:
         plan = toolreel("eval", "run", "--dry-run", *cells, cwd=tmp_path, env=ENVIRON)
         run = toolreel("eval", "run", *cells, "--out", "results", cwd=tmp_path, env=ENVIRON)
     assert (plan.code, run.code) == (0, 0), run
-    where = f"{far.url}{ASKED}, a provider of which nothing is known (--provider), key from AZURE_KEY"
-    assert f"endpoint    {where}" in plan.stdout
+    where = (
+        f"{far.url}{ASKED}, a provider of which nothing is known (--provider), "
+        "key from AZURE_KEY in api-key, X-Tenant from TENANT"
+    )
+    assert f"endpoint    {where}" in plan.stdout.splitlines()
     assert {request.path for request in far.requests} == {ASKED}
     for request in far.requests:
         assert (request.headers["api-key"], request.headers["x-tenant"]) == (KEY, TENANT)
