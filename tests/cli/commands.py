@@ -169,6 +169,6 @@ def _read_on(terminal: int, react: Callable[[bytes], object]) -> str:
     with suppress(OSError):  # Linux says EIO when the last process has closed the terminal
         while chunk := os.read(terminal, 4096):
             written += chunk
-            react(written)
+            react(bytes(written))
     os.close(terminal)
     return written.decode().replace("\r\n", "\n")
