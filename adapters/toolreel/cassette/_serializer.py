@@ -99,9 +99,9 @@ _NAMES: Final[Mapping[type, str]] = {
 
 def _check_shape(value: Any, shape: Any, place: str = "") -> None:
     kind = shape if isinstance(shape, type) else type(shape)
-    where = place or "the top of the file"
-    if isinstance(value, bool) or not isinstance(value, kind):
-        raise CassetteError(f"{where}: expected {_NAMES[kind]}, found {type(value).__name__}: {_RERECORD}")
+    where, given = place or "the top of the file", type(value)
+    if given is not kind:
+        raise CassetteError(f"{where}: expected {_NAMES[kind]}, found {given.__name__}: {_RERECORD}")
     if isinstance(shape, list):
         for number, item in enumerate(value, 1):
             _check_shape(item, shape[0], f"interaction {number}" if place == "interactions" else place)
