@@ -21,8 +21,10 @@ from returns.result import Failure, Result, Success
 from toolreel_core._lazy_pattern import lazy_pattern
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+"""A parsed JSON value."""
 
 Tree: TypeAlias = "Mapping[str, Json]"
+"""A parsed JSON object."""
 
 ArgumentRepairs: TypeAlias = Literal["strict", "safe", "lenient"]
 """``strict``: arguments are the JSON text of an object as they stand, or an error; ``safe``: the notation
