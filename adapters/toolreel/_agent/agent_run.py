@@ -142,7 +142,7 @@ class AgentRun(Run, Generic[Value_co]):
                 return await self._own_runs().perform(going_on, self, decision, awaits=awaits)
         raise ConfigError(f"the run rests at no call that needs approval: it is {self.outcome.name}")
 
-    def _recording(self) -> Path | None:
+    def _recording_path(self) -> Path | None:
         return None if self.runs is None else self.runs.record
 
     def _shown(self, text: str) -> str:

@@ -291,10 +291,10 @@ class Run:
         :param open_page: whether it opens in the browser, where there is a display
         :raises AdapterError: if the page cannot be written
         """
-        page = run_pages().view_run(self, self._recording(), file, self._shown, opens=open_page)
+        page = run_pages().view_run(self, self._recording_path(), file, self._shown, opens=open_page)
         return Path(page)
 
-    def _recording(self) -> Path | None:
+    def _recording_path(self) -> Path | None:
         return None
 
     def _shown(self, text: str) -> str:
@@ -319,7 +319,7 @@ class Run:
             f'<td style="text-align:left;white-space:pre-wrap">{escape(self._shown(text))}</td></tr>'
             for name, text in rows.items()
         )
-        page = run_pages().in_notebook(self, self._recording(), self._shown)
+        page = run_pages().in_notebook(self, self._recording_path(), self._shown)
         return f"<div><table>{''.join(cells)}</table>{page}</div>"
 
 

@@ -84,7 +84,7 @@ def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None =
         play = partial(rehearsal.play, plan, journal=journal)
         done = play() if sync else _run_async(driver, play)
         rehearsal.finish()
-    check_same_lines(recorded.source, _journal_lines(recorded), journal.lines)
+    check_same_lines(recorded.source, _lines_of_journal_text(recorded), journal.lines)
     return Replayed(done, recorded, cassette, driver)
 
 
@@ -105,7 +105,7 @@ def check_recovered_journals(cassette: Path) -> None:
             f"{recorded[len(runs)].source}: its run is not in {cassette.name}; delete the journal"
         )
     for was, now in zip(recorded, runs, strict=True):
-        check_same_lines(was.source, _journal_lines(was), _journal_lines(now.recorded))
+        check_same_lines(was.source, _lines_of_journal_text(was), _lines_of_journal_text(now.recorded))
 
 
 def _run_async(driver: Driver, play: Callable[[], Coroutine[Any, Any, Run]]) -> Run:
@@ -152,7 +152,7 @@ def check_tools_unchanged(recorded: Recorded, given: ToolSurface) -> None:
             )
 
 
-def _journal_lines(recorded: Recorded) -> list[str]:
+def _lines_of_journal_text(recorded: Recorded) -> list[str]:
     return recorded.text.split("\n")[:-1]  # not splitlines(), which also breaks what a model wrote
 
 

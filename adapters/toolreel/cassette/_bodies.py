@@ -225,7 +225,7 @@ def written_bodies(bodies: Iterable[bytes]) -> tuple[list[dict[str, Any]], dict[
     for body in bodies:
         found = reader.read(body)
         if found is None:
-            read_bodies.append((_single_body_form(body), []))
+            read_bodies.append((_form_of_unfolded_body(body), []))
             continue
         tree, same = found
         new = [_without_blobs(each, blobs) for each in items_of(tree, "messages")]
@@ -301,7 +301,7 @@ class BodyReader:
         return self._known[id(folded)]
 
 
-def _single_body_form(body: bytes) -> dict[str, Any]:
+def _form_of_unfolded_body(body: bytes) -> dict[str, Any]:
     match body_form(body):
         case {"json": {"messages": [[*_], *_]}}:  # would be read as a list that continues another
             return {"text": body.decode()}

@@ -32,12 +32,12 @@ class Httpx2Transport(httpx2.BaseTransport, httpx2.AsyncBaseTransport):
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         request.read()
-        with _errors_of_httpx2():
+        with _raising_httpx2_errors():
             return _to_httpx2_response(self._inner.handle_request(_to_httpx_request(request)))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         await request.aread()
-        with _errors_of_httpx2():
+        with _raising_httpx2_errors():
             return _to_httpx2_response(await self._inner.handle_async_request(_to_httpx_request(request)))
 
     def close(self) -> None:
@@ -52,11 +52,11 @@ class _Stream(httpx2.SyncByteStream, httpx2.AsyncByteStream):
         self._response = response
 
     def __iter__(self) -> Iterator[bytes]:
-        with _errors_of_httpx2():
+        with _raising_httpx2_errors():
             yield from cast("httpx.SyncByteStream", self._response.stream)
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        with _errors_of_httpx2():
+        with _raising_httpx2_errors():
             async for chunk in cast("httpx.AsyncByteStream", self._response.stream):
                 yield chunk
 
@@ -87,7 +87,7 @@ def _to_httpx2_response(response: httpx.Response) -> httpx2.Response:
 
 
 @contextmanager
-def _errors_of_httpx2() -> Generator[None]:
+def _raising_httpx2_errors() -> Generator[None]:
     """Convert exceptions of httpx to httpx2; others, such as ``ReplayMismatch``, pass through."""
     try:
         yield

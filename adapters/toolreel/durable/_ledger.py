@@ -177,7 +177,7 @@ class Ledger:
     def close(self) -> None:
         close_database(self.engine)  # also those that a thread which was abandoned is using
 
-    def ask_for_turn(self, ticket: int | None, estimate: Estimate) -> tuple[int, Turn]:
+    def poll_ticket(self, ticket: int | None, estimate: Estimate) -> tuple[int, Turn]:
         """Ask for the turn of a ticket; if it is granted, the request counts from now on.
 
         :param ticket: ``None`` for a new one at the end of the queue

@@ -66,7 +66,7 @@ def take_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Event) -
     try:
         while not abandoned.wait(pause):
             since, pause = time.monotonic(), 0.0
-            ticket, turn = ledger.ask_for_turn(ticket, estimate)
+            ticket, turn = ledger.poll_ticket(ticket, estimate)
             if turn.refusal:
                 return RequestFailed(effect.ref, "status", turn.refusal, 402)
             if turn != GRANTED:

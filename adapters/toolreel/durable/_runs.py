@@ -24,7 +24,7 @@ from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel._secrets import refuse_secrets
 from toolreel.durable._database import RUNS, database_url
 from toolreel.durable._limited_endpoint import take_slot
-from toolreel.durable._store import Status, Store, journal_text, now_ms, segments_of
+from toolreel.durable._store import Status, Store, journal_text, now_ms, parse_segments
 from toolreel_core._conversation import Said, unsupported_part_error
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, CancelRequested, Event, blob_lines, blobs_in, header_line
@@ -202,7 +202,7 @@ class DurableRuns:
     def get(self, run_id: str) -> DurableRun:
         """One run with all its events."""
         row = self._row(run_id)
-        text = journal_text(row.plan, self._store.stored_steps(segments_of(row.segments)))
+        text = journal_text(row.plan, self._store.stored_steps(parse_segments(row.segments)))
         return DurableRun(RunSummary.of(row), parse_journal(text, f"run {run_id}"))
 
     def wait(self, run_id: str, timeout: float | None = None, *, poll_seconds: float = 0.2) -> DurableRun:

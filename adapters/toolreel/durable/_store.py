@@ -81,7 +81,7 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def segments_of(text: str) -> tuple[Segment, ...]:
+def parse_segments(text: str) -> tuple[Segment, ...]:
     return tuple(
         Segment(workflow_id, None if steps is None else tuple(steps))
         for workflow_id, steps in json.loads(text)
@@ -138,7 +138,7 @@ class Store:
         """Take a run; ``None`` if another segment has it, this one has let go of it, or it was deleted."""
         while rows := self.rows_of(sa.select(RUNS).where(RUNS.c.run_id == run_id)):
             (row,) = rows
-            again, segments = row.active == workflow_id, segments_of(row.segments)
+            again, segments = row.active == workflow_id, parse_segments(row.segments)
             if not again:
                 # It may have let go of the run before: its worker died before its workflow was over.
                 if row.active is not None or workflow_id in {each.workflow_id for each in segments}:
@@ -287,7 +287,7 @@ class Store:
                 self.queue_segment(connection, run_id)
                 return run_id
             segments = [
-                stored if each.workflow_id == workflow_id else each for each in segments_of(row.segments)
+                stored if each.workflow_id == workflow_id else each for each in parse_segments(row.segments)
             ]
             connection.execute(
                 sa.update(RUNS)

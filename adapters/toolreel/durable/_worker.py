@@ -126,7 +126,7 @@ class Worker:
         """Whether its queue has runs that have not ended and wait for nobody."""
         busy = RUNS.c.status.in_(("queued", "running"))
         query = sa.select(RUNS.c.run_id).where(RUNS.c.queue == self._queue, busy).limit(1)
-        return bool(self._store.rows_of(query))
+        return bool(self._running_store.rows_of(query))
 
     def start(self) -> None:
         """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
@@ -195,7 +195,7 @@ class Worker:
 
     def perform(self, run_id: str, workflow_id: str) -> str:
         """Perform one segment of a run; DBOS calls it, in several threads."""
-        store = self._store
+        store = self._running_store
         self._busy[workflow_id] = run_id
         try:
             if self._policy.stopping.is_set():
@@ -225,7 +225,7 @@ class Worker:
                 self._watch({"run": run_id, "event": stored["n"], "kind": kind, **at})
 
     @property
-    def _store(self) -> Store:
+    def _running_store(self) -> Store:
         if self._opened is None:
             raise DurableError("worker: it is not running; use it in a with block")
         return self._opened[0]

@@ -485,13 +485,16 @@ def responses_texts(message: Message) -> tuple[JsonText, ...]:
         case SystemMessage():
             items = [{"role": "system", "content": message.content}]
         case UserMessage():
-            parts = [*map(_input_part, message.parts)]
+            parts = [*map(_responses_input_part, message.parts)]
             items = [{"role": "user", "content": parts or message.content}]
         case AssistantMessage():
             # One whose only item may not go back is an empty text, since a message is at least one item.
             items = _RESPONSES_ITEMS.of(message) or [_RESPONSES_ITEMS.text("")]
         case ToolMessage():
-            shown: list[Json] = [_input_part(Text(message.content)), *map(_input_part, message.parts)]
+            shown: list[Json] = [
+                _responses_input_part(Text(message.content)),
+                *map(_responses_input_part, message.parts),
+            ]
             output: Json = shown if message.parts else message.content
             items = [{"type": "function_call_output", "call_id": message.call_id, "output": output}]
         case _:
@@ -537,7 +540,7 @@ _RESPONSES_ITEMS: Final = Items(
 )
 
 
-def _input_part(part: Part) -> Tree:
+def _responses_input_part(part: Part) -> Tree:
     match part:
         case Text():
             return {"type": "input_text", "text": part.text}

@@ -139,14 +139,14 @@ def test_three_processes_never_start_more_requests_in_a_window(shared: str) -> N
 
 def joined(ledger: Ledger, estimate: Estimate) -> int:
     """A ticket at the end of the queue, as one has it who has not asked yet."""
-    ticket, turn = ledger.ask_for_turn(None, estimate)
+    ticket, turn = ledger.poll_ticket(None, estimate)
     if turn == GRANTED:
         ledger.give_turn_back(ticket)
     return ticket
 
 
 def turn_of(ledger: Ledger, ticket: int) -> Turn:
-    return ledger.ask_for_turn(ticket, LITTLE)[1]
+    return ledger.poll_ticket(ticket, LITTLE)[1]
 
 
 def test_turns_come_in_the_order_of_the_tickets(shared: str) -> None:
@@ -169,7 +169,7 @@ def test_a_ticket_that_is_given_up_or_whose_process_died_holds_nobody_up(shared:
     with ledger.engine.begin() as connection:
         connection.execute(update(TICKETS).where(TICKETS.c.ticket == dead).values(alive_until=0.0))
     assert turn_of(ledger, living) == GRANTED
-    assert ledger.ask_for_turn(first, LITTLE)[0] != first
+    assert ledger.poll_ticket(first, LITTLE)[0] != first
 
 
 def test_whoever_was_only_slow_to_ask_keeps_the_place(shared: str) -> None:
@@ -203,7 +203,7 @@ def test_tokens_are_reserved_by_the_estimate_and_settled_by_usage(shared: str) -
 
 def test_a_request_that_no_window_holds_is_refused(shared: str) -> None:
     ledger = ledger_of(within(shared, tokens=100))
-    _, turn = ledger.ask_for_turn(None, Estimate(101, 0.0))
+    _, turn = ledger.poll_ticket(None, Estimate(101, 0.0))
     assert turn.refusal.startswith(
         "the request is estimated at 101 tokens, and the account 'a' takes 100 in 3600 s"
     )
