@@ -138,6 +138,7 @@ ShownEvent: TypeAlias = (
 )
 
 StreamEvent: TypeAlias = ShownEvent | RunEnded[Run]
+"""Everything that a streamed run yields."""
 
 STOPPED: Final = "the stream of the run was closed before its end"
 """The reason of the cancellation where a stream is not read to its end."""

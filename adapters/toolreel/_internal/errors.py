@@ -56,6 +56,7 @@ class MissingExtra(AdapterError, ImportError):
 
     @classmethod
     def of(cls, extra: str, package: str) -> MissingExtra:
+        """The error for a missing package of an extra."""
         remedy = f"it comes with the extra {extra!r}, pip install 'toolreel[{extra}]'"
         return cls(f"{package} is not installed: {remedy}", name=package)
 

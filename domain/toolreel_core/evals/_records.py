@@ -83,6 +83,7 @@ class Record:
     final: str
     """The final text; empty if there is none."""
     world: JsonText
+    """The contents of the world at the end."""
     turns: int
     calls: int
     attempts: tuple[Attempt, ...]

@@ -72,6 +72,7 @@ CATEGORIES: Final[Mapping[str, Category]] = {
     name: Category(name, alias.strip("-"), cast("Any", result), about)
     for name, alias, result, about in (line.split(maxsplit=3) for line in _TABLE.strip().splitlines())
 }
+"""What a trial may have ended as, by name."""
 
 _CAUSES: Final = """
 transport.auth 401

@@ -76,6 +76,7 @@ class HttpServer:
 
 
 McpServer: TypeAlias = StdioServer | HttpServer
+"""A server over stdio or over HTTP."""
 
 
 def server_credentials(server: McpServer) -> dict[str, str]:

@@ -44,6 +44,7 @@ class Endpoint:
     base_url: str = _OPENROUTER
     api_prefix: str = API_PREFIX
     api_key_env: str = ""
+    """The variable that holds the key."""
     api_key_header: str = "Authorization"
     provider: str = ""
     """Whose presets apply."""
@@ -53,6 +54,7 @@ class Endpoint:
     read_timeout: float | None = None
     headers: tuple[tuple[str, str], ...] = ()
     headers_env: tuple[tuple[str, str], ...] = ()
+    """Headers, each with the variable that holds its value."""
     models: tuple[tuple[str, str], ...] = ()
     """Models that have another name there."""
     request_overrides: JsonText = NOTHING
