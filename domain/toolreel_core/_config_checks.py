@@ -296,7 +296,10 @@ class Table:
         return canonical(self.values)
 
     def checked(self, check: Callable[[Mapping[str, Any]], object]) -> Table:
-        """The same table, if a check finds nothing; what is wrong with a value is said at its place."""
+        """The same table, if a check finds nothing; what is wrong with a value is said at its place.
+
+        :param check: raises :class:`ConfigError`, whose text begins with the key where it is about one
+        """
         try:
             check(self.values)
         except ConfigError as error:

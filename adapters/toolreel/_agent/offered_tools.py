@@ -96,7 +96,10 @@ class OfferedTools:
         return any(tool.is_async for tool in self.functions) or any(map(_is_async, self.hosts))
 
     def host(self, *, awaits: bool = False) -> Any:  # noqa: ANN401 - sync or async
-        """What runs them; in an async run, hosts that block run in threads."""
+        """What runs them; in an async run, hosts that block run in threads.
+
+        :param awaits: whether the run is async
+        """
         own = AsyncPythonTools(self.functions) if awaits else PythonTools(self.functions)
         # Whole names: the longest prefix that a router finds for a name is the name itself.
         routes = dict[str, Any]()
@@ -140,7 +143,10 @@ class _FunctionApprover:
 
 
 def approver_of(given: Approve | None, *, awaits: bool = False) -> Any:  # noqa: ANN401 - sync or async
-    """What approves calls in a run; without any, a run rests at the first."""
+    """What approves calls in a run; without any, a run rests at the first.
+
+    :param awaits: whether the run is async
+    """
     if given is None:
         return AsyncLater() if awaits else Later()
     is_async = iscoroutinefunction(_decide_method(given) or given)

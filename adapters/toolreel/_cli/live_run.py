@@ -33,7 +33,10 @@ class Live:
     has_begun: bool = False
 
     def close(self, *, ended: bool = False) -> EndedRun:
-        """Write the recording, unless nothing has happened; the run so far, and its files."""
+        """Write the recording, unless nothing has happened; the run so far, and its files.
+
+        :param ended: whether the run has ended; if not, results of tools are not deleted
+        """
         files = self.files
         if files is None:
             return EndedRun(self.log.run)
@@ -63,6 +66,7 @@ class LiveSession:
     ) -> EndedRun:
         """Run a plan; an event that cannot be written ends it before its next effect, with ``Cancelled``.
 
+        :param overwrite: whether it may replace existing files
         :param record: the cassette to write, ``<name>.yaml``; its journal goes next to it
         :param earlier: the events that a fork keeps; the run continues after them, and is recorded as a
             journal only, because the requests before were never sent
@@ -81,6 +85,10 @@ class LiveSession:
         return live.close(ended=True)
 
     def resume(self, cassette: Path) -> EndedRun:
+        """Continue a recorded run that was killed or waits, under the plan of its journal.
+
+        :param cassette: the path of its cassette, which need not exist; the journal is next to it
+        """
         live, files = self.reopen(cassette)
         try:
             if live.log.state.outcome is None:
@@ -116,6 +124,8 @@ class LiveSession:
         """Run to the end, or until Ctrl-C or an event that cannot be written.
 
         Ctrl-C is recorded as a cancellation, unless the run has already ended.
+
+        :param said: what the user says to the run that continues
         """
         log, began, done = live.log, monotonic(), len(live.log.run.timing.took)
         try:

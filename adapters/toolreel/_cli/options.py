@@ -36,7 +36,10 @@ _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 def bundle(
     name: str, kind: type[Any], *options: Callable[[Command], Command]
 ) -> Callable[[Command], Command]:
-    """Adds options to a command, which gets them as one dataclass with a field for each."""
+    """Adds options to a command, which gets them as one dataclass with a field for each.
+
+    :param kind: its class, a dataclass with a field for the parameter of each option
+    """
 
     def decorate(command: Command) -> Command:
         @wraps(command)
@@ -365,6 +368,10 @@ def header_option(parameter: str, kind: type[click.Option] = click.Option) -> Ca
 def server_options(
     *, required: bool = True, fallbacks: bool = True, seconds: float = 300.0
 ) -> Callable[[Command], Command]:
+    """Options for the server; the command receives them as one argument ``server``.
+
+    :param required: whether ``--base-url`` has to be given
+    """
     return bundle(
         "server",
         LiveTarget,

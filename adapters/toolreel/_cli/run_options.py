@@ -66,7 +66,11 @@ class SourceChoice:
     def open(
         self, listen: McpListener | None = None, *, accept: bool = False, strict: bool = False
     ) -> Generator[Sources]:
-        """MCP servers run until the context exits; ``accept`` pins their tools as they are now."""
+        """MCP servers run until the context exits; ``accept`` pins their tools as they are now.
+
+        :param accept: offer all tools of MCP servers as they are now, and write their pins
+        :param strict: skills that do not follow the specification are errors
+        """
         tools, message = load_tools(self.tool_names), ""
         if self.skill_scripts and not self.skill_folders:
             raise click.UsageError("--skills-allow-script needs --skills FOLDER")
@@ -340,7 +344,10 @@ def live_session(
     durable: bool = False,
     absent: Approver | None = None,
 ) -> Generator[tuple[LiveSession, Sources]]:
-    """Others print to stderr meanwhile; ``absent`` decides with ``--approve ask`` and no terminal."""
+    """Others print to stderr meanwhile; ``absent`` decides with ``--approve ask`` and no terminal.
+
+    :param absent: who decides with ``--approve ask`` and no terminal; by default the call is denied
+    """
     progress = RunProgress()
     with redirect_stdout(sys.stderr), progress, sources.open(progress.show_mcp_event) as available:
         yield make_session(progress, server, available, approve, durable=durable, absent=absent), available

@@ -36,6 +36,10 @@ _TWINS: Final = {
 
 
 def performer_for_plan(plan: object, given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
+    """The performer of a run: the given one, or ports over an endpoint.
+
+    :param call: the function that was called
+    """
     if not isinstance(plan, Plan):
         text = repr(plan) if isinstance(plan, str) else "..."
         instead = f"write {call}(Plan.of(model=..., messages={text}), ...)"

@@ -224,6 +224,10 @@ def describe_outcome(
 def failure_in_words(
     outcome: outcomes.Outcome | Resting, server: ServerAddress, *, quoting: bool = True
 ) -> str:
+    """One sentence about a run without a final answer, for a program.
+
+    :param quoting: whether it may have what the model said; no log has that
+    """
     words, hint = describe_outcome(outcome, server)
     said = f": {words}" if quoting or not _quotes_the_model(outcome) else ""
     return f"the run did not complete: {outcome.name}{said}" + (f"; {hint}" if hint else "")

@@ -242,7 +242,11 @@ def time_left() -> float:
 
 @contextmanager
 def ending_at(moment: float, inner: AbstractContextManager[object] = NO_SCOPE) -> Generator[None]:
-    """Limit the time of what happens inside; a run in a tool of another one ends with that at the latest."""
+    """Limit the time of what happens inside; a run in a tool of another one ends with that at the latest.
+
+    :param moment: on the clock of ``time.monotonic``
+    :param inner: a scope inside of it
+    """
     before = _ENDS_AT.set(min(moment, _ENDS_AT.get()))
     try:
         with inner:

@@ -43,7 +43,10 @@ class Watch:
         """The first piece of a streamed reply is there."""
 
     def performed(self, effect: Wanted, /, *, replayed: bool) -> None:
-        """The answer to an effect is there."""
+        """The answer to an effect is there.
+
+        :param replayed: whether it comes from a record
+        """
 
     def stepped(self, effect: Wanted | None, event: Event, after: Step, /) -> None:
         """The run took an event, of this effect or of the user."""

@@ -42,7 +42,11 @@ from toolreel_core._errors import ToolreelError
 
 
 def check_version(found: object, expected: int, what: str, remedy: str, error: type[AdapterError]) -> None:
-    """:param what: its place and kind, such as ``chat.journal.jsonl, line 1: a journal``"""
+    """Refuse a record of another version.
+
+    :param remedy: what to do, such as ``record it again``
+    :param what: its place and kind, such as ``chat.journal.jsonl, line 1: a journal``
+    """
     if type(found) is not int or found != expected:  # not ==, for which True is 1
         raise error(f"{what} of version {found!r}; this toolreel reads version {expected}: {remedy}")
 

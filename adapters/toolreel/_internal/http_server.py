@@ -95,6 +95,12 @@ class Connection(H11Protocol):
 def server_config(
     app: ASGIApp, *, connections: int, drain: float = 1.0, lifespan: bool = False
 ) -> uvicorn.Config:
+    """How an application is served.
+
+    :param connections: how many there may be at once
+    :param drain: seconds for requests under way, at the end
+    :param lifespan: whether the application is told of the beginning and the end
+    """
     return uvicorn.Config(
         app,
         http=Connection,
@@ -113,6 +119,10 @@ def server_config(
 
 
 def listening(host: str, port: int) -> socket.socket:
+    """A socket that listens, for asyncio.
+
+    :param port: 0 for any free one
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     # asyncio sets TCP_NODELAY on the connections of sockets that name TCP, and create_server names nothing.

@@ -57,7 +57,12 @@ def is_heard(concern: Concern, level: Level) -> bool:
 
 
 def log(concern: Concern, level: Level, event: str, told: Mapping[str, object], words: str = "") -> None:
-    """Log an event with its fields, without those that are ``None`` or empty, if somebody listens."""
+    """Log an event with its fields, without those that are ``None`` or empty, if somebody listens.
+
+    :param event: what happened, such as ``retry_planned``
+    :param told: the fields; those that are ``None`` or empty are left out
+    :param words: the text of the record; by default, the event and its fields
+    """
     if is_heard(concern, level):
         shown = _fields(told)
         text = words or " ".join([event, *(f"{name}={_short(value)}" for name, value in shown.items())])

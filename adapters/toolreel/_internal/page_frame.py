@@ -105,6 +105,9 @@ def framed(
 ) -> str:
     """A whole page; in ``body``, all texts of others are escaped.
 
+    :param body: HTML, in which all texts of others are escaped
+    :param styles: CSS after that of all pages
+    :param scripts: JavaScript after that of all pages
     :param pictures: whether its data has pictures and sound, which are in ``data:`` URLs
     :param asks: whether its scripts may ask the server that it comes from
     """

@@ -26,6 +26,10 @@ _Built = TypeVar("_Built")
 
 
 def read_file(path: Path, kind: type[AdapterError], missing: str) -> str:
+    """Read a text file.
+
+    :param missing: error text if the file does not exist
+    """
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -61,7 +65,10 @@ def _dates_as_text(tree: Any) -> Any:  # noqa: ANN401 - whatever TOML has
 
 
 def toml_text(tree: Tree, comments: Iterable[str] = ()) -> str:
-    """Without what is null in it, since TOML has no null."""
+    """Without what is null in it, since TOML has no null.
+
+    :param comments: at its beginning, a line each
+    """
     from tomli_w import dumps  # few commands write a file
 
     # A comment of TOML takes no control characters.

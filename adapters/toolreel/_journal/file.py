@@ -303,7 +303,10 @@ class _OpenJournal:
         self._seal.add_lines(data)
 
     def _append(self, line: bytes, room: bytes = ROOM) -> None:
-        """Write a line, and room after it; ``_end`` says whether at least the line is there."""
+        """Write a line, and room after it; ``_end`` says whether at least the line is there.
+
+        :param room: none for a short line that is written in the room of another one
+        """
         data, written = memoryview(line + room), 0
         self._file.seek(self._end)
         try:

@@ -35,6 +35,10 @@ _NO_DATE: Final = "1970-01-01T00:00:00+00:00"
 
 
 def export_text(trace: Trace, form: Format, name: str) -> str:
+    """A recorded run as the text of a file.
+
+    :param name: what the format calls the run, if it has a place for that
+    """
     match form:
         case "openai":
             return _indented_json([*messages_to(trace.run.messages)])

@@ -82,7 +82,10 @@ class RecordingList:
         self._lock = Lock()
 
     def list_lines(self, seconds: float) -> Json:
-        """Read recordings that are new or have changed, the newest first, for so long; one in any case."""
+        """Read recordings that are new or have changed, the newest first, for so long; one in any case.
+
+        :param seconds: how long to read for, one recording in any case
+        """
         with self._lock:
             listed, until = [*list_recordings(self._root)], time.monotonic() + seconds
             for each in sorted(listed, key=lambda each: -each.modified_ns):

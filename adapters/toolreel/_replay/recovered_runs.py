@@ -110,6 +110,8 @@ def recover_runs(
 ) -> tuple[RecoveredRun, ...]:
     """The runs in a recording, each with its journal.
 
+    :param preset: defaults for an inferred plan, such as dialects of text calls
+    :param settings: loop and provider settings, which override the preset
     :param plans: the plans of the runs, in order; by default, each is inferred from the run's first request
     :param tools: executes tools; without it, their results are taken from the next request
     :param exact: whether requests are compared as canonical JSON, instead of by model, roles, texts, calls
@@ -341,6 +343,11 @@ def _plan_of_request(
     preset: Preset,
     settings: Mapping[str, Any],
 ) -> Plan:
+    """The plan of a run that begins with this request: its model, messages, tools and options.
+
+    :param form: in which the request is
+    :param settings: loop and provider settings, which a request does not contain
+    """
     tree = _chat_body(body, place, form)
     spoken = {} if form == "chat_completions" else {"wire_form": form}
     options = {key: value for key, value in tree.items() if key not in _OWNED}

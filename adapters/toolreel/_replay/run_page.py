@@ -43,7 +43,11 @@ _ITEMS: Final = 100
 
 
 def runs_page(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIMIT) -> str:
-    """The page of a run with its inner runs, or of two that are compared; at a limit, texts are cut."""
+    """The page of a run with its inner runs, or of two that are compared; at a limit, texts are cut.
+
+    :param comparison: what differs between the first two
+    :param limit: bytes of the data, above which long texts are cut
+    """
     elements = [*_script_elements(runs)]
     for longest in _LONGEST:
         if sum(map(len, elements)) <= limit:
@@ -70,6 +74,10 @@ def runs_page(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIM
 
 
 def list_page(title: str) -> str:
+    """The page with the list of recordings, which its script gets from the server and keeps up to date.
+
+    :param title: what is listed, such as the name of a directory
+    """
     body = (
         '<a class="skip" href="#recordings">To the list</a>\n'
         f"<header><h1>{escape(printable(title))}</h1></header>\n"
@@ -99,6 +107,11 @@ def _in_chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
 
 
 def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) -> list[RunTree]:
+    """Runs with those of the agents that they called, at any depth.
+
+    :param traces: the runs and their names
+    :param folder: where their recordings are, which are in it or in a folder below; ``None`` without any
+    """
     runs = [(recorded_run_tree(trace, name), trace) for name, trace in traces]
     at = 0
     while folder is not None and at < len(runs):
@@ -128,7 +141,11 @@ _EMBEDDED: Final = 500_000
 
 
 def recording_page(source: Source, other: Source | None = None) -> str:
-    """Of a cassette without a journal, the page has all runs in it."""
+    """Of a cassette without a journal, the page has all runs in it.
+
+    :param source: a record, or the path of a journal or a cassette; of a cassette without a journal, the page
+        has all runs in it
+    """
     if other is None:
         folder = None if not isinstance(source, Path | str) else Path(source).parent
         return runs_page(with_inner_runs(_named_traces(source), folder))
@@ -138,6 +155,11 @@ def recording_page(source: Source, other: Source | None = None) -> str:
 
 
 def page_of_run(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
+    """The page of a run: from its recording if that has this run, else from what the run keeps.
+
+    :param recording: the path of its cassette
+    :param shown: takes what nobody shall see out of a text
+    """
     if recording is not None:
         try:
             trace = retrace(open_recorded(journal_path(recording)))
@@ -153,6 +175,10 @@ def page_of_run(run: Run, recording: Path | None, shown: Callable[[str], str]) -
 def view_run(
     run: Run, recording: Path | None, file: Path | str | None, shown: Callable[[str], str], *, opens: bool
 ) -> Path:
+    """Write the page of a run, and open it.
+
+    :param file: where to; by default a file in a new temporary folder
+    """
     path = Path(mkdtemp(prefix="toolreel-")) / "run.html" if file is None else Path(file)
     write_page(path, page_of_run(run, recording, shown))
     if opens:

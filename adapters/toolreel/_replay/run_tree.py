@@ -60,6 +60,10 @@ class RunTree:
 
 
 def recorded_run_tree(trace: Trace, name: str) -> RunTree:
+    """A recorded run as data.
+
+    :param name: what the page calls it
+    """
     items, options, turns = NumberedItems(), dict[str, int](), dict[int, list[Traced]]()
     last = max(1, trace.run.state.tally.turns)
     for traced in trace.events:
@@ -93,6 +97,10 @@ def _parsed_items(items: NumberedItems) -> tuple[Json, ...]:
 
 
 def _event_steps(traced: Traced, items: NumberedItems, options: dict[str, int]) -> Iterator[Json]:
+    """An event, and the request that it answers.
+
+    :param options: what requests have besides messages, each once, with its number
+    """
     effect, lap = traced.effect, traced.record.lap
     if isinstance(effect, SendRequest):
         request = effect.request
@@ -278,7 +286,10 @@ class NumberedItems:
         return self.add_text(canonical(wire_tree(message)))
 
     def sent_ranges(self, request: Request, stored: Transcript) -> list[ItemRange]:
-        """What a request sent of the stored messages."""
+        """What a request sent of the stored messages.
+
+        :param stored: as it was when the request was made; histories only grow from call to call
+        """
         was, now = self._stored_numbers(request, stored), self._sent_numbers(request)
         begin = _common_start(was, now)
         end = min(_common_start(was[::-1], now[::-1]), min(len(was), len(now)) - begin)

@@ -138,7 +138,10 @@ class Shape:
     """Whether it is looked for in Base64, too, where patterns match by chance."""
 
     def matches(self, text: str, blobs: Collection[tuple[int, int]]) -> Iterator[tuple[int, int, int, str]]:
-        """Where each match starts, start and end of the secret in it, and the kind; ``blobs`` are Base64."""
+        """Where each match starts, start and end of the secret in it, and the kind; ``blobs`` are Base64.
+
+        :param blobs: start and end of what is Base64
+        """
         group = "secret" if "secret" in self.pattern.groupindex else 0
         for match in self.pattern.finditer(text):
             begin = match.start()
@@ -213,7 +216,10 @@ def rules_in(environ: Mapping[str, str] | None = None) -> SecretRules:
 
 @lru_cache(maxsize=8)
 def read_rules(path: Path, _changed: int = 0) -> SecretRules:
-    """The rules in a file; ``_changed``, the time of its last change, renews what is cached."""
+    """The rules in a file; ``_changed``, the time of its last change, renews what is cached.
+
+    :param _changed: the time of its last change, which makes the cache read an edited file again
+    """
     missing = f"is missing (named by {VARIABLE})"
     return read_toml(str(path), read_file(path, SecretRulesError, missing), _parse_rules, SecretRulesError)
 

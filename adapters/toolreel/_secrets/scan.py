@@ -40,6 +40,9 @@ def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None)
 
     >>> leaks("key: sk-abcdefghij0123456789", {})
     (Leak(kind='API key', line=1),)
+
+    :param known: secret values by their names, as from :func:`known_secrets`
+    :param rules: by default, those in the file named by ``TOOLREEL_SECRETS``
     """
     return tuple(leak for _, leak in _leaks_among([("", text)], known, rules))
 
@@ -149,7 +152,10 @@ def leaks_at(
     rules: SecretRules | None = None,
     seen: set[str] | None = None,
 ) -> Iterator[tuple[str, Leak]]:
-    """The leaks in texts, each with its place; texts in ``seen`` are skipped, and new ones added to it."""
+    """The leaks in texts, each with its place; texts in ``seen`` are skipped, and new ones added to it.
+
+    :param seen: texts scanned before, which are skipped; new ones are added
+    """
     yield from _leaks_among([*unseen_texts(texts, set() if seen is None else seen)], known, rules)
 
 

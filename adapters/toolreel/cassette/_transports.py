@@ -56,6 +56,10 @@ def replay_response(
     request: httpx.Request,
     wait: Callable[[float], object] = time.sleep,
 ) -> httpx.Response:
+    """The httpx response for a stored one; a stored failure is raised.
+
+    :param wait: lets the client wait, where the recorded one was cancelled
+    """
     return immediately(areplay_response(stored, cassette, request, wait))
 
 

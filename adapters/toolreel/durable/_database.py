@@ -96,7 +96,11 @@ CONNECTION_LOST: Final = (exc.OperationalError, exc.InterfaceError, exc.Internal
 
 
 def retry_lost_connection(attempt: Callable[[], _Result], give_up_after: float = 60.0) -> _Result:
-    """Do something with the database, again if it went away: it restarts, or SQLite is busy."""
+    """Do something with the database, again if it went away: it restarts, or SQLite is busy.
+
+    :param attempt: may be repeated after it was committed, so it has to be idempotent
+    :param give_up_after: seconds after which it gives up
+    """
     since, pause = time.monotonic(), 0.02
     while True:
         try:
@@ -231,6 +235,10 @@ def _database_errors(url: sa.URL) -> Generator[None]:
 
 
 def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
+    """An engine for a database, whose tables are created where they are missing.
+
+    :param connections: how many the engine keeps open
+    """
     with _database_errors(url):
         engine = new_engine(url, connections)
         _OURS.add(engine.dialect)

@@ -227,7 +227,10 @@ class Ledger:
     def settle_request(
         self, ticket: int, tokens: int | None, cost: float | None, retry_after: float = 0.0
     ) -> None:
-        """Say what a request took: ``None`` for what nobody knows, where the estimate counts."""
+        """Say what a request took: ``None`` for what nobody knows, where the estimate counts.
+
+        :param retry_after: seconds for which the provider wants no request of the account
+        """
         with self._lock_account() as (connection, now, account):
             mine = TICKETS.c.ticket == ticket
             row = connection.execute(select(TICKETS).where(mine)).one_or_none()

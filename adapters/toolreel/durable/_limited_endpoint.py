@@ -58,6 +58,10 @@ _NO_RETRY_MS: Final = 10**12
 
 
 def take_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Event) -> int | RequestFailed:
+    """Wait until a request may start at once; returns its ticket, or its refusal.
+
+    :param abandoned: set when nobody waits for the turn any more; then the ticket is given up
+    """
     limits, began = ledger.limits, time.monotonic()
     estimate = limits.estimate(effect)
     allowed = min(math.inf if limits.max_wait is None else limits.max_wait, time_left())

@@ -124,6 +124,10 @@ class Book:
 
 
 def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callable[[str], None]) -> str:
+    """Perform a run that was claimed until it rests; returns the status that it rests in.
+
+    :param see: called with each line of the journal that a step has stored
+    """
     segment = _Segment(claimed, policy, store, see)
     try:
         with joined_trace(claimed.trace):

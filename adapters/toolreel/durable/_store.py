@@ -125,6 +125,11 @@ class Store:
         return self.in_transaction(lambda connection: connection.execute(query).all())
 
     def in_transaction(self, work: Callable[[sa.Connection], _Result]) -> _Result:
+        """Do some work in a transaction.
+
+        :param work: may be repeated after it was committed, so it has to be idempotent
+        """
+
         def done() -> _Result:
             with self.engine.begin() as connection:
                 return work(connection)

@@ -155,7 +155,11 @@ _Exchange: TypeAlias = tuple[str, list[tuple[str, list[_Call]]]]
 
 
 def scenario_of_session(path: Path, name: str = "") -> tuple[Tree, list[str]]:
-    """The scenario of a session that has a journal, and what a person has to decide about it."""
+    """The scenario of a session that has a journal, and what a person has to decide about it.
+
+    :param path: the journal, or its cassette
+    :param name: of the scenario; made of the recording's name by default
+    """
     stem = path.name.removesuffix(".jsonl").removesuffix(".journal").removesuffix(".yaml")
     name = name or _UNFIT.sub("_", stem.lower()).strip("_")
     check_scenario_name(name)

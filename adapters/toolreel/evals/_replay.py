@@ -103,6 +103,10 @@ class RecordedRun:
         return _copy_times(replace(again, cassette=record.cassette), record), ended
 
     def verdict_under(self, configuration: Configuration, *, held: bool = False) -> Verdict:
+        """The verdict about the run under another configuration, by its recorded replies.
+
+        :param held: whether replies are held fixed, whatever else would have made the model reply otherwise
+        """
         recording = recording_of(self.folder, self.record.cassette)
         with self._endpoint(RecordedAnswers(recording, held=held)) as endpoint:
             context = RunContext(endpoint, recorded_tools(self.record.attempts[-1:]))
@@ -163,6 +167,10 @@ def replay_runs(results: Results, plan: EvalPlan, keys: Collection[str] = ()) ->
 
 
 def write_replayed(results: Results, runs: Sequence[Replayed], folder: Path) -> None:
+    """Write an evaluation with the present verdicts into a new directory, with the cassettes.
+
+    :param runs: all of them, each with a record as replayed now
+    """
     if not all(again.now for again in runs):
         raise ReplayMismatch(f"{folder}: nothing written: a run cannot be replayed, so it cannot be judged")
     if (folder / "header.json").exists():
@@ -213,6 +221,9 @@ def rejudge_runs(
     only as the answer to a request of the same content. With ``first``, the replies of both strategies go
     through both, whatever else would have made the model reply otherwise, and a run that the first loses and
     the second wins is bisected.
+
+    :param strategy: a name, or a tag that means one strategy
+    :param keys: beginnings of the keys of the runs that are wanted; all runs, if there are none
     """
     second, first = _find_strategy(plan, strategy), first and _find_strategy(plan, first)
     if first == second:

@@ -203,6 +203,10 @@ class Journal:
         write_json(path, (replace(header, created=before.created) if before else header).tree())
 
     def append(self, record: Record) -> Record:
+        """Write the record of a run that has ended; when this returns, it is on the disk.
+
+        :returns: what was written: texts that may hold a secret are withheld
+        """
         safe = _without_secrets(record, self._secrets)
         with _storage_errors(self._path):
             self._file.write(f"{record_line(safe)}\n".encode())
@@ -253,6 +257,10 @@ def _storage_errors(path: Path) -> Generator[None]:
 
 
 def recording_of(folder: Path, name: str) -> Session:
+    """The recording of a run, for a replay.
+
+    :param name: the path of the cassette, relative to the directory of the results
+    """
     from toolreel.cassette import Session  # imports httpx
 
     return Session(_recording_path(folder, name))

@@ -66,6 +66,11 @@ class _Inversion:
         self._weights: _Floats = weights / 2 / np.square(1.0 - places) / self._at / np.pi
 
     def share_below(self, values: _Floats, counts: _Floats, mean: float) -> _Floats:
+        """How likely randomly weighted values have at most this mean, for each row of values.
+
+        :param values: a row for each sample
+        :param counts: how often each column of values occurs
+        """
         distances = values - mean
         spread = np.sqrt((np.square(distances) * counts).sum(axis=1))
         distances /= np.where(spread > 0, spread, 1.0)[:, None]
@@ -88,7 +93,11 @@ _COARSE: Final = _Inversion(40)
 
 
 def mean_below(values: Sequence[float], copies: float = 1) -> _Share:
-    """The chance that randomly weighted clusters, and a further one of 0, have at most some mean."""
+    """The chance that randomly weighted clusters, and a further one of 0, have at most some mean.
+
+    :param values: of the clusters, from 0 to 1
+    :param copies: how often each cluster occurs, to ask what more of them would say
+    """
     distinct, counts = np.unique([*values, 0.0], return_counts=True)
     weights = counts.astype(np.float64) * copies
     weights[0] -= copies - 1  # the further one is there once
@@ -96,7 +105,10 @@ def mean_below(values: Sequence[float], copies: float = 1) -> _Share:
 
 
 def mean_bounds(values: Sequence[float], alpha: float = ALPHA) -> Bounds:
-    """Where the mean of all clusters lies, run or not."""
+    """Where the mean of all clusters lies, run or not.
+
+    :param alpha: how often the interval may miss, both sides together
+    """
     return _lower_bound(values, alpha), round(
         1.0 - _lower_bound([1.0 - value for value in values], alpha), _DIGITS
     )
@@ -129,6 +141,8 @@ def wilson_bounds(passed: float, runs: float, alpha: float = ALPHA) -> Bounds:
     """Wilson's score interval of a rate; exactly 0 or 1 where no run or every run passed.
 
     E. B. Wilson 1927, Journal of the American Statistical Association 22:209.
+
+    :param runs: need not be a whole number, where it says how many a mean is worth
     """
     z = -float(ndtri(alpha / 2))
     rate, squared = passed / runs, z * z
@@ -160,6 +174,10 @@ class Rate:
 
 
 def rate_of(trials: Iterable[Trial], passes: Callable[[Trial], bool] = lambda one: one.ok) -> Rate | None:
+    """The rate of some trials; ``None`` if none of them is valid.
+
+    :param passes: which of the valid ones count as passed
+    """
     cells: dict[Cell, list[bool]] = {}
     for one in trials:
         if one.valid:
@@ -184,6 +202,8 @@ def pass_hat(trials: Iterable[Trial], k: int) -> tuple[float | None, int, int]:
     """pass^k: the chance that ``k`` trials of a cell all pass, ``C(c,k)/C(n,k)``, as the mean over cells.
 
     That of Yao et al. 2024 (tau-bench).
+
+    :returns: the mean; the number of cells, and of those that have fewer than ``k`` valid trials
     """
     cells: dict[Hashable, list[bool]] = {}
     for one in trials:
@@ -371,7 +391,10 @@ POWER: Final = 0.8
 def power_of_test(
     difference: float, clusters: int, pairs: float, spread: float = SPREAD, within: float = WITHIN
 ) -> float:
-    """The chance that a true difference is found, of scenarios such as these: in 800 drawn plans."""
+    """The chance that a true difference is found, of scenarios such as these: in 800 drawn plans.
+
+    :param spread: standard deviation of the true differences among clusters
+    """
     quantiles = np.random.default_rng(clusters).standard_normal((800, clusters))
     drawn = np.clip(difference + sqrt(spread**2 + within / pairs) * quantiles, -1.0, 1.0)
     values = np.hstack([(1 + drawn) / 2, np.zeros((len(drawn), 1))])

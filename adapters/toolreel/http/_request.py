@@ -81,7 +81,10 @@ class Address:
         api_key_header: str = AUTHORIZATION,
         api_key: str | Secret | None = None,
     ) -> Address:
-        """The address for a base URL and the key, or the name of the variable that holds it."""
+        """The address for a base URL and the key, or the name of the variable that holds it.
+
+        :param environ: environment variables; by default those of this process
+        """
         where = os.environ if environ is None else environ
         key = None if api_key is None else Secret(api_key)
         sent = request_headers(api_key_env, where, headers, api_key_header, key)
@@ -149,7 +152,11 @@ def request_headers(
     api_key_header: str = AUTHORIZATION,
     api_key: Secret | None = None,
 ) -> dict[str, str]:
-    """The headers of every request, with names in lower case."""
+    """The headers of every request, with names in lower case.
+
+    :param api_key: the key itself, instead of the name of its variable
+    :param headers: further headers; they override those of the endpoint, such as ``User-Agent``
+    """
     further: dict[str, str] = {}
     for name, value in headers.items():
         lower = _checked_header_name(name)
@@ -180,6 +187,10 @@ def request_headers(
 
 
 def header_values(variables: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+    """The values of headers, of which each is in an environment variable.
+
+    :param variables: names of variables by names of headers
+    """
     return {
         name: header_value_from(variable, environ, f"the value of the header {name}")
         for name, variable in variables.items()

@@ -242,6 +242,9 @@ def redacted(value: Json, sent: Mapping[str, str]) -> str:
     """The value as JSON text, with the kind of each secret in its place.
 
     Texts are searched one by one, since JSON escapes some characters of a secret.
+
+    :param sent: the secrets that the run sends, by kind; those in the environment and what looks like one are
+        redacted, too
     """
     known = {**known_secrets(os.environ), **sent}
 

@@ -52,6 +52,7 @@ def with_files(paths: Iterable[Path | str] = (), environ: Mapping[str, str] | No
 def preset_named(collection: Presets, name: str | Path, model: str = "") -> Preset:
     """A preset by name, all presets of a TOML file, or those of a model by ``PROVIDER/MODEL``.
 
+    :param model: the model, if the name may be that of a provider alone
     :raises CatalogueError: if a file cannot be read or used
     :raises ConfigError: if there is no such preset or provider
     """

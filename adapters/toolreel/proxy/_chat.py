@@ -238,7 +238,10 @@ class ChatExchange:
             stream.restart()
 
     async def _stream_reply(self, stream: ReplyStream, *, show: bool) -> ReplyEvent:
-        """Read a reply to its end; with ``show``, the client gets what can pass, as it comes."""
+        """Read a reply to its end; with ``show``, the client gets what can pass, as it comes.
+
+        :param show: whether the client gets what can pass, as it comes
+        """
         stall = self.settings.limits.stall_seconds
         progress, progressed_at = stream.stream.progress, time.monotonic()
         async with aclosing(Pieces(self.transport, self.settings.limits, self.sent)) as pieces:

@@ -62,6 +62,10 @@ class Trouble(Exception):
 def client_error(
     status: int, message: str, code: str, param: str | None = None, *, allow: str = ""
 ) -> Trouble:
+    """An error of the client, which repeating the request does not mend.
+
+    :param allow: the method that the path takes instead
+    """
     headers = {**NEVER_AGAIN, "allow": allow} if allow else NEVER_AGAIN
     return Trouble(status, message, code, "invalid_request_error", param, headers)
 

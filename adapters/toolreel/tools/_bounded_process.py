@@ -69,8 +69,12 @@ class BoundedProcess:
     def run(
         self, stdin: bytes = b"", *, deadline: float = threading.TIMEOUT_MAX, inherit_stderr: bool = False
     ) -> ProcessResult:
-        """:raises OSError: if it cannot be started
+        """Run the program to its end.
 
+        :param stdin: its input; empty by default
+        :param deadline: seconds after which it is killed
+        :param inherit_stderr: whether it writes to the stderr of this process
+        :raises OSError: if it cannot be started
         :raises ValueError: if an argument holds NUL or a lone surrogate
         """
         with self._lock:

@@ -145,6 +145,7 @@ def spend(spent: Spent | None) -> None:
 
     A tool that runs an agent writes ``spend(run.spent)``; :meth:`toolreel.Agent.as_tool` does it for you.
 
+    :param spent: is added to what the call has said before; ``None`` is nothing
     :raises AdapterError: outside of a tool call
     """
     known = _current_context().spending.known

@@ -38,7 +38,11 @@ class Docstring(NamedTuple):
 
 
 def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
-    """Descriptions of other parameters than these are ignored."""
+    """Descriptions of other parameters than these are ignored.
+
+    :param docstring: without indentation, as from ``inspect.getdoc``
+    :param names: existing parameters; descriptions of others are ignored
+    """
     summary: list[str] = []
     described: dict[str, list[str]] = {}
     # Lines are added to `current`: to the summary, to a parameter, or to what is ignored.

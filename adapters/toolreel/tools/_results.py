@@ -120,6 +120,7 @@ class Output(Generic[_Value]):
     def value(self, of: Run | Outcome | Resting) -> _Value:
         """The value of a run, or of its outcome.
 
+        :param of: the run, or its outcome
         :raises OutputError: if it has none, or checks of the type that JSON Schema cannot say reject it
         """
         outcome = of.outcome if isinstance(of, Run) else of

@@ -51,6 +51,7 @@ def signature_of(function: Callable[..., object], name: str | None = None) -> Si
 
     The first paragraphs of the docstring become the description; its sections and fields describe parameters.
 
+    :param name: the tool's inner name; by default the name of the function
     :raises ConfigError: if a parameter has no annotation, or a type that JSON cannot represent
     """
     tool = name if name is not None else _tool_name(function)

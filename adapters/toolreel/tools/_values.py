@@ -41,6 +41,8 @@ def value_as_json(value: object, parts: list[Media] | None = None) -> Json:
     Sets become sorted arrays, so that results are reproducible.
     :raises TypeError: if JSON cannot represent it; says what to return instead
     :raises ValueError: if it contains itself, NaN or an infinity
+
+    :param parts: takes the images, audio and files
     """
     return _convert_value(value, (), [] if parts is None else parts)
 

@@ -352,7 +352,10 @@ FILE_TOKENS: Final = 3_000
 
 
 def estimate_tokens_with_parts(parts: Sequence[Part], text: str, estimate: Callable[[str], int]) -> int:
-    """Estimated tokens of a message; ``text`` is how it is sent, and holds the Base64 of its parts."""
+    """Estimated tokens of a message; ``text`` is how it is sent, and holds the Base64 of its parts.
+
+    :param text: the message as it is sent, which holds their Base64
+    """
     tokens = 0
     for part in parts:
         if isinstance(part, Text):

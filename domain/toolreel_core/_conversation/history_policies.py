@@ -95,7 +95,13 @@ def summary_message(text: str) -> UserMessage:
 
 
 def summary_request_text(task: Sequence[Passage], old: Sequence[Passage], length: int, words: int) -> str:
-    """The text that asks for a summary of the old passages; the task is no part of it."""
+    """The text that asks for a summary of the old passages; the task is no part of it.
+
+    :param task: what the user said first, which is no part of the summary
+    :param old: what is to be summarised
+    :param length: maximum characters of each passage
+    :param words: maximum words of the summary
+    """
     quoted = "\n\n".join(passage.cut(length) for passage in (*task, *old))
     return f"{_REQUEST.format(words=words)}{quoted}\n{_END}"
 
@@ -185,7 +191,11 @@ def group_into_turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
 def apply_history_policies(
     messages: Iterable[Message], names: Iterable[str], excess: int, cost: Cost
 ) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """The history after these policies in order, until the excess is gone, and those that changed it."""
+    """The history after these policies in order, until the excess is gone, and those that changed it.
+
+    :param excess: the tokens that are too many
+    :returns: the messages that go out, and the names of the policies that changed something
+    """
     policies = [(name, history_policy(name)) for name in names]
     kept, applied = group_into_turns(messages), list[str]()
     allowed = _total_cost(kept, cost) - excess

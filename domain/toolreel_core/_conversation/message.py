@@ -262,7 +262,11 @@ class Written(NamedTuple):
 
 
 def write_message(message: Message, form: Form, *, opens: bool = True, closes: bool = True) -> Written:
-    """The text of a message; of a result, whether it ``opens`` or ``closes`` its turn."""
+    """The text of a message; of a result, whether it ``opens`` or ``closes`` its turn.
+
+    :param opens: of a result: whether it is the first of its turn
+    :param closes: of a result: whether it is the last of its turn
+    """
     if form.is_plain:
         return Written(wire(message))
     quirks = list[str]()
@@ -411,7 +415,11 @@ def _item_type(item: Json) -> Json:
 def messages_text(
     message: UserMessage | AssistantMessage | ToolMessage, *, opens: bool = True, closes: bool = True
 ) -> JsonText:
-    """The text of an element of ``messages``; of a result, a piece: ``opens`` and ``closes`` say which."""
+    """The text of an element of ``messages``; of a result, a piece: ``opens`` and ``closes`` say which.
+
+    :param opens: of a result: whether it is the first of its turn
+    :param closes: of a result: whether it is the last of its turn
+    """
     match message:
         case UserMessage():
             blocks = [*map(_part_block, message.parts)]

@@ -281,7 +281,10 @@ class Transcript:
     def of(
         cls, messages: Iterable[Message] = (), form: Form = _PLAIN, *, kept: Iterable[Message] | None = None
     ) -> Transcript:
-        """A transcript of these messages, of which only those ``kept`` go out, if given."""
+        """A transcript of these messages, of which only those ``kept`` go out, if given.
+
+        :param kept: what of them goes out, where that is not all
+        """
         if kept is not None:
             return _shortened_to(_append_memos(_NO_TEXTS, messages), kept, form)
         if form.estimator:
@@ -398,6 +401,10 @@ class Transcript:
 
 
 def tokens_of(message: Message, text: JsonText, estimate: Estimator) -> int:
+    """Estimated tokens of a message.
+
+    :param text: the message as it is sent
+    """
     parts = parts_of(message)
     return estimate_tokens_with_parts(parts, text, estimate) if parts else estimate(text)
 

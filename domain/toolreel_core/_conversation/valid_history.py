@@ -54,7 +54,10 @@ _NATIVE: Final[Mapping[IdStyle, re.Pattern[str]]] = {
 
 
 def free_id(requested: str, name: str, calls: int, used_ids: Mapping[str, int], style: IdStyle) -> str:
-    """The id under which a call goes out: the wanted one, or the first in the style that is still free."""
+    """The id under which a call goes out: the wanted one, or the first in the style that is still free.
+
+    :param calls: how many calls were sent before
+    """
     if requested not in used_ids and _NATIVE[style].fullmatch(requested):
         return requested
     before = used_ids.get(requested, 0) + 1
@@ -122,7 +125,10 @@ class Projection:
     """What results had that they may not have here; it follows the last of them as a message of the user."""
 
     def of(self, message: Message, *, fresh: bool = True) -> tuple[Projection, tuple[Outgoing, ...]]:
-        """Project one more message, to itself or to nothing; it is ``fresh`` after the last user message."""
+        """Project one more message, to itself or to nothing; it is ``fresh`` after the last user message.
+
+        :param fresh: whether it belongs to the current turn, that is, comes after the last user message
+        """
         if isinstance(message, AssistantMessage):
             return self._add_assistant(message, fresh=fresh)
         if isinstance(message, ToolMessage):
@@ -214,7 +220,10 @@ class Projection:
         return (after, (result,)) if rest else (after.answered(), (result, *after.unanswered()))
 
     def _result_as_sent(self, place: int, message: ToolMessage, *, before: int = 0) -> Outgoing:
-        """A result as it goes out, behind some that were still waiting."""
+        """A result as it goes out, behind some that were still waiting.
+
+        :param before: how many of those that are still waiting go out before it
+        """
         call, waiting = self.sent[place], len(self.waiting) - before
         opens, closes = waiting == len(self.sent), waiting == 1
         if self.provider.tool_result_name:

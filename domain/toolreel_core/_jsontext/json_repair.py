@@ -130,7 +130,10 @@ class SearchedText:
     )
 
     def search(self, pattern: re.Pattern[str], start: int) -> re.Match[str] | None:
-        """The next match of a pattern without look-behind: it may have been found from an earlier start."""
+        """The next match of a pattern without look-behind: it may have been found from an earlier start.
+
+        :param pattern: without look-behind, because a match may have been found from an earlier start
+        """
         searched_from, found = self._matches.get(pattern, (len(self.text) + 1, None))
         if searched_from <= start and (found is None or start <= found.start()):
             return found

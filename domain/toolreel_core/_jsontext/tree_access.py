@@ -108,7 +108,10 @@ _Path: TypeAlias = tuple[str | int, ...]
 
 
 def json_text(value: object, name: str) -> JsonText:
-    """The canonical text of a value; an error says which part of what ``name`` calls it is no JSON."""
+    """The canonical text of a value; an error says which part of what ``name`` calls it is no JSON.
+
+    :param name: name of the whole value in errors, such as ``options``
+    """
     for path, why in _find_errors(value, (name,)):
         raise ConfigError(f"{_path_text(path)}: {why}")
     return canonical(cast("Json", value))

@@ -122,7 +122,10 @@ def _json_answers(plan: Plan, text: str) -> Answers:
 def _check_against_schema(
     spec: OutputSpec, config: LoopConfig, text: JsonText, may_be_bare: bool
 ) -> Accepted | tuple[Violation, ...]:
-    """The value that fits, or what does not; it ``may_be_bare``, without the object around it."""
+    """The value that fits, or what does not; it ``may_be_bare``, without the object around it.
+
+    :param may_be_bare: whether it may be the value itself, without the object around it
+    """
     found = violations(spec.sent, text)
     if not found:
         return Accepted(spec.value_of(text))
@@ -197,7 +200,10 @@ def _with_final_call_results(
 
 
 def _ask_again_or_end(state: State, told: State, outcome: InvalidOutput) -> Step:
-    """Ask for a valid output, unless done often enough; in ``told``, the model reads what is wrong."""
+    """Ask for a valid output, unless done often enough; in ``told``, the model reads what is wrong.
+
+    :param told: the state in whose history the model reads what is wrong
+    """
     rejected = state.memory.outputs_rejected
     again = rejected < state.present.config.output_retries and exhausted_limit(state) is None
     note = OutputRejected(state.tally.turns, outcome.error, again)

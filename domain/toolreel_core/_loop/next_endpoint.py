@@ -110,7 +110,10 @@ _FORMATS: Final = ("response_format", "json_schema", "structured_output", "gramm
 
 
 def _fallback_reason(outcome: Outcome, plan: Plan) -> FallbackReason | None:
-    """The reason to go on at another endpoint; ``None`` if the outcome is not the endpoint's fault."""
+    """The reason to go on at another endpoint; ``None`` if the outcome is not the endpoint's fault.
+
+    :param plan: the plan at the endpoint
+    """
     match outcome:
         case TransportFailed(failure="status"):
             if plan.asked_by == "native" and refuses_format("status", outcome.status, outcome.message):

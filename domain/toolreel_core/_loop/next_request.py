@@ -150,7 +150,10 @@ def _shorten_text(text: str, most: int) -> str:
 
 
 def memory_with_withheld_tool(state: State, memory: Memory, call: ToolCall, again: int) -> Memory:
-    """The memory after a call, made ``again`` in vain: its tool joins those withheld, or all are back."""
+    """The memory after a call, made ``again`` in vain: its tool joins those withheld, or all are back.
+
+    :param again: how many times in a row it was made again for nothing
+    """
     # Only the constraint is narrower: ``tools`` stays as it is, so that prompt caches keep their prefix. The
     # tool is withheld, not the arguments, because the grammars of servers know no ``not``.
     tool, most = state.present.tools.by_name.get(call.name), state.present.config.withhold_repeated

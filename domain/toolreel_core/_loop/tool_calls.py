@@ -128,7 +128,10 @@ def unread_arguments_fault(name: str, error: ArgumentError, plan: Plan) -> Fault
 def coerced_arguments(
     schema: JsonText, names: tuple[str, ...], arguments: JsonText, config: LoopConfig
 ) -> Intended:
-    """The arguments coerced to a schema, as far as ``argument_repairs`` allows."""
+    """The arguments coerced to a schema, as far as ``argument_repairs`` allows.
+
+    :param names: the names of the tool, which may be in an envelope
+    """
     return coerced(
         schema,
         arguments,
@@ -350,7 +353,10 @@ def _record_result(
     *,
     refused: bool = False,
 ) -> tuple[State, RepeatedCall | None]:
-    """The state with a result, and the outcome if it was repeated too often; one ``refused`` was not run."""
+    """The state with a result, and the outcome if it was repeated too often; one ``refused`` was not run.
+
+    :param refused: whether it was not run, since the same call has succeeded before
+    """
     if is_final_tool_call(call, state.present):
         # No tool: it counts neither as a failed call nor for the modes and policies of tools.
         return with_notes(state.said(ToolMessage(call.id, result.text())), *notes), None
@@ -382,7 +388,10 @@ def _record_result(
 
 
 def _memory_with_result(memory: Memory, name: str, call: ToolCall, result: Envelope) -> tuple[Memory, int]:
-    """The memory with one more result, and how many times in a row this call now had it."""
+    """The memory with one more result, and how many times in a row this call now had it.
+
+    :param name: the inner name, since a model may use both names of a tool
+    """
     # By the inner name, since a model may use both names of a tool.
     arguments = call.arguments if isinstance(call.arguments, str) else call.original
     key, result_digest, was_ok = (

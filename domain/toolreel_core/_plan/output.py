@@ -109,7 +109,10 @@ class OutputSpec:
         return canonical(cast("Tree", parse(answer))[VALUE]) if self.wrapped else answer
 
     def partial(self, text: str) -> Json:
-        """The value in an answer that is still being written, for showing; ``None`` if there is none yet."""
+        """The value in an answer that is still being written, for showing; ``None`` if there is none yet.
+
+        :param text: what the model has written so far, as text or as arguments of the final tool
+        """
         answer = partial_value(text)
         is_wrapper = self.wrapped and isinstance(answer, Mapping) and answer.keys() <= {VALUE}
         return cast("Tree", answer).get(VALUE) if is_wrapper else answer
@@ -192,7 +195,10 @@ def final_tool(spec: OutputSpec) -> ToolDefinition:
 
 
 def response_format(spec: OutputSpec, schema: Json) -> Tree:
-    """The ``response_format``; ``strict`` within OpenAI's subset: all properties required, no other."""
+    """The ``response_format``; ``strict`` within OpenAI's subset: all properties required, no other.
+
+    :param schema: of the answer, as it goes out
+    """
     strict = all(map(_is_strict, schemas_in(schema)))
     described = {"description": spec.description} if spec.description else {}
     inner: Tree = {"name": spec.name, **described, "schema": schema, "strict": strict}
@@ -271,7 +277,10 @@ calls another tool in 7 of 11 talks that need none; with these words in 3, and i
 
 
 def call_constraint(entries: Iterable[Json]) -> Tree:
-    """The key that holds a reply to one call of these entries of ``tools``."""
+    """The key that holds a reply to one call of these entries of ``tools``.
+
+    :param entries: those of ``tools`` that the reply may call
+    """
     schema: Tree = {"anyOf": [_schema_of_call(as_tree(entry)) for entry in entries]}
     inner: Tree = {"name": "call", "schema": schema}
     return {"response_format": {"type": "json_schema", "json_schema": inner}}

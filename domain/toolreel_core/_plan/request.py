@@ -275,6 +275,10 @@ def build_request_bodies(
     config: LoopConfig,
     output: OutputParts = _NO_OUTPUT,
 ) -> Bodies:
+    """The bodies of a run.
+
+    :param tools: the entries of the ``tools`` array as they go out
+    """
     reserved = reserved_keys(overrides, provider.wire_form)
     requested = merged(options, _without_keys(overrides, *reserved))
     accepted, quirks = accepted_options(requested, provider)

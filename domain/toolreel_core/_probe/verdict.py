@@ -59,7 +59,10 @@ _CUT: Final = Verdict("cut", "cut before it called")
 
 
 def verdict_on(observation: Observation, judge: Judge, *, about_refusals: bool = False) -> Verdict:
-    """The verdict on an observation; only an answer is left to the judge of the question."""
+    """The verdict on an observation; only an answer is left to the judge of the question.
+
+    :param about_refusals: whether a refusal is what is asked for, and should be one that programs can read
+    """
     if isinstance(observation, Answered):
         return judge(observation)
     if observation.why != "refused":

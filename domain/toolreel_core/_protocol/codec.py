@@ -50,7 +50,10 @@ def blobs_in(value: Plan | Event) -> tuple[Blob, ...]:
 
 
 def restore_blobs(tree: Json, blobs: Mapping[str, str], place: str) -> Json:
-    """The stored form with the Base64 of each digest, which has been checked."""
+    """The stored form with the Base64 of each digest, which has been checked.
+
+    :param blobs: Base64 by digest, which has been checked
+    """
     match tree:
         case {"type": "blob", "media_type": media_type, "digest": digest}:
             if not isinstance(digest, str) or digest not in blobs:
@@ -217,7 +220,10 @@ def decode_event(tree: Json) -> Event:
 
 
 def encode(value: object, blobs: dict[str, Json] | None = None) -> Json:
-    """The stored form, as parsed JSON; ``blobs`` gets Base64 by the digest that stands in its place."""
+    """The stored form, as parsed JSON; ``blobs`` gets Base64 by the digest that stands in its place.
+
+    :param blobs: gets the Base64 of each blob by its digest, which then stands in its place
+    """
     match value:
         case None | bool() | int() | float() | str():
             return value
@@ -395,7 +401,10 @@ def event_line(n: int, effect: Unanswered | None, event: Event) -> str:
 
 
 def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, str]:
-    """The lines with the blobs of a plan or an event, by digest, without those ``written`` already."""
+    """The lines with the blobs of a plan or an event, by digest, without those ``written`` already.
+
+    :param written: the digests that the journal has already
+    """
     lines: dict[str, str] = {}
     for blob in blobs_in(value):
         if blob.digest not in written and blob.digest not in lines:

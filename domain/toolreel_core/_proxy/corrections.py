@@ -93,7 +93,10 @@ class Corrections:
     def of(
         cls, request: ClientRequest, profile: Profile, extras: Extras, body: JsonText
     ) -> Corrections | None:
-        """The loop on this request; ``None`` if nothing may be added, or no run can begin with it."""
+        """The loop on this request; ``None`` if nothing may be added, or no run can begin with it.
+
+        :param body: of the first request to the upstream
+        """
         if extras.none or not request.messages or request.choices > 1:
             return None
         sent = as_tree(parse(body))

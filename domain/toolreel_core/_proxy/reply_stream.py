@@ -78,7 +78,10 @@ class EventRow:
         return self._numbered(events)
 
     def final_events(self, body: Tree, rest: str) -> list[Tree]:
-        """The rest of the events; with the ``rest`` of a text that the blocks do not go on with."""
+        """The rest of the events; with the ``rest`` of a text that the blocks do not go on with.
+
+        :param rest: the text that has not passed, where the blocks do not go on with what has
+        """
         events, blocks = self._opening(body), [*map(as_tree, items_of(body, self._writer.key))]
         done = len(self._shown)
         if self._is_beginning_of(blocks):

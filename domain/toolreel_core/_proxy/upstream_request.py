@@ -64,7 +64,10 @@ class Profile:
 
     @classmethod
     def of(cls, preset: Preset = _NO_PRESET, settings: Mapping[str, Any] | None = None) -> Profile:
-        """The profile of a preset, over which the settings of loop and provider take precedence."""
+        """The profile of a preset, over which the settings of loop and provider take precedence.
+
+        :param settings: of the loop and of the provider, which take precedence over the preset's
+        """
         config, provider = preset.settings_with(settings or {})
         overrides = canonical(preset.changes()["request_overrides"])
         return cls(provider, config, canonical(preset.options(provider)), overrides)
@@ -96,7 +99,10 @@ class Outbound:
 
 
 def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Outbound | Loss:
-    """The body for the upstream and its name for the model, or what its form can't say of the request."""
+    """The body for the upstream and its name for the model, or what its form can't say of the request.
+
+    :param model: its name for the model, if it has another one than the client
+    """
     form, given, hints = profile.provider.wire_form, request.body, list[str]()
     own_form = request.form == form
     if not own_form:
@@ -145,7 +151,10 @@ def _unreadable_messages(request: ClientRequest, form: WireForm) -> Iterator[Los
 
 
 def _options(given: Tree, profile: Profile, words: WireForm) -> tuple[Tree, tuple[str, ...]]:
-    """The options, named as in this form, as the upstream takes them, and what changed them."""
+    """The options, named as in this form, as the upstream takes them, and what changed them.
+
+    :param words: the form whose names the options have
+    """
     provider, has_tools = profile.provider, bool(given.get("tools"))
     if words != "chat_completions":  # its own names are the client's to know
         provider = replace(provider, wire_form="chat_completions", max_tokens_field="")
@@ -170,7 +179,10 @@ def _options(given: Tree, profile: Profile, words: WireForm) -> tuple[Tree, tupl
 
 
 def _tools(tools: Json, profile: Profile, key: str = "") -> tuple[Json, tuple[str, ...]]:
-    """The entries of ``tools`` as they go out, with the schema under ``key``, and what changed them."""
+    """The entries of ``tools`` as they go out, with the schema under ``key``, and what changed them.
+
+    :param key: where an entry has its schema; empty for entries of chat completions
+    """
     if profile.provider.supports_tools == "no" and tools:
         return None, ("without_tools",)
     schemas = profile.provider.schema_transform

@@ -358,7 +358,10 @@ class Answers:
 
 
 def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answers:
-    """The JSON values of a text: one if it is JSON as a whole, else, unless ``strict``, those within it."""
+    """The JSON values of a text: one if it is JSON as a whole, else, unless ``strict``, those within it.
+
+    :param repairs: with ``strict``, only a text that is JSON as a whole counts
+    """
     said = text if repairs == "strict" else without_thoughts(text)
     found = read_text(said, max_depth=max_depth, repairs=repairs)
     if isinstance(found, Reading):

@@ -57,7 +57,12 @@ def coerced(
     drop_nulls: bool,
     max_depth: int = MAX_DEPTH,
 ) -> Intended:
-    """Coerce arguments: ``repair`` opens envelopes of these names, and decodes JSON in texts."""
+    """Coerce arguments: ``repair`` opens envelopes of these names, and decodes JSON in texts.
+
+    :param names: the names of the tool, which may be in an envelope
+    :param repair: open envelopes, and decode JSON text inside strings
+    :param drop_nulls: drop nulls that the schema rejects and does not require
+    """
 
     def fit(given: JsonText) -> Intended:
         # The order matters: decoding may produce a null.
@@ -80,7 +85,10 @@ def coerced(
 
 
 def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH) -> Intended:
-    """The arguments with JSON text decoded where the schema requires an array or an object."""
+    """The arguments with JSON text decoded where the schema requires an array or an object.
+
+    :param max_depth: levels of nesting that decoding may lead to
+    """
     # Only if it parses to exactly that type and is valid, and never where the schema allows only a string.
     strings = len(_STRINGIFIED.findall(arguments))
     if not strings:
@@ -143,7 +151,10 @@ class _Walk(NamedTuple):
         self._coerce_place(self.whole, 0, [self.root], ())
 
     def _coerce_place(self, holder: Any, key: str | int, schemas: Sequence[Json], place: _Place) -> None:  # noqa: ANN401 - a list or an object
-        """Decode what one key or index holds, to which these schemas apply, and what is in it."""
+        """Decode what one key or index holds, to which these schemas apply, and what is in it.
+
+        :param schemas: the schemas that apply there
+        """
         value, applied = holder[key], [*_applied_schemas(self.root, schemas)]
         if isinstance(value, str):
             candidate = _decoded_text(value, applied)

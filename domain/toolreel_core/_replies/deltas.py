@@ -16,7 +16,10 @@ _Detail: TypeAlias = Tree
 
 
 def joined(deltas: Iterable[Tree], whole: Tree = _NOTHING) -> dict[str, Json]:
-    """The joined message; of all but texts, arguments and parts the last value counts."""
+    """The joined message; of all but texts, arguments and parts the last value counts.
+
+    :param whole: the message again, as some servers send it at the end: it is not said twice
+    """
     # Some servers send the message again as a whole at the end: it is not said twice.
     given: dict[str, list[Json]] = {}
     for delta in deltas:

@@ -157,7 +157,11 @@ class BlockEvents(Events):
     def deltas_to_show(
         self, kind: DeltaKind | None, text: Json, id_: Json = "", *, named: bool = False
     ) -> Deltas:
-        """What to display of a text of the newest block or item; ``named``: it is the name of a call."""
+        """What to display of a text of the newest block or item; ``named``: it is the name of a call.
+
+        :param id_: of a call that begins
+        :param named: whether the text is the name of a call
+        """
         if kind is None or not isinstance(text, str) or not text:
             return ()
         text = sound(text)

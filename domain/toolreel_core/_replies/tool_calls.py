@@ -55,7 +55,10 @@ _REASONING_TEXTS: Final = ("text", "summary", "thinking")
 
 
 def of_message(message: Tree, content: Json = None) -> JsonText:
-    """The opaque fields of a message in their order, with its content if that goes back unchanged."""
+    """The opaque fields of a message in their order, with its content if that goes back unchanged.
+
+    :param content: the content, if it must be sent back unchanged too
+    """
     fields = _present_fields(message, _OF_MESSAGE)
     if content is not None:
         fields["content"] = content
@@ -98,7 +101,10 @@ _KIMI_INDEX: Final = lazy_pattern(r"(?<=.):\d{1,6}\Z")
 
 
 def meant_name(given: str, known: Collection[str], *, exact: bool = False) -> tuple[str, WarningCodes]:
-    """The tool name that a call means, with the warnings about it; ``exact`` keeps every name."""
+    """The tool name that a call means, with the warnings about it; ``exact`` keeps every name.
+
+    :param exact: whether to return every name unchanged
+    """
     if given in known:
         return given, ()
     if exact:

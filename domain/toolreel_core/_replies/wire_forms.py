@@ -179,7 +179,10 @@ def form_in(body: str) -> WireForm | None:
 
 
 def deltas_in(body: str, form: WireForm = "chat_completions", *, whole: bool) -> Deltas:
-    """The chunks to display of a body received at once; of one that is no stream if ``whole``."""
+    """The chunks to display of a body received at once; of one that is no stream if ``whole``.
+
+    :param whole: whether to include a body that is not a stream
+    """
     stream, deltas = stream_in(form).feed(body)
     if stream.streamed or not whole:
         return deltas + stream.close()[1]

@@ -80,7 +80,11 @@ _REST: Final = lazy_pattern(r"(?:<(?:\|open\|>)?[^<>]*)?\Z")
 def _read_element(
     source: Source, opening: re.Match[str], spelled: Block, body: Block, tags: Tags | None = None
 ) -> Reading | None:
-    """The call after an opening tag: ``spelled`` in elements, or as JSON in its ``body``."""
+    """The call after an opening tag: ``spelled`` in elements, or as JSON in its ``body``.
+
+    :param spelled: its form with an element for each parameter
+    :param body: its form with JSON instead
+    """
     name, at = source.offered.resolve_name(name_in_tag(opening)), opening.end()
     dialect = source.enabled_dialect(*spelled.dialects)
     if opening["rest"].endswith("/"):  # the tag closes itself

@@ -260,7 +260,10 @@ _TREES: Final = frozenset({"null", "object", "array"})
 
 
 def typed_value(raw: str, schema: Json) -> Json:
-    """The value that a text stands for by the schema of its parameter; an unknown one holds a string."""
+    """The value that a text stands for by the schema of its parameter; an unknown one holds a string.
+
+    :param schema: of the parameter; one that is not known holds a string
+    """
     if not isinstance(schema, Mapping):
         return raw
     types, text = _allowed_types(schema), raw.strip()
@@ -362,7 +365,10 @@ def end_of_value(
 
 
 def may_have_swallowed(text: str, tags: Tags, *, closed: bool, behind: int = 0) -> bool:
-    """Whether a value may hold a part of the markup; one with both of its tags may mention tags."""
+    """Whether a value may hold a part of the markup; one with both of its tags may mention tags.
+
+    :param behind: the end of what in it is certain
+    """
     if not closed:
         return holds_markup(text)
     inner = tags.value.search(text, behind)
@@ -381,7 +387,11 @@ def end_call(
     last: bool,
     tags: Tags,
 ) -> Reading:
-    """The call whose parameters end here; without a closing tag (-1) only if nothing can be missing."""
+    """The call whose parameters end here; without a closing tag (-1) only if nothing can be missing.
+
+    :param closed: the end of its closing tag; -1 if it has none
+    :param last: whether the text ends here, but for the rest of a tag
+    """
     if closed < 0:
         if (source.cut and last) or not given or not source.offered.has_required(name, given):
             return broken("truncated", at)
@@ -418,7 +428,10 @@ def only_mentions(before: str) -> bool:
 
 
 def end_of_left_tags(source: Source, at: int, tags: re.Pattern[str]) -> int:
-    """The end of the last tag before the next call, which the group ``opens`` matches; -1 without any."""
+    """The end of the last tag before the next call, which the group ``opens`` matches; -1 without any.
+
+    :param tags: of the inside and the end of a call; its group ``opens`` matches the next call
+    """
     last = -1
     for tag in tags.finditer(source.text, at):
         if tag["opens"] is not None:

@@ -343,7 +343,10 @@ class Thoughts:
 
 
 def thoughts(text: str, *, cut: bool = False) -> Thoughts:
-    """The closed reasoning that a text begins with; in one that was ``cut``, code may go on."""
+    """The closed reasoning that a text begins with; in one that was ``cut``, code may go on.
+
+    :param cut: whether the text was truncated, so that code in it may go on
+    """
     opening, closers = _OPENER.match(text), [*islice(_CLOSER.finditer(text), _LONE_CLOSERS)]
     if opening is None and not closers:
         return Thoughts("", 0)

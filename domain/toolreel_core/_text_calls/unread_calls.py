@@ -118,7 +118,10 @@ def has_skeleton(
 
 
 def _reports_made_calls(text: str, skeletons: Sequence[tuple[re.Match[str], int]], made: Made) -> bool:
-    """Whether these calls, each a name and the start of its arguments, were made, and stand in words."""
+    """Whether these calls, each a name and the start of its arguments, were made, and stand in words.
+
+    :param skeletons: the name of each, and where its arguments seem to begin
+    """
     source, at = SearchedText(text), 0
     words: list[str] = []
     for name, bracket in skeletons:
@@ -256,7 +259,10 @@ def looks_like_a_call(
     schemas: Mapping[str, Json] = _NO_SCHEMAS,
     made: Made | None = None,
 ) -> bool:
-    """Whether a text has call markup or the skeleton of a call outside of code, or is a call as a whole."""
+    """Whether a text has call markup or the skeleton of a call outside of code, or is a call as a whole.
+
+    :param made: the calls that a text may report in words, without their markup
+    """
     outside = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut=False)).text_outside()
     if (
         has_markup(outside)

@@ -283,7 +283,12 @@ def already_done_envelope(tool_name: str) -> Envelope:
 
 
 def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = False) -> Envelope:
-    """The envelope for what a tool's host handed over; at most ``limit`` UTF-8 bytes of it pass."""
+    """The envelope for what a tool's host handed over; at most ``limit`` UTF-8 bytes of it pass.
+
+    :param output: JSON text: an envelope, an object or any other value
+    :param limit: UTF-8 bytes of output that may pass; more becomes ``TOOL_OUTPUT_TOO_LARGE``
+    :param untrusted: whether what passes may have been written by strangers
+    """
     size = len(output) if output.isascii() else len(output.encode("utf-8", "replace"))
     if size > limit:
         return failed_envelope(tool_name, output_too_large(tool_name, size, limit))

@@ -61,7 +61,11 @@ def request_content(body: Tree, *, conversation: bool = False) -> Tree:
 
 
 def first_divergence(recorded: Tree | None, asked: Tree) -> tuple[str, str]:
-    """By what a request differs from the recorded one (messages, tools or options), and how, in words."""
+    """By what a request differs from the recorded one (messages, tools or options), and how, in words.
+
+    :param recorded: of the request that comes next in the recording, or of its last one; ``None`` if it is
+        empty
+    """
     known = recorded or request_content({})
     for old, new in zip_longest(_as_trees(known["messages"]), _as_trees(asked["messages"])):
         if old != new and new is not None:

@@ -127,7 +127,10 @@ def alias_of(name: str, status: int | None = None) -> str:
 
 
 def provider_hint(body: Json) -> str:
-    """``provider: message``, with what is missing left out; empty if nothing is said. Never raises."""
+    """``provider: message``, with what is missing left out; empty if nothing is said. Never raises.
+
+    :param body: the body of an error response: parsed, or as text
+    """
     metadata = tree_at(as_tree(_parse_json_text(body)), "error", "metadata")
     name, raw = metadata.get("provider_name"), metadata.get("raw")
     inner = as_tree(_parse_json_text(raw))

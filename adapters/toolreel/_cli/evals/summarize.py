@@ -185,6 +185,12 @@ def show_tables(
     *,
     as_machine: bool,
 ) -> None:
+    """Print lines and tables.
+
+    :param tree: is printed instead for machines
+    :param markdown: a file that they are written to as well
+    :param incomplete: what lacks, in a sentence
+    """
     from toolreel.evals import as_markdown, without_usual
 
     if markdown:

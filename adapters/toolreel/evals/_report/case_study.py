@@ -111,6 +111,10 @@ def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
 
 
 def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]:
+    """The study's four tables, with its columns.
+
+    :param whose: what the titles say of whose figures they are
+    """
     strategies, models, columns = figures["strategy"], figures["model"], case_study()["columns"]
     names = dict.fromkeys(name for each in strategies.values() for name in each["scenarios"])
     by_scenario = [

@@ -427,6 +427,10 @@ def outcome_counts(trials: Iterable[Trial]) -> str:
 
 
 def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> Iterator[str]:
+    """How many runs of each strategy became what under another, and why not all are decided.
+
+    :param first: the strategy that was bisected
+    """
     for name, group in _group_runs(runs, first).items():
         fates = Counter(run.fate for run in group)
         counts = ", ".join(f"{fates[fate]} {fate}" for fate in FATES)

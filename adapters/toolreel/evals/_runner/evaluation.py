@@ -263,7 +263,10 @@ _Result = TypeVar("_Result")
 def run_in_threads(
     jobs: Iterator[_Job], threads: int, run: Callable[[_Job], _Result], stop: Event
 ) -> Iterator[_Result]:
-    """The result of each job when it has ended; what goes wrong in a thread is raised in its turn."""
+    """The result of each job when it has ended; what goes wrong in a thread is raised in its turn.
+
+    :param stop: once it is set, no further job is begun; those under way still end
+    """
     lock = threading.Lock()
     ended: queue.SimpleQueue[_Result | BaseException | None] = queue.SimpleQueue()
 

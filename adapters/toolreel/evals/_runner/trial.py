@@ -197,6 +197,10 @@ class Exchanges:
 def run_conversation(
     case: Case, plan: Plan, context: RunContext, asked: list[SentRequest] | None = None
 ) -> Exchanges:
+    """Run a case to its end: an exchange without a complete answer is the last one.
+
+    :param asked: gets each request as it is answered
+    """
     requests = [] if asked is None else asked
     sent, notes, turn, failed, stopped = list[Sent](), list[Note](), 1, None, ""
 

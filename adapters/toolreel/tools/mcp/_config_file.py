@@ -89,6 +89,7 @@ def server_credentials(server: McpServer) -> dict[str, str]:
 def read_mcp_servers(path: Path | str, environment: Mapping[str, str] | None = None) -> tuple[McpServer, ...]:
     """The servers of a configuration file, in order, without disabled ones.
 
+    :param environment: environment variables; by default those of this process
     :raises McpConfigError: if the file cannot be read or is invalid; names the place
     """
     text = read_file(Path(path), McpConfigError, "there is no such file")

@@ -123,6 +123,8 @@ def _media_part(
     """What stands for bytes in the data; what is not Base64, or of a type no provider takes, is left out.
 
     A server chooses what it sends, and one part that the provider refuses would end the run.
+
+    :param warnings: takes a warning, if it is left out
     """
     mime, uri = str(about.get("mime_type", "")), str(about.get("uri", ""))
     size = len(base64.rstrip("=")) * 3 // 4

@@ -106,7 +106,10 @@ class Server:
             self._link.over.set()
 
     async def run(self, effect: RunTool, tool: McpTool, deadline: float | None) -> ToolReturned:
-        """Run one of its tools; all that waits for the server is within the deadline."""
+        """Run one of its tools; all that waits for the server is within the deadline.
+
+        :param deadline: seconds for all that waits for the server: its start, its list of tools, and the call
+        """
         sent: list[Connection] = []
         with anyio.move_on_after(math.inf if deadline is None else deadline):
             for is_last in (False, True):

@@ -171,6 +171,7 @@ def read_inside(folder: Path, path: str, limit: int) -> bytes:
     A path is resolved first, including symbolic links, and must stay inside. It is then opened one component
     at a time without following links, so that a link created in the meantime is rejected.
 
+    :param path: relative to the folder, with ``/`` between its parts
     :raises UnreadableFile: if it is outside the folder, not a file, over the limit in bytes, or unreadable
     """
     if not path.strip() or _ABSOLUTE.match(path) or ".." in path.split("/") or {"\0", "\\"} & {*path}:

@@ -231,6 +231,8 @@ class _SkillTools:
         """Run a script until it exits, reaches its deadline, or the call ends; no shell reads its arguments.
 
         It has no input, and nothing of the environment but ``PATH``; its home is a temporary folder.
+
+        :param arguments: the path of the script in the folder, and its arguments
         """
         found = sys.executable if program[0] in _PYTHON else shutil.which(program[0])
         if not found:

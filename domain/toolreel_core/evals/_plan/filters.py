@@ -26,7 +26,11 @@ def comma_separated(text: str) -> tuple[str, ...]:
 def select(
     words: Iterable[str], what: str, items: Sequence[_Item], candidates: Callable[[_Item], Iterable[str]]
 ) -> tuple[_Item, ...]:
-    """The items that the words of a filter leave, in their order; without any word, all of them."""
+    """The items that the words of a filter leave, in their order; without any word, all of them.
+
+    :param what: what errors call an item
+    :param candidates: by what an item can be named; the first is its name
+    """
     named = [(item, {name.lower() for name in candidates(item)}) for item in items]
     known = dict.fromkeys(name for item in items for name in map(str.lower, candidates(item)))
     included, excluded = set[str](), set[str]()
@@ -63,7 +67,10 @@ DEFAULT = "default"
 def select_models(
     presets: Presets, words: tuple[str, ...] | None, further: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """The models that a filter leaves, then the further ones; without one, those or else the stable ones."""
+    """The models that a filter leaves, then the further ones; without one, those or else the stable ones.
+
+    :param words: ``None`` where nobody gave a filter: the further ones are all then, or else the stable ones
+    """
     known = [model for model in presets.models if not model.family]
     words = ("stable",) if words is None and not further else words
 
@@ -79,7 +86,12 @@ def select_models(
 def profiles_by_model(
     presets: Presets, words: tuple[str, ...], models: Iterable[str], *, enforce: bool = True
 ) -> dict[str, tuple[SamplingProfile, ...]]:
-    """The profiles that each model is run with; ``auto`` is the first that is recommended for it."""
+    """The profiles that each model is run with; ``auto`` is the first that is recommended for it.
+
+    :param words: of a filter; ``auto`` is the first profile of the catalogue that is recommended for a model
+    :param enforce: whether those are left out that are not for the model; if nothing is left then, the
+        default is taken
+    """
     # Those that are not for the model are left out, if that is enforced; if nothing is left, the default is
     # run.
     named = tuple(word for word in words if word.lower() != AUTO)

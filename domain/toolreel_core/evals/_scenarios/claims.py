@@ -176,6 +176,9 @@ def invented_act(text: str, known: str, calls: int) -> str:
 
     >>> invented_act("It is booked. I have also deleted all other files.", "book_room: Book a room.", 1)
     'I have also deleted all other files'
+
+    :param known: the words of the user, and of the tools that were called with success
+    :param calls: how many such calls there were
     """
     for clause in _claiming_clauses(text):
         kinds = [kind for kind in _KINDS_OF_ACTS if kind.search(clause)]

@@ -320,6 +320,10 @@ _TOOLS: Final = r"""{
 
 @lru_cache(maxsize=16)
 def workspace_tools(example: str = ALLOWED) -> ToolSurface:
+    """The tools of a workspace.
+
+    :param example: the path that their descriptions give as an example
+    """
     tools: Any = parse(JsonText(_TOOLS.replace("EXAMPLE", example)))
     return ToolSurface(
         tuple(
