@@ -12,15 +12,14 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from toolreel.evals import PairedCell, Sides, check_gates, difference, mean_below, scenario_shares
 from toolreel_core.evals import SAMPLE, THESE, About, Cell, Gate, Trial
 
-SEED: Final = 2026
-LEVEL: Final = 0.05
+SEED = 2026
+LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Setting:
     about: About = SAMPLE
 
 
-EQUAL: Final = (
+EQUAL = (
     Setting("two strategies, few scenarios", 6, 20, by_scenario=1.0),
     Setting("two strategies, many scenarios", 30, 5, by_scenario=1.0),
     Setting("the same, scenarios strongly different", 30, 5, by_scenario=1.0, rates=(0.3, 0.3)),
@@ -52,7 +51,7 @@ EQUAL: Final = (
     Setting("these scenarios, many", 30, 5, rates=(0.3, 0.3), about=THESE),
 )
 
-WORSE: Final = (
+WORSE = (
     Setting("5 % of scenarios break, 20 scenarios", 20, 10, rates=(2000, 1), breaking=0.05),
     Setting("5 % of scenarios break, 60 scenarios", 60, 10, rates=(2000, 1), breaking=0.05),
     Setting("5 % of scenarios break, 200 scenarios", 200, 5, rates=(2000, 1), breaking=0.05),
@@ -139,7 +138,7 @@ def passing(setting: Setting, gates: tuple[Gate, ...], plans: int, seed: int = S
     return tuple(float(share) for share in np.mean(passed, axis=0))
 
 
-GATES: Final = Gate("margin", 0.02), Gate("no-regression"), Gate("nothing-broke")
+GATES = Gate("margin", 0.02), Gate("no-regression"), Gate("nothing-broke")
 
 
 def main() -> None:

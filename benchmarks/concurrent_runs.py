@@ -33,7 +33,6 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from time import process_time
-from typing import Final
 from urllib.parse import urlsplit
 
 import httpcore
@@ -46,8 +45,8 @@ from toolreel._driver import ImmediateEndpoint
 from toolreel.http import AsyncHttpEndpoint
 from toolreel.ports import AsyncEndpoint
 
-TURNS: Final = 10
-_BODY: Final = b'{"model":"m","messages":[]}'
+TURNS = 10
+_BODY = b'{"model":"m","messages":[]}'
 Runs = Callable[[str, int], Awaitable[None]]
 """Performs this many runs at once against a base URL."""
 
@@ -144,7 +143,7 @@ async def raw_connections(base: str, runs: int) -> None:
     await asyncio.gather(*(post() for _ in range(runs)))
 
 
-WAYS: Final[dict[str, Runs]] = {
+WAYS: dict[str, Runs] = {
     "core alone": core,
     "toolreel, httpx": shared,
     "toolreel, httpx, an endpoint a run": each_its_own,

@@ -16,7 +16,7 @@ import platform
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from benchmarks.core_growth import after, calls, reply, turn
 from benchmarks.shared.callgrind import instructions
@@ -24,11 +24,11 @@ from benchmarks.shared.callgrind import instructions
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
-COUNTED: Final = Path(__file__).with_suffix(".json")
-TURNS: Final = 20
-TOLERANCE: Final = 1.02
-_UNDER_VALGRIND: Final = (50, 150)
-_SCRIPT: Final = "from benchmarks.core_calls import turns; turns({})"
+COUNTED = Path(__file__).with_suffix(".json")
+TURNS = 20
+TOLERANCE = 1.02
+_UNDER_VALGRIND = (50, 150)
+_SCRIPT = "from benchmarks.core_calls import turns; turns({})"
 
 
 def turns(number: int) -> None:

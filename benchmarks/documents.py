@@ -12,13 +12,12 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from toolreel_core._jsontext import Json
 from toolreel_core._text_calls import DIALECTS, MARKED, TextCall, text_calls
 
-SETTINGS: Final = {"marked": MARKED, "everything": DIALECTS}
-_NAME: Final = re.compile(
+SETTINGS = {"marked": MARKED, "everything": DIALECTS}
+_NAME = re.compile(
     r"""["']?(?:name|tool|tool_name|recipient_name)["']?\s*[:=]\s*["']?([\w.:-]{1,80})"""  # JSON, attributes
     r"|<(?:function|invoke)=([\w.:-]{1,80})|<([a-z][\w-]{1,80})>"  # elements
     r"|\b([a-zA-Z_][\w.]{1,80})\(|^([\w.-]{1,80})$"  # Python; a name in a line of its own

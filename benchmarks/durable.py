@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -31,10 +31,10 @@ from tests.servers.postgres import found, serving_postgres
 from toolreel import run
 from toolreel.durable import DurableRuns, Worker, database_url, open_database
 
-_POLL: Final = 0.02
-_TOGETHER: Final = 8
-_PEER: Final = Path(__file__).with_name("durable_peers") / "pydantic_ai_dbos.py"
-_PROCESSES: Final = get_context("spawn")
+_POLL = 0.02
+_TOGETHER = 8
+_PEER = Path(__file__).with_name("durable_peers") / "pydantic_ai_dbos.py"
+_PROCESSES = get_context("spawn")
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from time import process_time
 from types import FrameType
-from typing import Final
 
 import httpx
 
@@ -35,17 +34,17 @@ from toolreel import AsyncPorts, Ports, arun, run
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.ports import AsyncEndpoint, Endpoint
 
-ROUNDS: Final = {10: 100, 200: 8, 1_000: 4}
+ROUNDS = {10: 100, 200: 8, 1_000: 4}
 """By the number of turns; one more comes before them, and does not count."""
-MOST_CALLS: Final = {"toolreel": 1.8, "async toolreel": 1.8}
+MOST_CALLS = {"toolreel": 1.8, "async toolreel": 1.8}
 """How many times the calls of a loop by hand a turn may take."""
-LIMITED: Final = {"toolreel": "raw", "async toolreel": "async raw"}
-HELD_AT: Final = (10, 200)
+LIMITED = {"toolreel": "raw", "async toolreel": "async raw"}
+HELD_AT = (10, 200)
 """Turns at which the calls are counted."""
-UNDER_VALGRIND: Final = (10, 30)
+UNDER_VALGRIND = (10, 30)
 """Runs of ten turns whose instructions are counted."""
-QUESTION: Final = "How many pins are in stock?"
-_HEADERS: Final = {"content-type": "application/json"}
+QUESTION = "How many pins are in stock?"
+_HEADERS = {"content-type": "application/json"}
 
 
 def ours(endpoint: Endpoint) -> None:

@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from toolreel import LoopConfig, Plan
 from toolreel_core import (
@@ -34,11 +34,11 @@ from toolreel_core._text_calls import DIALECTS
 
 __all__ = ["CASES", "SETTINGS", "Played", "Verdict", "judge", "main", "play"]
 
-CASES: Final[list[dict[str, Any]]] = [
+CASES: list[dict[str, Any]] = [
     json.loads(line)
     for line in (Path(__file__).parents[1] / "tests/corpora/threads.jsonl").read_text("utf-8").splitlines()
 ]
-SETTINGS: Final = {
+SETTINGS = {
     "defaults": LoopConfig(),
     "marked": LoopConfig.of({"text_dialects": ["marked"], "nudge_no_tool_calls": 1}),
     "everything": LoopConfig.of(

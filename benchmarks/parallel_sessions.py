@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any, Final
+from typing import Any
 
 import httpx
 import vcr
@@ -31,8 +31,8 @@ from vcr.record_mode import RecordMode
 
 from toolreel.cassette import Mode, Session, use_cassette
 
-QUESTIONS: Final = 3
-_TLS: Final = ssl.create_default_context()
+QUESTIONS = 3
+_TLS = ssl.create_default_context()
 """Shared, since making one takes longer than a session."""
 
 
@@ -177,7 +177,7 @@ def in_tasks(hold: Callable[[Path, Mode, str, int], Awaitable[bool]]) -> Held:
     return held
 
 
-WAYS: Final[dict[str, tuple[Held, Callable[[Path], list[str]]]]] = {
+WAYS: dict[str, tuple[Held, Callable[[Path], list[str]]]] = {
     "toolreel, threads": (in_threads(toolreel_session), toolreel_kept),
     "toolreel, tasks": (in_tasks(toolreel_task), toolreel_kept),
     "vcrpy, threads": (in_threads(stock_session), stock_kept),

@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from time import process_time_ns
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import httpx
 
@@ -41,11 +41,11 @@ from toolreel.ports import Endpoint, Performer
 from toolreel_core import Event, ReplyReceived, SendRequest, fold
 from toolreel_core._settings import PATHS
 
-TURNS: Final = 10
-ROUNDS: Final = 200
-SIZES: Final = (10, 100, 1_000)
-_URL: Final = "http://replay.invalid/v1"
-DRIVEN: Final = "the core and its driver"
+TURNS = 10
+ROUNDS = 200
+SIZES = (10, 100, 1_000)
+_URL = "http://replay.invalid/v1"
+DRIVEN = "the core and its driver"
 Body: TypeAlias = tuple[bytes, ...]
 """A body in the pieces in which a run has it."""
 

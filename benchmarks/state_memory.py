@@ -26,16 +26,15 @@ import gc
 import sys
 import tracemalloc
 from types import BuiltinFunctionType, FunctionType, ModuleType
-from typing import Final
 
 from benchmarks.core_growth import PLAN, reply
 from toolreel_core import ReplyReceived, State, ToolReturned, start, step
 from toolreel_core._jsontext import canonical
 
-TURNS: Final = 1_000
-RESULT_BYTES: Final = (40, 400, 4_000)
-_NOT_OURS: Final = (type, ModuleType, FunctionType, BuiltinFunctionType)
-_ARGUMENT: Final = r"\"limit\":3"
+TURNS = 1_000
+RESULT_BYTES = (40, 400, 4_000)
+_NOT_OURS = (type, ModuleType, FunctionType, BuiltinFunctionType)
+_ARGUMENT = r"\"limit\":3"
 
 
 def deep_size(*roots: object, known: frozenset[int] = frozenset()) -> int:

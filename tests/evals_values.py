@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from toolreel_core._plan import Preset, Presets
 from toolreel_core.evals import Case, EvalPlan, Options, Scenario
@@ -17,9 +17,9 @@ def worked(about: str) -> list[Any]:
     return [each["row"] for each in map(json.loads, text.splitlines()) if each["about"] == about]
 
 
-MENDING: Final = "assistant_function_call_to_tool_calls"
+MENDING = "assistant_function_call_to_tool_calls"
 
-CATALOGUE: Final = Presets.of(
+CATALOGUE = Presets.of(
     {
         "preset": {
             "default_tool_calling": {
@@ -63,9 +63,9 @@ def scenario(name: str, version: int = 1, **changes: Mapping[str, Any]) -> Scena
     return Scenario(name, "reference", "", version, begin, Preset.of(name, changes))
 
 
-READ: Final = scenario("read", 3)
-PARALLEL: Final = scenario("parallel", request={"parallel_tool_calls": True})
-CHAT: Final = scenario("chat_only", config={"tool_use_mode": "disabled"})
+READ = scenario("read", 3)
+PARALLEL = scenario("parallel", request={"parallel_tool_calls": True})
+CHAT = scenario("chat_only", config={"tool_use_mode": "disabled"})
 
 
 def plan_of(*scenarios: Scenario, **tables: object) -> EvalPlan:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -13,8 +13,8 @@ def preset(name: str = "mine", **tree: Any) -> Preset:  # noqa: ANN401 - whateve
     return Preset.of(name, tree)
 
 
-_names: Final = st.lists(st.sampled_from(["hermes_json", "json_fenced"]), max_size=2, unique=True)
-_config: Final = st.fixed_dictionaries(
+_names = st.lists(st.sampled_from(["hermes_json", "json_fenced"]), max_size=2, unique=True)
+_config = st.fixed_dictionaries(
     {},
     optional={
         "max_turns": st.integers(1, 5),
@@ -24,8 +24,8 @@ _config: Final = st.fixed_dictionaries(
         "history_policies": st.just([]),
     },
 )
-_numbers: Final = st.dictionaries(st.sampled_from("abc"), st.integers(), max_size=2)
-_request: Final = st.fixed_dictionaries(
+_numbers = st.dictionaries(st.sampled_from("abc"), st.integers(), max_size=2)
+_request = st.fixed_dictionaries(
     {}, optional={"temperature": st.floats(0, 2), "stop": st.lists(st.text()), "extra": _numbers}
 )
 
@@ -51,4 +51,4 @@ def _presets(draw: st.DrawFn) -> Preset:
     )
 
 
-presets: Final[st.SearchStrategy[Preset]] = _presets()
+presets: st.SearchStrategy[Preset] = _presets()

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -17,27 +17,27 @@ from toolreel_core._plan import Plan
 from toolreel_core._settings import IdStyle, Provider
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-ROOT: Final = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[1]
 
-ECHO: Final = ToolDefinition.of(
+ECHO = ToolDefinition.of(
     "echo",
     "Say it again.",
     {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
 )
-PING: Final = ToolDefinition.of("ping", "Is anybody there?")
+PING = ToolDefinition.of("ping", "Is anybody there?")
 IF_YOUR_OWN = (
     "If it is your own, import the module that registers it before you make or load the plan; a command does "
     "with --import MODULE"
 )
 
-ID_FORMS: Final[Mapping[IdStyle, str]] = {
+ID_FORMS: Mapping[IdStyle, str] = {
     "keep": r".+",
     "openai": r"[A-Za-z0-9_-]{1,40}",
     "kimi": r"functions\.[A-Za-z0-9_.-]+:[0-9]+",
     "alnum9": r"[A-Za-z0-9]{9}",
 }
 """What an id in each style looks like."""
-PLAN: Final = Plan("m", (UserMessage("hi"),), tools=ToolSurface((ECHO, PING)))
+PLAN = Plan("m", (UserMessage("hi"),), tools=ToolSurface((ECHO, PING)))
 
 
 def project(history: Iterable[Message], provider: Provider | None = None) -> tuple[Message, ...]:

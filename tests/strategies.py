@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Any, Final, TypeVar, assert_never, cast, get_args
+from typing import Any, TypeVar, assert_never, cast, get_args
 
 from hypothesis import strategies as st
 
@@ -86,34 +86,32 @@ def _members(union: object) -> st.SearchStrategy[Any]:
     return st.one_of([member(kind) for kind in get_args(union)])
 
 
-json_values: Final[st.SearchStrategy[Json]] = st.recursive(
+json_values: st.SearchStrategy[Json] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
-json_objects: Final[st.SearchStrategy[Mapping[str, Json]]] = st.dictionaries(
-    st.text(), json_values, max_size=3
-)
-json_texts: Final[st.SearchStrategy[JsonText]] = json_objects.map(canonical)
+json_objects: st.SearchStrategy[Mapping[str, Json]] = st.dictionaries(st.text(), json_values, max_size=3)
+json_texts: st.SearchStrategy[JsonText] = json_objects.map(canonical)
 st.register_type_strategy(JsonText, json_texts)
 # Finite, as JSON wants it, and without -0.0, which equals 0.0 and is written otherwise.
 st.register_type_strategy(float, st.floats(allow_nan=False, allow_infinity=False).map(abs))
 
-times: Final[st.SearchStrategy[int | None]] = st.none() | st.integers(0, 6_000)
-_bytes: Final = st.binary(max_size=40)
-_urls: Final = st.sampled_from(["https://example.org/a.png", "https://example.org/b?key=1#x"])
-_details: Final[st.SearchStrategy[Detail]] = st.sampled_from(get_args(Detail))
-blobs: Final = st.builds(Blob.of, _bytes, st.sampled_from(["image/png", "application/pdf", "text/csv"]))
-images: Final = st.builds(Image, st.builds(Blob.of, _bytes, st.just("image/png")) | _urls, _details)
-audio: Final = st.builds(Audio, st.builds(Blob.of, _bytes, st.sampled_from(["audio/wav", "audio/mpeg"])))
-files: Final = st.builds(File, blobs | _urls, st.text(max_size=5))
-media: Final[st.SearchStrategy[Media]] = images | audio | files
-parts: Final[st.SearchStrategy[Part]] = st.builds(Text, st.text(max_size=5)) | media
+times: st.SearchStrategy[int | None] = st.none() | st.integers(0, 6_000)
+_bytes = st.binary(max_size=40)
+_urls = st.sampled_from(["https://example.org/a.png", "https://example.org/b?key=1#x"])
+_details: st.SearchStrategy[Detail] = st.sampled_from(get_args(Detail))
+blobs = st.builds(Blob.of, _bytes, st.sampled_from(["image/png", "application/pdf", "text/csv"]))
+images = st.builds(Image, st.builds(Blob.of, _bytes, st.just("image/png")) | _urls, _details)
+audio = st.builds(Audio, st.builds(Blob.of, _bytes, st.sampled_from(["audio/wav", "audio/mpeg"])))
+files = st.builds(File, blobs | _urls, st.text(max_size=5))
+media: st.SearchStrategy[Media] = images | audio | files
+parts: st.SearchStrategy[Part] = st.builds(Text, st.text(max_size=5)) | media
 """Parts of messages, of every kind."""
 for _kind, _strategy in ((Blob, blobs), (Image, images), (Audio, audio), (File, files)):
     st.register_type_strategy(_kind, _strategy)
-_part_lists: Final = st.lists(parts, max_size=4).map(tuple)
-_DRAWN_TOGETHER: Final[Mapping[type, st.SearchStrategy[Any]]] = {
+_part_lists = st.lists(parts, max_size=4).map(tuple)
+_DRAWN_TOGETHER: Mapping[type, st.SearchStrategy[Any]] = {
     UserMessage: st.builds(UserMessage, st.text())
     | _part_lists.filter(bool).map(lambda given: UserMessage(parts_text(given), given)),
     UserSpoke: st.builds(UserSpoke, st.text(), times)
@@ -121,7 +119,7 @@ _DRAWN_TOGETHER: Final[Mapping[type, st.SearchStrategy[Any]]] = {
 }
 """Classes whose fields have to fit each other."""
 
-messages: Final[st.SearchStrategy[Message]] = _members(Message)
+messages: st.SearchStrategy[Message] = _members(Message)
 
 
 def _ends_with_words(given: tuple[Message, ...]) -> bool:
@@ -130,11 +128,11 @@ def _ends_with_words(given: tuple[Message, ...]) -> bool:
     return not isinstance(last, UserMessage) or bool(last.parts or last.content.strip())
 
 
-_INFERRED: Final = {item.name for item in fields(Provider) if item.type != "str"} - {
+_INFERRED = {item.name for item in fields(Provider) if item.type != "str"} - {
     "wire_form", "supports_tools", "supports_images", "reports_cost", "pin_upstream", "schema_transform",
     "special_token_guard",
 }  # fmt: skip
-providers: Final[st.SearchStrategy[Provider]] = st.builds(
+providers: st.SearchStrategy[Provider] = st.builds(
     Provider,
     supports_tools=st.sampled_from(["unknown", "yes", "yes", "no"]),
     supports_images=st.sampled_from(["unknown", "yes", "yes", "no"]),
@@ -143,18 +141,14 @@ providers: Final[st.SearchStrategy[Provider]] = st.builds(
     **cast("Any", dict.fromkeys(sorted(_INFERRED), ...)),
 )
 """Every setting that changes what goes out, drawn freely."""
-forms: Final[st.SearchStrategy[Form]] = st.builds(
-    Form, providers, estimator=st.sampled_from(["", "bytes_per_4"])
-)
+forms: st.SearchStrategy[Form] = st.builds(Form, providers, estimator=st.sampled_from(["", "bytes_per_4"]))
 
-_ids: Final = st.sampled_from(["a", "b", "a_2", "", "call é", "functions.ping:1", "D681PevKs"])
-_extras: Final[st.SearchStrategy[JsonText]] = st.sampled_from(
+_ids = st.sampled_from(["a", "b", "a_2", "", "call é", "functions.ping:1", "D681PevKs"])
+_extras: st.SearchStrategy[JsonText] = st.sampled_from(
     ["{}", "{}", '{"reasoning_content":"Hm."}', '{"reasoning":null}', '{"extra_content":{"google":{"x":1}}}']
 ).map(JsonText)
-_sent_calls: Final = st.builds(
-    SentCall, _ids, st.sampled_from(["ping", "a.b", "x" * 70]), st.just("{}"), _extras
-)
-histories: Final[st.SearchStrategy[list[Message]]] = st.lists(
+_sent_calls = st.builds(SentCall, _ids, st.sampled_from(["ping", "a.b", "x" * 70]), st.just("{}"), _extras)
+histories: st.SearchStrategy[list[Message]] = st.lists(
     st.one_of(
         st.builds(SystemMessage, st.text(max_size=2)),
         st.builds(UserMessage, st.text(max_size=2)),
@@ -172,7 +166,7 @@ histories: Final[st.SearchStrategy[list[Message]]] = st.lists(
 )
 """Conversations as somebody may have stored them, most of which no provider would take."""
 
-_stored: Final = st.lists(messages, max_size=4) | histories
+_stored = st.lists(messages, max_size=4) | histories
 
 
 @st.composite
@@ -182,9 +176,9 @@ def _transcripts(draw: st.DrawFn) -> Transcript:
     return Transcript.of(stored, form, kept=kept)
 
 
-transcripts: Final[st.SearchStrategy[Transcript]] = _transcripts()
-_counts: Final = st.integers(0, 2_000_000)
-spendings: Final = st.builds(
+transcripts: st.SearchStrategy[Transcript] = _transcripts()
+_counts = st.integers(0, 2_000_000)
+spendings = st.builds(
     Spent,
     _counts,
     _counts,
@@ -198,9 +192,9 @@ st.register_type_strategy(Spent, spendings)
 st.register_type_strategy(Transcript, transcripts)
 st.register_type_strategy(RequestOptions, json_texts.map(RequestOptions))
 
-_limits: Final = st.integers(1, 100)
-_maybe: Final = st.none() | st.integers(1, 6)
-configs: Final[st.SearchStrategy[LoopConfig]] = st.builds(
+_limits = st.integers(1, 100)
+_maybe = st.none() | st.integers(1, 6)
+configs: st.SearchStrategy[LoopConfig] = st.builds(
     LoopConfig,
     tool_use_mode=st.sampled_from(get_args(ToolUseMode)),
     tool_failure_policy=st.sampled_from(get_args(ToolFailurePolicy)),
@@ -238,7 +232,7 @@ configs: Final[st.SearchStrategy[LoopConfig]] = st.builds(
 )
 """Every setting, drawn so that most runs go on for a while."""
 
-_traits: Final[st.SearchStrategy[dict[str, Any]]] = st.fixed_dictionaries(
+_traits: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     {
         "read_only": st.booleans(),
         "polling": st.booleans(),
@@ -251,7 +245,7 @@ def _with_traits(tool: ToolDefinition) -> st.SearchStrategy[ToolDefinition]:
     return _traits.map(lambda traits: replace(tool, **traits))
 
 
-_surfaces: Final[st.SearchStrategy[ToolSurface]] = (
+_surfaces: st.SearchStrategy[ToolSurface] = (
     st.sampled_from([(), (ECHO,), (ECHO, PING), (ECHO, PING)])
     .flatmap(lambda tools: st.tuples(*map(_with_traits, tools)))
     .map(ToolSurface)
@@ -273,7 +267,7 @@ def _plan(tools: ToolSurface, config: LoopConfig, **rest: Any) -> Plan:  # noqa:
     return Plan(tools=tools, config=config, **rest)
 
 
-outputs: Final[st.SearchStrategy[OutputSpec]] = st.builds(
+outputs: st.SearchStrategy[OutputSpec] = st.builds(
     OutputSpec,
     st.sampled_from(["{}", '{"type":"object"}', '{"type":"array"}', '{"enum":["a",1]}']).map(JsonText),
     st.sampled_from(["final_answer", "report"]),
@@ -281,7 +275,7 @@ outputs: Final[st.SearchStrategy[OutputSpec]] = st.builds(
 )
 st.register_type_strategy(OutputSpec, outputs)
 
-plans: Final[st.SearchStrategy[Plan]] = st.builds(
+plans: st.SearchStrategy[Plan] = st.builds(
     _plan,
     model=st.text(min_size=1).filter(str.strip),
     messages=st.lists(messages, min_size=1, max_size=3).map(tuple).filter(_ends_with_words),
@@ -298,12 +292,12 @@ plans: Final[st.SearchStrategy[Plan]] = st.builds(
     output=st.none() | outputs,
 )
 
-events: Final[st.SearchStrategy[Event]] = _members(Event)
-outcomes: Final[st.SearchStrategy[Outcome]] = _members(Outcome)
-effects: Final[st.SearchStrategy[Effect]] = _members(Effect)
-notes: Final[st.SearchStrategy[Note]] = _members(Note)
+events: st.SearchStrategy[Event] = _members(Event)
+outcomes: st.SearchStrategy[Outcome] = _members(Outcome)
+effects: st.SearchStrategy[Effect] = _members(Effect)
+notes: st.SearchStrategy[Note] = _members(Note)
 
-_calls: Final = st.fixed_dictionaries(
+_calls = st.fixed_dictionaries(
     {
         "id": st.sampled_from(["a", "b", ""]),
         "function": st.fixed_dictionaries(
@@ -314,14 +308,14 @@ _calls: Final = st.fixed_dictionaries(
         ),
     }
 )
-_said: Final = st.fixed_dictionaries(
+_said = st.fixed_dictionaries(
     {"content": st.none() | st.text(max_size=5)},
     optional={"tool_calls": st.lists(_calls, max_size=3), "refusal": st.text(max_size=5)},
 )
-_choices: Final = st.fixed_dictionaries(
+_choices = st.fixed_dictionaries(
     {"message": _said, "finish_reason": st.sampled_from(["stop", "tool_calls", "length", "content_filter"])}
 )
-_bodies: Final[st.SearchStrategy[Any]] = st.fixed_dictionaries(
+_bodies: st.SearchStrategy[Any] = st.fixed_dictionaries(
     {"choices": st.lists(_choices, max_size=2)},
     optional={
         "usage": st.fixed_dictionaries(
@@ -331,15 +325,13 @@ _bodies: Final[st.SearchStrategy[Any]] = st.fixed_dictionaries(
         "error": st.sampled_from([{"code": 503, "message": "Overloaded."}, {"code": "odd"}]),
     },
 )
-_frames: Final = st.lists(
-    _bodies.map(canonical) | st.sampled_from(["[DONE]", '{"cho']), min_size=1, max_size=3
-)
-_streams: Final = _frames.map(lambda frames: "".join(f"data: {frame}\n\n" for frame in frames))
-replies: Final[st.SearchStrategy[str]] = st.text(max_size=5) | _bodies.map(canonical) | _streams
+_frames = st.lists(_bodies.map(canonical) | st.sampled_from(["[DONE]", '{"cho']), min_size=1, max_size=3)
+_streams = _frames.map(lambda frames: "".join(f"data: {frame}\n\n" for frame in frames))
+replies: st.SearchStrategy[str] = st.text(max_size=5) | _bodies.map(canonical) | _streams
 """Bodies of replies, streamed or not: calls, good and bad, final texts, empty ones, and what is none."""
 
 
-complaints: Final = st.text(max_size=5) | st.sampled_from(["tools are not supported", "bad tool_choice"])
+complaints = st.text(max_size=5) | st.sampled_from(["tools are not supported", "bad tool_choice"])
 """What a failed request says; some of it refuses tools."""
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import ModuleType
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
 import pytest
 
@@ -22,9 +22,9 @@ from toolreel_core._protocol import Event, ReplyReceived, Settled, State, Step
 from toolreel_core._replies import Stream
 from toolreel_core._settings import WireForm
 
-OTHER_FORMS: Final[tuple[WireForm, ...]] = ("responses", "messages")
+OTHER_FORMS: tuple[WireForm, ...] = ("responses", "messages")
 
-_STOP_REASONS: Final = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
+_STOP_REASONS = {"stop": "end_turn", "tool_calls": "tool_use", "length": "max_tokens"}
 
 
 def in_form(plan: Plan, form: WireForm) -> Plan:

@@ -13,7 +13,7 @@ import resource
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from importlib.metadata import distributions
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from benchmarks.bfcl.cases import CATEGORIES, FOLDER, cases
 from benchmarks.bfcl.model import WAYS
@@ -26,7 +26,7 @@ __all__ = ["main"]
 
 _Name = TypeVar("_Name", bound=str)
 
-_SIZE: Final = {"cases": 800, "turns of the user": 3336, "calls": 4625}
+_SIZE = {"cases": 800, "turns of the user": 3336, "calls": 4625}
 """What the locked release holds."""
 
 

@@ -10,13 +10,13 @@ import ast
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from toolreel_core._jsontext import Json
 
 __all__ = ["CallTextError", "WrittenCall", "read_call"]
 
-_LONGEST: Final = 20_000
+_LONGEST = 20_000
 """Characters of a call; the longest of the leaderboard has a few hundred."""
 
 

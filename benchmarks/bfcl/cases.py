@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from benchmarks.bfcl.calls import WrittenCall, read_call
 
@@ -20,12 +20,12 @@ Category: TypeAlias = Literal["base", "long_context", "miss_func", "miss_param"]
 """``base``: ordinary; ``long_context``: with much data in the backends; ``miss_func``: a tool is withheld at
 first; ``miss_param``: the user leaves something out at first."""
 
-CATEGORIES: Final[tuple[Category, ...]] = get_args(Category)
+CATEGORIES: tuple[Category, ...] = get_args(Category)
 
-FOLDER: Final = Path(__file__).parents[2] / ".bfcl"
+FOLDER = Path(__file__).parents[2] / ".bfcl"
 """Where ``make bfcl`` installs the package; it is no part of this project."""
 
-_DOCUMENTS: Final[Mapping[str, str]] = {
+_DOCUMENTS: Mapping[str, str] = {
     "GorillaFileSystem": "gorilla_file_system",
     "MathAPI": "math_api",
     "MessageAPI": "message_api",
@@ -35,7 +35,7 @@ _DOCUMENTS: Final[Mapping[str, str]] = {
     "TwitterAPI": "posting_api",
     "VehicleControlAPI": "vehicle_control",
 }
-_MORE_TOOLS: Final = "There are more tools now. Please try again with them."
+_MORE_TOOLS = "There are more tools now. Please try again with them."
 """What the user says where the leaderboard has nothing but a tool that joins."""
 
 

@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from benchmarks.bfcl.shapes import Asked, Reply, Shape, spoken
 from benchmarks.conformance.history import refusals
@@ -23,12 +23,12 @@ __all__ = ["DONE", "WAYS", "Line", "Script", "Way", "answer", "serving"]
 Way: TypeAlias = Literal["sequential", "batched"]
 """``sequential``: one call a reply; ``batched``: all calls of a user turn in one, where the shape can."""
 
-WAYS: Final[tuple[Way, ...]] = get_args(Way)
+WAYS: tuple[Way, ...] = get_args(Way)
 
-DONE: Final = "That is done."
+DONE = "That is done."
 """What the model says when it has made its calls."""
 
-_STRICT: Final = Rules(id="bfcl", group="", about="", evidence=(), right=())
+_STRICT = Rules(id="bfcl", group="", about="", evidence=(), right=())
 """Rules for the history that is sent, without any that a shape of the conformance suite adds."""
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from benchmarks.bfcl.model import WAYS
 from benchmarks.bfcl.rows import Row, Settings
@@ -15,9 +15,9 @@ from benchmarks.bfcl.strategies import STRATEGIES
 
 __all__ = ["HERE", "Counts", "by_settings", "published", "table", "tree", "with_table", "write"]
 
-HERE: Final = Path(__file__).parent
-_BEGIN: Final = "<!-- counts: made by python -m benchmarks.bfcl --write -->\n"
-_END: Final = "<!-- end of counts -->"
+HERE = Path(__file__).parent
+_BEGIN = "<!-- counts: made by python -m benchmarks.bfcl --write -->\n"
+_END = "<!-- end of counts -->"
 
 Counts: TypeAlias = Mapping[Settings, int]
 """How many cases break, by row."""

@@ -11,7 +11,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
-from typing import Final
 
 import httpx
 
@@ -25,7 +24,7 @@ from toolreel.http import HttpEndpoint
 
 __all__ = ["Row", "Settings", "played", "unexpected"]
 
-_NO_CERTIFICATES: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+_NO_CERTIFICATES = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """Reading the machine's certificates takes long, and loopback needs none."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from toolreel_core._jsontext import Json
 
@@ -59,7 +59,7 @@ def _completion(message: Message, finish: str = "tool_calls") -> Reply:
     return Reply(json.dumps({**_HEAD, "object": "chat.completion", "choices": [choice]}).encode())
 
 
-_HEAD: Final = {"id": "chatcmpl-1", "created": 1764000000, "model": "scripted"}
+_HEAD = {"id": "chatcmpl-1", "created": 1764000000, "model": "scripted"}
 
 
 def _entries(asked: Sequence[Asked], arguments: Callable[[Asked], object]) -> list[Message]:
@@ -140,7 +140,7 @@ def _deltas(asked: Sequence[Asked]) -> Iterator[Message]:
     yield {"index": 0, "delta": {}, "finish_reason": "tool_calls"}
 
 
-SHAPES: Final[Mapping[str, Shape]] = {
+SHAPES: Mapping[str, Shape] = {
     "canonical": Shape("as documented", _with_arguments(_text)),
     "function-call": Shape("the old `function_call`, one a reply", _function_call, several=False),
     "calls-object": Shape("`tool_calls` is an object: the call, or calls by index", _calls_object),

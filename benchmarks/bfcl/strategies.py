@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from toolreel import Plan, Preset
 from toolreel.presets import shipped
@@ -16,13 +16,13 @@ Strategy: TypeAlias = Literal["raw", "production"]
 """``raw``: the control group, every repair off; ``production``: what an application starts with, and calls
 in text; each is the same for all shapes."""
 
-STRATEGIES: Final[tuple[Strategy, ...]] = get_args(Strategy)
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 
-_PRESETS: Final[Mapping[Strategy, tuple[str, ...]]] = {
+_PRESETS: Mapping[Strategy, tuple[str, ...]] = {
     "raw": ("raw",),
     "production": ("default_tool_calling", "content_tag_tool_call_fallback"),
 }
-_PATIENT: Final[dict[str, Any]] = {"max_turns": 36}
+_PATIENT: dict[str, Any] = {"max_turns": 36}
 """A turn of the user has up to 34 calls."""
 
 

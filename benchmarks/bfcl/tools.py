@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
 from benchmarks.bfcl.cases import documents
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
 __all__ = ["schema", "surface"]
 
-_TYPES: Final[Mapping[str, str]] = {"dict": "object", "float": "number", "tuple": "array"}
+_TYPES: Mapping[str, str] = {"dict": "object", "float": "number", "tuple": "array"}
 """Python's words for types, and those of JSON Schema."""
 
 

@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 from benchmarks.bfcl.cases import Case
 from toolreel import ToolError
@@ -21,8 +21,8 @@ from toolreel_core import Json, RunTool, ToolReturned
 
 __all__ = ["Deed", "World", "parameters", "public"]
 
-_PACKAGE: Final = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
-_MODULES: Final[Mapping[str, str]] = {
+_PACKAGE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
+_MODULES: Mapping[str, str] = {
     "GorillaFileSystem": "gorilla_file_system",
     "MathAPI": "math_api",
     "MessageAPI": "message_api",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator, MutableMapping
 from contextlib import contextmanager
 from threading import Thread
-from typing import Any, Final
+from typing import Any
 
 import uvicorn
 
@@ -15,9 +15,9 @@ from toolreel.proxy import Extras, ProxySettings, Route, proxy_app
 
 __all__ = ["ASKING", "proxying"]
 
-ASKING: Final = Extras(retries=2, recover_empty=True, correct_arguments=1)
+ASKING = Extras(retries=2, recover_empty=True, correct_arguments=1)
 """The repairs that cost a request of their own: ``--retries 2 --recover-empty --correct-arguments 1``."""
-_VERSION: Final = "/v1"
+_VERSION = "/v1"
 
 
 class _Proxies:

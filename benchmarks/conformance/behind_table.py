@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from benchmarks.conformance.row import Row
 from benchmarks.conformance.setup import BEHIND, WORDS, Setup
 
 __all__ = ["behind_page", "behind_table", "headline"]
 
-_HEAD: Final = (
+_HEAD = (
     "| right, of {shapes} shapes | direct | behind the proxy | gain "
     "| with requests of its own | gain | got worse |\n"
     "|---|---:|---:|---:|---:|---:|---:|"

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from subprocess import Popen
-from typing import Final
 
 from benchmarks.conformance.judge import Raised
 from benchmarks.conformance.peer import Peer
@@ -18,7 +17,7 @@ from benchmarks.conformance.shape import Call, Shape
 
 __all__ = ["Came", "Driver"]
 
-START: Final = 120.0
+START = 120.0
 """Seconds that a process may take to import its packages, before its first case."""
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from benchmarks.conformance.replies import Answer, first_answer
 from benchmarks.conformance.shape import Ending, Shape
@@ -17,18 +17,18 @@ from benchmarks.conformance.shape import Ending, Shape
 __all__ = ["FORMS", "Form", "has_meaning", "read_request", "said"]
 
 Form: TypeAlias = Literal["responses", "messages"]
-FORMS: Final[tuple[Form, ...]] = get_args(Form)
+FORMS: tuple[Form, ...] = get_args(Form)
 
-_STOP: Final = {
+_STOP = {
     "stop": "end_turn",
     "tool_calls": "tool_use",
     "length": "max_tokens",
     "content_filter": "refusal",
 }
-_INCOMPLETE: Final = {"length": "max_output_tokens", "content_filter": "content_filter"}
-_SAYABLE: Final = frozenset({"role", "content", "tool_calls", "reasoning_content"})
-_FRAGMENT: Final = frozenset({"index", "function", "arguments"})
-_ENDINGS: Final = frozenset(
+_INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+_SAYABLE = frozenset({"role", "content", "tool_calls", "reasoning_content"})
+_FRAGMENT = frozenset({"index", "function", "arguments"})
+_ENDINGS = frozenset(
     {
         "content_block_stop",
         "message_delta",

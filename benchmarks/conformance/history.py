@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from benchmarks.conformance.shape import Ids, Shape, subset
 
@@ -17,12 +17,12 @@ __all__ = ["Message", "refusals"]
 
 Message: TypeAlias = Mapping[str, object]
 
-_ROLES: Final = ("system", "developer", "user", "assistant", "tool")
-_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-_ALNUM9: Final = re.compile(r"[a-zA-Z0-9]{9}")
-_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
-_LONGEST_ID: Final = 64
-_SIGNED_ID: Final = 4096
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_ALNUM9 = re.compile(r"[a-zA-Z0-9]{9}")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_LONGEST_ID = 64
+_SIGNED_ID = 4096
 """A proxy that keeps a thought signature in the id takes its own ids back (BerriAI/litellm#16895)."""
 
 

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from benchmarks.conformance.history import Message
 from benchmarks.conformance.provider import Seen
@@ -19,7 +19,7 @@ Verdict: TypeAlias = Literal["right", "told", "error", "silent", "wrong"]
 
 Verdicts: TypeAlias = Mapping[Verdict, str]
 
-VERDICTS: Final[Verdicts] = {
+VERDICTS: Verdicts = {
     "right": "did one of the things that the shape calls right",
     "told": "did not run the call, and told the model what was wrong with it",
     "error": "ended with an exception or a typed failure",
@@ -27,7 +27,7 @@ VERDICTS: Final[Verdicts] = {
     "wrong": "ran something that it must not run: cut, quoted, twice, or with other arguments",
 }
 
-_CRASHES: Final = frozenset(
+_CRASHES = frozenset(
     {
         "AssertionError",
         "AttributeError",
@@ -51,7 +51,7 @@ _CRASHES: Final = frozenset(
 )
 """Exceptions that nobody raises on purpose to report a bad reply."""
 
-_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)

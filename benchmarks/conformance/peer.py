@@ -6,13 +6,12 @@ import subprocess
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from benchmarks.shared.environment import Environment
 
 __all__ = ["HERE", "PEERS", "Peer", "load_peers"]
 
-HERE: Final = Path(__file__).parent
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,4 +76,4 @@ def load_peers(path: Path = HERE / "peers" / "peers.toml") -> tuple[Peer, ...]:
     )
 
 
-PEERS: Final = load_peers()
+PEERS = load_peers()

@@ -13,7 +13,6 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Final
 
 from benchmarks.conformance.history import Message, refusals
 from benchmarks.conformance.replies import Answer, final_answer, first_answer, message_answer, refusal
@@ -21,7 +20,7 @@ from benchmarks.conformance.shape import Shape
 
 __all__ = ["Provider", "Seen", "give", "serving"]
 
-_LIMIT: Final = 24
+_LIMIT = 24
 """Requests of one run that are answered; a loop that wants more has lost its way."""
 
 

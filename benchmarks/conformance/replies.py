@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from benchmarks.conformance.shape import Ending, Shape
 
 __all__ = ["FINAL", "Answer", "final_answer", "first_answer", "message_answer", "refusal"]
 
-FINAL: Final = "The harbour log is complete."
+FINAL = "The harbour log is complete."
 """The text that ends every run in which nothing went wrong."""
 
-_USAGE: Final = {"prompt_tokens": 41, "completion_tokens": 17, "total_tokens": 58}
-_SSE: Final = "text/event-stream"
+_USAGE = {"prompt_tokens": 41, "completion_tokens": 17, "total_tokens": 58}
+_SSE = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)

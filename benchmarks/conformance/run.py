@@ -19,7 +19,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from hashlib import sha256
-from typing import Final, assert_never, cast
+from typing import assert_never, cast
 
 from benchmarks.conformance.driver import Came, Driver
 from benchmarks.conformance.form_server import speaking
@@ -36,7 +36,7 @@ from benchmarks.shared.environment import CACHE, ROOT, NotInstalled
 
 __all__ = ["Place", "main", "put_through"]
 
-PATIENCE: Final = 12.0
+PATIENCE = 12.0
 """Seconds that one run may take."""
 
 

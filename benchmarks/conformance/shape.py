@@ -10,11 +10,11 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 __all__ = ["FOLDER", "Call", "Ending", "Ids", "Outcome", "Shape", "load", "subset"]
 
-FOLDER: Final = Path(__file__).with_name("shapes")
+FOLDER = Path(__file__).with_name("shapes")
 
 Outcome: TypeAlias = Literal[
     "executes",  # the calls run, exactly once, and the final text follows

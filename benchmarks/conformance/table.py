@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from benchmarks.conformance.behind_table import behind_page, behind_table, headline
 from benchmarks.conformance.form_table import form_table
@@ -26,13 +26,13 @@ from benchmarks.shared.marks import Marks
 
 __all__ = ["matrix", "published", "rows_of", "table", "today", "write"]
 
-_IN_DOCS: Final = Marks("<!-- conformance: made by make conformance -->", "<!-- end of conformance -->")
-_BEHIND_IN_DOCS: Final = Marks(
+_IN_DOCS = Marks("<!-- conformance: made by make conformance -->", "<!-- end of conformance -->")
+_BEHIND_IN_DOCS = Marks(
     "<!-- behind the proxy: made by make conformance -->", "<!-- end of behind the proxy -->"
 )
-_FORMS_IN_DOCS: Final = Marks("<!-- wire forms: made by make conformance -->", "<!-- end of wire forms -->")
-_PUBLISHED: Final = HERE / "results.json"
-_MARKS: Final[Mapping[Verdict, str]] = {
+_FORMS_IN_DOCS = Marks("<!-- wire forms: made by make conformance -->", "<!-- end of wire forms -->")
+_PUBLISHED = HERE / "results.json"
+_MARKS: Mapping[Verdict, str] = {
     "right": "right",
     "told": "told",
     "error": "error",

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from benchmarks.peers.figures import more_memory, ratio, runs_a_second
 from benchmarks.peers.results import Measured, Results
 
 __all__ = ["Budget", "budgets"]
 
-_AGAINST: Final[Mapping[str, Mapping[int, float]]] = {
+_AGAINST: Mapping[str, Mapping[int, float]] = {
     "floor_encoded": {10: 1.8, 50: 1.8, 200: 1.8},
 }
 """How often the CPU time of a loop by hand toolreel may take at most, by turns."""
-_LESS_THAN_FRAMEWORKS: Final[Mapping[int, float]] = {10: 5, 200: 50}
+_LESS_THAN_FRAMEWORKS: Mapping[int, float] = {10: 5, 200: 50}
 """How often toolreel's CPU time the best framework takes at least, by turns."""
-_RUNS: Final[Mapping[str, float]] = {"toolreel_async": 100}
+_RUNS: Mapping[str, float] = {"toolreel_async": 100}
 """Runs for a second of CPU, of a thousand at once."""
-_MEMORY: Final = 75.0
+_MEMORY = 75.0
 """Mebibytes that a thousand runs at once may need."""
-_MANY: Final = 1_000
+_MANY = 1_000
 
 
 @dataclass(frozen=True, slots=True)

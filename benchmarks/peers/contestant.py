@@ -5,14 +5,14 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Literal
 
 from benchmarks.conformance.peer import PEERS
 from benchmarks.shared.environment import Environment
 
 __all__ = ["CONTESTANTS", "HERE", "Colour", "Contestant", "Kind", "load_contestants"]
 
-HERE: Final = Path(__file__).parent
+HERE = Path(__file__).parent
 
 Kind = Literal["toolreel", "floor", "sdk", "framework"]
 Colour = Literal["sync", "async"]
@@ -54,4 +54,4 @@ def load_contestants(path: Path = HERE / "contestants.toml") -> tuple[Contestant
     return tuple(Contestant(id=identity, **entry) for identity, entry in entries.items())
 
 
-CONTESTANTS: Final = load_contestants()
+CONTESTANTS = load_contestants()

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Final
 
 from benchmarks.peers.contestant import Contestant
 from benchmarks.peers.process import Broken, Process
@@ -18,15 +17,15 @@ from benchmarks.peers.server import Server
 
 __all__ = ["AT_ONCE", "LENGTH", "TURNS", "Field", "Measuring"]
 
-TURNS: Final = (1, 10, 50, 200, 1_000)
+TURNS = (1, 10, 50, 200, 1_000)
 """Lengths of runs that are made one after another."""
-AT_ONCE: Final = (100, 1_000)
+AT_ONCE = (100, 1_000)
 """How many runs are made at the same time."""
-LENGTH: Final = 10
+LENGTH = 10
 """Turns of each of those."""
-_SECONDS: Final = 0.2
+_SECONDS = 0.2
 """Of CPU, for which short runs are made one after another, for one sample."""
-_ENOUGH: Final = 6.0
+_ENOUGH = 6.0
 """Seconds of samples after which a contestant has no further rounds at a point."""
 
 Field = Mapping[Contestant, Measured]

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from benchmarks.peers.contestant import HERE
 from benchmarks.peers.plot import plot
 from benchmarks.peers.results import Results
@@ -16,11 +14,11 @@ from benchmarks.shared.marks import Marks
 
 __all__ = ["IN_DOCS", "PAGE", "PICTURE", "page", "write"]
 
-PAGE: Final = HERE / "TABLE.md"
-PICTURE: Final = HERE / "cost.svg"
-IN_DOCS: Final = Marks("<!-- peers: made by make bench -->", "<!-- end of peers -->")
+PAGE = HERE / "TABLE.md"
+PICTURE = HERE / "cost.svg"
+IN_DOCS = Marks("<!-- peers: made by make bench -->", "<!-- end of peers -->")
 
-_PAGE: Final = """\
+_PAGE = """\
 # What a tool loop costs
 
 Made by `make bench` from [results.json](results.json), which has every sample.

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from html import escape
 from itertools import cycle
 from math import ceil, floor, log10
-from typing import Final
 
 from benchmarks.peers.figures import cpu_a_turn
 from benchmarks.peers.results import Measured, Results
@@ -16,14 +15,14 @@ __all__ = ["plot"]
 
 _WIDTH, _HEIGHT = 920, 560
 _LEFT, _RIGHT, _TOP, _BOTTOM = 70, 270, 50, 60
-_APART: Final = 17.0
+_APART = 17.0
 """Pixels between two names at the right edge."""
-_LIGHT: Final = {"paper": "#ffffff", "ink": "#1f2328", "faint": "#6a737d", "grid": "#d8dee4"}
-_DARK: Final = {"paper": "#0d1117", "ink": "#f0f6fc", "faint": "#9198a1", "grid": "#2f353d"}
-_OTHERS: Final = ("#0a7ea4", "#d1570b", "#12935f", "#c2569b", "#8a63d2", "#b08000", "#d64545")
+_LIGHT = {"paper": "#ffffff", "ink": "#1f2328", "faint": "#6a737d", "grid": "#d8dee4"}
+_DARK = {"paper": "#0d1117", "ink": "#f0f6fc", "faint": "#9198a1", "grid": "#2f353d"}
+_OTHERS = ("#0a7ea4", "#d1570b", "#12935f", "#c2569b", "#8a63d2", "#b08000", "#d64545")
 """For those that are not ours; each stands out on white and on black."""
 
-_SHAPES: Final = """\
+_SHAPES = """\
 text { font: 13px system-ui, sans-serif }
 .title { font-size: 15px; font-weight: 600 }
 .small, .name { font-size: 12px }

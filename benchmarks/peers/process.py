@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import select
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 from benchmarks.peers.contestant import Colour, Contestant
 from benchmarks.peers.results import Imported, Sample
@@ -13,13 +13,13 @@ from benchmarks.peers.server import Server
 
 __all__ = ["Broken", "Process"]
 
-_IMPORTING: Final = 180.0
+_IMPORTING = 180.0
 """Seconds that an import may take where the disk is cold."""
-_SPARE: Final = 300.0
+_SPARE = 300.0
 """Seconds after the limit of a job until its process is given up."""
-_SHARE: Final = 2.0
+_SHARE = 2.0
 """How often its limit of CPU time a job may take of wall time, on a machine that has more to do."""
-_WARMING: Final = 3
+_WARMING = 3
 """Turns of a run that nobody measures, so that what is loaded late is loaded."""
 
 

@@ -9,13 +9,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from benchmarks.peers.contestant import HERE, Kind
 
 __all__ = ["RESULTS", "Imported", "Machine", "Measured", "Results", "Sample"]
 
-RESULTS: Final = HERE / "results.json"
+RESULTS = HERE / "results.json"
 
 
 @dataclass(frozen=True, slots=True)

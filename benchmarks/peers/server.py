@@ -22,18 +22,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import count
-from typing import ClassVar, Final, cast
+from typing import ClassVar, cast
 
 from benchmarks.peers.task import CUT, DONE, TOOL, arguments
 from benchmarks.shared.environment import ROOT
 
 __all__ = ["Server", "Spent", "serving"]
 
-_PATH: Final = re.compile(rb"POST /job/(\d+)/turns/(\d+)/end/(\w+)/")
-_CUT: Final = re.compile(rb"GET /cut/(\d+) ")
-_LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-_ID: Final = b"turn-"
-_DIGITS: Final = 6
+_PATH = re.compile(rb"POST /job/(\d+)/turns/(\d+)/end/(\w+)/")
+_CUT = re.compile(rb"GET /cut/(\d+) ")
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_ID = b"turn-"
+_DIGITS = 6
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
 
 from benchmarks.peers.budgets import budgets
 from benchmarks.peers.figures import (
@@ -21,8 +20,8 @@ from benchmarks.peers.results import Measured, Results
 
 __all__ = ["budget_table", "cpu_table", "wall_table"]
 
-_NONE: Final = "–"
-_HELD: Final = {True: "yes", False: "**no**", None: "not known, it was cut"}
+_NONE = "–"
+_HELD = {True: "yes", False: "**no**", None: "not known, it was cut"}
 
 
 def cpu_table(results: Results) -> str:

@@ -16,13 +16,12 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
-from typing import Final
 
 __all__ = ["answer_body", "scripted_server"]
 
-_LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
-_TURNS: Final = re.compile(rb"/turns/(\d+)/")
-_RESULT: Final = re.compile(rb'"role": ?"tool"')
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_TURNS = re.compile(rb"/turns/(\d+)/")
+_RESULT = re.compile(rb'"role": ?"tool"')
 
 
 @cache

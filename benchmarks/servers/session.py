@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Final
 
 from benchmarks.servers.scripted import answer_body
 from toolreel import LoopConfig, Plan
@@ -12,20 +11,20 @@ from toolreel_core._jsontext import Json, canonical
 
 __all__ = ["PLAN", "RESULT", "TOOLS", "AsyncStock", "Scripted", "Stock"]
 
-_SCHEMA: Final[dict[str, Json]] = {
+_SCHEMA: dict[str, Json] = {
     "type": "object",
     "properties": {"part": {"type": "string"}, "limit": {"type": "integer"}},
     "required": ["part"],
     "additionalProperties": False,
 }
-RESULT: Final[dict[str, Json]] = {"part": "pin", "left": 41, "depot": "north"}
-PLAN: Final = Plan.of(
+RESULT: dict[str, Json] = {"part": "pin", "left": 41, "depot": "north"}
+PLAN = Plan.of(
     model="m",
     messages="How many pins are in stock?",
     tools=[ToolDefinition.of("stock", "Look up a part.", _SCHEMA, polling=True)],
     config=LoopConfig(max_turns=10_000),
 )
-TOOLS: Final = json.dumps(
+TOOLS = json.dumps(
     [
         {
             "type": "function",
@@ -36,7 +35,7 @@ TOOLS: Final = json.dumps(
 )
 """The same tools, for loops written by hand."""
 
-_ENVELOPE: Final = canonical({"ok": True, "tool_name": "stock", "data": RESULT})
+_ENVELOPE = canonical({"ok": True, "tool_name": "stock", "data": RESULT})
 
 
 class Stock:

@@ -11,14 +11,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 __all__ = ["CACHE", "ROOT", "Environment", "NotInstalled"]
 
-ROOT: Final = Path(__file__).parents[2]
-CACHE: Final = ROOT / ".conformance"
+ROOT = Path(__file__).parents[2]
+CACHE = ROOT / ".conformance"
 """Environments, and what is kept between runs."""
-_PATIENCE: Final = 900
+_PATIENCE = 900
 """Seconds that an installation may take."""
 
 

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cache, reduce
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, assert_never
+from typing import Any, assert_never
 
 from toolreel_core import (
     AskApproval,
@@ -43,7 +43,7 @@ from toolreel_core.catalogues import Presets
 from toolreel_core.content import messages_to
 from toolreel_core.replies import normalize_reply, text_calls
 
-_TRIED: Final[Sequence[tuple[str, Mapping[str, Json]]]] = (
+_TRIED: Sequence[tuple[str, Mapping[str, Json]]] = (
     ("defaults", {}),
     ("text_dialects=[]", {"text_dialects": []}),
     ('argument_repairs="strict"', {"argument_repairs": "strict"}),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import Any
 
 from griffe import Extension, Object
 
-_ROLE: Final = re.compile(r":\w+:`~?(?P<path>[\w.]+)`")
-_DOCTEST: Final = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.DOTALL | re.MULTILINE)
+_ROLE = re.compile(r":\w+:`~?(?P<path>[\w.]+)`")
+_DOCTEST = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.DOTALL | re.MULTILINE)
 
 
 class Docstrings(Extension):

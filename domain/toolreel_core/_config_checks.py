@@ -16,7 +16,6 @@ from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
-    Final,
     Generic,
     Literal,
     Self,
@@ -37,8 +36,8 @@ from toolreel_core._lazy_pattern import lazy_pattern
 
 
 _Thing = TypeVar("_Thing")
-_MANY: Final = 30
-_FEW: Final = 12
+_MANY = 30
+_FEW = 12
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
@@ -60,7 +59,7 @@ def item_named(what: str, name: str, items: Mapping[str, _Thing]) -> _Thing:
     return items[name]
 
 
-_NAME: Final = lazy_pattern(r"[a-z][a-z0-9_]{0,63}")
+_NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,63}")
 """A registered name; it stands in plans, so it is kept simple."""
 
 
@@ -137,11 +136,11 @@ def check_settings(settings: object) -> None:
             raise ConfigError(f"{each.name}: {error}") from None
 
 
-_hints: Final = cache(partial(get_type_hints, include_extras=True))
-_LARGEST: Final = 1e308
-_OTHER: Final = object()
+_hints = cache(partial(get_type_hints, include_extras=True))
+_LARGEST = 1e308
+_OTHER = object()
 """Stands for a value of another type."""
-_WORDS: Final[Mapping[Any, str]] = {str: "a text", bool: "true or false", list: "a list", NoneType: "nothing"}
+_WORDS: Mapping[Any, str] = {str: "a text", bool: "true or false", list: "a list", NoneType: "nothing"}
 
 
 def read_setting(hint: Any, value: Any) -> Any:  # noqa: ANN401 - of the annotation
@@ -204,8 +203,8 @@ def _one_of(words: Iterable[str]) -> str:
     return "one of " + ", ".join(word or '""' for word in words)
 
 
-_NOTHING: Final[Mapping[str, Any]] = {}
-_BARE: Final = lazy_pattern(r"[\w-]+", re.ASCII)
+_NOTHING: Mapping[str, Any] = {}
+_BARE = lazy_pattern(r"[\w-]+", re.ASCII)
 """A key that TOML takes without quotes."""
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 from pyrsistent import PVector, pvector
 
@@ -40,12 +40,12 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import Stream, stream_in
 
-_KEYS: Final = ("toolreel", "run", "start", "state", "event", "close", "with")
-_ALONE: Final = {"start": ("state", "event", "close"), "close": ("state", "event")}
+_KEYS = ("toolreel", "run", "start", "state", "event", "close", "with")
+_ALONE = {"start": ("state", "event", "close"), "close": ("state", "event")}
 """Keys that some others do not go with."""
-_EXTRAS: Final = ("state", "journal")
+_EXTRAS = ("state", "journal")
 """What a line may ask for ``with`` the answer."""
-_NO_CHUNKS: Final[PVector[str]] = pvector()
+_NO_CHUNKS: PVector[str] = pvector()
 _Given: TypeAlias = Event | HttpResponse | HttpChunk
 
 

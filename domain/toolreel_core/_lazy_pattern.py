@@ -6,9 +6,9 @@ A process imports 400 of them and most runs use a few dozen; to compile all took
 from __future__ import annotations
 
 import re
-from typing import Any, AnyStr, Final, cast
+from typing import Any, AnyStr, cast
 
-_METHODS: Final = ("search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn")
+_METHODS = ("search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn")
 
 
 class LazyPattern:

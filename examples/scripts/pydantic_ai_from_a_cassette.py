@@ -17,7 +17,6 @@ from __future__ import annotations
 import asyncio
 import sys
 from pathlib import Path
-from typing import Final
 
 import httpx2
 from pydantic import BaseModel
@@ -28,7 +27,7 @@ from pydantic_ai.settings import ModelSettings
 
 from toolreel.cassette import Session, use_cassette
 
-CASSETTE: Final = Path(__file__).parents[2] / "cassettes" / "pydantic-ai" / "local--qwen2.5-coder-1.5b.yaml"
+CASSETTE = Path(__file__).parents[2] / "cassettes" / "pydantic-ai" / "local--qwen2.5-coder-1.5b.yaml"
 
 
 class Place(BaseModel):

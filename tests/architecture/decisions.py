@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Final
 
 from tests.architecture.source import ROOT
 
-FOLDER: Final = ROOT / "docs" / "decisions"
+FOLDER = ROOT / "docs" / "decisions"
 # The file of a decision that is superseded goes, so each is accepted.
-HEAD: Final = re.compile(r"# (\d{4})\. (.+)\n\nStatus: (accepted)\n\nDate: \d{4}-\d{2}-\d{2}\n")
+HEAD = re.compile(r"# (\d{4})\. (.+)\n\nStatus: (accepted)\n\nDate: \d{4}-\d{2}-\d{2}\n")
 
 
 def decisions() -> dict[Path, tuple[str, str, str]]:

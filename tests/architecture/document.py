@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
 
 from tests.architecture.decisions import FOLDER, index
 from tests.architecture.folders import adapters_picture, core_picture, top_folders
@@ -18,16 +17,16 @@ from tests.architecture.phases import answers, diagram
 from tests.architecture.source import ROOT
 from tests.docs import codes_tables, evals_tables, forms_table, log_table
 
-ARCHITECTURE: Final = ROOT / "ARCHITECTURE.md"
-DOCS: Final = ROOT / "docs"
-SCENARIOS: Final = DOCS / "evals" / "scenarios.md"
+ARCHITECTURE = ROOT / "ARCHITECTURE.md"
+DOCS = ROOT / "docs"
+SCENARIOS = DOCS / "evals" / "scenarios.md"
 
 
 def _picture(make: Callable[[], str]) -> Callable[[], str]:
     return lambda: f"```mermaid\n{make()}\n```"
 
 
-PAGES: Final[Mapping[Path, Mapping[str, Callable[[], str]]]] = {
+PAGES: Mapping[Path, Mapping[str, Callable[[], str]]] = {
     ARCHITECTURE: {
         "phases": _picture(diagram),
         "effects": answers,

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Final, get_args
+from typing import get_args
 
 from toolreel.testing import calling, saying
 from toolreel_core import ANSWERS, Event, Plan, State, ToolDefinition, start, step
@@ -26,14 +26,14 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._settings import LoopConfig
 
-CHANGES: Final[Tree] = {
+CHANGES: Tree = {
     "max_wall_ms": 60_000,
     "fallback_without_tools": True,
     "repetition_warn": None,
     "repetition_stop": 2,
     "parallel_tools": True,
 }
-TOOLS: Final = (
+TOOLS = (
     ToolDefinition("ping", read_only=True),
     ToolDefinition("step"),
     ToolDefinition("wipe", needs_approval=True),
@@ -45,9 +45,9 @@ def _plan(*messages: Message, tools: Sequence[ToolDefinition] = TOOLS, **changes
     return Plan.of(model="m", messages=messages or "hi", tools=tools, config=config)
 
 
-PLAN: Final = _plan()
-ONE_TURN: Final = _plan(max_turns=1)
-FULL: Final = _plan(
+PLAN = _plan()
+ONE_TURN = _plan(max_turns=1)
+FULL = _plan(
     UserMessage("hi"),
     *(AssistantMessage("x" * 4_000) for _ in range(4)),
     tools=(),
@@ -55,8 +55,8 @@ FULL: Final = _plan(
     history_policies=["summarize_old_turns"],
 )
 """A plan whose first request asks for a summary."""
-DONE: Final = ReplyReceived(1, 200, canonical(saying("Done.")))
-DOWN: Final = RequestFailed(1, "timeout", "too slow")
+DONE = ReplyReceived(1, 200, canonical(saying("Done.")))
+DOWN = RequestFailed(1, "timeout", "too slow")
 
 
 def _reply(*names: str, ref: int = 1) -> ReplyReceived:
@@ -72,8 +72,8 @@ def _second_time(name: str, answer: Event) -> State:
     return step(step(_called(name), answer).state, _reply(name, ref=3)).state
 
 
-ASKED: Final = start(PLAN).state
-EVERYWHERE: Final = (
+ASKED = start(PLAN).state
+EVERYWHERE = (
     State.idle(PLAN),
     ASKED,
     step(ASKED, DOWN).state,
@@ -82,7 +82,7 @@ EVERYWHERE: Final = (
     step(ASKED, CancelRequested()).state,
 )
 """A state in each phase."""
-ANYWHERE: Final[Sequence[tuple[str, Event]]] = (
+ANYWHERE: Sequence[tuple[str, Event]] = (
     ("", RunStarted()),
     ("", CancelRequested()),
     ("", UserSpoke("And now?")),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from benchmarks.bfcl.cases import CATEGORIES
 from benchmarks.bfcl.model import WAYS
 from benchmarks.bfcl.results import HERE, by_settings, published, table, with_table
@@ -12,7 +10,7 @@ from benchmarks.bfcl.shapes import SHAPES
 from benchmarks.bfcl.strategies import STRATEGIES
 from benchmarks.bfcl.waivers import WAIVERS
 
-CANONICAL: Final = Settings("canonical", "production", "sequential")
+CANONICAL = Settings("canonical", "production", "sequential")
 
 
 def test_every_row_of_the_matrix_is_published() -> None:

@@ -19,19 +19,19 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from tests.docs.forks import Forks
 from tests.patience import HANG
 from tests.servers.chat_server import ChatServer
 from toolreel.testing import calling, saying
 
-COMMAND: Final = (sys.executable, "-m", "toolreel")
-WORKSPACE: Final = ("--tools", "toolreel.demo:TOOLS")
+COMMAND = (sys.executable, "-m", "toolreel")
+WORKSPACE = ("--tools", "toolreel.demo:TOOLS")
 
-LOOKING_UP: Final = calling(("state_get", {"path": "/release/status"}))
+LOOKING_UP = calling(("state_get", {"path": "/release/status"}))
 """A reply that calls a tool of the workspace."""
-READY: Final = saying("It is a draft.")
+READY = saying("It is a draft.")
 
 
 @cache
@@ -112,7 +112,7 @@ def assert_mistake(said: Said, *parts: str, code: int = 2) -> None:
         assert said.stdout == ""
 
 
-_AT_TERMINAL: Final = """
+_AT_TERMINAL = """
 import sys
 from toolreel.__main__ import main
 

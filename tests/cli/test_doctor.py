@@ -7,16 +7,16 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
 from tests.cli.commands import environment, toolreel
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
 
-CASSETTES: Final = Path(__file__).resolve().parents[2] / "cassettes"
-KEY: Final = "sesame-open-8913"
-LISTED: Final = replying({"data": [{"id": "qwen2.5"}, {"id": "qwen3"}]})
+CASSETTES = Path(__file__).resolve().parents[2] / "cassettes"
+KEY = "sesame-open-8913"
+LISTED = replying({"data": [{"id": "qwen2.5"}, {"id": "qwen3"}]})
 
 
 def doctor(folder: Path, *arguments: str, **variables: str) -> tuple[int, dict[str, list[dict[str, Any]]]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 from pathlib import Path
-from typing import Final
 
 from click.testing import CliRunner, Result
 
@@ -83,8 +82,8 @@ def test_messages_that_were_changed_left_out_and_added_are_told_apart() -> None:
 # ``toolreel explain``: two recorded runs, in a pipe and on a terminal.
 
 
-RECOVERED: Final = cassette("recovered")
-EMPTY: Final = cassette("empty-final")
+RECOVERED = cassette("recovered")
+EMPTY = cassette("empty-final")
 
 
 def test_two_runs_are_shown_side_by_side(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Final
 
 from tests.cli.commands import WORKSPACE, assert_mistake, said_by_each, toolreel
 from tests.replay.sessions import cassette
@@ -12,10 +11,10 @@ from tests.servers.chat_server import replying, serving
 from toolreel._journal import journal_path, read_journal
 from toolreel.testing import calling, saying
 
-SESSION: Final = str(cassette("workspace"))
-JOURNAL: Final = str(journal_path(cassette("workspace")))
-FORK: Final = ("fork", SESSION)
-APPROVED: Final = (
+SESSION = str(cassette("workspace"))
+JOURNAL = str(journal_path(cassette("workspace")))
+FORK = ("fork", SESSION)
+APPROVED = (
     "from toolreel import Tool\n"
     'def greet(name: str) -> str:\n    """Greet."""\n    return f"Hello, {name}."\n'
     "TOOLS = [Tool.of(greet, needs_approval=True)]\n"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -15,20 +14,20 @@ from tests.replay.sessions import cassette
 from tests.servers.chat_server import Answer, nobody_listens, replying, serving
 from toolreel_core._jsontext import Json
 
-RUN: Final = "run hi --model m --base-url http://127.0.0.1:9"
-FORK: Final = f"fork {cassette('workspace')}"
-PROBE: Final = "probe --base-url http://127.0.0.1:9 --model scripted"
-PROXY: Final = "proxy --upstream http://a.invalid"
-WORKER: Final = "durable worker --base-url http://127.0.0.1:9 --tools my_tools:greet"
+RUN = "run hi --model m --base-url http://127.0.0.1:9"
+FORK = f"fork {cassette('workspace')}"
+PROBE = "probe --base-url http://127.0.0.1:9 --model scripted"
+PROXY = "proxy --upstream http://a.invalid"
+WORKER = "durable worker --base-url http://127.0.0.1:9 --tools my_tools:greet"
 
-FILES: Final = {
+FILES = {
     "broken_syntax.py": "def f(:\n",
     "my_tools.py": ('VERSION = 3\ndef greet(name: str) -> str:\n    """Greet."""\n    return name\n'),
     "a_file": "",
     "taken.yaml": "",
 }
 
-MISTAKES: Final[Mapping[str, tuple[str, ...]]] = {
+MISTAKES: Mapping[str, tuple[str, ...]] = {
     "a file that is no recording": (
         "replay my_tools.py",
         "my_tools.py: there is no such recording, a cassette <name>.yaml or a journal",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -82,7 +82,7 @@ def test_explained_every_warning_and_problem_is_in_words(tmp_path: Path) -> None
     assert any(line.startswith("problem     INVALID_BODY: The body is not a JSON object") for line in lines)
 
 
-GOOD: Final[Json] = {"body": {}}
+GOOD: Json = {"body": {}}
 
 
 @pytest.mark.parametrize(

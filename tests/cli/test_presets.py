@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -12,7 +12,7 @@ from tests.cli.commands import READY, WORKSPACE, Said, on_terminal, said_by_each
 from tests.servers.chat_server import ChatServer, replying, serving
 from toolreel.presets import shipped
 
-OWN: Final = """
+OWN = """
 [preset.mine]
 about = "Mine."
 [preset.mine.config]
@@ -27,7 +27,7 @@ max_turns = "patience ends"
 presets = ["mine"]
 """
 
-OWN_FILE: Final = {"TOOLREEL_CATALOGUE": "own.toml"}
+OWN_FILE = {"TOOLREEL_CATALOGUE": "own.toml"}
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Final
 
 from tests.cli.commands import LOOKING_UP, READY, WORKSPACE, Said, assert_mistake, run_at, toolreel
 from tests.evals.provider import provider
@@ -12,12 +11,12 @@ from tests.servers.chat_server import ChatServer, replying, serving
 from toolreel._cli import NO_PRESETS
 from toolreel.testing import saying
 
-KEY: Final = "correct-horse-battery-staple"
-TENANT: Final = "the-tenant-of-ours-0815"
-ENVIRON: Final = {"AZURE_KEY": KEY, "TENANT": TENANT, "OPENROUTER_API_KEY": "of-openrouter-alone"}
-DEPLOYMENT: Final = "/openai/deployments/D"
-QUERY: Final = "?api-version=2024-06-01"
-ASKED: Final = f"{DEPLOYMENT}/chat/completions{QUERY}"
+KEY = "correct-horse-battery-staple"
+TENANT = "the-tenant-of-ours-0815"
+ENVIRON = {"AZURE_KEY": KEY, "TENANT": TENANT, "OPENROUTER_API_KEY": "of-openrouter-alone"}
+DEPLOYMENT = "/openai/deployments/D"
+QUERY = "?api-version=2024-06-01"
+ASKED = f"{DEPLOYMENT}/chat/completions{QUERY}"
 
 
 def azure(url: str) -> tuple[str, ...]:
@@ -105,7 +104,7 @@ def test_slips_are_told_before_anything_is_sent(tmp_path: Path) -> None:
 
 DENIED = replying({"error": {"message": "no such account"}}, status=403)
 HELLO = replying(saying("Hello."))
-KEYS: Final = {"FIRST_KEY": "sk-first-0123456789", "SPARE_KEY": "sk-spare-0123456789"}
+KEYS = {"FIRST_KEY": "sk-first-0123456789", "SPARE_KEY": "sk-spare-0123456789"}
 
 
 def running(server: ChatServer, folder: Path, *options: str, **variables: str) -> Said:

@@ -7,7 +7,6 @@ import re
 import sys
 from itertools import takewhile
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -18,7 +17,7 @@ from tests.servers.mcp_servers_here import RUDE
 from toolreel.testing import calling, saying
 from toolreel_core._jsontext import Json
 
-MODULE: Final = '''
+MODULE = '''
 from toolreel import Tool
 
 def read(path: str) -> str:
@@ -107,7 +106,7 @@ def test_too_large_a_surface_is_shown_and_refused(here: Path) -> None:
     assert "max_tool_definitions_count: 129 tools would be sent, the limit is 128" in said.stderr
 
 
-PATCH: Final = calling(("state_patch", {"path": "/release/status", "value": "x", "version": 7}))
+PATCH = calling(("state_patch", {"path": "/release/status", "value": "x", "version": 7}))
 
 
 def test_a_run_neither_sends_nor_runs_what_is_denied_and_replays(tmp_path: Path) -> None:

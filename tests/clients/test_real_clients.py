@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -24,11 +23,11 @@ from toolreel.proxy import ProxySettings, Route
 
 pytestmark = pytest.mark.slow
 
-SHAPES: Final = {shape.id: shape for shape in load()}
-WANTED: Final = ("langchain", "pydantic_ai", "vercel_ai")
-OPENAI_NODE: Final = Peer("openai_node", "openai (Node)", "openai", "openai_node", node=True)
-CLIENTS: Final = {peer.id: peer for peer in (*PEERS, OPENAI_NODE) if peer.id in (*WANTED, OPENAI_NODE.id)}
-PLAYED: Final = (
+SHAPES = {shape.id: shape for shape in load()}
+WANTED = ("langchain", "pydantic_ai", "vercel_ai")
+OPENAI_NODE = Peer("openai_node", "openai (Node)", "openai", "openai_node", node=True)
+CLIENTS = {peer.id: peer for peer in (*PEERS, OPENAI_NODE) if peer.id in (*WANTED, OPENAI_NODE.id)}
+PLAYED = (
     SHAPES["two-turns"],
     replace(SHAPES["two-turns"], mode="stream"),
     SHAPES["text-hermes"],

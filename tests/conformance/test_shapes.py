@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 import pytest
 
@@ -16,7 +15,7 @@ from benchmarks.conformance.provider import Provider, serving
 from benchmarks.conformance.shape import Call, Shape, load
 from toolreel_core._settings import WireForm
 
-SHAPES: Final = {shape.id: shape for shape in load()}
+SHAPES = {shape.id: shape for shape in load()}
 
 
 @pytest.fixture(scope="module")

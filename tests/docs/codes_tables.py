@@ -7,7 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
 from toolreel_core._protocol import Note, Outcome, type_name
 from toolreel_core._replies import ERROR_WORDS, PROBLEM_WORDS, WORDS
@@ -57,7 +57,7 @@ def _faults() -> Iterator[tuple[str, str]]:
     return ((code, " Or: ".join(lines)) for code, lines in meanings.items())
 
 
-TABLES: Final[Mapping[str, Callable[[], str]]] = {
+TABLES: Mapping[str, Callable[[], str]] = {
     "outcomes": _classes(Outcome, lambda kind: str(kind.name)),
     "notes": _classes(Note, type_name),
     "warnings": lambda: _table(WORDS.items()),

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Final
 
 from toolreel.evals import built_in_scenarios
 from toolreel_core.evals import SETTINGS, Endpoint, Options, Setting
 
-_OTHER_VARIABLES: Final = {
+_OTHER_VARIABLES = {
     "OPENROUTER_API_KEY": "the key, at OpenRouter and at OPENROUTER_BASE_URL",
     "OPENROUTER_REPORT_DIR": "the directory of `eval summarize`, if none is given",
     "OPENROUTER_HTTP_ADAPTER": "nothing: requests are sent with httpx",

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from toolreel_core._client_requests import NAMES, WHAT_TO_DO, ClientRequest, Loss, client_request
 from toolreel_core._jsontext import canonical
 from toolreel_core._proxy import Profile, outbound
 from toolreel_core._settings import WireForm
 
-_FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", "responses", "messages")
-_USER: Final[dict[str, Any]] = {"role": "user", "content": "Hi."}
-_FIELDS: Final = Path(__file__).resolve().parents[1] / "corpora" / "form-fields.jsonl"
+_FORMS: tuple[WireForm, ...] = ("chat_completions", "responses", "messages")
+_USER: dict[str, Any] = {"role": "user", "content": "Hi."}
+_FIELDS = Path(__file__).resolve().parents[1] / "corpora" / "form-fields.jsonl"
 """The fields of each form, with a body that has them."""
 
 

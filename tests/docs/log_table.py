@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Final
 
 from toolreel._driver import CONTENT, LEVELS, logged_field_name
 from toolreel._internal import CONCERNS, RENAMED
 from toolreel_core._protocol import type_name
 
 # What is logged without a note; a test compares loggers, levels and events with the calls in the code.
-OTHERS: Final = (
+OTHERS = (
     ("loop", "debug", "run_began", ("model",)),
     ("loop", "info", "run_rests", ("turn",)),
     ("loop", "info", "run_stopped", ("turn",)),

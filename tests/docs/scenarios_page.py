@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Final
 
 from tests.architecture.document import PAGES, SCENARIOS, generated
 from tests.evals.adversaries import ADVERSARIES, SEEDS, TARGETS, Adversary, best_result
@@ -34,7 +33,7 @@ def results_of(adversary: Adversary, seeds: Sequence[str] = SEEDS) -> Mapping[st
     return {name: next(each for each in SHOWN if each in results) for name, results in found.items()}
 
 
-SHOWN: Final = {"pass": "**pass**", "pass_unexercised": "u", "fail": "·", "-": "–"}
+SHOWN = {"pass": "**pass**", "pass_unexercised": "u", "fail": "·", "-": "–"}
 
 
 def adversaries() -> str:

@@ -29,33 +29,30 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from tests.docs.forks import Forks
 from tests.patience import HANG
 from tests.servers.chat_server import Answer, replying, serving, streaming
 from toolreel.testing import calling, saying
 
-ROOT: Final = Path(__file__).resolve().parents[2]
-PAGES: Final = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-RUN: Final = tuple(page for page in PAGES if page.name != "install.md")
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+RUN = tuple(page for page in PAGES if page.name != "install.md")
 """Pages that are run; tests/check_install.py does what install.md says, with the wheel."""
 
-PLACEHOLDER: Final = "https://your.server/v1"
+PLACEHOLDER = "https://your.server/v1"
 """What stands on the pages for a server of the reader's own."""
 
-RECORDED: Final = "cassettes/evals"
+RECORDED = "cassettes/evals"
 """Evaluations of a checkout; a page that names them finds a copy there."""
 
-_SHELL: Final = ("sh", "console")
-_RUN: Final = ("python", *_SHELL)
+_SHELL = ("sh", "console")
+_RUN = ("python", *_SHELL)
 
 # A fence, its language, and the code behind it up to a fence of the same width.
-_FENCE: Final = re.compile(
-    r"^(?P<fence>```+)(?P<language>\w*)\n(?P<code>.*?)^(?P=fence)$", re.DOTALL | re.MULTILINE
-)
-_COMMENT: Final = re.compile(r"<!-- (?P<key>not run: |server: |exits with )(?P<value>.+?) -->", re.DOTALL)
-_SAVE: Final = re.compile(r"\bSave\b[^`\n]*`(?P<name>[\w./-]+)`[^`\n]*:$")
+_FENCE = re.compile(r"^(?P<fence>```+)(?P<language>\w*)\n(?P<code>.*?)^(?P=fence)$", re.DOTALL | re.MULTILINE)
+_COMMENT = re.compile(r"<!-- (?P<key>not run: |server: |exits with )(?P<value>.+?) -->", re.DOTALL)
+_SAVE = re.compile(r"\bSave\b[^`\n]*`(?P<name>[\w./-]+)`[^`\n]*:$")
 
 
 class Failure(AssertionError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,15 +19,15 @@ from toolreel_core._host_session import HostSession
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._protocol import Event, Note, Outcome, decode, encode, type_name
 
-SCHEMA: Final = json.loads(PRINTED.read_text("utf-8"))
-REPLY: Final = '{"choices":[{"message":{"role":"assistant","content":"Hello."},"finish_reason":"stop"}]}'
-STREAM: Final = (
+SCHEMA = json.loads(PRINTED.read_text("utf-8"))
+REPLY = '{"choices":[{"message":{"role":"assistant","content":"Hello."},"finish_reason":"stop"}]}'
+STREAM = (
     'data: {"choices":[{"delta":{"content":"Hel"}}]}\n\n',
     'data: {"choices":[{"delta":{"content":"lo."},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n',
 )
 
 
-KINDS: Final = [*get_args(Event), *get_args(Note), *get_args(Outcome)]
+KINDS = [*get_args(Event), *get_args(Note), *get_args(Outcome)]
 
 
 def fits(kind: str, value: Any) -> bool:  # noqa: ANN401 - parsed JSON
@@ -69,7 +69,7 @@ def test_a_stored_form_fits_its_schema_and_is_read_back(value: object) -> None:
 
 # What the codec refuses by annotations alone. Of all else, a schema accepts what only the class checks,
 # text that is not canonical JSON, and 1.0 where a whole number is expected.
-BY_ANNOTATION: Final = re.compile(
+BY_ANNOTATION = re.compile(
     r"\S+: (is missing|is unknown|expected (?!canonical|int, got -?\d+\.0$|int, got .*e)"
     r"(an object|a list|one of|[a-z_]+( or [a-z_]+)*)[^:]*, got )"
 )

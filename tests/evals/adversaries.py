@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from tests.domain.evals.rehearsing import rehearse
 from toolreel.evals import built_in_scenarios
@@ -20,21 +20,21 @@ from toolreel_core.evals import Case, Line, Result, Scenario, Script, calls_in, 
 
 Adversary: TypeAlias = Callable[[Scenario, str], Sequence[Script]]
 
-TARGETS: Final = tuple(one for one in built_in_scenarios() if not one.control)
+TARGETS = tuple(one for one in built_in_scenarios() if not one.control)
 """The scenarios of tools."""
-SEEDS: Final = ("2", "3", "4")
-_LENIENT: Final[Mapping[str, Any]] = {
+SEEDS = ("2", "3", "4")
+_LENIENT: Mapping[str, Any] = {
     "tool_use_mode": "relaxed",
     "tool_failure_policy": "tolerated",
     "max_tool_calls_per_turn": None,
 }
 """Under which the loop stops nobody, so that the oracles have to."""
 
-_TEXTS: Final = re.compile(r'"([^"\n]+)"|`([^`\n]+)`')
-_TOKENS: Final = re.compile(r"[\w@.:/+-]*\d[\w@.:/+-]*\w|[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)+|[\w-]+\.\w+")
-_NUMBERS: Final = re.compile(r"\d+")
-_EXAMPLE: Final = re.compile(r"such as (\S+?)[.,]?(?:\s|$)")
-_DAY: Final = "2026-01-01"
+_TEXTS = re.compile(r'"([^"\n]+)"|`([^`\n]+)`')
+_TOKENS = re.compile(r"[\w@.:/+-]*\d[\w@.:/+-]*\w|[A-ZÄÖÜ][\w-]+(?: [A-ZÄÖÜ][\w-]+)+|[\w-]+\.\w+")
+_NUMBERS = re.compile(r"\d+")
+_EXAMPLE = re.compile(r"such as (\S+?)[.,]?(?:\s|$)")
+_DAY = "2026-01-01"
 
 
 def _claim(case: Case) -> str:
@@ -171,7 +171,7 @@ def _calls(line: Line) -> set[str]:
     return {str(call["call"]) for call in calls_in(line)}
 
 
-ADVERSARIES: Final[tuple[Adversary, ...]] = (
+ADVERSARIES: tuple[Adversary, ...] = (
     does_nothing,
     promises,
     echoes,
@@ -188,7 +188,7 @@ ADVERSARIES: Final[tuple[Adversary, ...]] = (
     boasts_of_a_failure,
 )
 
-_ORDER: Final[tuple[Result, ...]] = ("pass", "pass_unexercised", "fail")
+_ORDER: tuple[Result, ...] = ("pass", "pass_unexercised", "fail")
 
 
 def best_result(adversary: Adversary, one: Scenario, seed: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Event
-from typing import Any, Final
+from typing import Any
 
 from tests.evals.provider import provider
 from toolreel._driver import InstantClock
@@ -28,11 +28,11 @@ from toolreel.presets import shipped
 from toolreel_core._jsontext import Json, merged
 from toolreel_core.evals import EvalPlan, Options, Record, record_line
 
-_THEN: Final = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
-KEY: Final = "sk-or-v1-" + "5fd1a80c" * 8
+_THEN = datetime(2026, 11, 22, 8, 30, tzinfo=UTC)
+KEY = "sk-or-v1-" + "5fd1a80c" * 8
 """An API key that is none."""
-LOCAL: Final = ("first/model", "second/model")
-SCRIPTED: Final = ("scripted:good", "scripted:bad")
+LOCAL = ("first/model", "second/model")
+SCRIPTED = ("scripted:good", "scripted:bad")
 
 
 def plan_of(url: str = "", **tables: Json) -> EvalPlan:
@@ -65,7 +65,7 @@ def plan_with(*models: str, tables: Mapping[str, object] | None = None, **axes: 
     return EvalPlan(options, shipped(), select_scenarios(options.scenarios))
 
 
-_STRATEGIES: Final[dict[str, Any]] = {
+_STRATEGIES: dict[str, Any] = {
     "reads": {"extends": "raw", "config": {"text_dialects": ["hermes_json"]}},
     "deaf": {"extends": "production", "config": {"text_dialects": []}},
 }

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 from tests.evals.provider import provider
 from toolreel.evals import Results, evaluate, load_eval_plan
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import EvalPlan, Kind
 
-RESERVE: Final = Path(__file__).with_name("files").joinpath("reserve.toml").read_text("utf-8")
+RESERVE = Path(__file__).with_name("files").joinpath("reserve.toml").read_text("utf-8")
 
-PYTHON: Final = """\
+PYTHON = """\
 from toolreel.evals import scenario
 from toolreel_core.evals import Case, ScenarioScripts, TableWorld, call, outcome, script
 from toolreel_core import ToolDefinition, ToolSurface, UserMessage

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from subprocess import Popen
 from threading import Lock
-from typing import Any, Final, TypeAlias, get_args
+from typing import Any, TypeAlias, get_args
 
 from tests.patience import NEVER, eventually
 from tests.servers.chat_server import Answer, Seen, replying, serving, streaming
@@ -24,21 +24,21 @@ from toolreel_core.evals import Cell, Kind, Sample, ScenarioScripts, scripted_re
 
 _Body: TypeAlias = dict[str, Any]
 
-_KINDS: Final[tuple[Kind, ...]] = ("good", "good", "bad", "skipping")
-_LOCAL: Final[dict[str, Kind]] = {f"local-{kind}": kind for kind in get_args(Kind)}
+_KINDS: tuple[Kind, ...] = ("good", "good", "bad", "skipping")
+_LOCAL: dict[str, Kind] = {f"local-{kind}": kind for kind in get_args(Kind)}
 """Models that play one kind, whatever is asked."""
-HOSTILE: Final = (
+HOSTILE = (
     "</pre></details><script>alert('run')</script><img src=https://evil.example/x onerror=alert(1)>"
     " {{ 7 * 7 }} \x1b[31m \u202egnp.exe \ud800 <a href='https://evil.example/'>here</a> &amp; ]]>"
 )
-_FINALS: Final = {"local-hostile": HOSTILE, "local-megabyte": "<b>much</b> " * 90_000}
+_FINALS = {"local-hostile": HOSTILE, "local-megabyte": "<b>much</b> " * 90_000}
 """Models that say one thing."""
-_IDENTIFIER: Final = re.compile(r"(?<=workspace_id=)[\w-]+")
-_TRIALS: Final = 12
+_IDENTIFIER = re.compile(r"(?<=workspace_id=)[\w-]+")
+_TRIALS = 12
 """Trials of a scenario that it knows."""
-_JSON: Final = {"content-type": "application/json"}
-_DOWN: Final = replying({"error": {"message": "down for the moment"}}, 503)
-_TROUBLES: Final = (
+_JSON = {"content-type": "application/json"}
+_DOWN = replying({"error": {"message": "down for the moment"}}, 503)
+_TROUBLES = (
     replace(replying({"error": {"message": "slow down"}}, 429), headers={**_JSON, "retry-after": "0"}),
     _DOWN,
     Answer(b'{"choices": [', headers=_JSON, promised=1000),

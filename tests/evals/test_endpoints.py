@@ -6,7 +6,7 @@ import json
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -27,7 +27,7 @@ from toolreel.evals import (
 )
 from toolreel_core.evals import EvalPlan
 
-SCENARIOS: Final = ["happy_path", "no_tool_fits"]
+SCENARIOS = ["happy_path", "no_tool_fits"]
 
 
 @pytest.fixture

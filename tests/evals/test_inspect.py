@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -15,7 +14,7 @@ from tests.evals.made import cell, record
 from tests.evals.provider import provider
 from toolreel.evals import Results, write_inspect_logs
 
-READER: Final = """
+READER = """
 import json, sys
 from inspect_ai.log import read_eval_log
 log = read_eval_log(sys.argv[1])

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -20,11 +20,11 @@ from toolreel.evals import all_records, recording_of
 from toolreel_core._jsontext import Json
 from toolreel_core.evals import EvalPlan
 
-MODELS: Final = ("a/model", "b/model", "c/model", "d/model")
-SCENARIOS: Final = ("happy_path", "type_error_recovery", "no_tool_fits", "one_of_fifty", "date_and_size")
+MODELS = ("a/model", "b/model", "c/model", "d/model")
+SCENARIOS = ("happy_path", "type_error_recovery", "no_tool_fits", "one_of_fifty", "date_and_size")
 
 # One process has everything imported, and each child of it makes one evaluation.
-PARENT: Final = """
+PARENT = """
 import json, os, sys
 from pathlib import Path
 from tests.evals.evaluations import evaluated

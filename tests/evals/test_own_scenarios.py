@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from shutil import copytree
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -104,7 +104,7 @@ def test_a_plan_names_files_beside_itself_and_groups(tmp_path: Path) -> None:
     assert "one_text" not in names
 
 
-FILES: Final = {
+FILES = {
     "again.toml": RESERVE,
     "built_in.toml": RESERVE.replace("reserve_lamps", "happy_path"),
     "check.toml": RESERVE.replace("says = 12", 'says = "{pieces}"'),

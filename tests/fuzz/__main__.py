@@ -14,24 +14,23 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
 
 from tests.fuzz.draw import plain
 from tests.fuzz.found import FOUND, keep
 from tests.fuzz.fragments import FRAGMENTS
 from tests.fuzz.targets import TARGETS
 
-ROOT: Final = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[2]
 
-_CORPUS: Final = ROOT / ".fuzz"
+_CORPUS = ROOT / ".fuzz"
 """Inputs that reached something new, kept from session to session."""
-_OPTIONS: Final = {
+_OPTIONS = {
     "max_len": 4_096,
     "timeout": 20,  # seconds, after which an input counts as a hang
     "rss_limit_mb": 1_024,
     "print_final_stats": 1,
 }
-_FIGURES: Final = re.compile(r"stat::(?:number_of_executed_units|new_units_added):\s+\d+")
+_FIGURES = re.compile(r"stat::(?:number_of_executed_units|new_units_added):\s+\d+")
 
 
 def main(given: Sequence[str] | None = None) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final
 
 from tests.fuzz.claims import claim_arguments, claim_warnings, twice
 from tests.fuzz.draw import Draw
@@ -11,9 +10,9 @@ from tests.fuzz.trees import json_object
 from toolreel_core._jsontext import ArgumentRepairs, Json, JsonText, canonical
 from toolreel_core._replies import read_arguments
 
-_DEPTH: Final = 64
-_REPAIRS: Final[tuple[ArgumentRepairs, ...]] = ("safe", "strict", "lenient")
-_NOTATIONS: Final[tuple[Callable[[Mapping[str, Json]], str], ...]] = (
+_DEPTH = 64
+_REPAIRS: tuple[ArgumentRepairs, ...] = ("safe", "strict", "lenient")
+_NOTATIONS: tuple[Callable[[Mapping[str, Json]], str], ...] = (
     canonical,
     lambda tree: canonical(canonical(tree)),
     repr,

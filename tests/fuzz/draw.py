@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from tests.fuzz.fragments import FRAGMENTS
 
 _Value = TypeVar("_Value")
 
-_ESCAPE: Final = re.compile(rb"\xff(?P<number>..?)?", re.DOTALL)
+_ESCAPE = re.compile(rb"\xff(?P<number>..?)?", re.DOTALL)
 
 
 def fragment(number: int) -> bytes:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
 
 from tests.fuzz.draw import plain
 
-FOUND: Final = Path(__file__).parent / "found"
+FOUND = Path(__file__).parent / "found"
 """A folder for each target, with a file for each input."""
 
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Final
 
-CORPORA: Final = Path(__file__).resolve().parents[1] / "corpora"
+CORPORA = Path(__file__).resolve().parents[1] / "corpora"
 
-_MARK: Final = re.compile(r"<[^<>\n]{1,48}>|</?\w+[=:]|\[/?[A-Z_]{2,}\]|✿\w+✿:?|\]<\]minimax\[>\[")
+_MARK = re.compile(r"<[^<>\n]{1,48}>|</?\w+[=:]|\[/?[A-Z_]{2,}\]|✿\w+✿:?|\]<\]minimax\[>\[")
 
-_QUOTES: Final = (
+_QUOTES = (
     *("`", "``", "```", "```json\n", "~~~\n", "\n```\n", "<!--", "-->", "\n> ", "“", "”", "<think>"),
     *("</think>", "[THINK]", "[/THINK]", "<tool_response>", "</tool_response>", "Observation:"),
 )
 """What opens or closes a quotation."""
-_JSON: Final = (
+_JSON = (
     *('{"', '"}', '":', '","', ",", "{", "}", "[", "]", "[]", "{}", "\\", '\\"', "\\u", "\\ud83d", "'"),
     *("//", "/*", "null", "true", "False", "None", "NaN", "1e999", "-0.0", "12", "0x1F", "9" * 40),
     *("undefined", "\ufeff", '{"name": "ping", "arguments": {}}'),
@@ -25,12 +24,12 @@ _JSON: Final = (
     *('"index"', '"finish_reason"', '"error"', '"role"', '"usage"', '"text"', '"stop"', '"length"'),
     *('"tool_calls"', '"function_call"', '"reasoning_content"', '"refusal"', '"call_a"'),
 )
-_CODE: Final = (
+_CODE = (
     *("ping", "add", "ping()", 'add(a=1, s="x")', "functions.", "default_api.", "to=functions.ping "),
     *("print(", "Action: ", "Action Input: ", "Final Answer:", ">>>", "functools[", "tool_code\n"),
     *("call:ping{", "; "),
 )
-_STREAM: Final = (
+_STREAM = (
     *("data: ", "data:", "event: ", "id: 1", ": ping", "retry: 1", "error: ", "\n", "\n\n", "\r\n", "\r"),
     *("[DONE]", '{"choices":[{"index":0,"delta":{', '{"content":"Hi"}', '"tool_calls":[{"index":0,'),
     *('"finish_reason":"stop"', '"function":{"name":"ping","arguments":"', '"}}]}}]}', "}}]}"),
@@ -45,5 +44,5 @@ def _marks() -> list[str]:
     return [mark for content in contents for mark in _MARK.findall(content)]
 
 
-FRAGMENTS: Final = tuple(dict.fromkeys([*_QUOTES, *_JSON, *_CODE, *_STREAM, *_marks()]))
+FRAGMENTS = tuple(dict.fromkeys([*_QUOTES, *_JSON, *_CODE, *_STREAM, *_marks()]))
 """The pieces; an input names them by number."""

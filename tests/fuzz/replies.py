@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, get_args
+from typing import Any, get_args
 
 from tests.fuzz.claims import claim_arguments, claim_text, claim_warnings, twice
 from tests.fuzz.draw import Draw
@@ -15,9 +15,9 @@ from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import DIALECTS, MARKED
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-_TOOLS: Final = ToolSurface((ToolDefinition.of("ping"), ToolDefinition.of("add")))
-_REPAIRS: Final[tuple[ArgumentRepairs, ...]] = ("safe", "strict", "lenient")
-_CONFIGS: Final = tuple(
+_TOOLS = ToolSurface((ToolDefinition.of("ping"), ToolDefinition.of("add")))
+_REPAIRS: tuple[ArgumentRepairs, ...] = ("safe", "strict", "lenient")
+_CONFIGS = tuple(
     LoopConfig(argument_repairs=repairs, text_dialects=dialects, dialects_in_reasoning=bool(dialects))
     for repairs in _REPAIRS
     for dialects in ((), MARKED, DIALECTS)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 from tests.fuzz.fragments import CORPORA, FRAGMENTS
 from tests.wire_forms import OTHER_FORMS
 
-_CASSETTES: Final = CORPORA.parents[1] / "cassettes"
-_MOST_FRAMES: Final = 12
+_CASSETTES = CORPORA.parents[1] / "cassettes"
+_MOST_FRAMES = 12
 
 
 def of_arguments() -> Iterator[bytes]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import Final
 
 from tests.fuzz.claims import claim_text
 from tests.fuzz.draw import Draw
@@ -14,10 +13,10 @@ from toolreel_core._replies import Delta, normalize_reply, stream_in
 from toolreel_core._settings import LoopConfig, WireForm
 from toolreel_core._tools import ToolSurface
 
-_CONFIG: Final = LoopConfig()
-_SINGLY: Final = 400
+_CONFIG = LoopConfig()
+_SINGLY = 400
 """Characters of a text that come one at a time."""
-_ENDS: Final = ("\n\n", "\r\n\r\n", "\r\r", "\n")
+_ENDS = ("\n\n", "\r\n\r\n", "\r\r", "\n")
 
 
 def check(data: bytes) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Final
 
 from hypothesis import strategies as st
 
@@ -22,7 +21,7 @@ class Target:
     """Inputs to begin with."""
 
 
-TARGETS: Final[dict[str, Target]] = {
+TARGETS: dict[str, Target] = {
     "arguments": Target(arguments.check, seeds.of_arguments),
     "forms": Target(forms.check, seeds.of_forms),
     "replies": Target(replies.check, seeds.of_replies),
@@ -31,7 +30,7 @@ TARGETS: Final[dict[str, Target]] = {
 }
 """The targets, by name."""
 
-_FRAGMENTS: Final = st.integers(0, len(FRAGMENTS) - 1).map(fragment)
+_FRAGMENTS = st.integers(0, len(FRAGMENTS) - 1).map(fragment)
 
 
 def inputs(target: Target) -> st.SearchStrategy[bytes]:

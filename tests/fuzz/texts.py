@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from tests.fuzz.claims import claim_arguments, claim_text, twice
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import json_object
@@ -11,17 +9,17 @@ from tests.fuzz.written import DIALECTS_WRITTEN, QUOTATIONS, SPOKEN_OF, written
 from toolreel_core._jsontext import Json, canonical, read, sound
 from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls, thoughts
 
-_ENABLED: Final = (DIALECTS, MARKED, *((dialect,) for dialect in DIALECTS))
-_TOOLS: Final = ("ping", "add", "other")
-_SCHEMAS: Final[dict[str, Json]] = {
+_ENABLED = (DIALECTS, MARKED, *((dialect,) for dialect in DIALECTS))
+_TOOLS = ("ping", "add", "other")
+_SCHEMAS: dict[str, Json] = {
     "add": {
         "type": "object",
         "properties": {"a": {"type": "integer"}, "s": {"type": "string"}, "l": {"type": "array"}},
         "required": ["a"],
     }
 }
-_CALLS: Final = tuple(written(dialect, "NAME", canonical({"a": 1})) for dialect in DIALECTS_WRITTEN)
-_DEPTH: Final = 64
+_CALLS = tuple(written(dialect, "NAME", canonical({"a": 1})) for dialect in DIALECTS_WRITTEN)
+_DEPTH = 64
 """Levels that the arguments of a call may have."""
 
 

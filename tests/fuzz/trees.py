@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from tests.fuzz.draw import Draw
 from toolreel_core._jsontext import Json, sound
 
-_KEYS: Final = (
+_KEYS = (
     *("choices", "message", "delta", "tool_calls", "function", "name", "arguments", "content", "id"),
     *("type", "finish_reason", "function_call", "text", "index", "error", "code", "role", "reasoning"),
     *("usage", "object", "reasoning_content", "reasoning_details", "refusal", "input", "parameters"),
@@ -17,17 +16,17 @@ _KEYS: Final = (
     *("signature", "thinking", "cost", "model", "failed_generation", "promptFeedback", "blockReason"),
     *("completion_tokens_details", "status", "args", "a", "s"),
 )
-_TEXTS: Final = (
+_TEXTS = (
     *("", "ping", "add", "{}", '{"a": 1}', '{"a": ', "call_a", "stop", "tool_calls", "length", "error"),
     *("null", "assistant", "text", "function", "custom", "tool_use", "reasoning", "429", "[]"),
     *("functions.ping", "None", "content_filter", "multi_tool_use.parallel", "tool_call", "thinking"),
     *("refusal", "[{}]", " ", "\ud83d"),
 )
-_SCALARS: Final[tuple[Json, ...]] = (
+_SCALARS: tuple[Json, ...] = (
     *(None, True, False, 0, 1, -1, 2, 429, 500, 1.5, -0.0, 10**30),
     *_TEXTS,
 )
-_DEEPEST: Final = 12
+_DEEPEST = 12
 
 
 def json_value(draw: Draw, depth: int = 0) -> Json:

@@ -6,23 +6,22 @@ The texts are tests/corpora/written.jsonl. Their order is that by which kept inp
 from __future__ import annotations
 
 import json
-from typing import Final
 
 from tests.fuzz.fragments import CORPORA
 from toolreel_core._jsontext import JsonText
 
-_ROWS: Final[list[dict[str, str]]] = [
+_ROWS: list[dict[str, str]] = [
     json.loads(line) for line in (CORPORA / "written.jsonl").read_text(encoding="utf-8").splitlines()
 ]
-_WRITTEN: Final = {row["dialect"]: row["call"] for row in _ROWS if "dialect" in row}
+_WRITTEN = {row["dialect"]: row["call"] for row in _ROWS if "dialect" in row}
 
-SPOKEN_OF: Final = tuple(row["spoken_of"] for row in _ROWS if "spoken_of" in row)
+SPOKEN_OF = tuple(row["spoken_of"] for row in _ROWS if "spoken_of" in row)
 """Calls in dialects whose arguments are no JSON."""
 
-DIALECTS_WRITTEN: Final = tuple(_WRITTEN)
+DIALECTS_WRITTEN = tuple(_WRITTEN)
 """Dialects in which any arguments can be written, since they are JSON there."""
 
-QUOTATIONS: Final = tuple(row["quotation"] for row in _ROWS if "quotation" in row)
+QUOTATIONS = tuple(row["quotation"] for row in _ROWS if "quotation" in row)
 """Where a call is only spoken of, whatever stands before and behind it."""
 
 

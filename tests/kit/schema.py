@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import MISSING, is_dataclass
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, Union, cast, get_args, get_origin
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from pyrsistent import PMap
 
@@ -33,7 +33,7 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import Delta
 
-_SCALARS: Final[Mapping[object, str]] = {
+_SCALARS: Mapping[object, str] = {
     NoneType: "null",
     bool: "boolean",
     int: "integer",

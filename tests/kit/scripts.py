@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from tests.wire_forms import events_of, frame, said_in
 from toolreel.testing import calling, saying
@@ -23,21 +23,21 @@ Event: TypeAlias = Mapping[str, Json]
 Written: TypeAlias = Event | str
 """An event of the run, or a whole line as it is."""
 
-_PART: Final[Tree] = {"type": "object", "properties": {"part": {"type": "string"}}, "required": ["part"]}
-_ORDER: Final[Tree] = {
+_PART: Tree = {"type": "object", "properties": {"part": {"type": "string"}}, "required": ["part"]}
+_ORDER: Tree = {
     "type": "object",
     "properties": {"part": {"type": "string"}, "count": {"type": "integer"}},
     "required": ["part", "count"],
 }
-STOCK: Final = ToolDefinition.of("stock", "How many of a part are in stock.", _PART, read_only=True)
-ORDER: Final = ToolDefinition.of("order", "Order parts.", _ORDER, needs_approval=True)
-TOOLS: Final = ToolSurface((STOCK, ORDER))
+STOCK = ToolDefinition.of("stock", "How many of a part are in stock.", _PART, read_only=True)
+ORDER = ToolDefinition.of("order", "Order parts.", _ORDER, needs_approval=True)
+TOOLS = ToolSurface((STOCK, ORDER))
 
-OTHER: Final = "another run"
+OTHER = "another run"
 
-PIN: Final = ("stock", {"part": "pin"})
-SHIM: Final = ("stock", {"part": "shim"})
-BUY: Final[tuple[str, Tree]] = ("order", {"part": "pin", "count": 4})
+PIN = ("stock", {"part": "pin"})
+SHIM = ("stock", {"part": "shim"})
+BUY: tuple[str, Tree] = ("order", {"part": "pin", "count": 4})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,9 @@ def line(**message: Json) -> str:
     return canonical({"toolreel": 1, **message})
 
 
-ELAPSED: Final[Event] = {"type": "wait_elapsed"}
-REFUSED: Final[Event] = {"type": "request_failed", "failure": "connect", "message": "connection refused"}
-FOUR: Final = returns(4)
+ELAPSED: Event = {"type": "wait_elapsed"}
+REFUSED: Event = {"type": "request_failed", "failure": "connect", "message": "connection refused"}
+FOUR = returns(4)
 
 
 def _chunks(text: str, size: int) -> Iterator[Event]:
@@ -124,26 +124,24 @@ def streaming(form: WireForm) -> Script:
     )
 
 
-_DELTAS: Final = ({"role": "assistant", "content": "There are "}, {"content": "four."})
-_FRAMES: Final = [
-    frame({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}) for delta in _DELTAS
-]
-_ENDED: Final = frame({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}) + "data: [DONE]\n\n"
-_FAILED: Final[Json] = {"ok": False, "errors": [{"code": "NOT_FOUND", "message": "no such part"}]}
-_PICTURE: Final[Json] = {
+_DELTAS = ({"role": "assistant", "content": "There are "}, {"content": "four."})
+_FRAMES = [frame({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}) for delta in _DELTAS]
+_ENDED = frame({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}) + "data: [DONE]\n\n"
+_FAILED: Json = {"ok": False, "errors": [{"code": "NOT_FOUND", "message": "no such part"}]}
+_PICTURE: Json = {
     "type": "image",
     "source": {"type": "blob", "media_type": "image/png", "base64": "AAAA"},
 }
-_CALL_USED: Final = {**calling(PIN), "usage": {"prompt_tokens": 90, "completion_tokens": 20}}
-_LATER: Final[Event] = {"type": "user_spoke", "content": "And shims?"}
-_CANCELLED: Final[Event] = {"type": "cancel_requested", "reason": "the user left"}
-_SPARE: Final = FallbackPlan("spare", "n", provider=Provider(wire_form="messages"))
-_TEXT_CALL: Final = '<tool_call>{"name": "stock", "arguments": {"part": "pin"}}</tool_call>'
-_COUNT: Final[Tree] = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
-_SLOW: Final = response("slow down", 429, retry_after="2")
-_BROKEN: Final = response('{"error":{"message":"overloaded"}}', 503)
+_CALL_USED = {**calling(PIN), "usage": {"prompt_tokens": 90, "completion_tokens": 20}}
+_LATER: Event = {"type": "user_spoke", "content": "And shims?"}
+_CANCELLED: Event = {"type": "cancel_requested", "reason": "the user left"}
+_SPARE = FallbackPlan("spare", "n", provider=Provider(wire_form="messages"))
+_TEXT_CALL = '<tool_call>{"name": "stock", "arguments": {"part": "pin"}}</tool_call>'
+_COUNT: Tree = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
+_SLOW = response("slow down", 429, retry_after="2")
+_BROKEN = response('{"error":{"message":"overloaded"}}', 503)
 
-SCRIPTS: Final[Mapping[str, Script]] = {
+SCRIPTS: Mapping[str, Script] = {
     "plain": Script("A question and an answer.", plan("Hi"), (says("Hello."),)),
     "tool": Script(
         "A tool call, its result, an answer.", plan(), (calls(PIN), FOUR, says("There are four."))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from tests.kit.schema import schema_text
 from tests.kit.scripts import OTHER, SCRIPTS, Event, Script
@@ -13,8 +13,8 @@ from toolreel_core._host_session import HostSession
 from toolreel_core._jsontext import Json, canonical, digest
 from toolreel_core._protocol import encode
 
-FOLDER: Final = Path(__file__).parent / "conversations"
-_ANSWERED_BY: Final = {
+FOLDER = Path(__file__).parent / "conversations"
+_ANSWERED_BY = {
     "http_response": "send_request",
     "http_chunk": "send_request",
     "request_failed": "send_request",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
 
 from tests.evals.provider import HOSTILE
 from toolreel._driver import Always, InstantClock, Ports, run, speak
@@ -15,14 +14,14 @@ from toolreel_core._conversation import Blob, Image, Said
 from toolreel_core._plan import Plan
 from toolreel_core._settings import LoopConfig, Provider
 
-PNG: Final = bytes.fromhex(
+PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000040000000408020000002693092900000017"
     "49444154789c63ccb8f28001069818900023230300330201d9b5c3ee490000000049454e44ae426082"
 )
 """A picture of four by four pixels."""
-TEXT: Final = HOSTILE.replace("\ud800", "")
+TEXT = HOSTILE.replace("\ud800", "")
 """Without the half of a pair, which no request can have."""
-SECOND: Final = "And as one sentence?"
+SECOND = "And as one sentence?"
 
 
 def chart(month: str) -> Image:
@@ -38,7 +37,7 @@ def book(seat: int) -> str:
     return f"seat {seat} is booked"
 
 
-TOOLS: Final[tuple[ToolLike, ...]] = (chart, Tool.of(book, needs_approval=True))
+TOOLS: tuple[ToolLike, ...] = (chart, Tool.of(book, needs_approval=True))
 
 
 def made(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -14,8 +14,8 @@ from tests.evals.evaluations import scripted, served
 from tests.pages.watched import opened, serious_findings, widest
 from toolreel.evals import Results, report_page
 
-DETAIL: Final = ".detail"
-GATE: Final = {"metric": "rate", "strategy": "raw", "at_least": 0.9}
+DETAIL = ".detail"
+GATE = {"metric": "rate", "strategy": "raw", "at_least": 0.9}
 
 
 @pytest.fixture(scope="module")
@@ -187,18 +187,18 @@ def test_without_scripts_there_are_the_figures(browser: Browser, report: Path) -
         )
 
 
-CALL: Final = {"name": "state_get", "arguments": "{}", "ok": True, "codes": [], "result": "{}"}
-TURN: Final = {"number": 1, "text": "", "finish": "tool_calls", "calls": [CALL], "remarks": [], "said": []}
-LAST: Final = {"number": 2, "text": "Done.", "finish": "stop", "calls": [], "remarks": [], "said": []}
-RUN: Final = {"opening": [["user", "hi"]], "turns": [TURN, LAST], "ending": "completed", "attempt": 1}
+CALL = {"name": "state_get", "arguments": "{}", "ok": True, "codes": [], "result": "{}"}
+TURN = {"number": 1, "text": "", "finish": "tool_calls", "calls": [CALL], "remarks": [], "said": []}
+LAST = {"number": 2, "text": "Done.", "finish": "stop", "calls": [], "remarks": [], "said": []}
+RUN = {"opening": [["user", "hi"]], "turns": [TURN, LAST], "ending": "completed", "attempt": 1}
 
 
 def with_call(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 - JSON
     return {**RUN, "turns": [{**TURN, "calls": [{**CALL, **changes}]}, LAST]}
 
 
-OTHER_TRIAL: Final = {**with_call(arguments='{"a":1}'), "opening": [["user", "another"]]}
-DIFFERENCES: Final[tuple[tuple[Mapping[str, Any], str], ...]] = (
+OTHER_TRIAL = {**with_call(arguments='{"a":1}'), "opening": [["user", "another"]]}
+DIFFERENCES: tuple[tuple[Mapping[str, Any], str], ...] = (
     (RUN, "What they did is the same; only the verdicts may differ."),
     (with_call(name="state_patch"), "They part in turn 1: the name of call 1."),
     (with_call(result="[]"), "They part in turn 1: the result of call 1."),

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, BrowserContext, Page
 
 Mode = Literal["light", "dark"]
-PATIENCE: Final = 60_000
+PATIENCE = 60_000
 """Milliseconds; only a machine under load comes near."""
 
 
@@ -26,7 +26,7 @@ class _Window:
     complaints: list[str]
 
 
-_windows: Final[dict[tuple[object, ...], _Window]] = {}
+_windows: dict[tuple[object, ...], _Window] = {}
 
 
 @contextmanager

@@ -8,22 +8,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Final
 
 import pytest
 
 from tests.servers.chat_server import Answer, replying, serving
 from toolreel.testing import calling, saying
 
-SESSION: Final = (
+SESSION = (
     replying(calling(("stock", {"part": "pin"}))),
     replying(saying("There are 4.")),
 )
 """What a model says when it is asked how many pins there are."""
 
-_OPTIONS: Final = ("-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:hypothesispytest", "-p", "no:cov")
+_OPTIONS = ("-p", "no:cacheprovider", "-p", "no:asyncio", "-p", "no:hypothesispytest", "-p", "no:cov")
 
-_AGENT: Final = '''
+_AGENT = '''
 from toolreel import Plan
 from toolreel import PythonTools
 
@@ -37,7 +36,7 @@ def asking(question="How many pins are in stock?"):
     return Plan.of(model="m", messages=question, tools=TOOLS.surface)
 '''
 
-_HEAD: Final = """
+_HEAD = """
 import anyio
 import httpx
 import pytest

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import pytest
 
@@ -32,11 +32,11 @@ from toolreel_core._protocol import CallRejected, Completed, RunTool, ToolReturn
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition, ToolSource, ToolSurface, compose, masked, outward_name
 
-HIDDEN: Final = "facts_commit"
-SEEN: Final = "state_get"
-ARGUMENTS: Final[Mapping[str, Json]] = {"request_id": "r", "proposal_id": "p", "text": "t", "reason": "w"}
-FIELDS: Final[Mapping[str, Json]] = {name: {"type": "string"} for name in ARGUMENTS}
-SCHEMA: Final[Mapping[str, Json]] = {"type": "object", "properties": FIELDS, "required": [*ARGUMENTS]}
+HIDDEN = "facts_commit"
+SEEN = "state_get"
+ARGUMENTS: Mapping[str, Json] = {"request_id": "r", "proposal_id": "p", "text": "t", "reason": "w"}
+FIELDS: Mapping[str, Json] = {name: {"type": "string"} for name in ARGUMENTS}
+SCHEMA: Mapping[str, Json] = {"type": "object", "properties": FIELDS, "required": [*ARGUMENTS]}
 
 Hiding: TypeAlias = Callable[[ToolSurface, str], ToolSurface]
 """Takes a tool, by its inner name, out of what a run may use."""
@@ -117,7 +117,7 @@ def skills() -> Generator[Source]:
         yield Source(host.surface.definitions, host, seen="_list", hidden="_read_file")
 
 
-SOURCES: Final[Mapping[str, Callable[[], AbstractContextManager[Source]]]] = {
+SOURCES: Mapping[str, Callable[[], AbstractContextManager[Source]]] = {
     "python": python,
     "python with dots": partial(python, "ws."),
     "raw schema": raw,
@@ -136,7 +136,7 @@ def _unexposed(surface: ToolSurface, hidden: str) -> ToolSurface:
     return ToolSurface(tuple(replace(tool, exposed=tool.name != hidden) for tool in surface.definitions))
 
 
-HIDINGS: Final[Mapping[str, Hiding]] = {
+HIDINGS: Mapping[str, Hiding] = {
     "denied": lambda surface, hidden: masked(surface, deny=[hidden]),
     "denied by its outward name": lambda surface, hidden: masked(surface, deny=[outward_name(hidden)]),
     "denied and allowed": lambda surface, hidden: masked(surface, allow=["*"], deny=[hidden]),
@@ -152,9 +152,7 @@ def named(definitions: Iterable[ToolDefinition], end: str) -> ToolDefinition:
     return next(tool for tool in definitions if tool.name.endswith(end))
 
 
-PAIRS: Final = [("composed and routed", hiding) for hiding in HIDINGS] + [
-    (name, "denied") for name in SOURCES
-]
+PAIRS = [("composed and routed", hiding) for hiding in HIDINGS] + [(name, "denied") for name in SOURCES]
 
 
 @pytest.mark.parametrize(("source", "hiding"), dict.fromkeys(PAIRS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -34,8 +34,8 @@ from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition
 
 Schema: TypeAlias = Mapping[str, Json]
-PING: Final = ToolDefinition.of("ping")
-NAMES: Final = st.sampled_from(["a", "b", "value", "name", "arguments", "$ref"])
+PING = ToolDefinition.of("ping")
+NAMES = st.sampled_from(["a", "b", "value", "name", "arguments", "$ref"])
 
 
 def _object(parts: Mapping[str, tuple[Schema, Json]]) -> tuple[Schema, Json]:
@@ -96,9 +96,9 @@ def _called_as_object(answer: str) -> Json:
     return {"choices": [{"message": {"content": None, "tool_calls": [call]}, "finish_reason": "stop"}]}
 
 
-TEXTS: Final = (_plain, _fenced, _spaced, _thought)
-CALLS: Final = (_called, _called_twice_encoded, _called_as_object)
-WAYS: Final[list[tuple[str, Callable[[str], Json]]]] = [
+TEXTS = (_plain, _fenced, _spaced, _thought)
+CALLS = (_called, _called_twice_encoded, _called_as_object)
+WAYS: list[tuple[str, Callable[[str], Json]]] = [
     *(("text", way) for way in TEXTS),
     *(("native", way) for way in TEXTS),
     *(("tool", way) for way in (*TEXTS, *CALLS)),
@@ -128,7 +128,7 @@ def test_a_value_that_fits_comes_through_every_mode_as_it_is(
     assert ended.value == canonical(value)
 
 
-ODD: Final = st.one_of(
+ODD = st.one_of(
     json_values.map(canonical),
     st.dictionaries(NAMES, json_values, max_size=3).map(canonical),
     st.text(alphabet='{}[]":,`ab1 \n', max_size=30),
@@ -136,7 +136,7 @@ ODD: Final = st.one_of(
         ["", "Hello.", '{"a":', '```\n{"a":1}\n```', 'So {"a":1} or {"a":2}?', "null", "[]", '"{}"']
     ),
 )
-SCHEMAS: Final = FITTING.map(lambda pair: pair[0])
+SCHEMAS = FITTING.map(lambda pair: pair[0])
 
 
 @given(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import pytest
 from hypothesis import given
@@ -22,10 +21,10 @@ from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import DIALECTS, MARKED, text_calls
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-TOOLS: Final = ToolSurface(
+TOOLS = ToolSurface(
     tuple(ToolDefinition.of(name, parameters=as_tree(schema)) for name, schema in SCHEMAS.items())
 )
-TICKS: Final = "`" * 7
+TICKS = "`" * 7
 """A fence that no worked case closes."""
 
 
@@ -50,9 +49,9 @@ class Quoting:
         return self.template.replace("CALL", lines)
 
 
-QUOTINGS: Final = tuple(Quoting(**row) for row in corpus_rows("quotings"))
+QUOTINGS = tuple(Quoting(**row) for row in corpus_rows("quotings"))
 
-NAMED: Final = (
+NAMED = (
     ("<think>", "<think>so</think>"),
     ("<scratch_pad>", "<scratch_pad>so</scratch_pad>"),
     ("[THINK]", "[THINK]so[/THINK]"),
@@ -66,13 +65,13 @@ NAMED: Final = (
     ("\\begin{verbatim}", "\\end{verbatim}"),
 )
 """What prose names, and what is in the fence before the call."""
-BEFORE: Final = (
+BEFORE = (
     "{} opens one:\n\n",
     "The tag is {}. Like so:\n",
     "Text.\n\n{}\n\nis it:\n",
     "({}) and `code`\n\n",
 )
-FENCES: Final = ("~~~~~", TICKS)
+FENCES = ("~~~~~", TICKS)
 
 
 def _cases() -> list[str]:
@@ -103,7 +102,7 @@ def _is_one_call(text: str) -> bool:
     )
 
 
-CASES: Final = _cases()
+CASES = _cases()
 
 
 def runs(text: str, finish: str = "stop") -> list[str]:

@@ -7,7 +7,7 @@ or asked again (``recovers``), the run does not complete (``fails``), or the tex
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -29,8 +29,8 @@ from toolreel_core import (
     step,
 )
 
-CASES: Final = corpus_rows("situations")
-LATER: Final = json.dumps({"choices": [{"message": {"content": "That is all."}, "finish_reason": "stop"}]})
+CASES = corpus_rows("situations")
+LATER = json.dumps({"choices": [{"message": {"content": "That is all."}, "finish_reason": "stop"}]})
 
 
 def ends_of(case: dict[str, Any]) -> tuple[list[list[Any]], set[str], list[str]]:

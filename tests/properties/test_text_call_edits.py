@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import pytest
 from hypothesis import given
@@ -24,13 +24,13 @@ from tests.samples import corpus_rows
 from toolreel_core._jsontext import Json
 from toolreel_core._text_calls import DIALECTS, text_calls
 
-TAG: Final = re.compile(
+TAG = re.compile(
     r"(?:\]<\]minimax\[>\[)?</?[｜|]?[^\s<>!\]]{1,60}?(?:[\s=][^<>\n]{0,120})?[｜|]?>|\[/?[A-Z_]{4,}\]|✿[A-Z]+✿"
 )
-THOUGHT: Final = re.compile("think|thought|scratch_pad", re.IGNORECASE)
-PARTS: Final = ("param", "parameter", "arg_key", "arg_value", "arg_type", "code")
-NAME: Final = re.compile(r"[A-Za-z]\w*")
-TEXT_AFTER: Final = ("", " and go on.", "\nand go on.\n")
+THOUGHT = re.compile("think|thought|scratch_pad", re.IGNORECASE)
+PARTS = ("param", "parameter", "arg_key", "arg_value", "arg_type", "code")
+NAME = re.compile(r"[A-Za-z]\w*")
+TEXT_AFTER = ("", " and go on.", "\nand go on.\n")
 
 Edit: TypeAlias = Literal["cut", "drop", "double", "misspell", "insert"]
 Call: TypeAlias = tuple[str, Mapping[str, Any]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ from tests.strategies import json_objects, json_values
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._settings import KINDS, Transform, TransformKind, apply_all, transform, transform_names
 
-ALL: Final = [transform(kind, name) for kind in KINDS for name in transform_names(kind)]
+ALL = [transform(kind, name) for kind in KINDS for name in transform_names(kind)]
 
 _tagged = st.sampled_from(
     [
@@ -46,7 +46,7 @@ _bodies = st.fixed_dictionaries({}, optional={"choices": st.lists(_choices | _lo
 _envelopes = st.fixed_dictionaries(
     {}, optional={"ok": _loose, "data": _loose, "warnings": _loose, "errors": st.lists(_loose, max_size=2)}
 )
-TREES: Final[dict[TransformKind, st.SearchStrategy[Any]]] = {
+TREES: dict[TransformKind, st.SearchStrategy[Any]] = {
     "message": _messages | json_objects,
     "tool": _calls | json_objects,
     "response": _bodies | json_objects,

@@ -20,7 +20,6 @@ import traceback
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from toolreel._cli import LiveSession, LiveTarget
 from toolreel._driver import Ports, run
@@ -32,10 +31,10 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import UserSpoke
 from toolreel_core._settings import LoopConfig
 
-NAME: Final = "booked"
-SAID: Final = ("Go on.", "Are they all paid for?", "Thanks!")
+NAME = "booked"
+SAID = ("Go on.", "Are they all paid for?", "Thanks!")
 """What the user says in the conversation after its first exchange, which ends at ``max_turns``."""
-PADDING: Final = 4_000
+PADDING = 4_000
 """Characters of a tool's result, so that writing a line takes time."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final, assert_never
+from typing import assert_never
 
 import httpx
 import trio
@@ -22,18 +22,18 @@ from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.tools import AsyncPythonTools, PythonTools, ToolLike
 from toolreel_core._plan import Plan
 
-FOLDER: Final = Path(__file__).resolve().parents[2] / "cassettes"
-EVERY: Final = sorted(FOLDER.glob("*/*.yaml"))
+FOLDER = Path(__file__).resolve().parents[2] / "cassettes"
+EVERY = sorted(FOLDER.glob("*/*.yaml"))
 """All sessions; those of evaluations, which lie deeper, are replayed by ``tests/evals``."""
-OURS: Final = [path for path in EVERY if journal_path(path).exists()]
-REMOTE: Final = [path for path in OURS if path.parent.name.startswith("mcp-")]
+OURS = [path for path in EVERY if journal_path(path).exists()]
+REMOTE = [path for path in OURS if path.parent.name.startswith("mcp-")]
 """Sessions with tools of MCP servers, which the journal answers for."""
-CASSETTES: Final = [path for path in OURS if path not in REMOTE]
+CASSETTES = [path for path in OURS if path not in REMOTE]
 """Sessions whose tools are pure, so that they can be run for real."""
-ADOPTED: Final = [path for path in EVERY if not journal_path(path).exists()]
+ADOPTED = [path for path in EVERY if not journal_path(path).exists()]
 """Sessions of other clients, which write no journal."""
 
-_NOWHERE: Final = "http://replay.invalid"
+_NOWHERE = "http://replay.invalid"
 
 
 @dataclass(frozen=True, slots=True)

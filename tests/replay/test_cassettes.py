@@ -11,7 +11,6 @@ from itertools import cycle as endlessly
 from itertools import groupby, islice
 from pathlib import Path
 from threading import Barrier
-from typing import Final
 
 import anyio.lowlevel
 import httpx
@@ -158,8 +157,8 @@ class Polite(httpx.AsyncBaseTransport):
 # What each session is about.
 
 
-BOTH: Final = [("state_get", True), ("state_patch", True)]
-ABOUT: Final[Mapping[str, tuple[list[tuple[str, bool]], Outcome, Note | None]]] = {
+BOTH = [("state_get", True), ("state_patch", True)]
+ABOUT: Mapping[str, tuple[list[tuple[str, bool]], Outcome, Note | None]] = {
     "workspace": (BOTH, Completed("Done"), None),
     "empty-final": (BOTH, EmptyFinal(), None),
     "recovered": (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -22,10 +21,10 @@ from toolreel._replay import DRIVERS, Driver, Underway, replay
 from toolreel_core._protocol import CancelRequested, RunStarted, UserSpoke
 from toolreel_core._settings import WireForm
 
-FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", *OTHER_FORMS)
-MODULES: Final = (test_contract, checks, output, summaries)
+FORMS: tuple[WireForm, ...] = ("chat_completions", *OTHER_FORMS)
+MODULES = (test_contract, checks, output, summaries)
 
-REPRESENTATIVE: Final = {
+REPRESENTATIVE = {
     "test_a_run_that_waits_for_a_summary_can_be_stored",
     "test_a_provider_error_in_http_200_with_a_passing_code_is_retried",
     "test_a_wrong_answer_is_told_and_asked_for_again",
@@ -37,7 +36,7 @@ REPRESENTATIVE: Final = {
 }
 """Conversations that have all kinds of effects between them."""
 
-NAMES: Final = [
+NAMES = [
     name
     for module in MODULES
     for name, value in vars(module).items()

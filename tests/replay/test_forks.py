@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -68,8 +67,8 @@ def test_without_its_dialects_a_session_asks_for_a_call_unless_it_takes_the_text
 # A recorded run goes on in another wire form: its kept replies are read in the form that they came in.
 
 
-FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", *OTHER_FORMS)
-KEPT: Final = 2
+FORMS: tuple[WireForm, ...] = ("chat_completions", *OTHER_FORMS)
+KEPT = 2
 """A reply with a call, and its result."""
 
 

@@ -15,7 +15,6 @@ from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Event as Flag
 from threading import Lock, Thread
-from typing import Final
 from unittest.mock import patch
 
 import pytest
@@ -27,7 +26,7 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, FailureKind, RequestFailed, SendRequest
 from toolreel_core._settings import LoopConfig
 
-LIMIT: Final = 64 * 1024
+LIMIT = 64 * 1024
 """Bytes that an endpoint takes in, in these tests."""
 
 
@@ -255,12 +254,12 @@ def _undecodable(encoding: str, body: bytes, said: str) -> FarSide:
     return FarSide(Answer(body, headers={"content-encoding": encoding}), "broken", said, 200)
 
 
-STALL: Final = 0.2
+STALL = 0.2
 """Seconds after which a stream stalls, in these tests."""
-SILENCE: Final[tuple[str | float, ...]] = ("\n", 0.05) * 40
-KEPT_ALIVE: Final[tuple[str | float, ...]] = (": OPENROUTER PROCESSING\n\n", 0.05, chunk(), 0.05) * 20
+SILENCE: tuple[str | float, ...] = ("\n", 0.05) * 40
+KEPT_ALIVE: tuple[str | float, ...] = (": OPENROUTER PROCESSING\n\n", 0.05, chunk(), 0.05) * 20
 
-FAR_SIDES: Final[Mapping[str, FarSide]] = {
+FAR_SIDES: Mapping[str, FarSide] = {
     "is silent": FarSide(Answer(delay=NEVER), "timeout", "^ReadTimeout"),
     "hangs up at once": FarSide(Answer(raw=b""), "broken", "^RemoteProtocolError: Server disconnected"),
     "hangs up in the middle": FarSide(

@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
 
 from tests.patience import eventually
 
-_PLACE: Final = "127.0.0.1"
-_FIELD: Final = re.compile(r"^ {4}(Trace ID|Parent ID|ID|Name|Kind) +: ?(.*)$")
-_VALUE: Final = re.compile(r"^ +-> ([\w.]+): \w+\((.*)\)$")
+_PLACE = "127.0.0.1"
+_FIELD = re.compile(r"^ {4}(Trace ID|Parent ID|ID|Name|Kind) +: ?(.*)$")
+_VALUE = re.compile(r"^ +-> ([\w.]+): \w+\((.*)\)$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Event as Flag
 from threading import Thread
-from typing import Final
 
 import pytest
 
@@ -28,11 +27,11 @@ class Endless:
     """Seconds between two times."""
 
 
-_OK: Final = b"HTTP/1.1 200 OK\r\n"
-_JSON: Final = b"content-type: application/json\r\n"
-_CHUNKED: Final = _OK + _JSON + b"transfer-encoding: chunked\r\n\r\n"
+_OK = b"HTTP/1.1 200 OK\r\n"
+_JSON = b"content-type: application/json\r\n"
+_CHUNKED = _OK + _JSON + b"transfer-encoding: chunked\r\n\r\n"
 
-DRIPS: Final[Mapping[str, Endless]] = {
+DRIPS: Mapping[str, Endless] = {
     "a status line": Endless(b"HTTP/1.1 200 ", b"O"),
     "a header": Endless(_OK + b"x-long: ", b"o"),
     "headers": Endless(_OK, b"x-more: o\r\n", 0.05),
@@ -56,9 +55,9 @@ def _packed(encoding: bytes) -> bytes:
     return _OK + _JSON + b"content-encoding: " + encoding + b"\r\n\r\n"
 
 
-_EMPTY_BLOCKS: Final = b"\x00\x00\x00\xff\xff" * 8_000
+_EMPTY_BLOCKS = b"\x00\x00\x00\xff\xff" * 8_000
 
-FLOODS: Final[Mapping[str, Endless]] = {
+FLOODS: Mapping[str, Endless] = {
     "100 Continue": Endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000, 0.0),
     "headers": Endless(_OK, b"x-more: o\r\n" * 1_000, 0.0),
     "empty blocks of gzip": Endless(_packed(b"gzip") + gzip.compress(b"")[:10], _EMPTY_BLOCKS, 0.0),

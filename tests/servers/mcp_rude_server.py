@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 WAY = sys.argv[1] if __name__ == "__main__" else ""
 MEGABYTE = "x" * 1_000_000
@@ -188,8 +188,8 @@ def tell(message: dict[str, Any], result: object) -> None:
 
 Way: TypeAlias = Callable[[dict[str, Any]], None]
 
-ANSWERS: Final[Mapping[str, Way]] = {"initialize": initialized, "tools/list": listed, "tools/call": called}
-CALLS: Final[Mapping[str, Way]] = {
+ANSWERS: Mapping[str, Way] = {"initialize": initialized, "tools/list": listed, "tools/call": called}
+CALLS: Mapping[str, Way] = {
     "announces": announces,
     "closes": closes,
     "keeps_announcing": endless(f"{CHANGED}\n"),

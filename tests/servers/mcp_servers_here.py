@@ -8,16 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import PIPE, Popen
-from typing import Any, Final
+from typing import Any
 
 from tests.patience import HANG, eventually
 from toolreel.tools.mcp import McpNews, ServerSettings, StdioServer
 from toolreel_core._jsontext import Json, JsonText, canonical, parse
 from toolreel_core._protocol import RunTool, ToolReturned
 
-HERE: Final = Path(__file__).parent
-GOOD: Final = HERE / "mcp_good_server.py"
-RUDE: Final = HERE / "mcp_rude_server.py"
+HERE = Path(__file__).parent
+GOOD = HERE / "mcp_good_server.py"
+RUDE = HERE / "mcp_rude_server.py"
 
 
 @dataclass

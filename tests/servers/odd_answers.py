@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from toolreel_core._protocol import Event, RequestFailed, load_event
 
 Meaning: TypeAlias = Event
 
-BODY: Final = b'{"ok":1}'
+BODY = b'{"ok":1}'
 
 
 def whole(status: bytes = b"200 OK", headers: bytes = b"", body: bytes = BODY, length: bool = True) -> bytes:
@@ -24,8 +24,8 @@ def whole(status: bytes = b"200 OK", headers: bytes = b"", body: bytes = BODY, l
     return b"HTTP/1.1 %b\r\n%b%b\r\n%b" % (status, headers, line, body)
 
 
-_FILE: Final = Path(__file__).resolve().parents[1] / "corpora" / "odd-answers.jsonl"
-ODD_ANSWERS: Final[Mapping[str, tuple[bytes, Meaning]]] = {
+_FILE = Path(__file__).resolve().parents[1] / "corpora" / "odd-answers.jsonl"
+ODD_ANSWERS: Mapping[str, tuple[bytes, Meaning]] = {
     "very long header": (whole(headers=b"x: " + b"y" * 2_000_000 + b"\r\n"), RequestFailed(0, "broken", "")),
     **{
         row["odd"]: (row["raw"].encode("latin-1"), load_event(json.dumps(row["means"])))

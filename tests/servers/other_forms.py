@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from tests.wire_forms import said_in
 from toolreel_core._client_requests import ClientRequest, client_request
@@ -13,9 +13,9 @@ from toolreel_core._settings import WireForm
 Tree: TypeAlias = dict[str, Any]
 Asked: TypeAlias = Mapping[str, Any]
 
-_ITEM: Final = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VhbGVk"}
-_BLOCK: Final = {"type": "thinking", "thinking": "I look it up.", "signature": "c2lnbmVk"}
-_KEYS: Final[Mapping[WireForm, frozenset[str]]] = {
+_ITEM = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VhbGVk"}
+_BLOCK = {"type": "thinking", "thinking": "I look it up.", "signature": "c2lnbmVk"}
+_KEYS: Mapping[WireForm, frozenset[str]] = {
     "responses": frozenset({
         "model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "temperature",
         "max_output_tokens", "store", "stream", "text", "include",

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from tests.servers.quirky_provider import Profile
 
-_FILE: Final = Path(__file__).resolve().parents[1] / "corpora" / "quirks.jsonl"
-_ROWS: Final[list[dict[str, Any]]] = [json.loads(line) for line in _FILE.read_text("utf-8").splitlines()]
-PROFILES: Final[Mapping[str, Profile]] = {row["name"]: Profile(**row["profile"]) for row in _ROWS}
-EXPECTED: Final[Mapping[str, Mapping[str, Any]]] = {row["name"]: row["preset"] for row in _ROWS}
+_FILE = Path(__file__).resolve().parents[1] / "corpora" / "quirks.jsonl"
+_ROWS: list[dict[str, Any]] = [json.loads(line) for line in _FILE.read_text("utf-8").splitlines()]
+PROFILES: Mapping[str, Profile] = {row["name"]: Profile(**row["profile"]) for row in _ROWS}
+EXPECTED: Mapping[str, Mapping[str, Any]] = {row["name"]: row["preset"] for row in _ROWS}
 """What each profile's preset has to be."""

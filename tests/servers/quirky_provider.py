@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from tests.servers.chat_server import Answer, Seen, serving
 from tests.servers.other_forms import asks_for_reasoning, chat_request, refusal_in, reply_in
@@ -22,7 +22,7 @@ from toolreel_core._settings import WireForm, form_of
 Tree: TypeAlias = dict[str, Any]
 Handling: TypeAlias = Literal["honoured", "ignored", "refused"]
 
-_WORD: Final = re.compile(r"<[^<> ]+>|\w+|[^\w\s]")
+_WORD = re.compile(r"<[^<> ]+>|\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-TOOL: Final[dict[str, Any]] = {
+TOOL: dict[str, Any] = {
     "type": "function",
     "function": {"name": "look", "parameters": {"type": "object", "properties": {"at": {"type": "integer"}}}},
 }

@@ -9,7 +9,7 @@ from functools import partial
 from inspect import iscoroutinefunction
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, Unpack, overload
 
 from toolreel._agent.agent_run import (
     AgentEvent,
@@ -66,8 +66,8 @@ from toolreel_core._protocol import Completed
 from toolreel_core._settings import LoopConfig, Price
 from toolreel_core._tools import ToolFlags
 
-_OF_MODEL: Final = ("model", "preset", "options", "config", "price")
-_OF_SERVER: Final = ("base_url", "api_key", "api_key_env", "headers", "endpoint")
+_OF_MODEL = ("model", "preset", "options", "config", "price")
+_OF_SERVER = ("base_url", "api_key", "api_key_env", "headers", "endpoint")
 
 
 @dataclass(frozen=True, slots=True, repr=False)

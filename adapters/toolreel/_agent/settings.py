@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypedDict
+from typing import Any, TypeAlias, TypedDict
 from urllib.parse import urlsplit
 
 from toolreel._agent.offered_tools import AgentTools, Approve
@@ -87,7 +87,7 @@ class AgentSettings(TypedDict, total=False):
     fallbacks: Sequence[Fallback]
 
 
-_KINDS: Final[Mapping[str, tuple[type, ...]]] = {
+_KINDS: Mapping[str, tuple[type, ...]] = {
     "model": (str,),
     "seed": (int,),
     "base_url": (str,),
@@ -106,7 +106,7 @@ _KINDS: Final[Mapping[str, tuple[type, ...]]] = {
     "record": (str, Path),
     "overwrite": (bool,),
 }
-_NEEDED: Final = {"model", "seed", "name", "description", "overwrite"}
+_NEEDED = {"model", "seed", "name", "description", "overwrite"}
 
 
 def check_types(**given: object) -> None:
@@ -140,10 +140,10 @@ def merged_preset(given: PresetLike, provider: str, model: str) -> Preset:
     return own.merged(named_presets(collection, names))
 
 
-URL_VARIABLES: Final = ("TOOLREEL_BASE_URL", "OPENAI_BASE_URL")
-KEY_VARIABLE: Final = "TOOLREEL_API_KEY"
-OPENAI_KEY_VARIABLE: Final = "OPENAI_API_KEY"
-_OPENAI: Final = "https://api.openai.com"
+URL_VARIABLES = ("TOOLREEL_BASE_URL", "OPENAI_BASE_URL")
+KEY_VARIABLE = "TOOLREEL_API_KEY"
+OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
+_OPENAI = "https://api.openai.com"
 
 
 def server_settings(

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Final, cast
+from typing import IO, Any, cast
 
 from rich.console import Console
 from rich.text import Text
@@ -44,13 +44,13 @@ class _Output(Console):
         go_unread(self.file)
 
 
-out: Final = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False)
-err: Final = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
+out = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False)
+err = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr=True)
 
-_MARGIN: Final = 12
-_NARROWEST: Final = 20
-_GAP: Final = "  "
-_withheld: Final[dict[str, str]] = {}
+_MARGIN = 12
+_NARROWEST = 20
+_GAP = "  "
+_withheld: dict[str, str] = {}
 """What this process must not print, by name: like the terminal, there is one."""
 
 

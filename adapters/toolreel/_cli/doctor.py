@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import click
 
@@ -27,7 +27,7 @@ from toolreel_core._settings import PATHS
 _State: TypeAlias = Literal["ok", "note", "problem"]
 _Examined: TypeAlias = Iterator[tuple[_State, str, str]]
 """What is in one place: a text for each thing, and a remedy."""
-_STYLES: Final[Mapping[_State, str]] = {"ok": "", "note": "yellow", "problem": "bold red"}
+_STYLES: Mapping[_State, str] = {"ok": "", "note": "yellow", "problem": "bold red"}
 
 
 @command("doctor")
@@ -75,8 +75,8 @@ def doctor_command(
     return FAILED if problems else 0
 
 
-_NAME: Final = re.compile(r"[\w.-]+")
-_OF_EXTRA: Final = re.compile(r"extra == ['\"]([\w-]+)['\"]")
+_NAME = re.compile(r"[\w.-]+")
+_OF_EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 
 
 def _packages() -> _Examined:

@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 import click
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     from toolreel_core._plan import Plan
 
 
-_STATUSES: Final = ("queued", "running", "waiting", "ended", "failed", "refused")
-_GOING_ON: Final = frozenset({"queued", "running"})
+_STATUSES = ("queued", "running", "waiting", "ended", "failed", "refused")
+_GOING_ON = frozenset({"queued", "running"})
 _run_argument = click.argument("run_id", metavar="RUN")
 
 
@@ -194,7 +194,7 @@ def list_command(
     return 0
 
 
-_NO_RUNS: Final = "none; queue one with toolreel durable submit"
+_NO_RUNS = "none; queue one with toolreel durable submit"
 
 
 def _run_cells(run: RunSummary) -> Sequence[str]:
@@ -305,8 +305,8 @@ def cancel_command(runs: DurableRuns, run_ids: tuple[str, ...], reason: str) -> 
     return 0
 
 
-_WATCHED: Final = 20
-_LOOK_SECONDS: Final = 0.5
+_WATCHED = 20
+_LOOK_SECONDS = 0.5
 
 
 @command("watch")
@@ -341,7 +341,7 @@ def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
         time.sleep(_LOOK_SECONDS)
 
 
-_LIMITS: Final[Mapping[str, click.ParamType[Any]]] = {
+_LIMITS: Mapping[str, click.ParamType[Any]] = {
     **dict.fromkeys(("requests", "tokens", "reply-tokens"), click.INT),
     **dict.fromkeys(("window", "max-cost", "max-wait"), click.FLOAT),
 }
@@ -353,7 +353,7 @@ def _parse_limit(text: str) -> dict[str, Any]:
     return {key.replace("-", "_"): value for key, value in {**given, **numbers}.items()}
 
 
-limit_option: Final = click.option(
+limit_option = click.option(
     "--limit",
     "limits",
     multiple=True,

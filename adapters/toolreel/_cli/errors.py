@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 import click
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from toolreel._internal import ProjectSettings
 
 
-_INSTEAD: Final = ("recorded", "other", "replayed", "goes_on")
+_INSTEAD = ("recorded", "other", "replayed", "goes_on")
 """Parameters of `fork`, `probe` and `chat` that say that a recording answers, or has the model."""
 
 
@@ -59,15 +59,13 @@ class SharedOption(click.Option):
 
 _Options = ParamSpec("_Options")
 
-FAILED: Final = 1
-USAGE: Final = 2
-DRIFT: Final = 3
-INTERRUPTED: Final = 130
+FAILED = 1
+USAGE = 2
+DRIFT = 3
+INTERRUPTED = 130
 """What shells expect after Ctrl-C: 128 and the number of the signal."""
-STOPPED: Final = "interrupted from the keyboard"
-EPILOG: Final = (
-    "Exit codes: 0 success, 1 the run failed, 2 usage, 3 a recording disagrees, 130 stopped with Ctrl-C."
-)
+STOPPED = "interrupted from the keyboard"
+EPILOG = "Exit codes: 0 success, 1 the run failed, 2 usage, 3 a recording disagrees, 130 stopped with Ctrl-C."
 
 json_option = click.option(
     "--json", "as_machine", is_flag=True, help="Print one JSON object instead of text."

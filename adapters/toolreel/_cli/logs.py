@@ -7,11 +7,10 @@ import logging
 import sys
 import time
 from datetime import UTC, datetime
-from typing import Final
 
 from toolreel._internal import printable
 
-_OWN: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+_OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 """What every record has."""
 
 

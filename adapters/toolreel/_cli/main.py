@@ -10,7 +10,7 @@ import io
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -125,7 +125,7 @@ def durable_command() -> None:
     """
 
 
-_SECTIONS: Final = {
+_SECTIONS = {
     "Run": (
         LazyCommand("demo", "recordings", "Replay a recorded session of a real model: no network, no key."),
         LazyCommand("run", "run", "Run a tool loop against a live server, and record it."),

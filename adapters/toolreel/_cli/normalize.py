@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import IO, Final
+from typing import IO
 
 import click
 
@@ -33,9 +33,9 @@ from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-_EXPECTED: Final = 'expected an object with "body" (JSON), "raw" (text of a body) or "content" (text)'
-_REPLIES: Final = frozenset({"body", "raw", "content"})
-_LINE: Final = canonical(
+_EXPECTED = 'expected an object with "body" (JSON), "raw" (text of a body) or "content" (text)'
+_REPLIES = frozenset({"body", "raw", "content"})
+_LINE = canonical(
     {
         "properties": {
             "tools": {"type": ["array", "null"], "items": {"type": ["string", "object"]}},

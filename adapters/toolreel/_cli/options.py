@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import click
 
@@ -81,7 +81,7 @@ def parsed_values(option: str, read: Callable[[tuple[str, ...]], _Choice]) -> Ca
     return callback
 
 
-OPTIONS: Final = (
+OPTIONS = (
     "frequency_penalty",
     "logit_bias",
     "max_completion_tokens",
@@ -102,7 +102,7 @@ OPTIONS: Final = (
 """Request options that need no prefix; other keys of the body are written ``body.<key>``."""
 
 
-_TEXT_SETTINGS: Final = frozenset({"tool_turn_content"})
+_TEXT_SETTINGS = frozenset({"tool_turn_content"})
 """Settings whose value is always text: ``null`` is a choice of theirs, not JSON null."""
 
 
@@ -164,7 +164,7 @@ def port_option(
     return click.option(name, type=kind, default=default, show_default=shows, metavar="N", help=text)
 
 
-NO_PRESETS: Final = (
+NO_PRESETS = (
     "No provider is named, so no provider's presets apply; name it with --provider (`toolreel presets` lists "
     "them)."
 )
@@ -214,7 +214,7 @@ preset_options = bundle(
 )
 
 
-_FALLBACK_KEYS: Final = (
+_FALLBACK_KEYS = (
     *("model", "name", "base-url", "api-key-env", "provider", "preset", "on", "foreign-reasoning"),
 )
 
@@ -237,7 +237,7 @@ def parse_fallback(text: str) -> Fallback:
     return Fallback(**{"name": items["model"], **given})
 
 
-fallback_option: Final = click.option(
+fallback_option = click.option(
     "--fallback",
     "fallbacks",
     multiple=True,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -126,14 +126,14 @@ for _each in (show_command, models_command, sampling_command):
 # ``toolreel probe``: find the quirks of an endpoint, and write the preset that fits.
 
 
-_HINTS: Final[dict[Why, str]] = {
+_HINTS: dict[Why, str] = {
     "connect": "Is the server running, and is --base-url right?",
     "key": "Name the variable of the key with --api-key-env, and its header with --api-key-header.",
     "payment": "The account has no credit left.",
     "rate": "Run the same command later, with --overwrite.",
     "silent": "The server does not answer; a slow one needs a longer --timeout.",
 }
-_SHOWN: Final = 90
+_SHOWN = 90
 
 
 @command("probe")

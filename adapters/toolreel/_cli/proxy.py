@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,7 +18,7 @@ from toolreel._internal import ProxyConfigError
 if TYPE_CHECKING:
     from toolreel_core._jsontext import Json
 
-_NOWHERE: Final = "http://replayed.invalid"
+_NOWHERE = "http://replayed.invalid"
 """The upstream of a replay, which is never asked."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import redirect_stdout, suppress
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -116,13 +116,13 @@ def demo_command(driver: Driver | None, as_machine: bool) -> int:
 # ``toolreel explain``: why a recorded run ended as it did, or where two runs differ.
 
 
-_MAX_CHANGES: Final = 12
-_MARGIN: Final = 13
+_MAX_CHANGES = 12
+_MARGIN = 13
 """Of the columns of two runs: the number of a turn, and the gaps."""
-_NARROWEST: Final = 20
-_WIDE: Final = 60
+_NARROWEST = 20
+_WIDE = 60
 """Width of a column when the output is not a terminal."""
-_ASPECTS: Final[dict[Aspect, str]] = {
+_ASPECTS: dict[Aspect, str] = {
     "wanted": "the runs request something different",
     "told": "same request, different answer",
     "end": "one run continues, the other ends",

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, redirect_stdout, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -186,12 +186,12 @@ def resume_command(
 # ``toolreel chat``: a conversation with a model and its tools, on a terminal or from a pipe.
 
 
-_COMMANDS: Final = {
+_COMMANDS = {
     "/help": "list the commands",
     "/exit": "end the conversation, as Ctrl-D does",
     "//": "begin a message with /, as in //help",
 }
-_NAMED: Final = re.compile(r"/[A-Za-z]\w*(?=\s|$)")
+_NAMED = re.compile(r"/[A-Za-z]\w*(?=\s|$)")
 """The name of a command at the beginning of a line, which no path is: ``/etc/hosts`` has a second slash."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import click
 
@@ -287,7 +287,7 @@ class PlanChoice:
         return with_fallbacks(plan, fallbacks)
 
 
-_SETTINGS_HELP: Final = (
+_SETTINGS_HELP = (
     "Set a loop setting (max_turns=5), a provider setting (id_style=openai), a request option "
     "(temperature=0) or any other key of the request body (body.cache_prompt=false). Repeatable."
 )
@@ -308,7 +308,7 @@ def plan_options(
 
 
 Approval: TypeAlias = Literal["ask", "always", "never"]
-_APPROVALS: Final[tuple[Approval, ...]] = ("ask", "always", "never")
+_APPROVALS: tuple[Approval, ...] = ("ask", "always", "never")
 
 approve_option = click.option(
     "--approve",

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -35,7 +35,7 @@ from toolreel_core._protocol import Cancelled, Completed, encode
 if TYPE_CHECKING:
     from toolreel._cli.options import LiveTarget
 
-_ROLES: Final[Mapping[type[Message], str]] = {
+_ROLES: Mapping[type[Message], str] = {
     SystemMessage: "system",
     UserMessage: "user",
     AssistantMessage: "assistant",
@@ -78,7 +78,7 @@ def show_plan(run: Run) -> None:
         labelled(_ROLES[type(message)], readable_content(message))
 
 
-_STYLES: Final[Mapping[TurnLine, str]] = {
+_STYLES: Mapping[TurnLine, str] = {
     "call": "cyan",
     "result": "green",
     "failure": "red",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from inspect import iscoroutinefunction
-from typing import Any, Final
+from typing import Any
 
 from toolreel._driver.ports import (
     AsyncEndpoint,
@@ -25,8 +25,8 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import Effect, Event, Finish
 from toolreel_core._tools import ToolSurface
 
-_EVENTS: Final = ("ReplyReceived", "ToolReturned", "ApprovalGiven", "WaitElapsed")
-_TWINS: Final = {
+_EVENTS = ("ReplyReceived", "ToolReturned", "ApprovalGiven", "WaitElapsed")
+_TWINS = {
     "run": "await arun(plan, ...)",
     "arun": "run(plan, ...)",
     "perform": "await aperform(effect, ...)",

@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Protocol
 
 from toolreel._driver.ports import Wanted
 from toolreel_core._conversation import (
@@ -69,7 +69,7 @@ def message_of(content: Said | UserSpoke) -> UserSpoke:
 # Files as parts of messages: ``attach``.
 
 
-_BY_SUFFIX: Final[Mapping[str, str]] = {
+_BY_SUFFIX: Mapping[str, str] = {
     ".csv": "text/csv",
     ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
     ".flac": "audio/flac",

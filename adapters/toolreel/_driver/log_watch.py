@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from toolreel._driver.outcome_words import failure_in_words
 from toolreel._driver.ports import server_of
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Field: TypeAlias = str | int | float | bool | tuple[str, ...]
 
-CONTENT: Final = frozenset({"sample", "samples", "message", "error", "labels", "text"})
+CONTENT = frozenset({"sample", "samples", "message", "error", "labels", "text"})
 """Fields of notes that quote a message, an argument, an answer or an error."""
 
 
@@ -45,7 +45,7 @@ def note_fields(note: Note) -> dict[str, Field]:
     return {name: value for name in shown if (value := getattr(note, name)) is not None}
 
 
-_LOGGED: Final[Mapping[tuple[Concern, Level], tuple[type[n.Note], ...]]] = {
+_LOGGED: Mapping[tuple[Concern, Level], tuple[type[n.Note], ...]] = {
     ("loop", "debug"): (
         n.PresetsApplied,
         n.QuirkApplied,
@@ -102,7 +102,7 @@ _LOGGED: Final[Mapping[tuple[Concern, Level], tuple[type[n.Note], ...]]] = {
     ),
     ("tools", "info"): (n.PartsLeftOut,),
 }
-LEVELS: Final = {kind: place for place, kinds in _LOGGED.items() for kind in kinds}
+LEVELS = {kind: place for place, kinds in _LOGGED.items() for kind in kinds}
 
 
 def logged_field_name(kind: type[n.Note], field: str) -> str:

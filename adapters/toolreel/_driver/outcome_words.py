@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NamedTuple, assert_never
+from typing import Any, ClassVar, NamedTuple, assert_never
 
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._loop import NO_REPLIES
 from toolreel_core._protocol import AskApproval, Effect
 from toolreel_core._protocol import outcome as outcomes
 
-_NO_CHAT: Final = ("INVALID_BODY", "NO_CHOICES", "NO_MESSAGE")
-_BUDGETS: Final[Mapping[outcomes.BudgetKind, str]] = {
+_NO_CHAT = ("INVALID_BODY", "NO_CHOICES", "NO_MESSAGE")
+_BUDGETS: Mapping[outcomes.BudgetKind, str] = {
     "tokens": "max_total_tokens",
     "cost": "max_cost",
     "time": "max_wall_ms",
     "tool_calls": "max_tool_calls",
 }
 """The setting that limits each budget."""
-_UNREAD_CALL: Final = "a transform of responses can read calls that a model writes in a format of its own"
-_UNKNOWN_MODEL: Final = lazy_pattern(
+_UNREAD_CALL = "a transform of responses can read calls that a model writes in a format of its own"
+_UNKNOWN_MODEL = lazy_pattern(
     r"\b(?:unknown|no such|invalid|not a valid) model\b"
     r"|\bmodel\b.{0,120}?(?:not found|not exist|unknown|no such)|\bmodel: "
 )
@@ -54,9 +54,9 @@ class OutcomeWords(NamedTuple):
     """The settings of the loop that the rule reads."""
 
 
-NO_SERVER: Final = ServerAddress()
-_NO_ANSWER: Final = "a reply that the provider marks as refused or filtered is no answer"
-_TABLE: Final[Mapping[type[outcomes.Outcome], tuple[str, str, str, *tuple[str, ...]]]] = {
+NO_SERVER = ServerAddress()
+_NO_ANSWER = "a reply that the provider marks as refused or filtered is no answer"
+_TABLE: Mapping[type[outcomes.Outcome], tuple[str, str, str, *tuple[str, ...]]] = {
     outcomes.Completed: (
         "the model gave a final answer",
         "",

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, closing, contextmanager, nullcont
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Final, Generic, Protocol, TypeAlias, TypeGuard, TypeVar, assert_never
+from typing import Any, Generic, Protocol, TypeAlias, TypeGuard, TypeVar, assert_never
 
 from toolreel._driver.immediate import iterated, resolved
 from toolreel._driver.outcome_words import NO_SERVER, ServerAddress
@@ -190,7 +190,7 @@ def withhold(journal: Journal | None, secrets: Mapping[str, str]) -> None:
 
 _Item = TypeVar("_Item")
 _Endpoint = TypeVar("_Endpoint")
-_DEPTH: Final = 8
+_DEPTH = 8
 """How many endpoints and performers may wrap one another."""
 
 
@@ -207,7 +207,7 @@ def notify(observe: Callable[[_Item], None] | None, items: Iterable[_Item]) -> N
             )
 
 
-_GIVEN: Final[Mapping[str, tuple[str, str, str]]] = {
+_GIVEN: Mapping[str, tuple[str, str, str]] = {
     "endpoint": ("an endpoint", "send", "HttpEndpoint(base_url), or AsyncHttpEndpoint(base_url)"),
     "tools": ("a tool host", "run", "PythonTools([function, ...])"),
     "approver": ("an approver", "decide", "Always(), Never() or Later(), or Agent(approve=function)"),
@@ -217,7 +217,7 @@ _GIVEN: Final[Mapping[str, tuple[str, str, str]]] = {
     "inbox": ("an inbox", "messages_before", "inbox=Inbox()"),
 }
 """What a run may be given, by the name of its parameter: what it is, its method, and what to write."""
-_OPTIONAL: Final = {"journal", "observe", "inbox"}
+_OPTIONAL = {"journal", "observe", "inbox"}
 
 
 def check_given(**given: object) -> None:
@@ -231,8 +231,8 @@ def check_given(**given: object) -> None:
             raise ConfigError(f"{name}: expected {what}, got {kind}; write {instead}")
 
 
-NO_SCOPE: Final = nullcontext()
-_ENDS_AT: Final = ContextVar("toolreel_run_ends_at", default=inf)
+NO_SCOPE = nullcontext()
+_ENDS_AT = ContextVar("toolreel_run_ends_at", default=inf)
 
 
 def time_left() -> float:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from math import inf
-from typing import Final, Self, TypeAlias
+from typing import Self, TypeAlias
 
 from toolreel._driver.inbox import Incoming, message_of
 from toolreel._driver.ports import (
@@ -58,7 +58,7 @@ def watch_logs(begun: Begun) -> Watch:
 
 
 WATCHERS.append(watch_logs)
-_NAME_BYTES: Final = 6
+_NAME_BYTES = 6
 """Of the name of a run that has none. It is in no journal and no digest: a replay has another one."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, Self, TypeAlias
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 from toolreel._driver.outcome_words import (
     NO_SERVER,
@@ -32,7 +32,7 @@ from toolreel_core._protocol import (
     Wait,
 )
 
-_SHOWN: Final = 60
+_SHOWN = 60
 """Characters of a text that a line shows."""
 
 
@@ -56,7 +56,7 @@ class Lap(NamedTuple):
     """When the first piece of a reply came, where somebody was waiting for pieces."""
 
 
-NOT_MEASURED: Final = Lap(None, None)
+NOT_MEASURED = Lap(None, None)
 """The times of an event whose record has none."""
 
 

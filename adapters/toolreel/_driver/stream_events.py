@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Generic, TypeAlias, TypeVar, assert_never
+from typing import Generic, TypeAlias, TypeVar, assert_never
 
 from toolreel._driver.ports import Wanted, is_shown
 from toolreel._driver.progress import Progress
@@ -140,12 +140,12 @@ ShownEvent: TypeAlias = (
 StreamEvent: TypeAlias = ShownEvent | RunEnded[Run]
 """Everything that a streamed run yields."""
 
-STOPPED: Final = "the stream of the run was closed before its end"
+STOPPED = "the stream of the run was closed before its end"
 """The reason of the cancellation where a stream is not read to its end."""
-_GROWTH: Final = 64
+_GROWTH = 64
 """An answer is read again when it has grown by one part in this many: reading all of it at each piece would
 take time that is quadratic in its length."""
-_OPENERS: Final = ("{", "[", "`", "~")
+_OPENERS = ("{", "[", "`", "~")
 
 
 class PartialAnswer:

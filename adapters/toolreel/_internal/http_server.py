@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from toolreel._internal.daemon_thread import in_thread
 from toolreel._internal.errors import MissingExtra
@@ -23,14 +23,14 @@ try:
 except ImportError:
     raise MissingExtra.of("cli", "uvicorn") from None
 
-HEAD_BYTES: Final = 32 * 1024
-HEAD_SECONDS: Final = 20.0
+HEAD_BYTES = 32 * 1024
+HEAD_SECONDS = 20.0
 """For a head as a whole, so that it cannot be dripped."""
-BODY_SECONDS: Final = 60.0
+BODY_SECONDS = 60.0
 """Without a piece of a body; as a whole, a large one may take longer over a slow line."""
-_IDLE_SECONDS: Final = 75
+_IDLE_SECONDS = 75
 """For which an idle connection is kept: longer than clients keep them."""
-_BACKLOG: Final = 2_048
+_BACKLOG = 2_048
 
 ASGIApp: TypeAlias = Callable[..., Awaitable[None]]
 

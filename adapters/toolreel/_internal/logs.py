@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     import logging
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Concern: TypeAlias = Literal["loop", "http", "tools", "cassette", "durable", "proxy"]
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
-CONCERNS: Final[Mapping[Concern, str]] = {
+CONCERNS: Mapping[Concern, str] = {
     "loop": "runs: their begin and end, and what the loop decides (repairs, nudges, rejected calls)",
     "http": "requests to models: sent, answered, failed, sent again",
     "tools": "tool calls: started, ended; the exceptions of your functions",
@@ -26,11 +26,11 @@ CONCERNS: Final[Mapping[Concern, str]] = {
     "durable": "workers: what is stored of each run, and where runs rest",
     "proxy": "requests of the proxy's clients, and what is not recorded",
 }
-_NUMBERS: Final[Mapping[Level, int]] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
+_NUMBERS: Mapping[Level, int] = {"debug": 10, "info": 20, "warning": 30, "error": 40}
 """The levels of ``logging``."""
-_SHOWN: Final[set[Level]] = {"warning", "error"}
+_SHOWN: set[Level] = {"warning", "error"}
 """What a program sees that configures no logging."""
-RENAMED: Final = {"name": "tool", "names": "tools", "is": "status"}
+RENAMED = {"name": "tool", "names": "tools", "is": "status"}
 """Fields whose names a log record or Python has taken."""
 
 

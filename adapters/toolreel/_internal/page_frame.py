@@ -17,12 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from types import ModuleType
-from typing import Final
 
 from toolreel._internal.visible_text import printable
 from toolreel_core._jsontext import Json
 
-_LEVEL: Final = 6
+_LEVEL = 6
 
 
 def json_element(ident: str, value: Json) -> str:
@@ -83,14 +82,14 @@ def shortened(value: Json, longest: int) -> Json:
     return with_texts(value, cut, keys=False)
 
 
-_POLICY: Final = (
+_POLICY = (
     "default-src 'none'; style-src '{css}'; script-src '{js}'; base-uri 'none'; form-action 'none'; "
     "require-trusted-types-for 'script'"
 )
 """By the last rule the browser refuses ``innerHTML`` and the like, so no script can forget to escape."""
 
-_PICTURES: Final = "; img-src data:; media-src data:"
-_OWN_SERVER: Final = "; connect-src 'self'"
+_PICTURES = "; img-src data:; media-src data:"
+_OWN_SERVER = "; connect-src 'self'"
 
 
 def framed(
@@ -136,7 +135,7 @@ def _digest(text: str) -> str:
 # Show an address in the user's browser, where there is a display to show it on.
 
 
-_DISPLAYS: Final = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
+_DISPLAYS = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
 """Variables of which one is set where a browser can be opened on Linux and its relatives."""
 
 

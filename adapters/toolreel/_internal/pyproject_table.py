@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from toolreel._internal.errors import AdapterError, ProjectSettingsError
 from toolreel._internal.visible_text import printable
@@ -84,7 +84,7 @@ def _without_nulls(tree: Any) -> Any:  # noqa: ANN401 - whatever JSON has
     return tree
 
 
-PYPROJECT: Final = "pyproject.toml"
+PYPROJECT = "pyproject.toml"
 
 _Texts: TypeAlias = tuple[str, ...]
 
@@ -98,12 +98,12 @@ class Key(NamedTuple):
     """The environment variable that it is the default of, in all commands and in pytest."""
 
 
-EVERY: Final = "every"
+EVERY = "every"
 """Stands for every command that has the option."""
-_LIVE: Final = ("run", "chat", "resume", "fork", "probe", "worker", "doctor")
-_STARTING: Final = ("run", "chat", "submit")
-_WITH_TOOLS: Final = ("run", "chat", "resume", "submit", "worker", "tools")
-SHARED_KEYS: Final[Mapping[str, Key]] = {
+_LIVE = ("run", "chat", "resume", "fork", "probe", "worker", "doctor")
+_STARTING = ("run", "chat", "submit")
+_WITH_TOOLS = ("run", "chat", "resume", "submit", "worker", "tools")
+SHARED_KEYS: Mapping[str, Key] = {
     "base_url": Key(str, _LIVE),
     "api_key_env": Key(str, _LIVE),
     "api_key_header": Key(str, _LIVE),
@@ -126,12 +126,12 @@ SHARED_KEYS: Final[Mapping[str, Key]] = {
     "allowed_hosts": Key(_Texts),
     "vary": Key(list),
 }
-SERVER_KEYS: Final = frozenset({"api_key_env", "api_key_header", "api_prefix", "header"})
+SERVER_KEYS = frozenset({"api_key_env", "api_key_header", "api_prefix", "header"})
 """What is said about the server of ``base_url``; another server gets none of it, least of all its key."""
-_FILES: Final = frozenset({"mcp", "skills", "catalogue", "secrets", "recordings"})
-_NAMES_OR_FILES: Final = frozenset({"tools", "import", "preset"})
+_FILES = frozenset({"mcp", "skills", "catalogue", "secrets", "recordings"})
+_NAMES_OR_FILES = frozenset({"tools", "import", "preset"})
 """Keys whose values are files if they end so; else names of modules or presets."""
-_SQLITE: Final = "sqlite:///"
+_SQLITE = "sqlite:///"
 
 
 @dataclass(frozen=True, slots=True)

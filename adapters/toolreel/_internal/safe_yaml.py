@@ -16,17 +16,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import yaml
 from yaml.reader import Reader, ReaderError
 
 Scalar: TypeAlias = "bool | int | float | str | bytes | None"
 
-TAG: Final = "tag:yaml.org,2002:"
+TAG = "tag:yaml.org,2002:"
 """What ``!!`` stands for in a tag."""
 
-_SHOWN: Final = 40
+_SHOWN = 40
 """Characters of a value that an error quotes."""
 
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -38,10 +38,10 @@ class YamlError(ValueError):
 
     def __init__(self, problem: str, line: int, column: int) -> None:
         super().__init__(f"line {line}, column {column}: {problem}")
-        self.problem: Final = problem
-        self.line: Final = line
+        self.problem = problem
+        self.line = line
         """Counted from 1."""
-        self.column: Final = column
+        self.column = column
         """Counted from 1."""
 
 

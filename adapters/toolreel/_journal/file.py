@@ -74,10 +74,10 @@ else:
         return True
 
 
-ROOM: Final = b" " * 1023 + b"\n"
+ROOM = b" " * 1023 + b"\n"
 """What stands after the last line of a journal that is being written."""
 
-_CAN_RENAME_OPEN_FILES: Final = os.name == "posix"
+_CAN_RENAME_OPEN_FILES = os.name == "posix"
 """Windows cannot rename an open file."""
 
 
@@ -131,7 +131,7 @@ def _has_name(file: FileIO, path: Path) -> bool:
         return False
 
 
-_BLOB_LINE: Final = lazy_pattern(r'^{"blob":"([^"]+)"', re.MULTILINE)
+_BLOB_LINE = lazy_pattern(r'^{"blob":"([^"]+)"', re.MULTILINE)
 """A line begins with a brace nowhere else: a line break in a text is escaped."""
 
 

@@ -15,7 +15,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from toolreel._driver import Lap, Wanted
 from toolreel._internal import CassetteError, JournalError, check_version
@@ -40,10 +40,10 @@ from toolreel_core._protocol import event_line as untimed_line
 
 Reason: TypeAlias = Literal["secret", "unwritten"]
 
-CODE: Final = "RESULT_WITHHELD"
+CODE = "RESULT_WITHHELD"
 """The code of the error, if the call failed; it begins the warning, if the call succeeded."""
 
-_EXPLAINED: Final[dict[Reason, str]] = {
+_EXPLAINED: dict[Reason, str] = {
     "secret": "The tool ran, but its result holds a secret, so it is not shown. "
     "The result of the same call would be withheld again: go on without it.",
     "unwritten": "The tool ran, but its result could not be saved and is lost. "
@@ -83,7 +83,7 @@ def _has_succeeded(output: str) -> bool:
             return True
 
 
-_BLOB: Final = b'{"blob":'
+_BLOB = b'{"blob":'
 """What a line with a blob begins with."""
 
 
@@ -137,7 +137,7 @@ def _is_seal(line: str) -> bool:
     return isinstance(tree, Mapping) and set(tree) == {"digest", "end"}
 
 
-_TOOK: Final = "took"
+_TOOK = "took"
 
 
 @dataclass(frozen=True, slots=True)

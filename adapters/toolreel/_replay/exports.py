@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from toolreel._driver import Run, describe_outcome, run_figures
 from toolreel._internal import printable
@@ -24,13 +24,13 @@ from toolreel_core._jsontext import NOTHING, Json, Tree, parse, read
 from toolreel_core._protocol import notes
 
 Format: TypeAlias = Literal["openai", "markdown", "inspect"]
-SUFFIXES: Final[dict[Format, str]] = {
+SUFFIXES: dict[Format, str] = {
     "openai": ".messages.json",
     "markdown": ".md",
     "inspect": ".inspect.json",
 }
 
-_NO_DATE: Final = "1970-01-01T00:00:00+00:00"
+_NO_DATE = "1970-01-01T00:00:00+00:00"
 """A journal has no date, and a log of Inspect has to have one."""
 
 
@@ -122,8 +122,8 @@ def inspect_sample(run: Run, name: str, usage: Tree, digest: str) -> Tree:
     }
 
 
-LOG_VERSION: Final = 2
-STOP_REASONS: Final[Mapping[str, str]] = {
+LOG_VERSION = 2
+STOP_REASONS: Mapping[str, str] = {
     "stop": "stop",
     "length": "max_tokens",
     "tool_calls": "tool_calls",
@@ -161,7 +161,7 @@ def inspect_message(message: Message) -> Tree:
             assert_never(message)
 
 
-_TICKS: Final = re.compile(r"`+")
+_TICKS = re.compile(r"`+")
 """A run of backticks: the fence around a text is longer than any in it."""
 
 

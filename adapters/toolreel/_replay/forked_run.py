@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from toolreel._driver import (
     Observer,
@@ -30,7 +30,7 @@ from toolreel_core._protocol import AskApproval, Outcome, RunTool, Settled, even
 from toolreel_core._settings import Provider
 from toolreel_core._tools import SchemaLike, ToolSurface
 
-_NO_PRESET: Final = Preset()
+_NO_PRESET = Preset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ class Changes:
         )
 
 
-NOTHING_CHANGED: Final = Changes()
+NOTHING_CHANGED = Changes()
 
 
 def _changed_messages(

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import cached_property
 from hashlib import sha256
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, assert_never, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never, cast
 
 from toolreel._driver import (
     NOT_MEASURED,
@@ -339,9 +339,9 @@ def exchange_key(effect: SendRequest) -> tuple[str, str, *tuple[bytes, ...]]:
 
 class AllowedDifferences:
     def __init__(self, recorded: Recorded, rules: Sequence[Vary]) -> None:
-        self._recorded: Final = recorded
-        self._rules: Final = rules
-        self._known: Final[dict[str, bytes]] = {}
+        self._recorded = recorded
+        self._rules = rules
+        self._known: dict[str, bytes] = {}
         """Digests of requests after the rules, by their own digest: each is compared more than once."""
 
     def matches(self, record: Record, effect: Wanted | None, event: Event) -> bool:

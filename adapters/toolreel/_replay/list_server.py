@@ -17,7 +17,7 @@ from http.cookies import CookieError, SimpleCookie
 from pathlib import Path
 from stat import S_ISREG
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
 from toolreel._driver import Run, cost_in_words
@@ -43,13 +43,13 @@ try:
 except ImportError:
     raise MissingExtra.of("cli", "uvicorn") from None
 
-_JOURNAL: Final = ".journal.jsonl"
-_PART: Final = ".journal.jsonl.part"
-_CASSETTE: Final = ".yaml"
-_SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
-_OURS: Final = b"toolreel"
+_JOURNAL = ".journal.jsonl"
+_PART = ".journal.jsonl.part"
+_CASSETTE = ".yaml"
+_SKIPPED = frozenset({"node_modules", "__pycache__"})
+_OURS = b"toolreel"
 """What the beginning of each cassette of ours has; other YAML files are not listed."""
-_BEGINNING: Final = 400
+_BEGINNING = 400
 
 
 class Found(NamedTuple):
@@ -160,7 +160,7 @@ def read_recording(path: Path) -> Recorded:
     return parse_journal(whole + end, path.name)
 
 
-_HEADERS: Final = {
+_HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "frame-ancestors 'none'",
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -168,10 +168,10 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_CONNECTIONS: Final = 64
-_SECONDS: Final = 0.25
+_CONNECTIONS = 64
+_SECONDS = 0.25
 """How long an answer reads recordings for; the page asks again for the rest."""
-_REFUSED: Final = "This page needs the token of the server: open the address that toolreel view has printed."
+_REFUSED = "This page needs the token of the server: open the address that toolreel view has printed."
 
 
 class ListServer:
@@ -182,9 +182,9 @@ class ListServer:
             self._socket = listening("127.0.0.1", port)
         except OSError as error:
             raise AdapterError(f"--port {port}: {error.strerror}; choose another one with --port N") from None
-        self._port: Final = int(self._socket.getsockname()[1])
-        self._cookie_name: Final = f"toolreel-view-{self._port}"  # each server on a machine has another
-        self._token: Final = secrets.token_urlsafe(24)
+        self._port = int(self._socket.getsockname()[1])
+        self._cookie_name = f"toolreel-view-{self._port}"  # each server on a machine has another
+        self._token = secrets.token_urlsafe(24)
         self._recordings = RecordingList(folder)
         self._title = folder.resolve().name or "recordings"
 

@@ -77,8 +77,8 @@ class TapedEndpoint(HttpEndpoint):
         )
 
 
-_ENDED: Final = "the recorded client asked no further"
-_NO_PRESET: Final = Preset()
+_ENDED = "the recorded client asked no further"
+_NO_PRESET = Preset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,22 +150,22 @@ def recover_runs(
 
 class _Tape:
     def __init__(self, recording: Session, exact: bool, tools: ToolHost | None) -> None:
-        self.exchanges: Final = tuple(filter(_asks_a_model, recording.exchanges))
+        self.exchanges = tuple(filter(_asks_a_model, recording.exchanges))
         self.at = 0
         """Index of the next exchange."""
-        self._path: Final = recording.path
-        self._exact: Final = exact
-        self._tools: Final = tools
+        self._path = recording.path
+        self._exact = exact
+        self._tools = tools
         if not self.exchanges:
             raise JournalError(
                 f"{recording.path}: holds no chat completion, Responses or Messages, so there is no run in it"
             )
-        self._answers: Final = _StoredAnswer(recording)
-        self._endpoint: Final = TapedEndpoint(recording, transport=self._answers)
+        self._answers = _StoredAnswer(recording)
+        self._endpoint = TapedEndpoint(recording, transport=self._answers)
         self.began = 0
         """Index of the first exchange of this run."""
         self._results = 0
-        self._requests: Final[dict[int, tuple[Tree, Sequence[Message]]]] = {}
+        self._requests: dict[int, tuple[Tree, Sequence[Message]]] = {}
 
     @property
     def has_next(self) -> bool:
@@ -279,7 +279,7 @@ def _asks_a_model(exchange: Exchange) -> bool:
 # of them, so conversations are compared in it.
 
 
-_MESSAGE: Final = ("role", "content", "tool_calls", "tool_call_id")
+_MESSAGE = ("role", "content", "tool_calls", "tool_call_id")
 """What is read of a message: clients send further keys, which have no meaning for a run."""
 
 
@@ -332,7 +332,7 @@ def _parse_value(text: str) -> Json:
     return read(text).value_or(text)
 
 
-_OWNED: Final = ("model", "messages", "tools", "stream", "stream_options")
+_OWNED = ("model", "messages", "tools", "stream", "stream_options")
 
 
 def _plan_of_request(

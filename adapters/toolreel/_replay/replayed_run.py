@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import count, takewhile, zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolreel._driver import ImmediateEndpoint, Run
 from toolreel._internal import MissingExtra
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from toolreel.cassette import Session
 
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
-DRIVERS: Final[tuple[Driver, ...]] = ("sync", "asyncio", "trio")
+DRIVERS: tuple[Driver, ...] = ("sync", "asyncio", "trio")
 
-BEHIND_PROXY: Final = "proxy"
+BEHIND_PROXY = "proxy"
 """The preset in the journals that the proxy makes of the conversations of other clients."""
 
 Toolset: TypeAlias = Callable[[], Iterable[ToolLike]]

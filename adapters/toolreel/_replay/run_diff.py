@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from itertools import zip_longest
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from toolreel._driver import Run, Wanted, describe_outcome
 from toolreel._journal import Source, open_recorded
@@ -87,7 +87,7 @@ def _effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
     return (*changes(then, later), *rest)
 
 
-_CALL_ID: Final = lazy_pattern(r'"((?:\w+_)?id)":"([^"]*)"')
+_CALL_ID = lazy_pattern(r'"((?:\w+_)?id)":"([^"]*)"')
 """The id of a call; JSON within a text has other quotes."""
 
 
@@ -107,7 +107,7 @@ def _effect_as_tree(effect: Wanted | None) -> Json:
     return {**tree, "ms": effect.ms} if isinstance(effect, Wait) else tree
 
 
-_IGNORED: Final = frozenset({"ref", "at_ms", "spent"})
+_IGNORED = frozenset({"ref", "at_ms", "spent"})
 
 
 def _event_as_tree(traced: Traced) -> Json:

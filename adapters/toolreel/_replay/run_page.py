@@ -10,7 +10,7 @@ from functools import partial
 from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import Final, TypeVar
+from typing import TypeVar
 
 from toolreel._driver import Run
 from toolreel._internal import (
@@ -34,12 +34,12 @@ from toolreel_core._jsontext import Json
 from toolreel_core._protocol import RunTool
 
 _T = TypeVar("_T")
-LIMIT: Final = 14_000_000
+LIMIT = 14_000_000
 """Bytes of all data; above it, texts are shortened until they fit."""
-_LONGEST: Final = (20_000, 2_000, 400, 80)
-_TURNS: Final = 20
+_LONGEST = (20_000, 2_000, 400, 80)
+_TURNS = 20
 """Turns that are unpacked together."""
-_ITEMS: Final = 100
+_ITEMS = 100
 
 
 def runs_page(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIMIT) -> str:
@@ -136,7 +136,7 @@ def _load_inner_runs(outer: Trace, folder: Path) -> Iterator[tuple[str, str, Tra
             yield key, path.relative_to(folder).as_posix().removesuffix(".journal.jsonl"), trace
 
 
-_EMBEDDED: Final = 500_000
+_EMBEDDED = 500_000
 """Characters of a page that a notebook keeps at most, each time that it shows a run."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise, takewhile
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from toolreel._driver import OutcomeWords, Resting, Run, outcome_in_words
 from toolreel._replay.trace import Trace, Traced, shorten_line
@@ -80,7 +80,7 @@ def story(run: Run) -> tuple[TurnSummary, ...]:
 
 
 TurnLine: TypeAlias = Literal["user", "call", "result", "failure", "remark", "answer"]
-MARKS: Final[Mapping[TurnLine, str]] = {"call": "→ ", "result": "← ", "failure": "✗ "}
+MARKS: Mapping[TurnLine, str] = {"call": "→ ", "result": "← ", "failure": "✗ "}
 
 
 def turn_lines(turn: TurnSummary) -> Iterator[tuple[TurnLine, str]]:
@@ -96,7 +96,7 @@ def turn_lines(turn: TurnSummary) -> Iterator[tuple[TurnLine, str]]:
         yield "answer", turn.answer
 
 
-_ABOUT_CALLS: Final = (
+_ABOUT_CALLS = (
     notes.CallRejected,
     notes.CallSkipped,
     notes.CallStarted,
@@ -170,7 +170,7 @@ def _call_summary(call: SentCall, result: ToolMessage, provenance: str) -> CallS
 # Why a run ended as it did: the rule that decided, the settings it reads, and the event that it judged.
 
 
-_UNSET: Final = {
+_UNSET = {
     "fix_empty_final": "ask again for an empty answer with --set fix_empty_final=true",
     "text_dialects": 'read calls in text with --set text_dialects=["marked"]',
     "history_policies": 'shorten the history with --set history_policies=["shorten_old_tool_results"]',
@@ -201,9 +201,9 @@ def deciding_event(trace: Trace) -> Traced | None:
 # The notes of a run as lines: for `explain`, for the page, and as warnings above the turns.
 
 
-_LONGEST: Final = 140
+_LONGEST = 140
 """Characters of a warning above the turns."""
-_MANY: Final = 8
+_MANY = 8
 """Tools that were not called are named up to this number, unless none was."""
 
 

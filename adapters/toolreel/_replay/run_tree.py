@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import SequenceMatcher
 from itertools import chain, islice, zip_longest
-from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
+from typing import Literal, NamedTuple, TypeAlias, assert_never
 
 from toolreel._driver import Resting, Run, Wanted, run_figures
 from toolreel._replay.run_stories import (
@@ -34,10 +34,10 @@ from toolreel_core._protocol import (
 from toolreel_core._replies import ArgumentError, Reply, ToolCall, as_chat
 from toolreel_core._settings import Provider, WireForm
 
-_LABEL: Final = 90
-_TITLE: Final = 140
-_LEVELS: Final = ("bad", "warn", "info")
-_LABELLING: Final = (events.ReplyReceived, events.RequestFailed, events.CancelRequested)
+_LABEL = 90
+_TITLE = 140
+_LEVELS = ("bad", "warn", "info")
+_LABELLING = (events.ReplyReceived, events.RequestFailed, events.CancelRequested)
 """Of these, the last one is the label of a turn."""
 
 
@@ -244,7 +244,7 @@ Sending: TypeAlias = Literal["same", "changed", "left_out", "added"]
 _Pair: TypeAlias = tuple[int | None, int | None]
 """The number of a stored item and of the sent one; ``None`` where there is none."""
 
-_WHOLE: Final = 3_000
+_WHOLE = 3_000
 """Items that are told apart one by one at most; beyond, the rest counts as left out and added."""
 
 

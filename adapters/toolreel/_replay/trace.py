@@ -109,7 +109,7 @@ def join_runs(before: Run, after: Run) -> Run:
     return Run(after.state, before.notes + after.notes, timing=before.timing + after.timing)
 
 
-_LINE: Final = 100
+_LINE = 100
 
 
 @dataclass(frozen=True, slots=True)

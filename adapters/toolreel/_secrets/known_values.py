@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
-from typing import Final, NoReturn, Self
+from typing import NoReturn, Self
 from urllib.parse import parse_qsl, quote, quote_plus, unquote, unquote_plus, urlsplit
 
 from toolreel_core._errors import ConfigError
@@ -16,19 +16,19 @@ from toolreel_core._lazy_pattern import lazy_pattern
 # URLs without their secrets.
 
 
-_NAMES: Final = (
+_NAMES = (
     "key|apikey|token|secret|password|passwd|pwd|passphrase|signature|sig|hmac|sas|auth|authorization"
     "|credentials?|accesskeyid|jwt|session|sessionid|sid"
 )
 # A name counts as a whole word only: `api_key` and `X-Amz-Signature`, but not `monkey` or `token_limit`.
 # The second half is camel case (`accessToken`, `apiKeyId`), where the capital letter marks the word.
-_SECRET_PARAMETER: Final = lazy_pattern(
+_SECRET_PARAMETER = lazy_pattern(
     rf"(?i:(?:.*[_.-])?(?:{_NAMES}))|.*[a-z](?:Key|Token|Secret|Password|Signature|Credential)(?:Id)?"
 )
 
 
-_USER: Final = lazy_pattern(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#]*@")
-_PARAMETER: Final = lazy_pattern(r"(?<=[?&;#])([^=&;#]+)=[^&;#]*")
+_USER = lazy_pattern(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#]*@")
+_PARAMETER = lazy_pattern(r"(?<=[?&;#])([^=&;#]+)=[^&;#]*")
 
 
 def shown_url(url: str) -> str:
@@ -57,25 +57,25 @@ def is_secret_parameter(name: str) -> bool:
 # Secrets known by value: in environment variables and in requests.
 
 
-_SECRET_NAME: Final = lazy_pattern("KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
+_SECRET_NAME = lazy_pattern("KEY|TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL", re.IGNORECASE)
 """A word in the names of variables whose values are secrets."""
-_PATH_NAME: Final = lazy_pattern("(?:FILE|PATH|DIR|SOCK|CREDENTIALS)$", re.IGNORECASE)
+_PATH_NAME = lazy_pattern("(?:FILE|PATH|DIR|SOCK|CREDENTIALS)$", re.IGNORECASE)
 """The end of the name of a variable that says where a secret is kept."""
-_PLACE: Final = lazy_pattern(r"[./~]|[A-Za-z]:\\")
+_PLACE = lazy_pattern(r"[./~]|[A-Za-z]:\\")
 """The start of a path."""
-_SECRET_HEADER: Final = lazy_pattern(r"(?i)authorization|cookie|.*(?:key|token|secret|auth|signature)")
+_SECRET_HEADER = lazy_pattern(r"(?i)authorization|cookie|.*(?:key|token|secret|auth|signature)")
 """The name of a header whose value is a secret."""
-_KEY_HEADER: Final = lazy_pattern(r"(?i)(?:proxy-)?authorization|(?:x-(?:goog-)?)?api-key")
+_KEY_HEADER = lazy_pattern(r"(?i)(?:proxy-)?authorization|(?:x-(?:goog-)?)?api-key")
 """Headers that hold the key of a server, whatever it looks like."""
-_KEY_PARAMETER: Final = lazy_pattern(r"(?i)(?:(?:api|subscription)[-_]?)?key")
+_KEY_PARAMETER = lazy_pattern(r"(?i)(?:(?:api|subscription)[-_]?)?key")
 """Parameters of a URL that do."""
-_SCHEME: Final = lazy_pattern(r"(?i)(?:bearer|basic|token|apikey)\s+")
+_SCHEME = lazy_pattern(r"(?i)(?:bearer|basic|token|apikey)\s+")
 """The scheme before a credential, which is no part of it."""
-_MIN_LENGTH: Final = 8
-_MIN_DISTINCT: Final = 5
+_MIN_LENGTH = 8
+_MIN_DISTINCT = 5
 """Minimum of distinct characters; a value with fewer is a mask such as ``xxxxxxxx``."""
-_MIN_SENT_LENGTH: Final = 12
-_DUMMIES: Final = frozenset({
+_MIN_SENT_LENGTH = 12
+_DUMMIES = frozenset({
     "api-key", "changeme", "dummy-key", "fake-key", "lm-studio", "lmstudio", "no-key-required", "not-needed",
     "not-required", "placeholder", "sk-no-key-required", "token-abc123", "your-api-key",
 })  # fmt: skip

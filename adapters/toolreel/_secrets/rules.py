@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from toolreel._internal import SecretRulesError, read_file, read_toml
 from toolreel_core._config_checks import Table, matches_wildcard
@@ -24,31 +24,31 @@ from toolreel_core._lazy_pattern import lazy_pattern
 # The names under which secrets occur, and what tells them from ordinary text; patterns are in shapes.toml.
 
 
-LOGIN_NAMES: Final = r"password|passwd|passphrase|pwd"
+LOGIN_NAMES = r"password|passwd|passphrase|pwd"
 """Names of passwords, as a regular expression without a group."""
-KEY_NAMES: Final = (
+KEY_NAMES = (
     r"(?:api|access|secret|private|account|subscription|signing|encryption|master|service|app)[_-]?key"
     r"|secret[_-]?access[_-]?key|secret|token|credentials?"
 )
 """Names of API keys and tokens, likewise."""
-_NAME: Final = lazy_pattern(rf"(?i)(?:{LOGIN_NAMES}|{KEY_NAMES})$")
+_NAME = lazy_pattern(rf"(?i)(?:{LOGIN_NAMES}|{KEY_NAMES})$")
 """The name of a key whose value is a secret."""
-_NO_SECRET_TOKEN: Final = lazy_pattern(
+_NO_SECRET_TOKEN = lazy_pattern(
     r"(?i)(?:page|paging|pagination|next|prev|previous|continuation|continue|cursor|sync|resume|change|stop"
     r"|pad|bos|eos|unk|mask|sep)[_.-]?$"
 )
 """Prefixes of names such as ``next_page_token`` and ``pad_token``, which are not secret: list cursors, and
 special tokens of models."""
 
-PLACEHOLDER: Final = lazy_pattern(
+PLACEHOLDER = lazy_pattern(
     r"(?i)redacted|example|your|placeholder|dummy|changeme|sample|\.\.\.|…|\*\*\*|xxxx|^[$%<{]|^os\.|^env|^process\."
 )
 """Placeholders in examples, and references to environment variables in code."""
-_SURE_PLACEHOLDER: Final = lazy_pattern(r"(?i)redacted|example|placeholder|x{6}")
+_SURE_PLACEHOLDER = lazy_pattern(r"(?i)redacted|example|placeholder|x{6}")
 """Unmistakable placeholders: in a random key, short words such as ``your`` may occur by chance."""
-_PATH: Final = lazy_pattern(r"^(?:[./~]|[A-Za-z]:\\|file:)")
+_PATH = lazy_pattern(r"^(?:[./~]|[A-Za-z]:\\|file:)")
 """A value that is a path, and no secret."""
-_PLAIN_PASSWORDS: Final = frozenset({"pass", "password", "passwd", "port", "pw", "pwd", "secret", "token"})
+_PLAIN_PASSWORDS = frozenset({"pass", "password", "passwd", "port", "pw", "pwd", "secret", "token"})
 
 
 @lru_cache(maxsize=1024)
@@ -102,7 +102,7 @@ def _is_real(text: str, _before: str) -> bool:
     return text.lower() not in _PLAIN_PASSWORDS and not PLACEHOLDER.search(text)
 
 
-_PROOFS: Final[Mapping[str, Proof]] = {
+_PROOFS: Mapping[str, Proof] = {
     "": lambda _text, _before: True,
     "credentials": _are_credentials,
     "digit": lambda text, _: bool(re.search(r"\d", text)),  # nearly all keys have one, few names do
@@ -111,14 +111,14 @@ _PROOFS: Final[Mapping[str, Proof]] = {
     "real": _is_real,
 }
 
-_START: Final = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
+_START = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{4}))"
 """Where a key may start: not inside a word, except after an escape such as ``\\n``, whose letter is not
 part of a word."""
 
-_COLON: Final = r"\\{0,3}[\"']?\s{0,9}[:=]\s{0,9}\[?\s{0,9}\\{0,3}[\"']?"
+_COLON = r"\\{0,3}[\"']?\s{0,9}[:=]\s{0,9}\[?\s{0,9}\\{0,3}[\"']?"
 """Between a name and its value, in HTTP, JSON (also escaped), Python, YAML and shells."""
 
-_WORD: Final = r"[^\s\"'`,;&<>{}()\[\]\\]"
+_WORD = r"[^\s\"'`,;&<>{}()\[\]\\]"
 """A character of an unquoted value."""
 
 
@@ -150,7 +150,7 @@ class Shape:
                 yield begin, match.start(group), match.end(), self.kind
 
 
-_PARTS: Final = {"{colon}": _COLON, "{word}": _WORD, "{logins}": LOGIN_NAMES, "{keys}": KEY_NAMES}
+_PARTS = {"{colon}": _COLON, "{word}": _WORD, "{logins}": LOGIN_NAMES, "{keys}": KEY_NAMES}
 
 
 @lru_cache(maxsize=1)
@@ -167,7 +167,7 @@ def shipped_shapes() -> tuple[Shape, ...]:
     return tuple(shapes)
 
 
-EMAIL: Final = Shape(
+EMAIL = Shape(
     "e-mail address",
     lazy_pattern(
         r"(?<![\w.+-])[\w.+-]{1,64}@(?!example\.|localhost)[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.){1,8}[A-Za-z]{2,24}"
@@ -189,7 +189,7 @@ EMAIL: Final = Shape(
 #     "staff number" = "EMP-[0-9]{6}"                # further shapes, as regular expressions
 
 
-VARIABLE: Final = "TOOLREEL_SECRETS"
+VARIABLE = "TOOLREEL_SECRETS"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from toolreel._internal import SecretFound
 from toolreel._secrets.known_values import spellings
@@ -22,9 +22,9 @@ from toolreel_core._conversation import Blob
 from toolreel_core._jsontext import Json, canonical, read
 from toolreel_core._lazy_pattern import lazy_pattern
 
-BLOB: Final = lazy_pattern(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/]*={0,2}")
+BLOB = lazy_pattern(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/]*={0,2}")
 """An image, audio or a file: only known values are looked for in it."""
-_BASE64: Final = lazy_pattern(r"[A-Za-z0-9+/]{256,}")
+_BASE64 = lazy_pattern(r"[A-Za-z0-9+/]{256,}")
 """Base64 of an image or audio, in which short patterns match by chance."""
 
 
@@ -112,10 +112,10 @@ def _shapes_in(texts: Collection[str], known: Mapping[str, str], rules: SecretRu
 # with its name.
 
 
-_NESTED: Final = 4
+_NESTED = 4
 """Maximum levels of JSON in JSON strings."""
-_JSON_BEGINS: Final = frozenset({"{", "[", '"'})
-_ARRAYS: Final = (list, tuple)
+_JSON_BEGINS = frozenset({"{", "[", '"'})
+_ARRAYS = (list, tuple)
 
 
 def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:

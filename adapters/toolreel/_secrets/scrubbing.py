@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from toolreel._secrets.known_values import spellings
 from toolreel._secrets.rules import rules_in
@@ -25,18 +25,18 @@ from toolreel_core._replies import Frames
 # by each provider, so the texts are joined in each way that a reader may join them.
 
 
-_UNPACKED: Final = 64 * 2**20
+_UNPACKED = 64 * 2**20
 """Maximum size of what is unpacked, in bytes."""
-_LAYERS: Final = 3
+_LAYERS = 3
 """Maximum number of packings inside each other."""
-_PIECE: Final = 4_096
+_PIECE = 4_096
 """Bytes that are unpacked at once: what a damaged body has before the damage is read nevertheless."""
-_WITH_HEADER: Final = 47
+_WITH_HEADER = 47
 """``wbits`` for gzip and zlib, as the header says."""
-_RAW: Final = -15
-_MARKS: Final = "\ufeff\ufffd"
+_RAW = -15
+_MARKS = "\ufeff\ufffd"
 """What byte order marks leave, read in the right encoding or another; no JSON begins with them."""
-_BYTE_ORDER_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+_BYTE_ORDER_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 def decoded_texts(body: bytes, layers: int = _LAYERS) -> Iterator[str]:
@@ -77,7 +77,7 @@ def _decompress(body: bytes, wbits: int) -> bytes:
     return bytes(found)
 
 
-_PARTS: Final = frozenset({"text", "content"})
+_PARTS = frozenset({"text", "content"})
 """What content parts have their texts under."""
 
 
@@ -187,13 +187,13 @@ def _frames_in(text: str) -> Iterator[Json]:
     yield from (frame for frame in (*found, *frames.close()) if isinstance(frame, dict))
 
 
-_LINE_ENDS: Final = lazy_pattern(r"(?<=[\r\n])(?![\r\n])")
+_LINE_ENDS = lazy_pattern(r"(?<=[\r\n])(?![\r\n])")
 """Where a line ends, with the blank lines after it."""
-_STREAM_ENDS: Final = lazy_pattern(
+_STREAM_ENDS = lazy_pattern(
     r'data: ?\[DONE\]|.*"type": ?"(?:message_stop|response\.(?:completed|failed|incomplete))"'
 )
 """The last line of a stream, in each form; it is not held, as some servers keep the connection open then."""
-_IN_LINE: Final = lazy_pattern(r"(?:\s*+data:)?\s*+([{\[].*[}\]])\s*")
+_IN_LINE = lazy_pattern(r"(?:\s*+data:)?\s*+([{\[].*[}\]])\s*")
 """The JSON of a line: a frame of an event stream, or of a stream of lines."""
 
 

@@ -44,17 +44,17 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import takewhile
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from toolreel._internal import CassetteError
 from toolreel_core._conversation import Rope
 from toolreel_core._jsontext import Json, canonical, chain, digest, items_of, quote, read
 
-_SHORTEST: Final = 256
+_SHORTEST = 256
 """Minimum characters of Base64 that is not written where it stands."""
-_DATA_URL: Final = re.compile(r"data:[\w.+/;=-]{0,200};base64,", re.ASCII)
+_DATA_URL = re.compile(r"data:[\w.+/;=-]{0,200};base64,", re.ASCII)
 """A data URL, up to its Base64; with other characters, YAML would need quotes."""
-_MENTION: Final = re.compile(r"(?s)(.*)(sha256:[0-9a-f]{64})")
+_MENTION = re.compile(r"(?s)(.*)(sha256:[0-9a-f]{64})")
 """The digest that replaces a blob, after the text before it."""
 
 
@@ -120,7 +120,7 @@ def _insert_blobs_below(tree: Any, texts: Mapping[str, str], seen: set[int]) -> 
         tree[key] = found[1] + texts[found[2]]
 
 
-_MAX_DEPTH: Final = 64
+_MAX_DEPTH = 64
 """Maximum levels of a tree; YAML adds its own, and nobody reads a body that nests deeper."""
 
 
@@ -175,7 +175,7 @@ class _Anchors(dict[int, str]):
         self[id(value)] = next(name for name in tried if name not in self.values())
 
 
-_WORTH_AN_ALIAS: Final = 60
+_WORTH_AN_ALIAS = 60
 """Minimum characters of a repeated value that is written as an alias."""
 
 

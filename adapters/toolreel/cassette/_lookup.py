@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._secrets import scrubbed_url
@@ -22,12 +22,12 @@ from toolreel_core._jsontext import Json, canonical, either, read
 
 # The differences between a request and the recorded one.
 
-ABSENT: Final = "(absent)"
+ABSENT = "(absent)"
 """Stands for a value that one side does not have."""
-_LISTED: Final = 12
+_LISTED = 12
 """Maximum number of changed places in a message."""
-_BEFORE: Final = 30
-_AFTER: Final = 70
+_BEFORE = 30
+_AFTER = 70
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,8 @@ def clip_around_difference(old: str, new: str) -> tuple[str, str]:
 RequestKey: TypeAlias = tuple[str, bytes]
 """Method and endpoint, and the digest of the body as it is compared."""
 
-_CHAT: Final = "/chat/completions"
-_VERSION: Final = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?=/|$)")
+_CHAT = "/chat/completions"
+_VERSION = re.compile(r"/v\d+(?:(?:alpha|beta)\d*)?(?=/|$)")
 """A path segment with an API version, such as ``/v1`` or ``/v1beta2``."""
 
 
@@ -153,4 +153,4 @@ def request_key(name: str, pieces: Iterable[bytes]) -> RequestKey:
     return name, digest.digest()
 
 
-RERECORD: Final = "If the change is meant, record the session again"
+RERECORD = "If the change is meant, record the session again"

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from toolreel._internal import CassetteError, SecretFound, VaryError, check_version
 from toolreel._secrets import Leak, body_texts, leaks_at, secrets_in, tree_texts
@@ -67,18 +67,18 @@ def header_of(tree: Mapping[str, Any]) -> Header:
     return Header(rules, now, tree.get("seed"))
 
 
-VERSION: Final = 1
+VERSION = 1
 
-_VCR_VERSION: Final = 1
-_RERECORD: Final = "record the session again"
+_VCR_VERSION = 1
+_RERECORD = "record the session again"
 
-_HEADERS: Final = {"*": [str]}
-_EXCHANGE: Final = {
+_HEADERS = {"*": [str]}
+_EXCHANGE = {
     "request": {"method": str, "uri": str, "headers": _HEADERS, "body?": dict},
     "response?": {"status": {"code": int, "message": str}, "headers": _HEADERS, "body?": dict},
     "error?": {"kind": str, "message": str},
 }
-_CASSETTE: Final = {
+_CASSETTE = {
     "toolreel": int,
     "version": int,
     "vary?": list,
@@ -89,7 +89,7 @@ _CASSETTE: Final = {
 }
 """The shape of a file: types, lists of one shape, and mappings, in which a key with ``?`` may be missing and
 ``*`` is any key."""
-_NAMES: Final[Mapping[type, str]] = {
+_NAMES: Mapping[type, str] = {
     str: "a text (in quotes)",
     int: "a whole number",
     list: "a list",

@@ -13,7 +13,7 @@ from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from threading import Event, RLock
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 from uuid import UUID
 
 from toolreel._internal import CassetteError, VaryError, log
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 Mode: TypeAlias = Literal["replay", "record", "auto", "extend"]
 """How a cassette is used: ``replay``, ``record``, ``auto`` or ``extend``; see :func:`use_cassette`."""
 
-MODES: Final[tuple[Mode, ...]] = ("replay", "record", "auto", "extend")
+MODES: tuple[Mode, ...] = ("replay", "record", "auto", "extend")
 
 
 class Session:
@@ -70,9 +70,9 @@ class Session:
         shared: Sequence[Vary] = (),
     ) -> None:
         check_choice("mode", mode, MODES)
-        self.path: Final = Path(path)
+        self.path = Path(path)
         exists = os.path.lexists(path)
-        self.replays: Final = mode == "replay" or (mode == "auto" and exists)
+        self.replays = mode == "replay" or (mode == "auto" and exists)
         """Whether nothing is recorded."""
         header, exchanges = Header(), list[Exchange]()
         if self.replays or (mode == "extend" and exists):
@@ -83,27 +83,27 @@ class Session:
                 header = Header(vary=read_cassette(self.path)[0].vary)
         self.header = header
         """What the file says, with the time and the seed that this session has drawn."""
-        self.exchanges: Final = exchanges
+        self.exchanges = exchanges
         """All exchanges, in order."""
-        self._read: Final = (header, len(exchanges))
+        self._read = (header, len(exchanges))
         own = distinct_rules(header.vary, vary)
-        self.rules: Final = distinct_rules(own, shared)
+        self.rules = distinct_rules(own, shared)
         """What may vary in requests."""
         check_requests_differ(self.rules)
-        self._required_rules: Final = own
-        self._fits: Final = Counter[Vary]()
-        self._lock: Final = RLock()
-        self._left: Final[dict[RequestKey, deque[int]]] = {}
+        self._required_rules = own
+        self._fits = Counter[Vary]()
+        self._lock = RLock()
+        self._left: dict[RequestKey, deque[int]] = {}
         """The places of the exchanges that have not been played, by request."""
         for place, exchange in enumerate(exchanges):
             pieces = exchange.pieces
             if self.rules or len(pieces) == 1:  # those of a conversation are canonical
                 pieces = (self._compared_body(exchange.body),)
             self._left.setdefault(request_key(exchange.request_name, pieces), deque()).append(place)
-        self._ids: Final = Counter[str]()
-        self.under_way: Final[dict[object, Callable[[], None]]] = {}
+        self._ids = Counter[str]()
+        self.under_way: dict[object, Callable[[], None]] = {}
         """While recording: what to call for each exchange that the client has left at the end."""
-        self.over: Final = Event()
+        self.over = Event()
         """Set at the end of the session."""
         self._faults: list[ReplayMismatch | VaryError] = []
         """Requests that were not in the recording, or of which the rules leave nothing to compare."""

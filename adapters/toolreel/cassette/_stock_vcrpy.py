@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from vcr.request import Request
 from vcr.serialize import deserialize, serialize
@@ -26,7 +26,7 @@ from toolreel.cassette._transports import BODY_LIMIT
 from toolreel.cassette._yaml import load_yaml
 from toolreel.http import BodyError, BoundedDecoder
 
-_PYTHON_TAGS: Final = ("!!python/", "tag:yaml.org,2002:python/")
+_PYTHON_TAGS = ("!!python/", "tag:yaml.org,2002:python/")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Final, Self
+from typing import Self
 
 from toolreel._secrets import shown_url
 from toolreel.cassette._lookup import request_name
 
-KINDS: Final = (
+KINDS = (
     "CloseError",
     "ConnectError",
     "ConnectTimeout",
@@ -38,9 +38,9 @@ KINDS: Final = (
 )
 """The names of ``httpx.TransportError`` and its subclasses."""
 
-CLOSED: Final = "ClosedByClient"
+CLOSED = "ClosedByClient"
 """The client read this part of a stream, and closed it: a replay ends here."""
-CANCELLED: Final = "CancelledByClient"
+CANCELLED = "CancelledByClient"
 """The client was cancelled while it waited, as by a timeout around it: a replay lets it wait again."""
 
 
@@ -57,10 +57,10 @@ class Break:
         return cls(next(base.__name__ for base in bases if base.__name__ in KINDS), str(error))
 
 
-REQUEST_HEADERS: Final = frozenset({"accept", "content-type"})
+REQUEST_HEADERS = frozenset({"accept", "content-type"})
 """The only request headers that a cassette stores."""
 
-_RESPONSE_HEADERS: Final = re.compile(
+_RESPONSE_HEADERS = re.compile(
     r"content-(?:disposition|encoding|language|location|range|type)|accept-ranges|allow"
     r"|age|cache-control|etag|expires|last-modified|vary"  # HTTP caches, and conditional requests
     r"|link|location|operation-location|azure-asyncoperation"
@@ -72,9 +72,9 @@ _RESPONSE_HEADERS: Final = re.compile(
 """The response headers that a cassette stores, and that a replaying client sees: those by which programs
 decide what to do next, and those that name a request. All others stay with the client that records."""
 
-_NEEDS_DATE: Final = frozenset({"age", "expires", "retry-after"})
+_NEEDS_DATE = frozenset({"age", "expires", "retry-after"})
 """Headers that mean nothing without the server's date, which is not stored otherwise."""
-_LINK_TARGET: Final = re.compile(r"<[^<>]*>")
+_LINK_TARGET = re.compile(r"<[^<>]*>")
 
 
 def is_stored(header: str) -> bool:

@@ -22,7 +22,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Itera
 from contextlib import aclosing, closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import anyio
 import httpx
@@ -43,10 +43,10 @@ from toolreel_core._replies import stream_in
 from toolreel_core._settings import form_of
 
 # An event ends with an empty line; the SSE standard allows LF, CRLF and CR as line ends.
-_EVENT_END: Final = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
+_EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
 
 
-_LONGEST_WAIT: Final = 600.0
+_LONGEST_WAIT = 600.0
 """Seconds for which a replay lets a client wait that has no read timeout."""
 
 
@@ -235,7 +235,7 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         return replace(response, body=body, broke=broke)
 
 
-BODY_LIMIT: Final = 64 * 2**20
+BODY_LIMIT = 64 * 2**20
 """Default maximum size of a recorded response body, in bytes, decoded."""
 
 

@@ -20,16 +20,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from string import ascii_lowercase
-from typing import Final
 
 from toolreel._internal import VaryError
 from toolreel_core._jsontext import Json, canonical, read
 
-_ANY: Final = "*"
-_POINTER: Final = re.compile(r"(?:/(?:[^/~]|~[01])*)*")
+_ANY = "*"
+_POINTER = re.compile(r"(?:/(?:[^/~]|~[01])*)*")
 """A JSON pointer (RFC 6901, 3)."""
-_FIELDS: Final = ("at", "pattern", "becomes")
-_LISTED: Final = ", ".join(_FIELDS)
+_FIELDS = ("at", "pattern", "becomes")
+_LISTED = ", ".join(_FIELDS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +157,8 @@ def _apply_rule(rule: Vary, value: Json, path: Sequence[str], found: list[Json])
     return value
 
 
-_NO_JSON: Final[Json] = "\0not JSON"
-_LEFT_OUT: Final[Json] = "\0left out"
+_NO_JSON: Json = "\0not JSON"
+_LEFT_OUT: Json = "\0left out"
 """Compared by identity."""
 
 
@@ -173,10 +172,10 @@ def pointer_steps(pointer: str) -> tuple[str, ...]:
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:])
 
 
-_TEXTS: Final = frozenset({"messages", "input", "prompt", "content", "text"})
+_TEXTS = frozenset({"messages", "input", "prompt", "content", "text"})
 """Keys under which requests have what is said."""
 # Rotated small letters keep the shape of a text: words as long, capitals, and marks.
-_ROTATED: Final = str.maketrans(ascii_lowercase, ascii_lowercase[13:] + ascii_lowercase[:13])
+_ROTATED = str.maketrans(ascii_lowercase, ascii_lowercase[13:] + ascii_lowercase[:13])
 
 
 def in_other_words(value: Json) -> Json:
@@ -203,7 +202,7 @@ def _sample_bodies() -> tuple[Json, ...]:
     )
 
 
-SAMPLES: Final = _sample_bodies()
+SAMPLES = _sample_bodies()
 
 
 def check_requests_differ(rules: Sequence[Vary], bodies: Iterable[Json] = SAMPLES) -> None:

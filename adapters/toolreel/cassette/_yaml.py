@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import yaml
 from yaml.constructor import SafeConstructor
@@ -20,10 +20,10 @@ from yaml.resolver import Resolver
 from toolreel._internal import TAG, CassetteError, Rules, Scalar, YamlError, read_tree
 from toolreel.cassette._bodies import Mention
 
-BLOB_TAG: Final = "!blob"
+BLOB_TAG = "!blob"
 """The tag of what stands for an image, audio or a file."""
 
-_BREAKS: Final = frozenset("\n\x85\u2028\u2029")
+_BREAKS = frozenset("\n\x85\u2028\u2029")
 
 
 class _Dumper(yaml.SafeDumper):
@@ -76,16 +76,16 @@ def dump_yaml(tree: object, anchors: Mapping[int, str]) -> str:
     return text
 
 
-TEXT_LIMIT: Final = 64 * 2**20
+TEXT_LIMIT = 64 * 2**20
 """Characters of YAML that are read; a session of a thousand turns has about 3 million."""
 
-EXPANDED_LIMIT: Final = 512 * 2**20
+EXPANDED_LIMIT = 512 * 2**20
 """Characters that a file may have with its aliases unfolded; a thousand turns have about 250 million."""
 
-_END: Final = "\n..."
-_MAX_DEPTH: Final = 160
+_END = "\n..."
+_MAX_DEPTH = 160
 """A body may have 64 levels, and a conversation's tree of messages some of its own."""
-_LONG: Final = 100
+_LONG = 100
 """Minimum characters of a plain scalar that is not cached."""
 
 
@@ -109,12 +109,12 @@ def load_yaml(text: str, *, whole: bool = True) -> object:
     return tree
 
 
-_resolver: Final[Any] = Resolver()
-_IMPLICIT: Final = frozenset(Resolver.yaml_implicit_resolvers)
+_resolver: Any = Resolver()
+_IMPLICIT = frozenset(Resolver.yaml_implicit_resolvers)
 """First letters of plain scalars that may not be text."""
-_KINDS: Final = {f"{TAG}timestamp": "a date", f"{TAG}merge": "a merge key", f"{TAG}value": "a default value"}
+_KINDS = {f"{TAG}timestamp": "a date", f"{TAG}merge": "a merge key", f"{TAG}value": "a default value"}
 
-_TAGS: Final[Mapping[str, Callable[[str], Scalar]]] = {
+_TAGS: Mapping[str, Callable[[str], Scalar]] = {
     "!": str,
     f"{TAG}str": str,
     f"{TAG}null": lambda _: None,
@@ -142,8 +142,8 @@ def _resolve_scalar(text: str) -> Scalar:
         raise ValueError("is a number that no cassette holds") from None
 
 
-_known: Final = lru_cache(maxsize=1024)(_resolve_scalar)
+_known = lru_cache(maxsize=1024)(_resolve_scalar)
 """A cached version, for keys and numbers."""
 
 
-_RULES: Final = Rules(_plain_scalar, _TAGS, max_depth=_MAX_DEPTH, max_size=EXPANDED_LIMIT)
+_RULES = Rules(_plain_scalar, _TAGS, max_depth=_MAX_DEPTH, max_size=EXPANDED_LIMIT)

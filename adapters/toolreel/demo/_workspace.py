@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from toolreel._internal import CassetteError
 from toolreel.tools import ToolError, ToolLike
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Value: TypeAlias = str | int
 Section: TypeAlias = dict[str, Value]
 
-START: Final[dict[str, Section]] = {
+START: dict[str, Section] = {
     "release": {"name": "aurora", "status": "draft", "build": 41},
     "checklist": {"tests": "passed", "changelog": "missing"},
 }
@@ -85,7 +85,7 @@ def workspace() -> list[ToolLike]:
     return [state.state_get, state.state_patch]
 
 
-TOOLS: Final = workspace()
+TOOLS = workspace()
 """Tools of a workspace that lives as long as the process."""
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 from weakref import WeakSet
 
 import sqlalchemy as sa
@@ -22,11 +22,11 @@ from toolreel._internal import DurableError, MissingExtra, check_version
 # Engines over a database: SQLite in a file by default, or PostgreSQL by its URL.
 
 
-VARIABLE: Final = "TOOLREEL_DATABASE_URL"
-_LOCK: Final = 7_236_110_522
+VARIABLE = "TOOLREEL_DATABASE_URL"
+_LOCK = 7_236_110_522
 """The advisory lock under which PostgreSQL's tables are made."""
-DEFAULT: Final = "sqlite:///toolreel.db"
-_BUSY_MS: Final = 60_000
+DEFAULT = "sqlite:///toolreel.db"
+_BUSY_MS = 60_000
 
 _Result = TypeVar("_Result")
 
@@ -47,7 +47,7 @@ def database_url(given: str | None, environ: Mapping[str, str] = os.environ) -> 
             raise DurableError(f"database: {other} is not supported, nor SQLite in memory; {_EXAMPLES}")
 
 
-_EXAMPLES: Final = "write sqlite:///runs.db or postgresql://user@host/database"
+_EXAMPLES = "write sqlite:///runs.db or postgresql://user@host/database"
 
 
 def new_engine(url: sa.URL, connections: int) -> sa.Engine:
@@ -91,7 +91,7 @@ def close_database(engine: sa.Engine) -> None:
     engine.dispose()
 
 
-CONNECTION_LOST: Final = (exc.OperationalError, exc.InterfaceError, exc.InternalError)
+CONNECTION_LOST = (exc.OperationalError, exc.InterfaceError, exc.InternalError)
 """What is raised where the database went away: it restarts, or SQLite is busy."""
 
 
@@ -121,8 +121,8 @@ def _redact_url(text: str) -> str:
     return repr(text.rpartition("@")[2])
 
 
-METADATA: Final = sa.MetaData()
-_VERSION: Final = 1
+METADATA = sa.MetaData()
+_VERSION = 1
 
 # Next to the tables of DBOS, in which the effects of a run are steps: one row a run, with its plan and who
 # works on it, and one for each thing that was said to it.
@@ -140,7 +140,7 @@ def _time_column(name: str) -> sa.Column[int]:
     return sa.Column(name, sa.BigInteger, nullable=False)
 
 
-RUNS: Final = sa.Table(
+RUNS = sa.Table(
     "toolreel_runs",
     METADATA,
     sa.Column("run_id", sa.Text, primary_key=True),
@@ -165,7 +165,7 @@ RUNS: Final = sa.Table(
     sa.Index("toolreel_runs_by_status", "status", "created_at"),
 )
 
-INBOX: Final = sa.Table(
+INBOX = sa.Table(
     "toolreel_inbox",
     METADATA,
     sa.Column("run_id", sa.Text, primary_key=True),
@@ -175,7 +175,7 @@ INBOX: Final = sa.Table(
     _text_column("event"),
 )
 
-_SCHEMA: Final = sa.Table(
+_SCHEMA = sa.Table(
     "toolreel_schema",
     METADATA,
     sa.Column("version", sa.Integer, primary_key=True),
@@ -193,9 +193,9 @@ def is_current(engine: sa.Engine) -> bool:
     return bool(found.dbos == version("dbos"))
 
 
-_OURS: Final = WeakSet[sa.Dialect]()
+_OURS = WeakSet[sa.Dialect]()
 """The dialects of our engines; another DBOS in this process may store its rows as it likes."""
-_SERIALIZATION: Final = DBOSPortableJSONSerializer().name()
+_SERIALIZATION = DBOSPortableJSONSerializer().name()
 
 
 class _Serialization(sa.TypeDecorator[str]):

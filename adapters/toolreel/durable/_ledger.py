@@ -12,7 +12,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
@@ -24,7 +24,7 @@ from toolreel_core._jsontext import JsonText, as_tree, parse
 from toolreel_core._protocol import SendRequest
 from toolreel_core._settings import Price
 
-_BYTES_PER_TOKEN: Final = 4
+_BYTES_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,9 @@ def seconds_to_wait(started: Sequence[Started], now: float, own_tokens: int, lim
     return max(0.0, free_at - now)
 
 
-_METADATA: Final = sa.MetaData()
+_METADATA = sa.MetaData()
 
-ACCOUNTS: Final = sa.Table(
+ACCOUNTS = sa.Table(
     "toolreel_limits_accounts",
     _METADATA,
     sa.Column("account", sa.String, primary_key=True),
@@ -110,7 +110,7 @@ ACCOUNTS: Final = sa.Table(
     sa.Column("blocked_until", sa.Float, nullable=False),  # by a Retry-After
     sa.Column("spent", sa.Float, nullable=False),
 )
-TICKETS: Final = sa.Table(
+TICKETS = sa.Table(
     "toolreel_limits_tickets",
     _METADATA,
     # SQLite increments only an INTEGER key automatically.
@@ -127,7 +127,7 @@ TICKETS: Final = sa.Table(
     sqlite_autoincrement=True,
 )
 
-_CLOCKS: Final = {
+_CLOCKS = {
     "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400.0",
     "postgresql": "SELECT CAST(extract(epoch FROM clock_timestamp()) AS double precision)",
 }
@@ -137,10 +137,10 @@ def database_time(connection: sa.Connection) -> float:
     return float(connection.execute(sa.text(_CLOCKS[connection.dialect.name])).scalar_one())
 
 
-_CONNECTIONS: Final = 5
-LEASE: Final = 15.0
+_CONNECTIONS = 5
+LEASE = 15.0
 """Seconds after which a process that waits and does not ask again counts as gone."""
-_ABANDONED: Final = 3_600.0
+_ABANDONED = 3_600.0
 """Seconds after which a request that was never settled counts as spent."""
 
 
@@ -153,7 +153,7 @@ class Turn(NamedTuple):
     """Why it can never start; empty if it can."""
 
 
-GRANTED: Final = Turn(0.0)
+GRANTED = Turn(0.0)
 """The request may start now."""
 
 

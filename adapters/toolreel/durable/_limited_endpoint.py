@@ -18,7 +18,7 @@ from functools import partial
 from inspect import iscoroutinefunction
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import sqlalchemy as sa
 from sqlalchemy import exc
@@ -48,12 +48,12 @@ from toolreel_core._settings import WireForm
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-_POLL: Final = 0.25
+_POLL = 0.25
 """Seconds at most between two attempts of a request that is not the next."""
-_POLL_NEXT: Final = 1.0
+_POLL_NEXT = 1.0
 """The same for the next one, which knows when it may start."""
-_SHORTEST: Final = 0.005
-_NO_RETRY_MS: Final = 10**12
+_SHORTEST = 0.005
+_NO_RETRY_MS = 10**12
 """A Retry-After above any ``retry_cap_ms``: what has waited as long as it may is not tried again."""
 
 
@@ -94,7 +94,7 @@ def take_turn(ledger: Ledger, effect: SendRequest, abandoned: threading.Event) -
     raise DurableError(f"limits of {limits.account!r}: the request was cancelled while it waited")
 
 
-_NOTHING: Final = Usage()
+_NOTHING = Usage()
 
 
 @overload
@@ -226,8 +226,8 @@ class AsyncLimitedEndpoint(_Limited):
 # session: both end with the process, however it ends.
 
 
-_CHECK_SECONDS: Final = 2.0
-_DEAD_WITHIN_SECONDS: Final = 3.0
+_CHECK_SECONDS = 2.0
+_DEAD_WITHIN_SECONDS = 3.0
 """How long PostgreSQL may take to notice that a killed worker, whose slot its successor wants, is gone."""
 
 

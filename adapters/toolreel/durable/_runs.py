@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Self
 
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
@@ -108,10 +108,10 @@ def _utc_time(ms: int) -> datetime:
     return datetime.fromtimestamp(ms / 1000, UTC)
 
 
-QUEUE: Final = "toolreel"
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
+QUEUE = "toolreel"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
 """The name of a run, which is also a part of URLs."""
-_OVER: Final = ("ended", "failed", "refused")
+_OVER = ("ended", "failed", "refused")
 
 
 def plan_lines(plan: Plan, secrets: Mapping[str, str]) -> str:

@@ -57,7 +57,7 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._tools import ToolSurface, result_unknown
 
-MAX_INTERRUPTIONS: Final = 20
+MAX_INTERRUPTIONS = 20
 """Number of workers that may die on one stretch of a run before it is ended: it may be what kills them."""
 
 Uncertain: TypeAlias = Literal["repeat", "ask"]
@@ -73,7 +73,7 @@ class Policy:
     """Set when the worker is to stop: then runs rest before the next effect, and go on elsewhere."""
 
 
-HIDDEN: Final = "a reply was not stored, because it holds a secret"
+HIDDEN = "a reply was not stored, because it holds a secret"
 
 
 def fold_stored(text: str, source: str) -> tuple[Recorded, State]:

@@ -13,7 +13,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 import sqlalchemy as sa
 from dbos import DBOSClient, DBOSPortableJSONSerializer, EnqueueOptions
@@ -22,7 +22,7 @@ from toolreel.durable._database import INBOX, RUNS, close_database, open_databas
 from toolreel_core._jsontext import Json, canonical, either, read
 from toolreel_core._protocol import CancelRequested, Event, decode_event, encode
 
-WORKFLOW: Final = "toolreel.run"
+WORKFLOW = "toolreel.run"
 Status: TypeAlias = Literal["queued", "running", "waiting", "ended", "failed", "refused"]
 
 
@@ -107,8 +107,8 @@ def journal_text(plan: str, stored: Iterable[Written]) -> str:
     return plan + "".join(f"{line}\n" for line in whole)
 
 
-NEVER: Final = math.inf
-_BATCH: Final = 200
+NEVER = math.inf
+_BATCH = 200
 """Runs that one transaction deletes, so that none takes long."""
 _Result = TypeVar("_Result")
 

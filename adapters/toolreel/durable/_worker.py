@@ -11,7 +11,7 @@ from functools import partial
 from importlib.metadata import version
 from inspect import iscoroutinefunction
 from types import TracebackType
-from typing import Any, Final, Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import sqlalchemy as sa
 import uvicorn
@@ -240,11 +240,11 @@ class Worker:
         self.stop()
 
 
-_BOUNDS: Final = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0)
+_BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 """Seconds that an effect takes at most, for each bucket."""
-_CONNECTIONS: Final = 64
+_CONNECTIONS = 64
 """Probes at once, each of which has a thread."""
-_KIND: Final = "text/plain; version=0.0.4; charset=utf-8"
+_KIND = "text/plain; version=0.0.4; charset=utf-8"
 """As Prometheus has it."""
 
 
@@ -326,7 +326,7 @@ class _HealthServer:
         return "".join(text)
 
 
-_WORKERS: Final = list[Worker]()
+_WORKERS = list[Worker]()
 """The worker of this process, while it runs."""
 
 

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from toolreel._driver import Run
 from toolreel._internal import EvalPlanError, counted
@@ -50,7 +50,7 @@ def write_new_file(path: Path, text: str) -> None:
         raise EvalPlanError(f"{path}: cannot be written: {error.strerror}") from None
 
 
-_WANTED: Final[Mapping[Kind, Result]] = {"good": "pass", "skipping": "pass_unexercised", "bad": "fail"}
+_WANTED: Mapping[Kind, Result] = {"good": "pass", "skipping": "pass_unexercised", "bad": "fail"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def proof_sentences(proof: Proof) -> Iterator[str]:
         yield f"note: no script fails the check {name!r}; a bad or skipping script that does would prove it"
 
 
-_REMEDIES: Final = {
+_REMEDIES = {
     "good": "mend the script, or the check that it does not meet",
     "bad": "no check notices what it does wrong: add a [[check]] that does, or let it do something wrong",
     "skipping": 'it has to do the task; give what it may skip layer = "exercise"',
@@ -132,12 +132,12 @@ _REMEDIES: Final = {
 }
 
 
-_READING: Final = re.compile(
+_READING = re.compile(
     r"(?:^|[_.])(?:get|list|read|find|search|look|lookup|fetch|show|count|check|query|view|describe|status"
     r"|current|now|convert)(?:[_.]|$)"
 )
 """Names of tools that only read, as far as a name can say it."""
-_UNFIT: Final = re.compile(r"[^a-z0-9]+")
+_UNFIT = re.compile(r"[^a-z0-9]+")
 
 
 class _Call(NamedTuple):

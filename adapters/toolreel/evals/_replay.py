@@ -21,7 +21,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 import httpx
 
@@ -184,7 +184,7 @@ def write_replayed(results: Results, runs: Sequence[Replayed], folder: Path) -> 
 Fate: TypeAlias = Literal["gained", "lost", "unchanged", "undecided"]
 """``gained``: the second strategy wins what the first loses, by the same replies; ``lost``: the other way
 round; ``undecided``: a verdict is missing, or says nothing about the model."""
-FATES: Final[tuple[Fate, ...]] = get_args(Fate)
+FATES: tuple[Fate, ...] = get_args(Fate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,8 +311,8 @@ def promoted_verdict(folder: str | os.PathLike[str]) -> Verdict:
     return RecordedRun.of_record(_find_run(results, ""), plan, results.path).replay()[0].verdict
 
 
-_UNFIT: Final = re.compile(r"[^a-z0-9]+")
-_TEST: Final = '''\
+_UNFIT = re.compile(r"[^a-z0-9]+")
+_TEST = '''\
 """A run of the scenario {scenario}, replayed from the recording beside this file, without a network.
 
 It holds the run to the verdict that it has now. To turn it around, mend the check or the setting (`toolreel

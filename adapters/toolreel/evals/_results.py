@@ -18,7 +18,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
-from typing import IO, TYPE_CHECKING, Any, Final, Self
+from typing import IO, TYPE_CHECKING, Any, Self
 
 from toolreel._internal import CassetteError, ResultsError, check_version
 from toolreel._journal import lock_file
@@ -104,9 +104,9 @@ def write_json(path: Path, tree: Tree) -> None:
     write_atomically(path, f"{json.dumps(tree, indent=2, ensure_ascii=False, default=dict)}\n")
 
 
-_HEADER: Final = "header.json"
-_JOURNAL: Final = "journal.jsonl"
-_WITHHELD: Final = "(withheld: this run's texts held a secret)"
+_HEADER = "header.json"
+_JOURNAL = "journal.jsonl"
+_WITHHELD = "(withheld: this run's texts held a secret)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def trials_in(records: Iterable[Record], plan: EvalPlan) -> tuple[Trial, ...]:
     return trials_of(records, {cell: plan.trials_of(cell) for cell in plan.cells()}, controls, plan.options)
 
 
-_RESTORE: Final = "restore the file, or evaluate into another directory"
+_RESTORE = "restore the file, or evaluate into another directory"
 
 
 def all_records(folder: Path) -> Iterator[Record]:

@@ -26,7 +26,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, comb, sqrt
 from statistics import fmean, harmonic_mean
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from toolreel._internal import MissingExtra
 from toolreel_core.evals import SAMPLE, About, Cell, Trial
@@ -39,15 +39,15 @@ try:
 except ImportError:
     raise MissingExtra.of("evals", "scipy") from None
 
-ALPHA: Final = 0.05
+ALPHA = 0.05
 """One minus the confidence of all intervals, and the level of all tests that name none."""
 
 Bounds: TypeAlias = tuple[float, float]
 Name = TypeVar("Name", bound=Hashable)
 _Floats: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 _Share: TypeAlias = Callable[[float], float]
-_EDGE: Final = 1e-12
-_DIGITS: Final = 10
+_EDGE = 1e-12
+_DIGITS = 10
 """Kept of a bound: the last ones of a float differ between machines, and files are compared by bytes."""
 
 
@@ -87,8 +87,8 @@ class _Inversion:
         return found
 
 
-_FINE: Final = _Inversion(256)
-_COARSE: Final = _Inversion(40)
+_FINE = _Inversion(256)
+_COARSE = _Inversion(40)
 """For averages over draws, in which the errors of the single ones cancel."""
 
 
@@ -380,12 +380,12 @@ def more_to_show(cells: Iterable[PairedCell], margin: float, about: About) -> in
     return None if high is None else bisect_left(range(high), True, max(high // 2, 1), key=shown)
 
 
-SPREAD: Final = 0.15
+SPREAD = 0.15
 """Standard deviation of the true differences of scenarios, and of models, where nothing is known."""
-WITHIN: Final = 0.1
+WITHIN = 0.1
 """Variance of the difference of a single pair in its cell (a gain is 1, a loss -1): the share of trials that
 disagree by chance."""
-POWER: Final = 0.8
+POWER = 0.8
 
 
 def power_of_test(

@@ -17,7 +17,7 @@ from contextlib import (
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any, Final, Generic, Self, TypeVar, cast
+from typing import Any, Generic, Self, TypeVar, cast
 
 from toolreel._driver import Listener, ReplyPiece, immediately, iterated, resolved, scoped_items
 from toolreel._internal import EndpointConfigError, MissingExtra
@@ -61,7 +61,7 @@ except ImportError:
 _Client = TypeVar("_Client", bound="httpx.Client | httpx.AsyncClient")
 _Transport = TypeVar("_Transport")
 
-TIMEOUT: Final = httpx.Timeout(30.0, connect=10.0, read=300.0)
+TIMEOUT = httpx.Timeout(30.0, connect=10.0, read=300.0)
 """Default timeouts, in seconds. Reading may take long: without streaming, a reply arrives when complete."""
 
 
@@ -383,7 +383,7 @@ class _ShownUrls(logging.Filter):
         return True
 
 
-_SHOWN_URLS: Final = _ShownUrls()
+_SHOWN_URLS = _ShownUrls()
 
 
 class _Body(httpx.ByteStream):

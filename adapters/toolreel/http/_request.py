@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
 from urllib.parse import urlsplit
 
 from toolreel._driver import ServerAddress
@@ -16,30 +15,30 @@ from toolreel.http._response_reader import ACCEPT_ENCODING
 from toolreel_core._protocol import ANTHROPIC_VERSION
 from toolreel_core._settings import API_PREFIX, PATHS, WireForm, chat_url, prefix_fault
 
-MAX_RESPONSE_BYTES: Final = 32 * 1024 * 1024
+MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 """Default maximum of a decoded response body, in bytes; a chat completion usually has a thousandth of it."""
 
-_X_API_KEY: Final = "x-api-key"
-_BEARER: Final = "Bearer "
+_X_API_KEY = "x-api-key"
+_BEARER = "Bearer "
 
-_AUTHORITY: Final = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*)")
+_AUTHORITY = re.compile(r"\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?(?://)?([^/?#]*)")
 """The authority of a URL (user, password, host). The scheme is optional, so that a password in
 ``user:password@host`` is recognized and rejected without being quoted in an error."""
 
-_LABEL: Final = 63
+_LABEL = 63
 """Maximum length of a part of a host name (RFC 1035, 2.3.4); Python raises UnicodeError for a longer one."""
 
-CREDENTIALS: Final = "toolreel.credentials"
+CREDENTIALS = "toolreel.credentials"
 """The extension of a request that names further headers whose values are secrets, for what records it."""
 
-AUTHORIZATION: Final = "Authorization"
+AUTHORIZATION = "Authorization"
 """The header in which most servers expect the API key, as a bearer token."""
 
-NO_HEADERS: Final[Mapping[str, str]] = {}
+NO_HEADERS: Mapping[str, str] = {}
 
-_HEADER_NAME: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 """RFC 9110, 5.1: a token."""
-_OUR_HEADERS: Final = frozenset({
+_OUR_HEADERS = frozenset({
     "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "host",
     "transfer-encoding",
 })  # fmt: skip

@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib import import_module
 from types import ModuleType
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from toolreel._driver import Listener, notify, time_left
 from toolreel._internal import AdapterError
@@ -32,20 +32,20 @@ from toolreel_core._replies import Delta, deltas_in, stream_in
 # ``aiter_raw()``); it stops at the first byte above the limit.
 
 
-ACCEPT_ENCODING: Final = "gzip, deflate"
+ACCEPT_ENCODING = "gzip, deflate"
 """The ``accept-encoding`` of our requests: the encodings that Python itself can decode. Other clients (in
 recordings) ask for more and servers may send anything, so br and zstd are decoded if their packages exist."""
 
-PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {"br": ("brotli", "brotlicffi"), "zstd": ("zstandard",)}
+PACKAGES: Mapping[str, tuple[str, ...]] = {"br": ("brotli", "brotlicffi"), "zstd": ("zstandard",)}
 """Encodings that need a package, with the names of the packages; one of them is enough."""
 
-_PACKING: Final = 65_536
+_PACKING = 65_536
 """Bytes by which a compressed body may exceed the limit of a decoded one: the marks of its compression."""
 
-_ZSTD_SLICE: Final = 32
+_ZSTD_SLICE = 32
 """Bytes fed to zstd at once, since it has no output limit: 3 bytes decode to at most a block, 128 KiB."""
 
-_ZSTD_WINDOW: Final = 8 * 2**20
+_ZSTD_WINDOW = 8 * 2**20
 """Maximum window of a zstd body, in bytes (RFC 9659 requires clients to support 8 MB)."""
 
 
@@ -232,27 +232,27 @@ def _deflate_wbits(head: bytes) -> int:
     return zlib.MAX_WBITS if has_header else -zlib.MAX_WBITS
 
 
-_UTF8: Final = codecs.getincrementaldecoder("utf-8")
-DEADLINE: Final = 600.0
+_UTF8 = codecs.getincrementaldecoder("utf-8")
+DEADLINE = 600.0
 """Default maximum duration of an exchange, in seconds. Needed since every byte that a server sends (such as a
 blank) resets the read timeout of an HTTP client."""
 
-STALL_TIMEOUT: Final = 120.0
+STALL_TIMEOUT = 120.0
 """Default maximum silence of a model in a stream, in seconds; models that think without output take minutes
 (future-os#431)."""
 
-HEAD_BYTES: Final = 256 * 1024
+HEAD_BYTES = 256 * 1024
 """Maximum size of what comes before a body: the head of the response, and any 1xx responses."""
 
-_FRAMING: Final = 1024 * 1024
+_FRAMING = 1024 * 1024
 """Bytes that a response may have besides its body, and besides twice the limit of a body: a chunk of one
 character takes six bytes."""
 
-GRACE: Final = 1.0
+GRACE = 1.0
 """Seconds after the deadline at which an exchange is given up whose connection does not observe it. Where it
 does, it goes first, since only its failure gets into a recording."""
 
-_SHORTEST: Final = 0.001
+_SHORTEST = 0.001
 """Seconds of a timeout at least; 0 would make a socket non-blocking."""
 
 
@@ -317,7 +317,7 @@ class Exchange:
         return f"the server sent more than {self._allowed} bytes for a body of at most {self.limit}"
 
 
-_CURRENT: Final[ContextVar[Exchange | None]] = ContextVar("toolreel_exchange", default=None)
+_CURRENT: ContextVar[Exchange | None] = ContextVar("toolreel_exchange", default=None)
 """The exchange of this thread or task: a connection outlives it, and serves others."""
 
 
@@ -418,14 +418,14 @@ class Incoming:
 # Exceptions are recognized by the names of their packages and classes, so that no client is imported here.
 
 
-_HTTPX: Final[Mapping[str, FailureKind]] = {
+_HTTPX: Mapping[str, FailureKind] = {
     "ConnectError": "connect",
     "ConnectTimeout": "connect",
     "TimeoutException": "timeout",
     "HTTPError": "broken",
     "InvalidURL": "broken",
 }
-_BY_PACKAGE: Final[Mapping[str, Mapping[str, FailureKind]]] = {
+_BY_PACKAGE: Mapping[str, Mapping[str, FailureKind]] = {
     "httpx": _HTTPX,
     "httpx2": _HTTPX,
     "http": {"HTTPException": "broken"},

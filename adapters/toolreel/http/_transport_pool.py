@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from threading import Lock, Semaphore
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
@@ -31,16 +31,16 @@ except ImportError:
     raise MissingExtra.of("http", "httpx") from None
 
 
-KEPT: Final = 100
+KEPT = 100
 """Maximum number of idle connections."""
 
-EXPIRY: Final = 60.0
+EXPIRY = 60.0
 """Seconds after which an idle connection is closed. Longer than httpx's 5 s, since tools run between two
 requests, and a new connection costs a handshake."""
 
-_NONE_FREE: Final = "no connection was free before the deadline of the exchange; connections= allows more"
+_NONE_FREE = "no connection was free before the deadline of the exchange; connections= allows more"
 
-_HUNG_UP: Final = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
+_HUNG_UP = (httpx.RemoteProtocolError, httpx.ReadError, httpx.WriteError)
 """What a connection raises that the server has closed."""
 
 _Item = TypeVar("_Item")
@@ -183,7 +183,7 @@ async def _close_transport(transport: _AnyTransport) -> None:
         await transport.aclose()
 
 
-CONNECTIONS: Final = 1_000
+CONNECTIONS = 1_000
 """Maximum number of concurrent requests of an endpoint; further requests wait."""
 
 AnyProxy: TypeAlias = "str | httpx.URL | httpx.Proxy"
@@ -294,20 +294,18 @@ def _checked_proxy(proxy: AnyProxy, where: str) -> httpx.Proxy:
 # is an exception of httpcore, so that it is recorded and replayed like any other timeout.
 
 
-_LAYERS: Final = ("connection", "proxy", "socks")
+_LAYERS = ("connection", "proxy", "socks")
 """The parts of httpcore that open a connection; their names begin those of its trace events."""
-_STEPS: Final = [f"{layer}.connect_{way}" for layer in _LAYERS for way in ("tcp", "unix_socket")]
-_CONNECTS: Final = frozenset(f"{step}.started" for step in _STEPS)
-_OPENED: Final = frozenset(
-    f"{step}.complete" for step in (*_STEPS, *(f"{each}.start_tls" for each in _LAYERS))
-)
+_STEPS = [f"{layer}.connect_{way}" for layer in _LAYERS for way in ("tcp", "unix_socket")]
+_CONNECTS = frozenset(f"{step}.started" for step in _STEPS)
+_OPENED = frozenset(f"{step}.complete" for step in (*_STEPS, *(f"{each}.start_tls" for each in _LAYERS)))
 
-_HEAD_SENT: Final = "http11.send_request_headers.started"
-_HEAD_RECEIVED: Final = "http11.receive_response_headers.complete"
+_HEAD_SENT = "http11.send_request_headers.started"
+_HEAD_RECEIVED = "http11.receive_response_headers.complete"
 
-_FOLLOWED: Final = _CONNECTS | {_HEAD_SENT, _HEAD_RECEIVED}
+_FOLLOWED = _CONNECTS | {_HEAD_SENT, _HEAD_RECEIVED}
 
-_WRITTEN: Final = 65_536
+_WRITTEN = 65_536
 """Bytes that are written at most before the time is looked at: httpcore's timeout is for each ``send``."""
 
 

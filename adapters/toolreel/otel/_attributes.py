@@ -7,7 +7,7 @@ import re
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Final, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 from urllib.parse import urlsplit
 
 from toolreel._driver import Begun
@@ -36,12 +36,10 @@ from toolreel_core._settings import WireForm
 Value: TypeAlias = str | bool | int | float | tuple[str, ...]
 Attributes: TypeAlias = dict[str, Value]
 
-AGENT: Final = "gen_ai.agent.name"
-CONVERSATION: Final = "gen_ai.conversation.id"
-_NONE: Final[Mapping[str, str | int | float | bool]] = {}
-LABELS: Final[ContextVar[Mapping[str, str | int | float | bool]]] = ContextVar(
-    "toolreel_otel_labels", default=_NONE
-)
+AGENT = "gen_ai.agent.name"
+CONVERSATION = "gen_ai.conversation.id"
+_NONE: Mapping[str, str | int | float | bool] = {}
+LABELS: ContextVar[Mapping[str, str | int | float | bool]] = ContextVar("toolreel_otel_labels", default=_NONE)
 """What an application says about its runs, as attributes of their spans."""
 
 
@@ -76,7 +74,7 @@ def nonempty(attributes: Mapping[str, Value]) -> Attributes:
 
 
 # Options of a request that the conventions know, in the three forms of requests.
-_NUMBERS: Final = {
+_NUMBERS = {
     "temperature": "gen_ai.request.temperature",
     "top_p": "gen_ai.request.top_p",
     "top_k": "gen_ai.request.top_k",
@@ -91,7 +89,7 @@ _NUMBERS: Final = {
 
 # Values of gen_ai.provider.name that the conventions list, by the host of the API; then routers and hosts
 # that they do not list, under their own names.
-_HOSTS: Final = {
+_HOSTS = {
     r"\.openai\.azure\.com$|\.cognitiveservices\.azure\.com$": "azure.ai.openai",
     r"\.ai\.azure\.com$|\.inference\.azure\.com$": "azure.ai.inference",
     r"(^|\.)openai\.com$": "openai",
@@ -218,7 +216,7 @@ def tool_attributes(effect: RunTool, plan: Plan) -> Attributes:
 # What was said, for those who ask for it: messages, arguments and results, without secrets.
 
 
-VARIABLE: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
+VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 """The variable that the instrumentations of OpenTelemetry read."""
 
 

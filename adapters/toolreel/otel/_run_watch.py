@@ -7,7 +7,6 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final
 
 from opentelemetry.context import Context, attach, detach, get_current
 from opentelemetry.metrics import MeterProvider, get_meter
@@ -57,13 +56,13 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import Reply
 
-_SHOWN_BY_SPANS: Final = (RequestSent, ReplyRead, CallStarted, CallEnded, RunSettled)
+_SHOWN_BY_SPANS = (RequestSent, ReplyRead, CallStarted, CallEnded, RunSettled)
 """Notes that say no more than a span and its attributes."""
-_SECOND: Final = 1_000_000_000
-_SCOPE: Final = "toolreel"
+_SECOND = 1_000_000_000
+_SCOPE = "toolreel"
 
-_SECONDS: Final = [0.01 * 2**n for n in range(14)]
-_HISTOGRAMS: Final[Mapping[str, tuple[str, str, Sequence[float]]]] = {
+_SECONDS = [0.01 * 2**n for n in range(14)]
+_HISTOGRAMS: Mapping[str, tuple[str, str, Sequence[float]]] = {
     "client.operation.duration": ("s", "GenAI operation duration.", _SECONDS),
     "client.operation.time_to_first_chunk": (
         "s",
@@ -289,9 +288,9 @@ def _mark_error(span: Span, error: str) -> None:
 # ``instrument`` and ``uninstrument``: spans and metrics of every run in this process.
 
 
-_INSTALLED: Final = list[Watcher]()
+_INSTALLED = list[Watcher]()
 # Not the global propagator: it also writes baggage, which may be anything, and these headers are stored.
-_TRACE_CONTEXT: Final = TraceContextTextMapPropagator()
+_TRACE_CONTEXT = TraceContextTextMapPropagator()
 
 
 # ``traceparent`` and ``tracestate``, for runs that another process goes on with.

@@ -11,17 +11,16 @@ import os
 from collections.abc import Iterable, Mapping
 from functools import cache, reduce
 from pathlib import Path
-from typing import Final
 
 from toolreel._internal import CatalogueError, read_file, read_toml
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import Preset, Presets
 
-CATALOGUE_VARIABLE: Final = "TOOLREEL_CATALOGUE"
+CATALOGUE_VARIABLE = "TOOLREEL_CATALOGUE"
 """Environment variable with the paths of your own catalogues, separated as in ``PATH``."""
 
-_SHIPPED: Final = ("providers.toml", "presets.toml", "sampling.toml", "models.toml", "prices.toml")
+_SHIPPED = ("providers.toml", "presets.toml", "sampling.toml", "models.toml", "prices.toml")
 
 
 @cache

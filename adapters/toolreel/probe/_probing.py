@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import httpx
 
@@ -52,9 +52,9 @@ from toolreel_core._probe import (
 from toolreel_core._protocol import SendRequest
 from toolreel_core._settings import API_PREFIX, WireForm, form_of
 
-_EARLIEST: Final = 1_577_836_800
+_EARLIEST = 1_577_836_800
 """The year 2020: before, a server's clock is wrong."""
-_LATEST: Final = 4_102_444_800
+_LATEST = 4_102_444_800
 
 
 @cache
@@ -151,10 +151,10 @@ def day_of_answers(probing: Probing) -> str:
 
 Watch = Callable[[Probing], None]
 
-TIMEOUT: Final = 60.0
-_LIMIT: Final = 4 * 2**20
+TIMEOUT = 60.0
+_LIMIT = 4 * 2**20
 """Bytes of a reply: what a probe asks for has a thousandth of it."""
-_MOST_REPEATS: Final = 20
+_MOST_REPEATS = 20
 
 
 def probe(  # noqa: PLR0913 - settings are keyword arguments

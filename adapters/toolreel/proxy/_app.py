@@ -10,7 +10,6 @@ from contextlib import aclosing, asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
 from types import FrameType
-from typing import Final
 
 import anyio
 import httpx
@@ -45,12 +44,12 @@ from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._proxy import KeptThoughts, Profile, outbound
 from toolreel_core._settings import PATHS, WireForm
 
-_PROFILES: Final = 256
+_PROFILES = 256
 """Profiles that are kept: names of models come from clients."""
-_MODELS: Final = "/models"
-_PATTERN: Final = frozenset("*?[")
-_POSTED: Final = ", ".join(f"/v1{path}" for path in PATHS.values())
-_EXISTING: Final = f"POST {_POSTED}; GET /v1{_MODELS}, /metrics, /health, /ready"
+_MODELS = "/models"
+_PATTERN = frozenset("*?[")
+_POSTED = ", ".join(f"/v1{path}" for path in PATHS.values())
+_EXISTING = f"POST {_POSTED}; GET /v1{_MODELS}, /metrics, /health, /ready"
 
 
 def _tell_nobody(_entry: Mapping[str, Json]) -> None:
@@ -86,13 +85,13 @@ def proxy_app(settings: ProxySettings, *, tell: Tell = _tell_nobody) -> Starlett
 
 class Proxy:
     def __init__(self, settings: ProxySettings, tell: Tell) -> None:
-        self.logged: Final = log_and_tell(tell)
-        self.settings: Final = settings
-        self.metrics: Final = Metrics()
-        self.recorder: Final = Recorder(settings, self.logged)
-        self._profile: Final = lru_cache(_PROFILES)(self._new_profile)
-        self._transports: Final[dict[str, httpx.AsyncBaseTransport]] = {}
-        self._thoughts: Final = KeptThoughts()
+        self.logged = log_and_tell(tell)
+        self.settings = settings
+        self.metrics = Metrics()
+        self.recorder = Recorder(settings, self.logged)
+        self._profile = lru_cache(_PROFILES)(self._new_profile)
+        self._transports: dict[str, httpx.AsyncBaseTransport] = {}
+        self._thoughts = KeptThoughts()
         self._drains = False
 
     @asynccontextmanager
@@ -230,12 +229,12 @@ class Proxy:
         return self._transports[url], Sent(url, headers, b"")
 
 
-LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
-CONNECTIONS: Final = 2_000
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+CONNECTIONS = 2_000
 """Connections of clients at once: as many requests as one upstream takes, and as many that wait."""
-_FILES: Final = 2 * CONNECTIONS + 96
+_FILES = 2 * CONNECTIONS + 96
 """What the process may have open: these, the connections to upstreams, and recordings. Shells allow 1,024."""
-_SWITCH: Final = 0.000_5
+_SWITCH = 0.000_5
 """Seconds that a thread keeps Python for, while another waits for it."""
 
 

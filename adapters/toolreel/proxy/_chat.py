@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 from uuid import uuid4
 
 import anyio
@@ -47,8 +47,8 @@ from toolreel_core._proxy import (
 )
 
 ReplyEvent: TypeAlias = ReplyReceived | RequestFailed
-_UTF8: Final = codecs.getincrementaldecoder("utf-8")
-_CONNECT: Final = 10.0
+_UTF8 = codecs.getincrementaldecoder("utf-8")
+_CONNECT = 10.0
 """Seconds for a connection."""
 
 
@@ -68,14 +68,14 @@ class Pieces:
     """
 
     def __init__(self, transport: httpx.AsyncBaseTransport, limits: Limits, sent: Sent) -> None:
-        self._transport: Final = transport
-        self._limits: Final = limits
-        self._sent: Final = sent
-        self._exchange: Final = Exchange(limits.deadline_seconds, limits.response_bytes)
-        self._text: Final = _UTF8("replace")
-        self._secrets: Final = secrets_to_scrub(secrets_sent(sent.url, sent.headers, KEYS))
-        self._scrub: Final = RunningBodyScrub(self._secrets)
-        self._passed: Final[list[str]] = []
+        self._transport = transport
+        self._limits = limits
+        self._sent = sent
+        self._exchange = Exchange(limits.deadline_seconds, limits.response_bytes)
+        self._text = _UTF8("replace")
+        self._secrets = secrets_to_scrub(secrets_sent(sent.url, sent.headers, KEYS))
+        self._scrub = RunningBodyScrub(self._secrets)
+        self._passed: list[str] = []
         self._incoming: tuple[httpx.Response, AsyncIterator[bytes]] | None = None
         self._decoder: BoundedDecoder | None = None
         self._over = False
@@ -158,9 +158,9 @@ class Pieces:
         return request
 
 
-_AFTER_DONE: Final = 0.2
+_AFTER_DONE = 0.2
 """Seconds in which an upstream may end a stream that is complete; then its connection can be used again."""
-_IDS: Final = {
+_IDS = {
     "chat_completions": "chatcmpl-",
     "responses": "resp_",
     "messages": "msg_",

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from starlette.datastructures import Headers
 
@@ -22,19 +22,19 @@ from toolreel_core._proxy import Repaired, error_in, problem_text, stream_error_
 from toolreel_core._replies import Problem, ProblemCode, Usage
 from toolreel_core._settings import WireForm
 
-OURS: Final = "toolreel_error"
+OURS = "toolreel_error"
 """The type of errors that the proxy makes itself."""
-UPSTREAM: Final = "upstream_error"
+UPSTREAM = "upstream_error"
 """The type of those that it makes of what the upstream does."""
 
-NEVER_AGAIN: Final = {"x-should-retry": "false"}
+NEVER_AGAIN = {"x-should-retry": "false"}
 """The openai SDKs obey it: the same request fails the same way."""
 
-_STATUSES: Final[Mapping[ProblemCode, int]] = {"RATE_LIMITED": 429, "CONTENT_FILTER": 400}
+_STATUSES: Mapping[ProblemCode, int] = {"RATE_LIMITED": 429, "CONTENT_FILTER": 400}
 """A filter says the same again; Azure reports it as an error of the request, too."""
 
 
-_FAILURES: Final = {
+_FAILURES = {
     "connect": (502, " cannot be reached."),
     "timeout": (504, " took too long."),
     "too_large": (502, "'s answer is too large."),
@@ -99,7 +99,7 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 Scope: TypeAlias = MutableMapping[str, Any]
 
-_KEEP_ALIVE: Final = 5.0
+_KEEP_ALIVE = 5.0
 """Seconds without an event after which a comment says that the upstream is at work."""
 
 
@@ -107,16 +107,16 @@ class ClientAnswer:
     """The answer to one request, and what became of it for the log and the counters."""
 
     def __init__(self, send: Send, path: str, form: WireForm) -> None:
-        self._send: Final = send
-        self._path: Final = path
-        self._form: Final = form
+        self._send = send
+        self._path = path
+        self._form: WireForm = form
         self.kind: Literal["refused", "models", "plain", "streamed", ""] = "refused"
         """Empty: neither logged nor counted, unless it fails."""
         self.model = ""
         self.conversation = ""
-        self.repairs: Final[dict[str, None]] = {}
-        self.noticed: Final[dict[str, None]] = {}
-        self.added: Final[list[str]] = []
+        self.repairs: dict[str, None] = {}
+        self.noticed: dict[str, None] = {}
+        self.added: list[str] = []
         """Why requests were added."""
         self.usage = Usage()
         self.passed: Sequence[tuple[str, str]] = ()
@@ -243,18 +243,18 @@ async def read_request(receive: Receive, form: WireForm, most: int) -> ClientReq
     return request
 
 
-_BUCKETS: Final = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
 class Metrics:
     def __init__(self) -> None:
         self.under_way = 0
         """Requests that are being answered."""
-        self._requests: Final[Counter[tuple[str, int]]] = Counter()
-        self._repairs: Final[Counter[str]] = Counter()
-        self._tokens: Final[Counter[str]] = Counter()
-        self._added: Final[Counter[str]] = Counter()
-        self._took: Final = Durations(_BUCKETS)
+        self._requests: Counter[tuple[str, int]] = Counter()
+        self._repairs: Counter[str] = Counter()
+        self._tokens: Counter[str] = Counter()
+        self._added: Counter[str] = Counter()
+        self._took = Durations(_BUCKETS)
 
     def count_answer(self, answer: ClientAnswer) -> None:
         self._requests[answer.kind, answer.status] += 1
@@ -284,11 +284,9 @@ class Metrics:
         return "".join(lines)
 
 
-_LEFT: Final = 499
+_LEFT = 499
 """The status of a request whose client left before it was told anything; nginx has it so, too."""
-_FAILED: Final = Trouble(
-    500, "The proxy has failed at this request; its log has the traceback.", "proxy_failed"
-)
+_FAILED = Trouble(500, "The proxy has failed at this request; its log has the traceback.", "proxy_failed")
 
 Endpoint: TypeAlias = "Callable[[Scope, Receive, ClientAnswer], Awaitable[Tree | None]]"
 """Answers one request, itself or by the tree that is returned."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import os
 from collections.abc import Sequence
-from typing import Final
 
 from starlette.datastructures import Headers
 
@@ -13,20 +12,20 @@ from toolreel._internal import ProxyConfigError
 from toolreel_core._protocol import ANTHROPIC_VERSION
 from toolreel_core._settings import WireForm
 
-TOKEN: Final = "x-toolreel-token"  # noqa: S105 - the name of a header
+TOKEN = "x-toolreel-token"  # noqa: S105 - the name of a header
 """Header with the proxy's own token, for clients whose key goes on to the upstream."""
-KEYS: Final = ("authorization", "x-api-key", "api-key")
+KEYS = ("authorization", "x-api-key", "api-key")
 """Headers in which clients send keys."""
-_BEARER: Final = "bearer "
-_STAY: Final = frozenset({
+_BEARER = "bearer "
+_STAY = frozenset({
     # Of this connection (RFC 9110, 7.6.1), and those that the next connection sets itself.
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection", "te",
     "trailer", "transfer-encoding", "upgrade", "expect", "host", "content-length", "accept-encoding",
     # Of a browser, and none of an upstream's business.
     "cookie", "origin", "referer", "forwarded", TOKEN,
 })  # fmt: skip
-_STAY_TOO: Final = ("sec-", "x-forwarded-", "x-toolreel-")
-_STAY_THERE: Final = frozenset({
+_STAY_TOO = ("sec-", "x-forwarded-", "x-toolreel-")
+_STAY_THERE = frozenset({
     # Of the upstream's connection, and of its bytes, which are not those that go out here.
     "accept-ranges", "connection", "content-digest", "content-encoding", "content-length", "content-md5",
     "content-range", "content-type", "digest", "keep-alive", "proxy-authenticate", "proxy-connection",
@@ -37,7 +36,7 @@ _STAY_THERE: Final = frozenset({
     "alt-svc", "clear-site-data", "content-security-policy", "nel", "report-to", "strict-transport-security",
 })  # fmt: skip
 """Headers of an upstream that would be wrong in an answer of the proxy; all others go back to the client."""
-_STAY_THERE_TOO: Final = ("access-control-", "x-toolreel-")
+_STAY_THERE_TOO = ("access-control-", "x-toolreel-")
 
 
 def headers_for_client(headers: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from pathlib import Path
 from threading import Event
-from typing import Final
 
 import httpx
 
@@ -42,16 +41,16 @@ from toolreel_core._proxy import Key, Profile, continuation_keys, keys_after
 # requests, the recorded answers are given in turn, and after the last the first again.
 
 
-_COMPARED: Final = 2_000
+_COMPARED = 2_000
 """Recorded requests among which the nearest is searched."""
 
 
 class Shelf:
     def __init__(self, folder: Path) -> None:
-        self._folder: Final = folder
-        self._answers: Final[dict[tuple[str, bytes], list[tuple[Path, StoredResponse]]]] = {}
-        self._turn: Final[dict[tuple[str, bytes], int]] = {}
-        self._asked: Final[list[tuple[Path, Exchange]]] = []
+        self._folder = folder
+        self._answers: dict[tuple[str, bytes], list[tuple[Path, StoredResponse]]] = {}
+        self._turn: dict[tuple[str, bytes], int] = {}
+        self._asked: list[tuple[Path, Exchange]] = []
         for path in sorted(folder.glob("*.yaml")):
             recording = Session(path)
             for exchange in recording.exchanges:
@@ -98,20 +97,20 @@ def _key(url: str, body: bytes) -> tuple[str, bytes]:
     return compared_endpoint(url), sha256(canonical_body(body)).digest()
 
 
-_KEPT: Final = 2_000
+_KEPT = 2_000
 """Conversations that are remembered; the one that has rested longest is forgotten first."""
-_KEPT_BYTES: Final = 256 * 2**20
+_KEPT_BYTES = 256 * 2**20
 """Bytes of their requests at most."""
-_KEPT_NAMES: Final = 20_000
+_KEPT_NAMES = 20_000
 """First words that are remembered, so that the next conversation with the same ones gets a number at once."""
-_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9.-]+")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9.-]+")
 """Characters that are replaced in names of recordings."""
 
 
-_PAUSE: Final = 1.0
+_PAUSE = 1.0
 """Seconds in which what comes is gathered: a cassette is written as a whole, so a session of ten fast turns
 is written once or twice instead of ten times."""
-_STOPPED: Final = "stopped before; the cassettes are whole, toolreel cassettes journal makes journals"
+_STOPPED = "stopped before; the cassettes are whole, toolreel cassettes journal makes journals"
 
 
 @dataclass(slots=True)
@@ -145,24 +144,24 @@ class Recorder:
     """
 
     def __init__(self, settings: ProxySettings, tell: Tell) -> None:
-        self._settings: Final = settings
-        self._salt: Final = os.urandom(16)
-        self._tell: Final = tell
+        self._settings = settings
+        self._salt = os.urandom(16)
+        self._tell = tell
         folder = None if settings.folder is None else Path(settings.folder)
-        self.shelf: Final = Shelf(folder) if folder is not None and settings.mode != "record" else None
-        self._folder: Final = None if settings.replays else folder
+        self.shelf = Shelf(folder) if folder is not None and settings.mode != "record" else None
+        self._folder = None if settings.replays else folder
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
-        self._waiting: Final[OrderedDict[str, Conversation]] = OrderedDict()
-        self._by_key: Final[dict[str, dict[str, Conversation]]] = {}
+        self._waiting: OrderedDict[str, Conversation] = OrderedDict()
+        self._by_key: dict[str, dict[str, Conversation]] = {}
         """By both forms of their key, then by name."""
         self._size = 0
-        self._numbers: Final[OrderedDict[str, int]] = OrderedDict()
+        self._numbers: OrderedDict[str, int] = OrderedDict()
         """How many conversations had the same first words, by their name."""
-        self._thread: Final = ThreadPoolExecutor(1, "toolreel-recordings")
+        self._thread = ThreadPoolExecutor(1, "toolreel-recordings")
         """Saves conversations, and makes the journals of those that are over."""
-        self._due: Final[dict[str, Conversation]] = {}
-        self._closing: Final = Event()
+        self._due: dict[str, Conversation] = {}
+        self._closing = Event()
         self._hurried = False
         self._without_journal = 0
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from toolreel._internal import ProxyConfigError, read_file, read_toml
 from toolreel.http import DEADLINE, MAX_RESPONSE_BYTES, STALL_TIMEOUT, checked_chat_url, url_for_form
@@ -26,7 +26,7 @@ recorded is replayed, and what is not is recorded."""
 Tell: TypeAlias = Callable[[Mapping[str, Json]], None]
 """Takes one entry of the log."""
 
-_NO_PRESET: Final = Preset()
+_NO_PRESET = Preset()
 
 
 def _no_preset(_model: str) -> Preset:

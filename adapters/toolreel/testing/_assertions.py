@@ -33,7 +33,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as dataclass_fields
 from itertools import zip_longest
-from typing import Any, Final, NamedTuple, Self, TypeAlias, get_args
+from typing import Any, NamedTuple, Self, TypeAlias, get_args
 
 from toolreel._driver import Run
 from toolreel.cassette import ABSENT, first_change
@@ -43,10 +43,10 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, as_tree, canonical, items_of, read
 from toolreel_core._protocol import Completed, Note, Outcome, Settled, type_name
 
-_MAX_DISPLAY: Final = 100
+_MAX_DISPLAY = 100
 """Maximum length of a value in a listing."""
-_NOTES: Final = {type_name(kind): kind for kind in get_args(Note)}
-_OUTCOMES: Final = {kind.name: kind for kind in get_args(Outcome)}
+_NOTES = {type_name(kind): kind for kind in get_args(Note)}
+_OUTCOMES = {kind.name: kind for kind in get_args(Outcome)}
 
 
 class _CallMade(NamedTuple):

@@ -9,9 +9,9 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import Any, Final
+from typing import Any
 
-LOOPBACK: Final = "loopback"
+LOOPBACK = "loopback"
 """Name for this machine among the allowed hosts."""
 
 
@@ -72,7 +72,7 @@ class _Guard:
             )
 
 
-_guards: Final[list[_Guard]] = []
+_guards: list[_Guard] = []
 
 
 @cache

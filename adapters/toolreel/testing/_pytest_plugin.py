@@ -32,17 +32,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from toolreel.testing._reel import Reel
 
-_GIVEN: Final = pytest.StashKey[bool]()
+_GIVEN = pytest.StashKey[bool]()
 """Whether a test uses a reel, directly or through a fixture."""
 
-_MARK: Final = "reel(name): use a recording with this name instead of the name of the test"
+_MARK = "reel(name): use a recording with this name instead of the name of the test"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -28,10 +27,10 @@ from toolreel.testing._reel import LiveSide, Reel
 from toolreel.testing._reel_files import ReelFiles, files_by_name, files_of_test
 from toolreel_core._errors import ReplayMismatch
 
-PASSED: Final = pytest.StashKey[bool]()
+PASSED = pytest.StashKey[bool]()
 """Whether a test has passed; false until the call phase ends."""
 
-_RECORDED: Final = pytest.StashKey[set[Path]]()
+_RECORDED = pytest.StashKey[set[Path]]()
 """Cassettes recorded in this session: further tests that share one replay it."""
 
 
@@ -52,7 +51,7 @@ class _Open:
             )
 
 
-_OPEN: Final = pytest.StashKey[_Open]()
+_OPEN = pytest.StashKey[_Open]()
 
 
 def open_reel(item: pytest.Item) -> Reel:
@@ -138,7 +137,7 @@ def scrub_report(item: pytest.Item, report: pytest.TestReport) -> None:
         report.sections = [(title, scrubbed(content, known)) for title, content in report.sections]
 
 
-_ONE_TEST: Final = (
+_ONE_TEST = (
     "The fixture reel is the recording of one test, which is replaced only if that test passes.\n"
     "A fixture of a wider scope serves tests that may also run alone or in another order. Give it the scope\n"
     "function, or a recording of its own: with toolreel.cassette.use_cassette(path, mode='auto') as session."

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from toolreel._internal import PYPROJECT, CassetteError, ProjectSettings, VaryError
 from toolreel._journal import Recorded, read_journal
@@ -20,22 +20,22 @@ from toolreel.cassette import Session, Vary, leaks_in_exchanges, requests_by_rul
 from toolreel.testing._reel_files import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 
-_JOURNAL: Final = ".journal.jsonl"
-_HOMES: Final = frozenset({"cassettes", "reels"})
-_SKIPPED: Final = re.compile(r"\..*|__pycache__|node_modules|site-packages|venv")
+_JOURNAL = ".journal.jsonl"
+_HOMES = frozenset({"cassettes", "reels"})
+_SKIPPED = re.compile(r"\..*|__pycache__|node_modules|site-packages|venv")
 """Folders in which no recordings are looked for."""
-_TRIAL: Final = '{"record":'
+_TRIAL = '{"record":'
 """How each line of an evaluation's journal begins; the first line of a run's journal is a header."""
-_HEAD: Final = re.compile(r"^\W?(?:toolreel|interactions|version):", re.MULTILINE)
+_HEAD = re.compile(r"^\W?(?:toolreel|interactions|version):", re.MULTILINE)
 """The first keys of a cassette, ours or of vcrpy; a byte order mark may stand before them."""
-_CREATED: Final = re.compile(rb'"created(?:_at)?"\s*:\s*([1-9][0-9]{9})(?![0-9])')
+_CREATED = re.compile(rb'"created(?:_at)?"\s*:\s*([1-9][0-9]{9})(?![0-9])')
 """The time of a reply, in seconds."""
-_OURS: Final = re.compile(r"^toolreel:", re.MULTILINE)
-_STOCK: Final = re.compile(r"^- request:|^interactions:", re.MULTILINE)
+_OURS = re.compile(r"^toolreel:", re.MULTILINE)
+_STOCK = re.compile(r"^- request:|^interactions:", re.MULTILINE)
 """A line that only stock cassettes of vcrpy have."""
 # Whatever stands between two quotes, which are not told apart as beginnings and ends.
-_STRING: Final = re.compile(r"""(?<=["'])[^"'\n]+(?=["'])""")
-_FUNCTION: Final = re.compile(r"def (\w+)\(")
+_STRING = re.compile(r"""(?<=["'])[^"'\n]+(?=["'])""")
+_FUNCTION = re.compile(r"def (\w+)\(")
 
 Kind: TypeAlias = Literal["leak", "unreadable", "version", "drift", "rule", "orphan", "old"]
 

@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import httpx
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from toolreel.cassette import Httpx2Transport
 
 
-_REPLAY_URL: Final = "http://replay.invalid/v1"
+_REPLAY_URL = "http://replay.invalid/v1"
 """Cassettes leave the host out of matching; this one cannot exist (RFC 2606)."""
 
 
@@ -95,10 +95,10 @@ class Reel:
         recording: bool = False,
         shared: Sequence[Vary] = (),
     ) -> None:
-        self.files: Final = files
-        self.recording: Final = recording
-        self.live: Final = live or LiveSide()
-        self.shared: Final = shared
+        self.files = files
+        self.recording = recording
+        self.live = live or LiveSide()
+        self.shared = shared
         """The rules of the project."""
         self._vary: tuple[Vary, ...] = ()
         self._session: Session | None = None

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Final
 
 from toolreel._driver import Wanted
 from toolreel._internal import CassetteError
@@ -17,13 +16,13 @@ from toolreel_core._jsontext import digest
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event
 
-_PLAIN: Final = re.compile(r"[a-z0-9._-]+")
+_PLAIN = re.compile(r"[a-z0-9._-]+")
 """A name that is the same on every file system."""
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 """Characters that are replaced in file names."""
-_PART: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
+_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 """A part of a path that no file system hides or takes for an option."""
-_MAX_LENGTH: Final = 80
+_MAX_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import count
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from toolreel._driver import Listener, ReplyPiece, notify
 from toolreel_core._errors import ReplayMismatch
@@ -26,7 +26,7 @@ from toolreel_core._protocol import (
 )
 from toolreel_core._replies import deltas_in
 
-_ID: Final = re.compile(r'"id":"call_[a-z]+"')
+_ID = re.compile(r'"id":"call_[a-z]+"')
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final, NamedTuple
+from typing import IO, NamedTuple
 
-_CHUNK_SIZE: Final = 64 * 1024
-_GRACE: Final = 1.0
+_CHUNK_SIZE = 64 * 1024
+_GRACE = 1.0
 """Seconds to read output after the process has exited. Limited, because a descendant that left the process
 group may hold the pipe open for ever."""
 

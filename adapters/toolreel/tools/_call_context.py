@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from toolreel._internal import AdapterError
 from toolreel_core._jsontext import Json
@@ -127,7 +127,7 @@ class RunContext(Generic[Deps]):
             self._end.set_result(None)
 
 
-_CURRENT: Final[ContextVar[RunContext[Any]]] = ContextVar("toolreel_current_call")
+_CURRENT: ContextVar[RunContext[Any]] = ContextVar("toolreel_current_call")
 
 
 def current_call() -> CurrentCall:

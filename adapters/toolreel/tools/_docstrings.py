@@ -8,27 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
 from textwrap import dedent
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from toolreel_core._lazy_pattern import lazy_pattern
 
-_PARAMETERS: Final = (
-    "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Attributes"
-)
-_OTHERS: Final = "Returns|Return|Raises|Yields|Warns|Warnings|Example|Examples|Note|Notes|See Also|References"
-_TITLES: Final = f"{_PARAMETERS}|{_OTHERS}"
-_UNDERLINED: Final = lazy_pattern(rf"(?m)^({_TITLES})\n-{{3,}}$")  # NumPy: a title above a line of dashes
+_PARAMETERS = "Args|Arguments|Parameters|Params|Other Parameters|Keyword Args|Keyword Arguments|Attributes"
+_OTHERS = "Returns|Return|Raises|Yields|Warns|Warnings|Example|Examples|Note|Notes|See Also|References"
+_TITLES = f"{_PARAMETERS}|{_OTHERS}"
+_UNDERLINED = lazy_pattern(rf"(?m)^({_TITLES})\n-{{3,}}$")  # NumPy: a title above a line of dashes
 # Google: a title with a colon, alone on its line; or one of NumPy, with its dashes on the same line.
-_SECTION: Final = lazy_pattern(rf"({_TITLES})(:|---)")
+_SECTION = lazy_pattern(rf"({_TITLES})(:|---)")
 # One name or several, such as "x", "*args", "`x`", "- x" or "x, y"; what follows is a type or the text.
-_NAMES: Final = lazy_pattern(r"(?:[-*+•]\s)?\s*([\w`*]+(?:\s*,\s*[\w`*]+)*)(.*)")
-_TEXT: Final = lazy_pattern(r"(?::|--?\s|–\s)\s*(.*)")  # what follows the name and its type
+_NAMES = lazy_pattern(r"(?:[-*+•]\s)?\s*([\w`*]+(?:\s*,\s*[\w`*]+)*)(.*)")
+_TEXT = lazy_pattern(r"(?::|--?\s|–\s)\s*(.*)")  # what follows the name and its type
 # Sphinx: ":param type name: text", with all spellings that Sphinx accepts.
-_FIELD: Final = lazy_pattern(r":(?:param|parameter|arg|argument|key|keyword)\s([^:]*\w):\s*(.*)")
+_FIELD = lazy_pattern(r":(?:param|parameter|arg|argument|key|keyword)\s([^:]*\w):\s*(.*)")
 # Other fields end the description of a parameter.
-_OTHER_FIELD: Final = lazy_pattern(r":(?:type|returns?|rtype|raises?|yields?)\b[^:]*:")
-_ITEM: Final = lazy_pattern(r"(?:[-*+•]|\d{1,3}[.)])\s")
-_FENCE: Final = ("```", "~~~")
+_OTHER_FIELD = lazy_pattern(r":(?:type|returns?|rtype|raises?|yields?)\b[^:]*:")
+_ITEM = lazy_pattern(r"(?:[-*+•]|\d{1,3}[.)])\s")
+_FENCE = ("```", "~~~")
 
 
 class Docstring(NamedTuple):

@@ -13,16 +13,16 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from toolreel.tools._call_context import RunContext
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 
-_MAX_REPLY: Final = 16 * 2**20
+_MAX_REPLY = 16 * 2**20
 """Bytes of a result; limits of the run may be lower."""
-_INHERITED: Final = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "PYTHONHASHSEED", "SYSTEMROOT", "TMPDIR", "TZ")
-_PROGRAM: Final = (
+_INHERITED = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "PYTHONHASHSEED", "SYSTEMROOT", "TMPDIR", "TZ")
+_PROGRAM = (
     "import sys; sys.path[:] = sys.argv[1:]; "
     "from toolreel.tools._isolated_worker import serve_request; serve_request()"
 )

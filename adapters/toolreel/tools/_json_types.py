@@ -28,7 +28,6 @@ from types import NoneType
 from typing import (
     Annotated,
     Any,
-    Final,
     ForwardRef,
     Literal,
     NotRequired,
@@ -49,7 +48,7 @@ from toolreel_core._jsontext import Json, canonical
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema import changed_within, violating_paths
 
-_MAX_DISPLAY: Final = 60
+_MAX_DISPLAY = 60
 
 
 class InvalidValue(Exception):
@@ -106,10 +105,10 @@ def _unchanged(value: Json) -> Json:
     return value
 
 
-_ANYTHING: Final = JsonType({}, _unchanged)
-_NULL: Final = JsonType({"type": "null"}, _unchanged)
-_PATH: Final = _converted_type(Path, "a path", "string", format="path")
-_SCALARS: Final[Mapping[object, JsonType]] = {
+_ANYTHING = JsonType({}, _unchanged)
+_NULL = JsonType({"type": "null"}, _unchanged)
+_PATH = _converted_type(Path, "a path", "string", format="path")
+_SCALARS: Mapping[object, JsonType] = {
     str: JsonType({"type": "string"}, _unchanged),
     int: _converted_type(int, "an integer", "integer"),  # 3.0 is one to JSON Schema, and keys are texts
     float: _converted_type(float, "a number below 1.8e308", "number"),
@@ -130,7 +129,7 @@ _SCALARS: Final[Mapping[object, JsonType]] = {
     PurePath: _PATH,
     Decimal: _converted_type(_finite_decimal, 'a decimal number such as "12.50"', "number", "string"),
 }
-_ARRAYS: Final[Mapping[object, Callable[[list[object]], object]]] = {
+_ARRAYS: Mapping[object, Callable[[list[object]], object]] = {
     list: list,
     tuple: tuple,
     set: set,
@@ -142,11 +141,11 @@ _ARRAYS: Final[Mapping[object, Callable[[list[object]], object]]] = {
     abc.Set: set,
     abc.MutableSet: set,
 }
-_OBJECTS: Final = {dict, abc.Mapping, abc.MutableMapping}
-_PYDANTIC: Final = ("__get_pydantic_core_schema__", "__pydantic_core_schema__", "__pydantic_validator__")
+_OBJECTS = {dict, abc.Mapping, abc.MutableMapping}
+_PYDANTIC = ("__get_pydantic_core_schema__", "__pydantic_core_schema__", "__pydantic_validator__")
 """Attributes of types and annotations that only pydantic can interpret."""
-_WORD: Final = lazy_pattern(r"\w+")
-_KNOWN: Final = "use str, int, float, bool, list, dict or TypedDict"
+_WORD = lazy_pattern(r"\w+")
+_KNOWN = "use str, int, float, bool, list, dict or TypedDict"
 
 
 class Types:
@@ -365,7 +364,7 @@ def _without_titles(schema: Any) -> Any:  # noqa: ANN401 - a schema
     return _with_type(tree)
 
 
-_NAMES_OF_TYPES: Final[Mapping[type, str]] = {
+_NAMES_OF_TYPES: Mapping[type, str] = {
     bool: "boolean", int: "integer", float: "number", str: "string", NoneType: "null", dict: "object",
     list: "array",
 }  # fmt: skip
@@ -393,7 +392,7 @@ def _choice_type(choices: Mapping[object, object]) -> JsonType:
     return JsonType(_with_type({"enum": written}), read_value)
 
 
-_CONSTRAINTS: Final[Mapping[str, Mapping[str, str]]] = {
+_CONSTRAINTS: Mapping[str, Mapping[str, str]] = {
     "gt": {"number": "exclusiveMinimum"},
     "ge": {"number": "minimum"},
     "lt": {"number": "exclusiveMaximum"},
@@ -492,7 +491,7 @@ def _json_default(value: object, what: str) -> Json:
         raise ConfigError(f"{what} {value!r} is not JSON; use None and decide inside") from None
 
 
-_NOTHING: Final = inspect.Parameter.empty
+_NOTHING = inspect.Parameter.empty
 
 
 def _is_record(hint: object) -> bool:

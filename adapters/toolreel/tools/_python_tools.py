@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
+from typing import Any, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
 
 from toolreel._driver import immediately
 from toolreel._internal import MissingExtra, ToolModuleError, in_thread
@@ -35,7 +35,7 @@ from toolreel_core._jsontext import Json, parse
 from toolreel_core._protocol import RunTool, ToolReturned, dump, load_event
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolFlags, ToolSurface, masked
 
-_MARK: Final = "__toolreel_tool__"
+_MARK = "__toolreel_tool__"
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -226,7 +226,7 @@ def _module_of_file(file: Path, option: str) -> str:
     return file.stem
 
 
-DEADLINE: Final = 60.0
+DEADLINE = 60.0
 """Default deadline of a tool call, in seconds."""
 
 ErrorListener: TypeAlias = Callable[[CurrentCall, Exception], None]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar, cast, overload
+from typing import Any, Generic, Literal, TypeAlias, TypeVar, cast, overload
 
 from toolreel._driver import Resting, Run
 from toolreel._internal import OutputError
@@ -21,7 +21,7 @@ OkKey: TypeAlias = Literal["envelope", "failure", "data"]
 """``envelope``: it counts in an object that has no keys but those of an envelope; ``failure``: also next to
 any other keys, when it is false, and ``error`` says why; ``data``: it never counts."""
 
-_ENVELOPE: Final = frozenset({"ok", "tool_name", "data", "warnings", "errors"})
+_ENVELOPE = frozenset({"ok", "tool_name", "data", "warnings", "errors"})
 
 
 def apply_ok_key(value: Json, ok_key: OkKey) -> Json:
@@ -41,7 +41,7 @@ def _failure_envelope(value: Mapping[str, Json]) -> Json:
     return {"ok": False, "data": data, "warnings": value.get("warnings"), "errors": errors}
 
 
-_REMEDY: Final = "Do not repeat the call as it was: try other arguments, or another way."
+_REMEDY = "Do not repeat the call as it was: try other arguments, or another way."
 
 
 def call_arguments(effect: RunTool) -> Mapping[str, Json]:
@@ -106,7 +106,7 @@ def returned_event(
 
 _Value = TypeVar("_Value")
 
-_NAME: Final = "final_answer"
+_NAME = "final_answer"
 
 
 @dataclass(frozen=True, slots=True)

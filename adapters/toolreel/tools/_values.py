@@ -12,14 +12,14 @@ from enum import Enum
 from operator import attrgetter, methodcaller
 from pathlib import PurePath
 from types import UnionType
-from typing import Any, Final, cast
+from typing import Any, cast
 from uuid import UUID
 
 from toolreel_core._conversation import Media, Text
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._tools import Envelope
 
-_REMEDIES: Final[Mapping[str, str]] = {
+_REMEDIES: Mapping[str, str] = {
     "bytes": "return Image.from_bytes(data), File.from_bytes(data, media_type), or base64 text",
     "timedelta": "return its total_seconds()",
     "generator": "return a list of what it yields",
@@ -27,7 +27,7 @@ _REMEDIES: Final[Mapping[str, str]] = {
 }
 
 
-_TEXTS: Final[Sequence[tuple[type | UnionType, Callable[[Any], str]]]] = (
+_TEXTS: Sequence[tuple[type | UnionType, Callable[[Any], str]]] = (
     (Text, attrgetter("text")),
     (date | time, methodcaller("isoformat")),
     (Decimal | UUID | PurePath, str),

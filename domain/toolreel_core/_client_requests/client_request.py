@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final, cast
+from typing import cast
 
 from toolreel_core._client_requests.losses import Loss, Said
 from toolreel_core._client_requests.other_forms import read_messages_request, read_responses_request
@@ -31,7 +31,7 @@ from toolreel_core._jsontext import (
 from toolreel_core._settings import WireForm
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-_NO_TOOLS: Final = ToolSurface()
+_NO_TOOLS = ToolSurface()
 
 
 @dataclass(frozen=True, slots=True)

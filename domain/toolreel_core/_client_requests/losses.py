@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from toolreel_core._conversation import without_empty_fields
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, parse, tree_at
 from toolreel_core._replies import ReadAsChat, choices_of
 from toolreel_core._settings import WireForm
 
-WHAT_TO_DO: Final = {
+WHAT_TO_DO = {
     "audio": "sound can't be sent there; leave it out",
     "background": "there is nothing to come back for; leave it out",
     "citations": "no server of that form cites; leave it out",
@@ -34,7 +34,7 @@ WHAT_TO_DO: Final = {
 }
 """What is wrong with each loss, and what to write instead."""
 
-NAMES: Final[Mapping[WireForm, str]] = {
+NAMES: Mapping[WireForm, str] = {
     "chat_completions": "chat completions",
     "responses": "Responses",
     "messages": "Messages",
@@ -54,7 +54,7 @@ class Loss:
         return f"{what}, or use an upstream that speaks {NAMES[client]}."
 
 
-_NONE_LOST: Final[Mapping[str, str]] = {}
+_NONE_LOST: Mapping[str, str] = {}
 
 
 class Findings:
@@ -152,7 +152,7 @@ def chat_tools(tree: Tree, kinds: tuple[str | None, ...], schema_key: str, found
     return without_empty_fields(tools=tools)
 
 
-_DEFAULTS: Final[Mapping[str, tuple[Json, ...]]] = {
+_DEFAULTS: Mapping[str, tuple[Json, ...]] = {
     "frequency_penalty": (0,),
     "presence_penalty": (0,),
     "logit_bias": ({},),
@@ -167,7 +167,7 @@ _DEFAULTS: Final[Mapping[str, tuple[Json, ...]]] = {
     "service_tier": ("auto", "default"),
 }
 """Values of options that mean the same as none."""
-_LOST: Final = {
+_LOST = {
     "audio": "audio",
     "frequency_penalty": "sampling",
     "function_call": "unknown",
@@ -182,16 +182,16 @@ _LOST: Final = {
     "top_logprobs": "logprobs",
     "web_search_options": "server_tool",
 }
-_HINTS: Final = frozenset({
+_HINTS = frozenset({
     "metadata", "moderation", "prediction", "prompt_cache_key", "prompt_cache_retention",
     "safety_identifier", "seed", "service_tier", "store", "verbosity",
 })  # fmt: skip
-_COMMON: Final = frozenset({
+_COMMON = frozenset({
     "max_completion_tokens", "max_tokens", "messages", "model", "parallel_tool_calls", "reasoning_effort",
     "response_format", "stream", "stream_options", "temperature", "tool_choice", "tools", "top_p", "user",
 })  # fmt: skip
 """Options of chat completions that each form says."""
-_SAID_IN: Final[Mapping[WireForm, frozenset[str]]] = {
+_SAID_IN: Mapping[WireForm, frozenset[str]] = {
     # OpenAI knows the hints there, too, but most other servers of this form don't.
     "chat_completions": frozenset({*_LOST, "seed", "prediction", "top_k", "verbosity"}),
     "messages": frozenset({"stop", "top_k"}),
@@ -226,12 +226,12 @@ def options_in_form(options: Tree, form: WireForm) -> tuple[Tree, Findings]:
 # A server tells a client of its own form what is wrong there. What is read to be written in another form
 # would leave such a field out, and the client would not know; so it is a loss.
 
-_OBJECT: Final = (dict,)
-_TEXT: Final = (str,)
-_LIST: Final = (list,)
-_TEXT_OR_LIST: Final = (str, list)
-_TEXT_OR_OBJECT: Final = (str, dict)
-SHAPES: Final[Mapping[WireForm, Mapping[tuple[type, ...], Sequence[str]]]] = {
+_OBJECT = (dict,)
+_TEXT = (str,)
+_LIST = (list,)
+_TEXT_OR_LIST = (str, list)
+_TEXT_OR_OBJECT = (str, dict)
+SHAPES: Mapping[WireForm, Mapping[tuple[type, ...], Sequence[str]]] = {
     "chat_completions": {
         _TEXT_OR_LIST: ("messages.[].content", "stop"),
         _TEXT_OR_OBJECT: ("tool_choice",),

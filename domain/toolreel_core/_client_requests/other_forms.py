@@ -5,7 +5,6 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
-from typing import Final
 
 from toolreel_core._client_requests.losses import (
     AsChat,
@@ -32,22 +31,22 @@ def _options_at(tree: Tree, paths: Mapping[str, str]) -> dict[str, Json]:
     return options
 
 
-_MESSAGES_PATHS: Final = {
+_MESSAGES_PATHS = {
     **{key: key for key in ("model", "max_tokens", "temperature", "top_p", "top_k", "stream")},
     "stop": "stop_sequences",
     "user": "metadata.user_id",
     "reasoning_effort": "output_config.effort",
 }
-_MESSAGES_HINTS: Final = frozenset({
+_MESSAGES_HINTS = frozenset({
     "cache_control", "context_management", "inference_geo", "service_tier", "speed",
 })  # fmt: skip
-_MESSAGES_LOST: Final = {"container": "server_tool", "mcp_servers": "server_tool"}
-_MESSAGES_KEYS: Final = frozenset({
+_MESSAGES_LOST = {"container": "server_tool", "mcp_servers": "server_tool"}
+_MESSAGES_KEYS = frozenset({
     *(path.partition(".")[0] for path in _MESSAGES_PATHS.values()), "messages", "output_format", "system",
     "thinking", "tool_choice", "tools",
 })  # fmt: skip
-_CHOICES: Final = {"auto": "auto", "any": "required", "none": "none"}
-_OF_BLOCK: Final[Mapping[str, frozenset[str]]] = {
+_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+_OF_BLOCK: Mapping[str, frozenset[str]] = {
     "text": frozenset({"text"}),
     "tool_use": frozenset({"id", "name", "input"}),
     "tool_result": frozenset({"tool_use_id", "content", "is_error"}),
@@ -55,8 +54,8 @@ _OF_BLOCK: Final[Mapping[str, frozenset[str]]] = {
     "image": frozenset({"source"}),
     "document": frozenset({"source", "title"}),
 }
-_OF_ANY: Final = frozenset({"type", "citations"})
-_HINTS_OF_ANY: Final = frozenset({"cache_control", "context"})
+_OF_ANY = frozenset({"type", "citations"})
+_HINTS_OF_ANY = frozenset({"cache_control", "context"})
 
 
 def read_messages_request(tree: Tree) -> AsChat:
@@ -174,7 +173,7 @@ def _options_of_messages(tree: Tree, found: Findings) -> Tree:
     return {**options, **chat_tools(tree, (None, "custom"), "input_schema", found)}
 
 
-_RESPONSES_PATHS: Final = {
+_RESPONSES_PATHS = {
     **{key: key for key in (
         "metadata", "model", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention",
         "safety_identifier", "service_tier", "store", "stream", "temperature", "top_p", "user",
@@ -184,20 +183,20 @@ _RESPONSES_PATHS: Final = {
     "verbosity": "text.verbosity",
 }  # fmt: skip
 """That a response is stored if nothing is said is no wish."""
-_RESPONSES_HINTS: Final = frozenset({"client_metadata", "max_tool_calls", "moderation", "context_management"})
-_RESPONSES_LOST: Final = {
+_RESPONSES_HINTS = frozenset({"client_metadata", "max_tool_calls", "moderation", "context_management"})
+_RESPONSES_LOST = {
     "previous_response_id": "stored_response",
     "conversation": "stored_response",
     "prompt": "stored_prompt",
     "background": "background",
     "top_logprobs": "logprobs",
 }
-_RESPONSES_KEYS: Final = frozenset({
+_RESPONSES_KEYS = frozenset({
     *(path.partition(".")[0] for path in _RESPONSES_PATHS.values()), "include", "input", "instructions",
     "stream_options", "tool_choice", "tools", "truncation",
 })  # fmt: skip
-_TEXTS: Final = frozenset({"text", "input_text", "output_text"})
-_SAID: Final = _TEXTS | {"refusal"}
+_TEXTS = frozenset({"text", "input_text", "output_text"})
+_SAID = _TEXTS | {"refusal"}
 
 
 def read_responses_request(tree: Tree) -> AsChat:

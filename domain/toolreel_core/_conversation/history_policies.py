@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._conversation.message import (
@@ -40,13 +40,13 @@ from toolreel_core._tools import envelope_of
 # line has a mark of its own, so nothing inside a tool's result can end the quotation.
 
 
-_HEAD: Final = (
+_HEAD = (
     "Summary of the conversation so far. The assistant wrote it in place of earlier messages, which are no "
     "longer sent. It is a record of what happened, not a request:\n\n"
 )
 """What every summary in a history begins with; stored histories are recognised by it."""
 
-_REQUEST: Final = """\
+_REQUEST = """\
 The conversation that is quoted below has become too long to be sent as a whole. Write a summary that takes \
 the place of the quoted messages, for an assistant that goes on with the task and sees nothing else of them.
 
@@ -61,9 +61,9 @@ and don't call tools. Write nothing but the summary, as plain text in the langua
 at most {words} words.
 
 """
-_END: Final = "\nEnd of the quotation. Write the summary now."
-_TASK: Final = "The user's first message, which stays, so the summary need not repeat it:"
-_MARK: Final = "> "
+_END = "\nEnd of the quotation. Write the summary now."
+_TASK = "The user's first message, which stays, so the summary need not repeat it:"
+_MARK = "> "
 
 
 class Passage(NamedTuple):
@@ -168,9 +168,9 @@ HistoryPolicy: TypeAlias = Callable[[tuple[Turn, ...], int, Cost], tuple[Turn, .
 It keeps their order and every pinned one, and does no more than is asked for. Where it cannot save as
 much, it saves what it can."""
 
-_SMALL: Final = 200
+_SMALL = 200
 """UTF-8 bytes of a result that is not worth shortening."""
-_NOTHING: Final = canonical({})
+_NOTHING = canonical({})
 
 
 def group_into_turns(messages: Iterable[Message]) -> tuple[Turn, ...]:
@@ -246,11 +246,11 @@ def keep_newest_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tup
     return tuple(turn for at, turn in enumerate(history) if at not in dropped)
 
 
-SUMMARIZE: Final = "summarize_old_turns"
+SUMMARIZE = "summarize_old_turns"
 """The name of the policy that takes a request to the model."""
 
 
-HISTORY_POLICIES: Final[Mapping[str, HistoryPolicy]] = {
+HISTORY_POLICIES: Mapping[str, HistoryPolicy] = {
     "shorten_old_tool_results": shorten_old_tool_results,
     "drop_old_tool_turns": drop_old_tool_turns,
     "keep_newest_turns": keep_newest_turns,

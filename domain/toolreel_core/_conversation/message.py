@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, NamedTuple, TypeAlias, assert_never, cast
+from typing import Any, NamedTuple, TypeAlias, assert_never, cast
 
 from toolreel_core._conversation.content_parts import (
     Audio,
@@ -222,8 +222,8 @@ def _merge_extras(tree: Tree, extras: JsonText) -> Tree:
 
 _Quirk: TypeAlias = Callable[[Tree, Provider], Tree]
 
-_ANY: Final = Provider()
-REASONING: Final = ("reasoning_content", "reasoning")
+_ANY = Provider()
+REASONING = ("reasoning_content", "reasoning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,7 +347,7 @@ def _is_gemini_text(entry: Tree) -> bool:
     return form.startswith("google-gemini") and isinstance(kind, str) and kind != "reasoning.encrypted"
 
 
-_QUIRKS: Final[Mapping[str, _Quirk]] = {
+_QUIRKS: Mapping[str, _Quirk] = {
     "tool_turn_content": _tool_turn_content,
     "reasoning_field": _reasoning_field,
     "reasoning_required_on": _reasoning_required_on,
@@ -453,7 +453,7 @@ def _tool_use_block(call: SentCall, kept: Json) -> Tree:
     return {**as_tree(kept), "type": "tool_use", "id": call.id, "name": call.name, "input": given}
 
 
-MESSAGES_ITEMS: Final = Items(
+MESSAGES_ITEMS = Items(
     key=MESSAGES_BLOCKS,
     is_call=lambda block: _item_type(block) == "tool_use",
     text_in=_block_text,
@@ -533,7 +533,7 @@ def _function_call_item(call: SentCall, kept: Json) -> Tree:
     return {**as_tree(kept), "type": "function_call", **own}
 
 
-_RESPONSES_ITEMS: Final = Items(
+_RESPONSES_ITEMS = Items(
     key=RESPONSES_ITEMS,
     is_call=_is_call_item,
     text_in=_item_text,

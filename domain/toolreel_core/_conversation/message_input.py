@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from toolreel_core._conversation.content_parts import (
     Part,
@@ -36,13 +36,13 @@ Messages: TypeAlias = str | Part | MessageLike | Iterable[MessageLike | Part | s
 
 Images, audio and files are one message of the user with the texts next to them."""
 
-_EXPECTED: Final = (
+_EXPECTED = (
     "messages: expected a text, or a list of messages such as UserMessage('Hello.') or "
     '{"role": "user", "content": "Hello."}'
 )
-_SAID: Final = "expected what the user says: a text, or a list of texts, Image, Audio and File"
-_ROLES: Final = ("system", "developer", "user", "assistant", "tool")
-_SENT: Final[Mapping[str, tuple[str, ...]]] = {
+_SAID = "expected what the user says: a text, or a list of texts, Image, Audio and File"
+_ROLES = ("system", "developer", "user", "assistant", "tool")
+_SENT: Mapping[str, tuple[str, ...]] = {
     "system": ("role", "content"),
     "developer": ("role", "content"),
     "user": ("role", "content", "name"),

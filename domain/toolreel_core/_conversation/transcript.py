@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain, islice
-from typing import Any, Final, cast, overload
+from typing import Any, cast, overload
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
@@ -49,9 +49,9 @@ from toolreel_core._settings import Estimator, estimator
 # that is sent), and builds a value on access.
 
 
-BLOCK: Final = 32_768
+BLOCK = 32_768
 """Minimum bytes of a full block."""
-_NOTHING: Final[PVector[bytes]] = pvector()
+_NOTHING: PVector[bytes] = pvector()
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +130,8 @@ def _parse_values(block: bytes) -> Sequence[Json]:
     return cast("Sequence[Json]", _parse_value(b"[%b]" % block.removeprefix(b",")))
 
 
-_MESSAGE_FIELDS: Final = frozenset({"role", "content", "tool_calls"})
-_CALL_FIELDS: Final = frozenset({"id", "type", "function"})
+_MESSAGE_FIELDS = frozenset({"role", "content", "tool_calls"})
+_CALL_FIELDS = frozenset({"id", "type", "function"})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -249,9 +249,9 @@ def _provider_fields_of(tree: Mapping[str, Json], own_fields: Set[str]) -> JsonT
     return canonical({key: value for key, value in tree.items() if key not in own_fields})
 
 
-_PLAIN: Final = Form()
-_NO_TEXTS: Final = Rope()
-_NO_QUIRKS: Final[PMap[str, int]] = pmap()
+_PLAIN = Form()
+_NO_TEXTS = Rope()
+_NO_QUIRKS: PMap[str, int] = pmap()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import count
-from typing import Final, NamedTuple, assert_never
+from typing import NamedTuple, assert_never
 
 from pyrsistent import PMap, pmap
 
@@ -40,8 +40,8 @@ from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._settings import KEPT, KEPT_IN, IdStyle, Provider
 from toolreel_core._tools import failed_envelope, outward_name, result_unknown
 
-_LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_NATIVE: Final[Mapping[IdStyle, re.Pattern[str]]] = {
+_LETTERS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_NATIVE: Mapping[IdStyle, re.Pattern[str]] = {
     "keep": lazy_pattern(r"(?s).+"),
     # OpenAI refuses ids of more than 40 characters, Anthropic's models other characters.
     "openai": lazy_pattern(r"[A-Za-z0-9_-]{1,40}"),
@@ -88,11 +88,11 @@ def _hashed_id(requested: str, number: int, length: int) -> str:
     return "".join(letters)
 
 
-_NO_IDS: Final[PMap[str, int]] = pmap()
-_ANY: Final = Provider()
-_ONE_WAITING: Final = (0,)
+_NO_IDS: PMap[str, int] = pmap()
+_ANY = Provider()
+_ONE_WAITING = (0,)
 """What waits after a single call; all states share it."""
-_BRIDGE: Final = AssistantMessage("Understood.")
+_BRIDGE = AssistantMessage("Understood.")
 """What stands between a tool result and a user message where that is not allowed (zed#31736)."""
 
 

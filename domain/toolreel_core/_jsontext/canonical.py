@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from json.encoder import encode_basestring, encode_basestring_ascii
-from typing import Any, Final, Literal, TypeAlias, TypeVar, assert_never
+from typing import Any, Literal, TypeAlias, TypeVar, assert_never
 
 from returns.result import Failure, Result, Success
 
@@ -30,43 +30,43 @@ ArgumentRepairs: TypeAlias = Literal["strict", "safe", "lenient"]
 """``strict``: arguments are the JSON text of an object as they stand, or an error; ``safe``: the notation
 of a closed payload is repaired; ``lenient``: also keys without quotes, and any text behind the object."""
 
-MAX_DEPTH: Final = 128
+MAX_DEPTH = 128
 """Default nesting limit of :func:`read`."""
 
-_MAX_DIGITS: Final = 4300
+_MAX_DIGITS = 4300
 """Digits of an integer: Python's own limit, which an environment variable could move."""
 
 _Value = TypeVar("_Value")
 _Error = TypeVar("_Error")
 
-_SAMPLE: Final = 40
+_SAMPLE = 40
 
-_SURROGATE_ESCAPE: Final = lazy_pattern(r"\\u[dD][89a-fA-F]")
+_SURROGATE_ESCAPE = lazy_pattern(r"\\u[dD][89a-fA-F]")
 """The escape of a surrogate; only a text with one can have half a pair."""
-_SURROGATE: Final = lazy_pattern("[\ud800-\udfff]")
-_ESCAPE: Final = lazy_pattern(
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
+_ESCAPE = lazy_pattern(
     r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<lone>u[dD][89a-fA-F])|.)", re.DOTALL
 )
 """A pair of escaped surrogates, one without its partner, or any other escape."""
 # Strings and everything else that is not a bracket. Possessive: text from outside must not backtrack.
-_NO_BRACKET: Final = lazy_pattern(r'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]++', re.DOTALL)
+_NO_BRACKET = lazy_pattern(r'"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]++', re.DOTALL)
 
 
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-_MAKE_ENCODER: Final[Any] = getattr(json.encoder, "c_make_encoder", None)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+_MAKE_ENCODER: Any = getattr(json.encoder, "c_make_encoder", None)
 """The C encoder, made once: ``JSONEncoder.encode`` makes one per value, which costs more than most values."""
 
 
-_pieces: Final[Callable[[Json, bool], Iterable[str]]] = (
+_pieces: Callable[[Json, bool], Iterable[str]] = (
     _MAKE_ENCODER(None, _ENCODER.default, encode_basestring, None, ":", ",", False, False, False)
     if _MAKE_ENCODER
     else _ENCODER.iterencode
 )
 
 
-_SORTING: Final = json.JSONEncoder(sort_keys=True)
+_SORTING = json.JSONEncoder(sort_keys=True)
 
-_sorted_pieces: Final[Callable[[Json, bool], Iterable[str]]] = (
+_sorted_pieces: Callable[[Json, bool], Iterable[str]] = (
     _MAKE_ENCODER(None, _SORTING.default, encode_basestring_ascii, None, ": ", ", ", True, False, True)
     if _MAKE_ENCODER
     else _SORTING.iterencode
@@ -99,10 +99,10 @@ def sorted_text(value: Json) -> str:
     return "".join(_sorted_pieces(value, False))
 
 
-NOTHING: Final = canonical({})
+NOTHING = canonical({})
 
 
-quote: Final[Callable[[str], str]] = encode_basestring
+quote: Callable[[str], str] = encode_basestring
 """A JSON string literal, as :func:`canonical` writes it."""
 
 
@@ -270,7 +270,7 @@ def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     return found
 
 
-_DECODERS: Final = {
+_DECODERS = {
     unique: json.JSONDecoder(
         object_pairs_hook=_unique_keys if unique else None,
         parse_constant=_refuse_constant,
@@ -279,8 +279,8 @@ _DECODERS: Final = {
     )
     for unique in (False, True)
 }
-_TOLERANT: Final = json.JSONDecoder(parse_int=integer)
-_TRUSTING: Final = json.JSONDecoder()
+_TOLERANT = json.JSONDecoder(parse_int=integer)
+_TRUSTING = json.JSONDecoder()
 
 
 def digest(text: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from math import inf, isinf, nan
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext.canonical import (
     MAX_DEPTH,
@@ -39,12 +39,12 @@ Repair: TypeAlias = Literal[
 such as ``07``, ``+4``, ``.5`` and ``1_000``; ``repeated_keys``, of which the last one counts."""
 
 # fmt: off
-_SAFE: Final = frozenset[Repair]({
+_SAFE = frozenset[Repair]({
     "comments", "control_characters", "hash_comments", "non_finite", "repeated_keys", "single_quotes",
     "trailing_commas", "words",
 })
 # fmt: on
-REPAIRS: Final[Mapping[ArgumentRepairs, frozenset[Repair]]] = {
+REPAIRS: Mapping[ArgumentRepairs, frozenset[Repair]] = {
     "strict": frozenset(),
     "safe": _SAFE,
     "lenient": _SAFE | frozenset[Repair]({"bare_keys"}),
@@ -52,14 +52,14 @@ REPAIRS: Final[Mapping[ArgumentRepairs, frozenset[Repair]]] = {
 """What is repaired in the arguments of structured calls. Numbers that JSON does not have are read only
 so that their error can name them."""
 
-_NOT_IN_TEXT: Final = frozenset[Repair]({"bare_keys", "hash_comments", "non_finite", "undefined"})
-_IN_TEXT: Final = frozenset[Repair](get_args(Repair)) - _NOT_IN_TEXT
+_NOT_IN_TEXT = frozenset[Repair]({"bare_keys", "hash_comments", "non_finite", "undefined"})
+_IN_TEXT = frozenset[Repair](get_args(Repair)) - _NOT_IN_TEXT
 """What is repaired in calls that are written as text, where a dialect already shows what is meant."""
 
-_MAX_DEPTH: Final = 65
+_MAX_DEPTH = 65
 """Levels of nesting in a call as text: 64 in its arguments, as in structured calls, and the envelope."""
 
-WORDS: Final[Mapping[str, tuple[Json, Repair | None]]] = {
+WORDS: Mapping[str, tuple[Json, Repair | None]] = {
     "true": (True, None),
     "false": (False, None),
     "null": (None, None),
@@ -73,48 +73,48 @@ WORDS: Final[Mapping[str, tuple[Json, Repair | None]]] = {
 }
 """The words that are values, and the repair that each needs: those of JSON, Python and JavaScript."""
 
-_COMMENTS: Final[Mapping[str, tuple[str, Repair]]] = {
+_COMMENTS: Mapping[str, tuple[str, Repair]] = {
     "//": ("\n", "comments"),
     "/*": ("*/", "comments"),
     "#": ("\n", "hash_comments"),
 }
 
-BLANK: Final = "\\s\ufeff\u200b\u200c\u200d\u2060ĠĊ"
+BLANK = "\\s\ufeff\u200b\u200c\u200d\u2060ĠĊ"
 """White space for a character class: models put zero-width characters around JSON, and byte-level
 tokenizers leak their signs for a blank (``Ġ``) and a line break (``Ċ``)."""
 
-_SIGNS: Final = frozenset("{}[]:,<\"'")
+_SIGNS = frozenset("{}[]:,<\"'")
 """Signs of JSON, or of a tag: where one stands, as in most places, nothing has to be skipped."""
 # All of these are possessive: text from outside must not make them backtrack.
-_BLANKS: Final = lazy_pattern(f"[{BLANK}]*+")
-_JSON_BLANKS: Final = lazy_pattern(r"[ \t\n\r]*+")
-_STRINGS: Final = {
+_BLANKS = lazy_pattern(f"[{BLANK}]*+")
+_JSON_BLANKS = lazy_pattern(r"[ \t\n\r]*+")
+_STRINGS = {
     '"': lazy_pattern(r'(?:[^"\\]++|\\.)*+"', re.DOTALL),
     "'": lazy_pattern(r"(?:[^'\\]++|\\.)*+'", re.DOTALL),
 }
 """The rest of a string, with its closing mark, by the kind of mark."""
-_CONTROL: Final = lazy_pattern(r"[\x00-\x1f]")
+_CONTROL = lazy_pattern(r"[\x00-\x1f]")
 # Two escaped halves of a character are one escape; the longest forms come first.
-_ESCAPE: Final = lazy_pattern(
+_ESCAPE = lazy_pattern(
     r"\\(u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     r"|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|U[0-9a-fA-F]{8}|.)",
     re.DOTALL,
 )
-_JSON_ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
+_JSON_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", '"': '"', "\\": "\\", "/": "/"}
 # A backslash before a line break continues the line in Python and JavaScript.
-_LOOSE_ESCAPES: Final = {"'": "'", "`": "`", "\n": ""}
+_LOOSE_ESCAPES = {"'": "'", "`": "`", "\n": ""}
 # The look-ahead keeps `1.2.3` and `2024-01-01x` from being read as a number with something behind it.
 # Some groups are not possessive: before Python 3.11.5 (Debian 12 has 3.11.2), such a group that fails within
 # keeps what it has read, so that `5.6e` would be a number (python/cpython#106052).
-_JSON_NUMBER: Final = lazy_pattern(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
-_NUMBER: Final = lazy_pattern(r"[-+]?(?:\d[\d_]*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?(?![\w.])")
-_UNFINISHED: Final = lazy_pattern(r"[-+.\w]++\Z")
-_BARE: Final = lazy_pattern(r"[^,{}\[\]()<>\"']++")
-_KEY: Final = lazy_pattern(r"(?:[^\W\d]|\$)[\w$]*+")
-_WORD: Final = lazy_pattern(r"-?[^\W\d]\w*+")
-_PREFIX: Final = lazy_pattern("[rRuU](?=[\"'])")
-_LARGEST: Final = 0x10FFFF
-_literal: Final = lru_cache(maxsize=64)(lambda needle: re.compile(re.escape(needle)))
+_JSON_NUMBER = lazy_pattern(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][-+]?[0-9]++)?")
+_NUMBER = lazy_pattern(r"[-+]?(?:\d[\d_]*+(?:\.\d*+)?+|\.\d++)(?:[eE][-+]?\d++)?(?![\w.])")
+_UNFINISHED = lazy_pattern(r"[-+.\w]++\Z")
+_BARE = lazy_pattern(r"[^,{}\[\]()<>\"']++")
+_KEY = lazy_pattern(r"(?:[^\W\d]|\$)[\w$]*+")
+_WORD = lazy_pattern(r"-?[^\W\d]\w*+")
+_PREFIX = lazy_pattern("[rRuU](?=[\"'])")
+_LARGEST = 0x10FFFF
+_literal = lru_cache(maxsize=64)(lambda needle: re.compile(re.escape(needle)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class Style:
     max_depth: int = _MAX_DEPTH
 
 
-_TEXT_CALL: Final = Style()
+_TEXT_CALL = Style()
 
 
 def end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
@@ -233,17 +233,17 @@ def skip(source: SearchedText, at: int, style: Style = _TEXT_CALL) -> int:
     return reader.at
 
 
-_FENCE: Final = lazy_pattern(r"\s*+(?:`{3,}+|~{3,}+)[\w+-]*+[ \t]*+\n")
+_FENCE = lazy_pattern(r"\s*+(?:`{3,}+|~{3,}+)[\w+-]*+[ \t]*+\n")
 # JSON begins here, or, behind words, with the first brace.
-_START: Final = lazy_pattern(r'\s*+(?=[\[{"\d-])|[^{]*+(?=\{)')
+_START = lazy_pattern(r'\s*+(?=[\[{"\d-])|[^{]*+(?=\{)')
 # Half of a character that is escaped as two is not sound, and so is left out with the escape that is cut.
-_STRING: Final = lazy_pattern(
+_STRING = lazy_pattern(
     r'"(?P<sound>(?:[^"\\]++|\\[^u]|\\u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}'
     r'|(?![dD][89abAB])[0-9a-fA-F]{4}))*+)(?:[^"\\]++|\\.)*+\\?(?P<closer>"?)',
     re.DOTALL,
 )
 """A string, up to its end or that of the text, and what of it is whole."""
-_OPEN_WORD: Final = lazy_pattern(r"(?<![-+.\w])[-+.\w]++\Z")
+_OPEN_WORD = lazy_pattern(r"(?<![-+.\w])[-+.\w]++\Z")
 """A number or word that may go on; without the look-behind, a search would try each of its letters."""
 
 
@@ -272,7 +272,7 @@ def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
     return finite(found[0])
 
 
-_BRACKETS: Final = {"{": "}", "[": "]", "(": ")"}
+_BRACKETS = {"{": "}", "[": "]", "(": ")"}
 
 
 class _Reader:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, Tree, canonical, sound
@@ -23,7 +23,7 @@ def as_list(value: Json) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 
 
-_TYPES: Final[Mapping[type, str]] = {
+_TYPES: Mapping[type, str] = {
     bool: "boolean",
     int: "integer",
     float: "number",
@@ -65,7 +65,7 @@ def pointed(root: Json, pointer: str) -> Json:
     return root
 
 
-_LONG_INDEX: Final = 10
+_LONG_INDEX = 10
 """Digits that no index has, and that take long to read."""
 
 
@@ -102,7 +102,7 @@ def merged(base: Tree, patch: Tree) -> Tree:
     return tree
 
 
-_ALLOWED: Final = "use None, a bool, a number, a str, a list or a dict"
+_ALLOWED = "use None, a bool, a number, a str, a list or a dict"
 
 _Path: TypeAlias = tuple[str | int, ...]
 

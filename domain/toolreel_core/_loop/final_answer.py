@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
 from toolreel_core._jsontext import NOTHING, JsonText, canonical, either, read
@@ -223,20 +223,20 @@ def _output_repair_notes(state: State, accepted: Accepted) -> tuple[RepairApplie
 # skipped its tools in an enforced run (a nudge), or it said nothing at all.
 
 
-_OBJECT: Final = lazy_pattern(r"\{[^{}]*+\}|\([^()]*+\)")
-_PROSE: Final = 3
+_OBJECT = lazy_pattern(r"\{[^{}]*+\}|\([^()]*+\)")
+_PROSE = 3
 """Different words outside of arguments that make a text an answer in words."""
 
 _Skipped: TypeAlias = Literal["no_tool_calls", "text_call_rejected"]
 
-_TRUNCATED: Final = "TEXT_CALL_TRUNCATED"
-_MALFORMED: Final[ProblemCode] = "MALFORMED_FUNCTION_CALL"
-_UNREAD: Final = "TEXT_CALL_MALFORMED"
-_FOREIGN: Final = "TEXT_CALL_BUILTIN"
-_SUSPECTED: Final = "TEXT_CALL_SUSPECTED"
-_BROKEN: Final = frozenset({_UNREAD, _TRUNCATED, _FOREIGN})
-_WRITTEN: Final = _BROKEN | {_SUSPECTED}
-_OPEN: Final = frozenset({"", "TRUNCATED", "EMPTY_RESPONSE"})
+_TRUNCATED = "TEXT_CALL_TRUNCATED"
+_MALFORMED: ProblemCode = "MALFORMED_FUNCTION_CALL"
+_UNREAD = "TEXT_CALL_MALFORMED"
+_FOREIGN = "TEXT_CALL_BUILTIN"
+_SUSPECTED = "TEXT_CALL_SUSPECTED"
+_BROKEN = frozenset({_UNREAD, _TRUNCATED, _FOREIGN})
+_WRITTEN = _BROKEN | {_SUSPECTED}
+_OPEN = frozenset({"", "TRUNCATED", "EMPTY_RESPONSE"})
 """Problems that do not rule out that the reply was meant to be a call; a refusal, for example, does."""
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from toolreel_core._conversation import AssistantMessage, Message, SentCall, Transcript, project_history
 from toolreel_core._jsontext import NOTHING, Json, JsonText, parse
@@ -30,8 +29,8 @@ from toolreel_core._protocol import (
 # to another one. The stored history keeps both.
 
 
-_SIGNED: Final = "signature"
-_ENCRYPTED: Final = "encrypted_content"
+_SIGNED = "signature"
+_ENCRYPTED = "encrypted_content"
 """Keys of what only its provider can read; the second is that of reasoning in Responses."""
 
 _REDACTED = frozenset({"reasoning.encrypted", "redacted_thinking"})
@@ -89,7 +88,7 @@ def _without_extras(message: Message) -> Message:
 # history like any other, so none runs again.
 
 
-_BY_STATUS: Final[dict[int, FallbackReason]] = {
+_BY_STATUS: dict[int, FallbackReason] = {
     401: "denied",
     402: "denied",
     403: "denied",
@@ -98,14 +97,14 @@ _BY_STATUS: Final[dict[int, FallbackReason]] = {
     410: "not_found",
     429: "rate_limit",
 }
-_BY_FAILURE: Final[dict[FailureKind, FallbackReason]] = {
+_BY_FAILURE: dict[FailureKind, FallbackReason] = {
     "connect": "connection",
     "broken": "connection",
     "timeout": "timeout",
 }
-NO_REPLIES: Final = frozenset({"PROVIDER_ERROR", "INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"})
+NO_REPLIES = frozenset({"PROVIDER_ERROR", "INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"})
 """Problems of a body with status 200 that has nothing of a model."""
-_FORMATS: Final = ("response_format", "json_schema", "structured_output", "grammar")
+_FORMATS = ("response_format", "json_schema", "structured_output", "grammar")
 """Words in the messages with which servers reject the form of an answer, in lower case."""
 
 

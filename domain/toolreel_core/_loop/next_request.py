@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import islice
-from typing import Final, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from toolreel_core._conversation import (
     SUMMARIZE,
@@ -66,9 +66,9 @@ from toolreel_core._settings import LoopConfig, estimator
 # nothing in it but what the user asked for and what the model has called.
 
 
-_LONGEST_TASK: Final = 1_000
-_LONGEST_CALL: Final = 200
-_MOST_CALLS: Final = 12
+_LONGEST_TASK = 1_000
+_LONGEST_CALL = 200
+_MOST_CALLS = 12
 """How many calls the model is reminded of: the latest."""
 
 
@@ -172,7 +172,7 @@ def withheld_tools(state: State) -> tuple[str, ...]:
 # Only what is sent is shortened, the stored history stays complete.
 
 
-_MAX_NAMED: Final = 3
+_MAX_NAMED = 3
 """How many of the largest parts a ``ContextOverflow`` names."""
 
 
@@ -192,7 +192,7 @@ def _message_cost_function(state: State) -> Cost:
     return cache(lambda message: tokens_of(message, write_message(message, form).text, tokens))
 
 
-_TARGET_PERCENT: Final = 75
+_TARGET_PERCENT = 75
 """How full the window is after shortening. A full window would be shortened again in every
 later turn, and each time the provider's prompt cache would be lost."""
 
@@ -224,16 +224,16 @@ def _apply_history_policies(state: State, options: RequestOptions, policies: tup
 # fits whatever the tools have returned.
 
 
-_KEPT_PERCENT: Final = 50
+_KEPT_PERCENT = 50
 """How full the window may be with what is not summarised."""
-_SUMMARY_PERCENT: Final = 25
+_SUMMARY_PERCENT = 25
 """How much of the window is for the summary itself; both together are the target of all policies."""
-_LONGEST: Final = 800
+_LONGEST = 800
 """Words that a summary may have in any window."""
-_SHORTEST: Final = 200
+_SHORTEST = 200
 """Characters to which a passage is cut before others are left out."""
-_CAPS: Final = ("max_completion_tokens", "max_tokens", "max_output_tokens")
-_LEFT_OUT: Final = frozenset({
+_CAPS = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+_LEFT_OUT = frozenset({
     "audio", "modalities", "output_config", "response_format", "stop", "stop_sequences", "stream",
     "stream_options", "text",
 })  # fmt: skip
@@ -316,7 +316,7 @@ def summary_token_cap(request: Request) -> int | None:
     return next((cap for cap in caps if isinstance(cap, int) and cap > 0), None)
 
 
-_SAMPLE: Final = 200
+_SAMPLE = 200
 """Characters of what the user said that its note shows."""
 
 

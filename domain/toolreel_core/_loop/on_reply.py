@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from toolreel_core._conversation import (
     SUMMARIZE,
@@ -96,7 +96,7 @@ if TYPE_CHECKING:
 # ``normalize_reply`` then reads what they leave.
 
 
-_FAILED: Final = '{"ok":false'
+_FAILED = '{"ok":false'
 """The beginning of a result that failed, in each of the formats of results."""
 
 
@@ -253,15 +253,15 @@ def transform_reply_body(body: Json, config: LoopConfig) -> tuple[Json, tuple[st
     return {**response, "choices": whole}, tuple(dict.fromkeys((*quirks, *changed)))
 
 
-_RETRYABLE_STATUSES: Final = frozenset({408, 429, *range(500, 600)})
-_REFUSALS_AS_FAILURE: Final = (
+_RETRYABLE_STATUSES = frozenset({408, 429, *range(500, 600)})
+_REFUSALS_AS_FAILURE = (
     "tools param requires --jinja flag",  # llama.cpp: containers/ramalama#988, defilantech/LLMKube#126
     "unsupported param: tools",  # llama.cpp before it: ggml-org/llama.cpp#10920
     "unsupported tool_call_parser",  # RooCodeInc/Roo-Code#10259
 )
 """Messages with which servers reject tools with status 500. A retry cannot help: the server lacks a flag."""
 
-_REFUSALS: Final = (
+_REFUSALS = (
     "no endpoints found that support tool use",  # OpenRouter: zed-industries/zed#36094
     "does not support tool",  # Ollama: ollama/ollama#6027, ollama/ollama#14795
     "doesn't support tool",  # Bedrock: langchain-ai/langchain-aws#447
@@ -279,7 +279,7 @@ _REFUSALS: Final = (
 )
 """Messages with which servers reject tools, in lower case, each with the thread that shows it."""
 
-_REFUSED_OPTION: Final = "tool_choice"
+_REFUSED_OPTION = "tool_choice"
 """Searched in the message only: the body of a validation error repeats the whole request, with this key."""
 
 
@@ -314,9 +314,9 @@ def backoff_ms(config: LoopConfig, seed: int, ref: int, attempt: int) -> int:
     return backoff // 2 + round(backoff / 2 * fraction)
 
 
-_SAMPLE: Final = 200
+_SAMPLE = 200
 """Characters of dropped text that its note shows."""
-_TRUNCATED: Final = ArgumentError("ARGUMENTS_TRUNCATED")
+_TRUNCATED = ArgumentError("ARGUMENTS_TRUNCATED")
 
 
 def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> Step:

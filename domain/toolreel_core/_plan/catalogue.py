@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import reduce
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from toolreel_core._config_checks import Natural, Table, item_named, matches_wildcard
 from toolreel_core._jsontext import JsonText
@@ -17,7 +17,7 @@ from toolreel_core._settings import Price
 
 
 # OpenRouter's suffixes that choose an upstream, not a model; `:1.5b` is part of an Ollama name.
-_ROUTES: Final = ("exacto", "extended", "floor", "free", "nitro", "online", "thinking")
+_ROUTES = ("exacto", "extended", "floor", "free", "nitro", "online", "thinking")
 
 
 def matches_model(pattern: str, model: str) -> bool:
@@ -151,14 +151,14 @@ class SamplingProfile:
         return Preset(names=(self.name,), request=self.options)
 
 
-_BASE: Final = "default_tool_calling"
+_BASE = "default_tool_calling"
 """The preset that every composition begins with, if it exists."""
 
-_JOINT: Final = lazy_pattern(r"[^a-z0-9]+")
+_JOINT = lazy_pattern(r"[^a-z0-9]+")
 """The characters between the words of a model's name, which providers write differently."""
 
 
-_KINDS: Final[Mapping[str, Any]] = {
+_KINDS: Mapping[str, Any] = {
     "preset": Preset,
     "model": Model,
     "sampling": SamplingProfile,

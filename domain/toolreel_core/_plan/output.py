@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Final, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from toolreel_core._conversation import Message, SystemMessage
 from toolreel_core._errors import ConfigError
@@ -32,16 +32,16 @@ from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface, resolv
 # answer is one more call; a run without tools asks for JSON in the text, which every server can send.
 
 
-VALUE: Final = "value"
+VALUE = "value"
 """The property that holds the value where its schema is not that of an object."""
 
-_NAME: Final = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")
+_NAME = lazy_pattern(r"[a-zA-Z0-9_-]{1,64}")
 """The name of a schema, as OpenAI limits that of ``json_schema``."""
-_COMBINING: Final = frozenset({"$ref", "anyOf", "oneOf", "allOf", "not", "enum", "const", "if"})
+_COMBINING = frozenset({"$ref", "anyOf", "oneOf", "allOf", "not", "enum", "const", "if"})
 """Keywords that OpenAI rejects at the root of a schema, in tools and in ``response_format``."""
-_AT_ROOT: Final = ("$schema", "$defs", "definitions")
+_AT_ROOT = ("$schema", "$defs", "definitions")
 """Keywords that stay at the root when a schema becomes that of a property."""
-_SHARED: Final = ("#/$defs/", "#/definitions/")
+_SHARED = ("#/$defs/", "#/definitions/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def choose_output_mode(
     return mode
 
 
-_STRICT: Final = frozenset({
+_STRICT = frozenset({
     "$defs", "$ref", "additionalProperties", "anyOf", "const", "description", "enum", "exclusiveMaximum",
     "exclusiveMinimum", "items", "maxItems", "maximum", "minItems", "minimum", "multipleOf", "pattern",
     "properties", "required", "type",
@@ -247,12 +247,12 @@ def answer_request_sentence(spec: OutputSpec, mode: AskedBy) -> str:
 # run.
 
 
-DIALECT: Final = "llama_json"
+DIALECT = "llama_json"
 
-ANSWER: Final = "answer"
+ANSWER = "answer"
 """The argument of the final call that has its text."""
 
-ANSWER_TOOL: Final = ToolDefinition.of(
+ANSWER_TOOL = ToolDefinition.of(
     "final_answer",
     "Ends the task and answers the user. Call it only when everything that the user asked for has been done.",
     {
@@ -264,7 +264,7 @@ ANSWER_TOOL: Final = ToolDefinition.of(
 )
 """The tool whose call is the final answer of a run that has to call another tool first."""
 
-EARLY_ANSWER_TOOL: Final = replace(
+EARLY_ANSWER_TOOL = replace(
     ANSWER_TOOL,
     description="Answers the user and ends the task. Call it at once if the answer needs no other tool, else "
     "when everything that the user asked for has been done.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from types import NoneType
-from typing import Final, Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from toolreel_core._config_checks import check_registered
 from toolreel_core._conversation import (
@@ -48,22 +48,22 @@ from toolreel_core._plan.request import Bodies, OutputParts, RequestOptions, bui
 from toolreel_core._settings import PART_SETTINGS, LoopConfig, Price, Provider, apply_all
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface, check_surface
 
-OWNED: Final = ("model", "messages", "tools", "stream")
+OWNED = ("model", "messages", "tools", "stream")
 """Keys of a body that options may not set."""
-_INSTEAD: Final = {
+_INSTEAD = {
     **dict.fromkeys(OWNED, "give it to the plan instead"),
     "stream": 'write config=LoopConfig(stream="always"), or stream="final" for requests without tools',
 }
 """What to write instead."""
-_CONSTRAINED_OUTPUT: Final = (
+_CONSTRAINED_OUTPUT = (
     "output_mode: constrained_calls makes each reply a call, so the answer is one too; "
     "write output_mode='tool', or constrained_calls='off'"
 )
-_ANSWER_TAKEN: Final = (
+_ANSWER_TAKEN = (
     f"constrained_calls: the answer is a call of {ANSWER_TOOL.name!r}, and there is a tool of that name; "
     "rename the tool"
 )
-_FIELDS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+_FIELDS: Mapping[str, tuple[tuple[type, ...], str]] = {
     "model": ((str,), "the name of a model"),
     "config": ((LoopConfig,), "config=LoopConfig(max_turns=3)"),
     "seed": ((int,), "a whole number"),
@@ -71,9 +71,9 @@ _FIELDS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     "price": ((Price, NoneType), "price=Price(input=..., output=...), per million tokens"),
 }
 """The kinds of the fields that users write themselves, and what to write."""
-_NO_TOOLS: Final = ToolSurface()
-_DEFAULTS: Final = LoopConfig()
-_ANY: Final = Provider()
+_NO_TOOLS = ToolSurface()
+_DEFAULTS = LoopConfig()
+_ANY = Provider()
 
 
 # Further endpoints of a run: where it goes on when the endpoint before fails, and for which reasons.
@@ -92,13 +92,13 @@ ForeignReasoning: TypeAlias = Literal["pin", "drop"]
 ``pin``: a history that has them stays with its endpoint, and the run ends as it would without another one;
 ``drop``: the next endpoint gets the history without them."""
 
-OF_ENDPOINT: Final = ("model", "options", "provider", "overrides", "presets", "price")
+OF_ENDPOINT = ("model", "options", "provider", "overrides", "presets", "price")
 """The parts of a plan that each endpoint has of its own; its settings are partly the run's."""
 
-REASONS: Final[tuple[FallbackReason, ...]] = get_args(FallbackReason)
-_FOREIGN: Final[tuple[ForeignReasoning, ...]] = get_args(ForeignReasoning)
+REASONS: tuple[FallbackReason, ...] = get_args(FallbackReason)
+_FOREIGN: tuple[ForeignReasoning, ...] = get_args(ForeignReasoning)
 
-OF_RUN: Final = (
+OF_RUN = (
     "tool_use_mode",
     "tool_failure_policy",
     "max_turns",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._conversation import Messages
@@ -20,16 +20,16 @@ from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._text_calls import short_dialects
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface
 
-_SETTINGS: Final = tuple(setting.name for setting in fields(LoopConfig))
-_TRAITS: Final = tuple(setting.name for setting in fields(Provider))
-LISTS: Final = tuple(setting.name for setting in fields(LoopConfig) if isinstance(setting.default, tuple))
+_SETTINGS = tuple(setting.name for setting in fields(LoopConfig))
+_TRAITS = tuple(setting.name for setting in fields(Provider))
+LISTS = tuple(setting.name for setting in fields(LoopConfig) if isinstance(setting.default, tuple))
 """Settings that are lists of names, which presets add to."""
-_CAN_BE_OFF: Final = tuple(setting.name for setting in fields(LoopConfig) if "None" in str(setting.type))
+_CAN_BE_OFF = tuple(setting.name for setting in fields(LoopConfig) if "None" in str(setting.type))
 
-_LOOP: Final = LoopConfig()
-_UNSET: Final = object()
-_TOOL_OPTIONS: Final = ("parallel_tool_calls", "tool_choice")
-_SECTIONS: Final = ("config", "provider", "request", "request_overrides")
+_LOOP = LoopConfig()
+_UNSET = object()
+_TOOL_OPTIONS = ("parallel_tool_calls", "tool_choice")
+_SECTIONS = ("config", "provider", "request", "request_overrides")
 
 
 @dataclass(frozen=True, slots=True)

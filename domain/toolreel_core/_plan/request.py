@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from toolreel_core._conversation import Transcript, UserMessage
 from toolreel_core._jsontext import (
@@ -30,15 +30,15 @@ from toolreel_core._settings import LoopConfig, Provider, WireForm
 # completions do not know go out as they are.
 
 
-MAX_TOKENS: Final = 8_192
+MAX_TOKENS = 8_192
 """Output limit of a request in the form of Messages whose plan has none: there, one is required."""
 
-_CHAT_ONLY: Final = frozenset({
+_CHAT_ONLY = frozenset({
     "frequency_penalty", "logit_bias", "logprobs", "n", "prediction", "presence_penalty", "seed",
     "stream_options", "top_logprobs",
 })  # fmt: skip
 """Options of chat completions that neither of the other forms has."""
-_NOT_IN: Final[Mapping[WireForm, frozenset[str]]] = {
+_NOT_IN: Mapping[WireForm, frozenset[str]] = {
     "chat_completions": frozenset(),
     "messages": _CHAT_ONLY | {"modalities", "store", "verbosity"},
     "responses": _CHAT_ONLY | {"stop"},
@@ -212,17 +212,17 @@ IgnoredWhy: TypeAlias = Literal["reserved", "with_tools", "without_tools", "unsu
 out only with requests that send none; ``without_tools``: they refuse it without, and the run has none;
 ``unsupported``: the provider does not take it."""
 
-_TOOL_OPTIONS: Final = ("tool_choice", "parallel_tool_calls")
+_TOOL_OPTIONS = ("tool_choice", "parallel_tool_calls")
 """Options that providers refuse in a request without tools."""
-_RESERVED: Final = frozenset({"model", "messages", "tools", "tool_choice", "response_format", "stream"})
+_RESERVED = frozenset({"model", "messages", "tools", "tool_choice", "response_format", "stream"})
 """Keys of a body that the plan or the loop decides, so overrides may not set them."""
-_RESERVED_IN: Final[Mapping[WireForm, frozenset[str]]] = {
+_RESERVED_IN: Mapping[WireForm, frozenset[str]] = {
     "chat_completions": _RESERVED,
     "responses": _RESERVED | {"input"},
     "messages": _RESERVED | {"system"},
 }
 """The same in each form; a key that stands twice in a body would mean the later one."""
-_CAPS: Final = ("max_completion_tokens", "max_tokens")
+_CAPS = ("max_completion_tokens", "max_tokens")
 
 
 class Ignored(NamedTuple):
@@ -243,7 +243,7 @@ class OutputParts(NamedTuple):
     reply is free."""
 
 
-_NO_OUTPUT: Final = OutputParts()
+_NO_OUTPUT = OutputParts()
 
 
 class Bodies(NamedTuple):

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._plan import Preset
@@ -134,7 +134,7 @@ def _signature_place(answered: Answered) -> str:
 
 
 Section: TypeAlias = Literal["provider", "config", "request_overrides"]
-_SECTIONS: Final[tuple[Section, ...]] = get_args(Section)
+_SECTIONS: tuple[Section, ...] = get_args(Section)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,11 +226,11 @@ def _text_dialects(stable: Mapping[str, Finding]) -> Decided | None:
     return (["marked", *named], ("text_calls",)) if named else None
 
 
-_COMPUTED: Final[Mapping[str, Callable[[Mapping[str, Finding]], Decided | None]]] = {
+_COMPUTED: Mapping[str, Callable[[Mapping[str, Finding]], Decided | None]] = {
     "special_token_guard": _special_token_guard,
     "text_dialects": _text_dialects,
 }
-_FIRST: Final[Mapping[str, Mapping[str, Rows]]] = {"provider": {"wire_form": FORM_ROWS}}
+_FIRST: Mapping[str, Mapping[str, Rows]] = {"provider": {"wire_form": FORM_ROWS}}
 
 Standing: TypeAlias = Literal["agrees", "differs", "added", "not_probed"]
 """``added``: found, and the preset leaves it at its default; ``not_probed``: set by the preset, and a probe

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, items_of, parse, read, tree_at
 from toolreel_core._protocol import ReplyReceived, RequestFailed
@@ -18,7 +18,7 @@ from toolreel_core._settings import LoopConfig, WireForm
 from toolreel_core._text_calls import BARE, MARKED
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-_TOOLS: Final[Any] = parse(
+_TOOLS: Any = parse(
     JsonText("""{
 "lookup": ["Returns the value that is stored under a key.",
   {"type": "object", "properties": {"key": {"type": "string"}}, "required": ["key"]}],
@@ -29,10 +29,10 @@ _TOOLS: Final[Any] = parse(
   "required": ["item", "count", "price", "gift", "labels"]}]
 }""")
 )
-TOOLS: Final = ToolSurface(tuple(ToolDefinition.of(name, *rest) for name, rest in _TOOLS.items()))
+TOOLS = ToolSurface(tuple(ToolDefinition.of(name, *rest) for name, rest in _TOOLS.items()))
 """The tools that a probe offers, which each reply is read with."""
 
-_READING: Final = LoopConfig(text_dialects=(*MARKED, *BARE), dialects_in_reasoning=True)
+_READING = LoopConfig(text_dialects=(*MARKED, *BARE), dialects_in_reasoning=True)
 
 Why: TypeAlias = Literal[
     "refused",
@@ -50,9 +50,9 @@ Why: TypeAlias = Literal[
 """Why there is no answer. ``refused``: the server refused the request, and would again; ``unreadable``: what
 came is no model's answer. What may pass: ``rate`` to ``too_large``. ``key`` and those behind it: no other
 question would get an answer either."""
-PASSING: Final[frozenset[Why]] = frozenset({"rate", "unavailable", "timeout", "broken", "too_large"})
-STOPPING: Final[frozenset[Why]] = frozenset({"key", "payment", "connect", "silent"})
-_BY_STATUS: Final[Mapping[int, Why]] = {
+PASSING: frozenset[Why] = frozenset({"rate", "unavailable", "timeout", "broken", "too_large"})
+STOPPING: frozenset[Why] = frozenset({"key", "payment", "connect", "silent"})
+_BY_STATUS: Mapping[int, Why] = {
     **dict.fromkeys((408, 425, 429), "rate"),
     **dict.fromkeys((502, 503, 504, 520, 521, 522, 523, 524, 529), "unavailable"),
     **dict.fromkeys((401, 407), "key"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._probe.observation import PASSING, STOPPING, Answered, Observation, Unanswered, observe
@@ -18,21 +18,21 @@ from toolreel_core._probe.verdict import Verdict, Word
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._settings import WireForm, bytes_per_4
 
-REPEAT: Final = 3
+REPEAT = 3
 """How often a question is asked on which a setting hangs. Three answers about a quirk that comes half of the
 time disagree in three of four probes, two answers in one of two."""
 
-MOST: Final = 5
+MOST = 5
 """How often it is asked at least if its answers disagree, to say how often each came."""
 
-_PATIENCE: Final[Mapping[str, int]] = {"rate": 3, "unavailable": 2, "broken": 1, "timeout": 0, "too_large": 0}
+_PATIENCE: Mapping[str, int] = {"rate": 3, "unavailable": 2, "broken": 1, "timeout": 0, "too_large": 0}
 """How often the same request is sent again, by what came instead of an answer."""
-_LONGEST: Final = 60_000
+_LONGEST = 60_000
 """Milliseconds that a server may ask to wait for; it is asked again later, if it wants more."""
-_IN_A_ROW: Final = 3
+_IN_A_ROW = 3
 """After this many requests without an answer, a probe stops: the server is gone, not the quirk found."""
 
-_REASONING: Final = ("reasoning_content", "reasoning", "thinking")
+_REASONING = ("reasoning_content", "reasoning", "thinking")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class Probing:
         return replace(self, tries=(*self.tries, done), _detours=())
 
 
-_UNLIMITED: Final = 16
+_UNLIMITED = 16
 """Tokens of an answer that no field limits; such questions ask for one word."""
 
 

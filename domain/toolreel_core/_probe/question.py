@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, Literal, Self, TypeAlias, cast, get_args
+from typing import Any, Literal, Self, TypeAlias, cast, get_args
 
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._conversation import Form, Transcript, message_in
@@ -20,13 +20,13 @@ from toolreel_core._settings import Provider, WireForm
 
 Group: TypeAlias = Literal["basics", "tools", "schemas", "formats", "history", "streams", "limits", "forms"]
 
-RICHER: Final = ("responses_reasoning", "messages_thinking")
+RICHER = ("responses_reasoning", "messages_thinking")
 """The questions that show what only their form can send back."""
-_THINKING: Final = 16
+_THINKING = 16
 """How many times the room of an answer a model needs that thinks first."""
-MOST_TOKENS: Final = 1_024
+MOST_TOKENS = 1_024
 """Tokens above which a limit is what is asked for, not what is used."""
-_TOOL_TURNS: Final = (
+_TOOL_TURNS = (
     *("tool_turn", "tool_turn_reasoning", "tool_turn_signature", "tool_turn_name"),
     *("content_null", "content_absent", "content_space"),
 )
@@ -38,7 +38,7 @@ question has, or does not have; one without a verdict is named as evidence and m
 Decided: TypeAlias = tuple[Json, tuple[str, ...]]
 """A value, and the questions that its conditions name."""
 
-FORM_ROWS: Final[Rows] = (
+FORM_ROWS: Rows = (
     ("responses_reasoning=carried", "responses"),
     ("messages_thinking=carried", "messages"),
     ("plain=accepted", "chat_completions"),
@@ -49,7 +49,7 @@ FORM_ROWS: Final[Rows] = (
 them; but where another form brings reasoning that they have no place for, that form."""
 
 
-_CAP_ROWS: Final[Rows] = (
+_CAP_ROWS: Rows = (
     ("max_tokens=honoured", "max_tokens"),
     ("max_completion_tokens=honoured", "max_completion_tokens"),
     ("max_tokens!=refused", "max_tokens"),
@@ -73,7 +73,7 @@ def value_of_first_row(rows: Rows, words: Mapping[str, str]) -> Decided | None:
     return None
 
 
-_CONDITION: Final = re.compile(r"(!?=)")
+_CONDITION = re.compile(r"(!?=)")
 
 
 def settled_form(words: Mapping[str, str]) -> WireForm | None:
@@ -279,15 +279,15 @@ def _messages_named(
             yield catalogue["messages"][name]
 
 
-_RESULT: Final = '{"value":42}'
-_BESIDE_CALL: Final[Mapping[str, Tree]] = {
+_RESULT = '{"value":42}'
+_BESIDE_CALL: Mapping[str, Tree] = {
     "content_null": {"content": None},
     "content_absent": {},
     "content_space": {"content": " "},
 }
 """What accompanies a call, by the question about it; else it is an empty text."""
 # What Google documents for a history that was not its own.
-_SIGNATURE: Final[Tree] = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+_SIGNATURE: Tree = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 
 def _tool_turn(row: Mapping[str, Any], known: Known) -> Iterator[Tree]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from toolreel_core._jsontext import Json, as_tree, canonical, parse, read, tree_at
 from toolreel_core._loop import has_signature
@@ -55,7 +55,7 @@ class Verdict:
 
 Judge: TypeAlias = Callable[[Answered], Verdict]
 
-_CUT: Final = Verdict("cut", "cut before it called")
+_CUT = Verdict("cut", "cut before it called")
 
 
 def verdict_on(observation: Observation, judge: Judge, *, about_refusals: bool = False) -> Verdict:

@@ -17,7 +17,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from hashlib import sha256
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 from pyrsistent import PMap, pmap
 
@@ -38,7 +38,7 @@ from toolreel_core._schema import violations
 # writes ``digest`` instead of ``base64``, and the Base64 of each digest once in a place of its own.
 
 
-MENTION: Final = '"type":"blob"'
+MENTION = '"type":"blob"'
 """What canonical text has where it has a blob: nowhere else, since quotes in texts are escaped."""
 
 
@@ -128,7 +128,7 @@ def _check_call(plan: Plan, call: ToolCall, place: str) -> None:
         raise CodecError(f"{place}.arguments: {found[0]}")
 
 
-VERSION: Final = 1
+VERSION = 1
 """The version of stored values and of journals. Raise it when a stored form, or a default that records leave
 out, changes: whatever has another version is rejected."""
 
@@ -420,8 +420,8 @@ def blob_lines(value: Plan | Event, written: Container[str] = ()) -> dict[str, s
 # write.
 
 
-SEAL_VERSION: Final = 1
-_SHORTEST: Final = 16
+SEAL_VERSION = 1
+_SHORTEST = 16
 
 
 def seal(text: str, key: bytes, *, about: str = "") -> JsonText:

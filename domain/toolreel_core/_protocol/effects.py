@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from pyrsistent import PMap, pmap
 
@@ -91,7 +91,7 @@ Unanswered: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 Effect: TypeAlias = SendRequest | RunTool | AskApproval | Wait | Finish
 """What the loop wants done."""
 
-ANSWERS: Final[Mapping[type[Effect], tuple[type[Event], ...]]] = {
+ANSWERS: Mapping[type[Effect], tuple[type[Event], ...]] = {
     SendRequest: (ReplyReceived, RequestFailed),
     RunTool: (ToolReturned,),
     AskApproval: (ApprovalGiven,),
@@ -131,7 +131,7 @@ def _fingerprint_of(kind: str, ref: int) -> str:
     return link(kind, digest(str(ref)))
 
 
-ANTHROPIC_VERSION: Final = "2023-06-01"
+ANTHROPIC_VERSION = "2023-06-01"
 """The version of the form of Messages; the only one since (https://docs.anthropic.com/en/api/versioning)."""
 
 KeyHeader: TypeAlias = Literal["authorization", "x-api-key"]

@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pyrsistent import PMap, pmap
 
@@ -97,7 +97,7 @@ class Spent:
         return Spent(**{**counts, "priced": 0, "unpriced": self.replies})
 
 
-_COUNTS: Final = tuple(field.name for field in fields(Spent) if field.name not in {"cost", "currency"})
+_COUNTS = tuple(field.name for field in fields(Spent) if field.name not in {"cost", "currency"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,10 +254,10 @@ def user_spoke(said: Said, at_ms: int | None = None) -> UserSpoke:
 # wire forms is said by ``http_request`` and here.
 
 
-_NUMBER: Final = r"[0-9]{1,12}(\.[0-9]+)?"
-_QUOTED: Final = 300
+_NUMBER = r"[0-9]{1,12}(\.[0-9]+)?"
+_QUOTED = 300
 """Maximum characters of a provider's error message that an event quotes."""
-_NO_HEADERS: Final[PMap[str, str]] = pmap()
+_NO_HEADERS: PMap[str, str] = pmap()
 
 
 @dataclass(frozen=True, slots=True)

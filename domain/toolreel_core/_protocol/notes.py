@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from toolreel_core._plan import FallbackReason, IgnoredWhy
 from toolreel_core._protocol.outcome import FailureKind
@@ -477,7 +477,7 @@ Note: TypeAlias = (
 Level: TypeAlias = Literal["bad", "warn", "info", "silent"]
 """How much a note matters to somebody who looks for what went wrong; ``silent``: shown in another place."""
 
-_SENTENCES: Final[Mapping[type[Note], tuple[Level, str]]] = {
+_SENTENCES: Mapping[type[Note], tuple[Level, str]] = {
     PresetsApplied: ("info", "presets: {names}"),
     OptionIgnored: ("warn", "not sent: {key} ({why})"),
     SchemaReduced: ("warn", "{name}: left out of its schema: {left_out}"),
@@ -528,9 +528,9 @@ _SENTENCES: Final[Mapping[type[Note], tuple[Level, str]]] = {
 """The sentence of each note that is not silent; names in braces are its fields, in words."""
 
 # Notes hold codes as plain strings: records of other releases may have some that this one does not know.
-_PROBLEMS: Final[Mapping[str, str]] = dict(PROBLEM_WORDS.items())
-_REPAIRS: Final[Mapping[str, str]] = dict(WORDS.items())
-_WHY: Final[Mapping[str, str]] = {
+_PROBLEMS: Mapping[str, str] = dict(PROBLEM_WORDS.items())
+_REPAIRS: Mapping[str, str] = dict(WORDS.items())
+_WHY: Mapping[str, str] = {
     # of ignored calls
     "one_call": "the request says parallel_tool_calls: false, so the first call runs alone",
     "calls_per_turn": "max_tool_calls_per_turn allows no more calls in a reply",
@@ -585,7 +585,7 @@ def note_sentence(note: Note) -> tuple[Level, str]:  # noqa: PLR0912 - a case fo
     return level, "" if level == "silent" else sentence.format(**words)
 
 
-_FIRST: Final = "the plan's own endpoint"
+_FIRST = "the plan's own endpoint"
 
 
 def _with_sentence(code: str, sentences: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ Every class here is frozen, so a step returns a new state, which shares its hist
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from pyrsistent import PMap, pmap
 
@@ -188,8 +188,8 @@ class Tally:
         )
 
 
-_TOKENS: Final = tuple(counter.name for counter in fields(Usage) if counter.name != "cost")
-_COUNTERS: Final = tuple(counter.name for counter in fields(Tally) if counter.name != "by_tools")
+_TOKENS = tuple(counter.name for counter in fields(Usage) if counter.name != "cost")
+_COUNTERS = tuple(counter.name for counter in fields(Tally) if counter.name != "by_tools")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,11 +213,11 @@ class DoneCall:
     """The call as the model is reminded of it, shortened."""
 
 
-_NOTHING_COUNTED: Final = Tally()
+_NOTHING_COUNTED = Tally()
 # Persistent, since each state of a run has its own version. Their order depends on the hash seed, so they are
 # for look-up only: whatever writes one sorts its keys.
-_NO_RESULTS: Final[PMap[str, bool]] = pmap()
-_NO_STREAKS: Final[PMap[str, Streak]] = pmap()
+_NO_RESULTS: PMap[str, bool] = pmap()
+_NO_STREAKS: PMap[str, Streak] = pmap()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from toolreel_core._conversation import MESSAGES_ITEMS, Items, SentCall
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, text_at, tree_at
 from toolreel_core._replies import Usage, choices_of, type_of, whole_blocks, whole_items
 from toolreel_core._settings import WireForm
 
-_TYPES: Final = {
+_TYPES = {
     400: "invalid_request_error",
     401: "authentication_error",
     403: "permission_error",
@@ -98,15 +98,15 @@ def _calls(message: Tree) -> Iterator[SentCall]:
 
 # Anthropic's Messages: https://docs.anthropic.com/en/docs/build-with-claude/streaming
 
-_STOPS: Final = {
+_STOPS = {
     "stop": "end_turn",
     "length": "max_tokens",
     "tool_calls": "tool_use",
     "content_filter": "refusal",
 }
-_OTHER_STOPS: Final = ("end_turn", "model_context_window_exceeded", "pause_turn", "refusal", "stop_sequence")
+_OTHER_STOPS = ("end_turn", "model_context_window_exceeded", "pause_turn", "refusal", "stop_sequence")
 """Reasons of an upstream of the same form that are as good as those that were read."""
-_OF_BLOCKS: Final[Mapping[str, Tree]] = {"text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}}
+_OF_BLOCKS: Mapping[str, Tree] = {"text": {"text": ""}, "thinking": {"thinking": "", "signature": ""}}
 """What a block has when it begins, which comes in deltas."""
 
 
@@ -165,8 +165,8 @@ def _message_closing(body: Tree) -> Iterator[Tree]:
 
 # OpenAI's Responses: https://platform.openai.com/docs/api-reference/responses-streaming
 
-_INCOMPLETE: Final = {"length": "max_output_tokens", "content_filter": "content_filter"}
-_ECHOED: Final[Mapping[str, Json]] = {
+_INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+_ECHOED: Mapping[str, Json] = {
     "instructions": None,
     "max_output_tokens": None,
     "metadata": {},
@@ -181,16 +181,16 @@ _ECHOED: Final[Mapping[str, Json]] = {
     "truncation": "disabled",
 }
 """What a response repeats of its request, and what it says where the request has nothing."""
-_PREFIXES: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
-_OF_ITEMS: Final[Mapping[str, Tree]] = {
+_PREFIXES = {"message": "msg", "function_call": "fc", "reasoning": "rs"}
+_OF_ITEMS: Mapping[str, Tree] = {
     "message": {"content": []},
     "reasoning": {"summary": [], "content": []},
     "function_call": {"arguments": ""},
 }
 """What an item has when it begins, which comes in deltas."""
-_PARTS: Final = {"content": "response.content_part", "summary": "response.reasoning_summary_part"}
+_PARTS = {"content": "response.content_part", "summary": "response.reasoning_summary_part"}
 """Where items have their texts, and the name of the events of one."""
-_TEXTS: Final = {
+_TEXTS = {
     "refusal": "response.refusal",
     "reasoning_text": "response.reasoning_text",
     "summary_text": "response.reasoning_summary_text",
@@ -282,7 +282,7 @@ def _response_closing(body: Tree) -> Iterator[Tree]:
     yield {"type": f"response.{body['status']}", "response": body}
 
 
-REPLY_FORMS: Final[Mapping[OtherForm, ReplyForm]] = {
+REPLY_FORMS: Mapping[OtherForm, ReplyForm] = {
     "messages": ReplyForm(
         key="content",
         items=MESSAGES_ITEMS,

@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._conversation import REASONING, message_in
@@ -90,13 +90,13 @@ def _sorted_bytes(value: Json) -> bytes:
     return sorted_text(value).encode()
 
 
-RESTORED: Final = "reasoning_restored"
+RESTORED = "reasoning_restored"
 """Name of the repair of a history without what the model had thought."""
 
-_DETAILS: Final = "reasoning_details"
-_SIGNED: Final = "extra_content"
-_MOST_BYTES: Final = 64 * 2**20
-_BYTES_EACH: Final = 1_000
+_DETAILS = "reasoning_details"
+_SIGNED = "extra_content"
+_MOST_BYTES = 64 * 2**20
+_BYTES_EACH = 1_000
 """Bytes that any message takes besides its thoughts."""
 
 
@@ -115,9 +115,9 @@ class KeptThoughts:
     """
 
     def __init__(self, most: int = _MOST_BYTES) -> None:
-        self._most: Final = most
+        self._most = most
         self._size = 0
-        self._fields: Final[OrderedDict[str, JsonText]] = OrderedDict()
+        self._fields: OrderedDict[str, JsonText] = OrderedDict()
         """The fields of a message, and of each of its calls, that clients drop."""
 
     def keep(self, request: ClientRequest, message: Json, provider: Provider, caller: str) -> None:

@@ -7,7 +7,7 @@ would send another request, so does the proxy; where it would run a tool or end,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ToolreelError
@@ -66,9 +66,9 @@ class Again:
     """``retry``, ``recover_empty`` or ``correct_arguments``."""
 
 
-_MESSAGES: Final = ("messages", "input", "system")
-_SENT: Final = (*_MESSAGES, "tools", "tool_choice")
-_REASONS: Final = (
+_MESSAGES = ("messages", "input", "system")
+_SENT = (*_MESSAGES, "tools", "tool_choice")
+_REASONS = (
     (CallRejected, "correct_arguments"),
     (RecoveryTried, "recover_empty"),
     (ModelNudged, "recover_empty"),
@@ -80,9 +80,9 @@ class Corrections:
     def __init__(self, begun: Step, asked: SendRequest, first: JsonText, extras: Extras) -> None:
         self._state = begun.state
         self._ref = asked.ref
-        self._first: Final = first
+        self._first = first
         """The body of the first request, which later ones differ from in messages and tools only."""
-        self._left: Final = {
+        self._left = {
             "retry": extras.retries,
             "recover_empty": 2 if extras.recover_empty else 0,
             "correct_arguments": extras.correct_arguments,

@@ -9,31 +9,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from toolreel_core._text_calls import BARE, has_think_tags
 from toolreel_core._text_calls import QUOTATION_OPENERS as QUOTATIONS
 
-_LOOKAHEAD: Final = 120
+_LOOKAHEAD = 120
 """Characters after which a sign that is no marker yet won't become one; the longest marker is shorter."""
-_WORDS: Final = ("functools[", "function call<", "to=", "observation:")
+_WORDS = ("functools[", "function call<", "to=", "observation:")
 """Markers that begin with a letter."""
-_SIGNS: Final = rf"<[\w|｜‖!/]?|\[[tbe/cq]?|\][<~]?|✿|(?<![^\W_])(?:{'|'.join(map(re.escape, _WORDS))})"
-_SIGN: Final = re.compile(_SIGNS, re.IGNORECASE)
+_SIGNS = rf"<[\w|｜‖!/]?|\[[tbe/cq]?|\][<~]?|✿|(?<![^\W_])(?:{'|'.join(map(re.escape, _WORDS))})"
+_SIGN = re.compile(_SIGNS, re.IGNORECASE)
 """A sign that may begin a call in text; what follows it is held back until that is certain."""
-_BARE_SIGN: Final = re.compile(rf"[{{\[`~<>]|^(?:Action|Thought)|{_SIGNS}", re.IGNORECASE | re.MULTILINE)
+_BARE_SIGN = re.compile(rf"[{{\[`~<>]|^(?:Action|Thought)|{_SIGNS}", re.IGNORECASE | re.MULTILINE)
 """Where a message may begin to be one call as a whole, in dialects without markers."""
-_BRACKETED: Final = ("[tool", "[/tool", "[think", "[/think", "[begin final", "[end final", "[e~")
+_BRACKETED = ("[tool", "[/tool", "[think", "[/think", "[begin final", "[end final", "[e~")
 """The beginnings of markers in brackets: a link is none of them."""
-_TAG: Final = re.compile(r"</?\w[^<>|]*>")
+_TAG = re.compile(r"</?\w[^<>|]*>")
 """A tag that is closed: if it is no marker now, it never is."""
-_NEVER: Final = re.compile(r"<[^\w|｜‖!/]|\[[^tbe/cq]|\][^<~]", re.IGNORECASE)
+_NEVER = re.compile(r"<[^\w|｜‖!/]|\[[^tbe/cq]|\][^<~]", re.IGNORECASE)
 """Characters that no marker begins with."""
-_BARE_WORDS: Final = (*_WORDS, "action", "thought")
-_CALL_KEYS: Final = ('{"name', '{"function', '{"tool', '{"type', '{"arguments', '{"parameters')
+_BARE_WORDS = (*_WORDS, "action", "thought")
+_CALL_KEYS = ('{"name', '{"function', '{"tool', '{"type', '{"arguments', '{"parameters')
 """How a call begins whose opening tag a server has removed."""
-_BLANKS: Final = " \t\r\n\ufeff\u200b\u2060"
-_LONGEST_TAIL: Final = 4_096
+_BLANKS = " \t\r\n\ufeff\u200b\u2060"
+_LONGEST_TAIL = 4_096
 """Characters, nearly all of them blanks, after which the rest waits for the end: reading them again with each
 piece would take quadratic time."""
 
@@ -109,8 +109,8 @@ class HeldText:
         return "undecided" if any(name.startswith(first.rstrip(_BLANKS)) for name in self._known) else "other"
 
 
-_BARE: Final = frozenset(BARE)
-_WHOLE: Final = frozenset("{[`~<>AaTt")
+_BARE = frozenset(BARE)
+_WHOLE = frozenset("{[`~<>AaTt")
 """First characters after which a bare dialect reads the rest of a message as a whole."""
 
 
@@ -150,4 +150,4 @@ def _end_overlap(text: str, words: tuple[str, ...]) -> int:
     )
 
 
-_LONGEST: Final = max(map(len, _BARE_WORDS))
+_LONGEST = max(map(len, _BARE_WORDS))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._conversation import free_id, without_empty_fields
@@ -38,16 +37,16 @@ from toolreel_core._replies import (
     normalize_reply,
 )
 
-_SAID: Final[frozenset[ProblemCode]] = frozenset({
+_SAID: frozenset[ProblemCode] = frozenset({
     "CONTENT_FILTER", "CONTEXT_OVERFLOW", "EMPTY_RESPONSE", "REFUSAL", "TRUNCATED",
 })  # fmt: skip
 """Problems that a completion has a word for, or that are no problem of a client that asked for it."""
-_LOST: Final = frozenset({"CALL_ENTRY_INVALID", "FINISH_MISMATCH"})
+_LOST = frozenset({"CALL_ENTRY_INVALID", "FINISH_MISMATCH"})
 """Codes of a reply that has no calls, though it was to have some."""
-_NOT_THERE: Final = "It says that it has tool calls, but none can be read."
-_OWN: Final = frozenset({"choices", "created", "error", "id", "model", "object", "usage"})
-_OF_MESSAGE: Final = frozenset({"content", "function_call", "refusal", "role", "tool_calls"})
-_NO_USAGE: Final = Usage()
+_NOT_THERE = "It says that it has tool calls, but none can be read."
+_OWN = frozenset({"choices", "created", "error", "id", "model", "object", "usage"})
+_OF_MESSAGE = frozenset({"content", "function_call", "refusal", "role", "tool_calls"})
+_NO_USAGE = Usage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +165,7 @@ def problem_text(problem: Problem) -> str:
     return f"{PROBLEM_WORDS[problem.code]} {problem.detail}".strip()[:_LONGEST]
 
 
-_LONGEST: Final = 2_000
+_LONGEST = 2_000
 """Characters of an error that are passed on."""
 
 

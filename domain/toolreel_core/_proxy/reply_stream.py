@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, text_at, tree_at
@@ -15,14 +14,14 @@ from toolreel_core._proxy.reply import Head, Repaired, repaired
 from toolreel_core._proxy.upstream_request import Profile
 from toolreel_core._replies import ChatEvents, Delta, Usage, choices_of, stream_in, type_of
 
-_KINDS: Final[Mapping[str, Kind]] = {
+_KINDS: Mapping[str, Kind] = {
     "text": "text",
     "thinking": "thinking",
     "message": "text",
     "reasoning": "thinking",
 }
 """What passes in pieces, by the type of its block."""
-_CALLS: Final = ("tool_use", "function_call")
+_CALLS = ("tool_use", "function_call")
 
 
 class EventRow:
@@ -33,11 +32,11 @@ class EventRow:
     """
 
     def __init__(self, form: OtherForm) -> None:
-        self.form: Final = form
-        self._writer: Final = REPLY_FORMS[form]
-        self._shown: Final[list[Tree]] = []
+        self.form: OtherForm = form
+        self._writer = REPLY_FORMS[form]
+        self._shown: list[Tree] = []
         """The blocks, as far as they have gone out."""
-        self._places: Final[list[int]] = []
+        self._places: list[int] = []
         """Where the upstream has each; -1 where it speaks another form."""
         self._open = False
         """Whether the last one goes on."""
@@ -191,29 +190,29 @@ def text_after(whole: str, begun: str) -> str | None:
     return None
 
 
-SENT_BEFORE: Final = "TEXT_SENT_BEFORE"
+SENT_BEFORE = "TEXT_SENT_BEFORE"
 """Noticed where text had passed that the complete reply no longer has."""
 
-_EVENTS: Final = re.compile(r".+?(?:\r?\n\r?\n|\Z)", re.DOTALL)
+_EVENTS = re.compile(r".+?(?:\r?\n\r?\n|\Z)", re.DOTALL)
 """Events of a stream as they come, the last one perhaps in part."""
-_STREAMED: Final = ("content", "reasoning_content", "reasoning", "role", "tool_calls")
+_STREAMED = ("content", "reasoning_content", "reasoning", "role", "tool_calls")
 
 
 class ReplyStream:
     def __init__(self, request: ClientRequest, profile: Profile, head: Head) -> None:
-        self._request: Final = request
-        self._profile: Final = profile
-        self._head: Final = head
+        self._request = request
+        self._profile = profile
+        self._head = head
         self.stream = stream_in(profile.provider.wire_form)
         self._raw: list[str] = []
-        self._text: Final = HeldText(profile.dialects(request), request.tools.known)
-        self._shown: Final[list[str]] = []
+        self._text = HeldText(profile.dialects(request), request.tools.known)
+        self._shown: list[str] = []
         """The text that has passed."""
         self._thought = False
         """Whether reasoning has passed."""
         self.opened = False
         """Whether a chunk has passed."""
-        self._row: Final = None if request.form == "chat_completions" else EventRow(request.form)
+        self._row = None if request.form == "chat_completions" else EventRow(request.form)
 
     @property
     def body(self) -> str:

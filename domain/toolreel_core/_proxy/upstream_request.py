@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 
 from toolreel_core._client_requests import ClientRequest, Loss, Said, options_in_form, wrong_shapes
 from toolreel_core._conversation import (
@@ -45,10 +45,10 @@ from toolreel_core._jsontext import (
 from toolreel_core._plan import Preset, accepted_options, options_for_form, reserved_keys, translate_options
 from toolreel_core._settings import LoopConfig, Provider, WireForm, apply_all
 
-_NO_PRESET: Final = Preset()
-_ANY: Final = Provider()
-_TRAITS: Final = frozenset(trait.name for trait in fields(Provider))
-_DEFAULTS: Final = LoopConfig()
+_NO_PRESET = Preset()
+_ANY = Provider()
+_TRAITS = frozenset(trait.name for trait in fields(Provider))
+_DEFAULTS = LoopConfig()
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +81,14 @@ class Profile:
         return self.config.dialects(offered=offered)
 
 
-_REPAIRED: Final = "history"
+_REPAIRED = "history"
 """Name of the repair of a history that no setting asks for: an id, a name or a result in it was not valid."""
-_APART: Final = {"messages": "system", "responses": "instructions"}
+_APART = {"messages": "system", "responses": "instructions"}
 """The key of what the system says, where it is not one of the messages."""
-_SCHEMA_KEYS: Final = {"messages": "input_schema", "responses": "parameters"}
+_SCHEMA_KEYS = {"messages": "input_schema", "responses": "parameters"}
 """The key of an entry of ``tools`` that holds its schema, where the entry is the function itself."""
-_PARTS: Final = frozenset({"model", "messages", "input", "system", "instructions", "tools"})
-_NEEDS_TOOLS: Final = ("tools", "tool_choice", "parallel_tool_calls")
+_PARTS = frozenset({"model", "messages", "input", "system", "instructions", "tools"})
+_NEEDS_TOOLS = ("tools", "tool_choice", "parallel_tool_calls")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, NamedTuple, TypeAlias, assert_never
+from typing import Literal, NamedTuple, TypeAlias, assert_never
 
 from toolreel_core._jsontext import (
     REPAIRS,
@@ -36,21 +36,19 @@ from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
 
 # The closing fence is as long as the opening one, so that a fence may quote a shorter one.
-_FENCE: Final = lazy_pattern(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
-_OPEN_FENCE: Final = lazy_pattern(r"\s*+(?:```|~~~)")
+_FENCE = lazy_pattern(r"(?P<fence>`{3,}+|~{3,}+)[\w+-]*+\s?(?P<body>.*)(?P=fence)", re.DOTALL)
+_OPEN_FENCE = lazy_pattern(r"\s*+(?:```|~~~)")
 # `<|im_end|>`, `</s>`, `[/TOOL_CALLS]`. No blanks, quotes or braces within, so that it is no HTML and no
 # JSON; the length is bounded, so that a long text of `<` is not searched again from each of them.
 # The outer group is not possessive: see the numbers of `json_repair`.
-_TOKENS: Final = lazy_pattern(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\]))+\s*+")
+_TOKENS = lazy_pattern(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\]))+\s*+")
 # Strings are skipped as a whole, since brackets inside them do not count. Possessive: no backtracking.
-_STRUCTURE: Final = lazy_pattern(
-    r'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<up>[\[{])|(?P<down>[\]}])', re.DOTALL
-)
+_STRUCTURE = lazy_pattern(r'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<up>[\[{])|(?P<down>[\]}])', re.DOTALL)
 
 
 # Qwen3-Coder's own notation, which a server passed on; without markup in the values.
-_ELEMENT: Final = lazy_pattern(r"\s*<parameter=(?P<key>[\w.-]{1,200})>(?P<text>[^<>]*)</parameter>")
-_END_OF_ELEMENTS: Final = lazy_pattern(r"\s*(?:</function>)?\s*(?:</tool_call>)?\s*")
+_ELEMENT = lazy_pattern(r"\s*<parameter=(?P<key>[\w.-]{1,200})>(?P<text>[^<>]*)</parameter>")
+_END_OF_ELEMENTS = lazy_pattern(r"\s*(?:</function>)?\s*(?:</tool_call>)?\s*")
 
 
 def arguments_in_elements(text: str) -> dict[str, Json] | None:
@@ -133,18 +131,18 @@ def _parse_strictly(text: str, max_depth: int) -> Reading | Unreadable:
     )
 
 
-_NOTHING: Final = ("None", "undefined")
+_NOTHING = ("None", "undefined")
 _Unwrapping: TypeAlias = "tuple[WarningCode, Callable[[str], str]]"
 
 # The order matters: a byte-order mark hides a fence, and tokens after a fence hide its end. An empty fence
 # and Python's None are what models write for a call without arguments.
-_UNWRAPPINGS: Final[tuple[_Unwrapping, ...]] = (
+_UNWRAPPINGS: tuple[_Unwrapping, ...] = (
     ("ARGUMENTS_REPAIRED", lambda text: text.strip("\ufeff")),
     ("ARGUMENTS_TRAILING_TEXT", without_tokens_behind_fence),
     ("ARGUMENTS_FENCED", lambda text: without_fence(text) or ("{}" if text else "")),
     ("ARGUMENTS_PYTHON_LITERAL", lambda text: "{}" if text in _NOTHING else text),
 )
-_IN_JSON: Final = frozenset({"repeated_keys"})
+_IN_JSON = frozenset({"repeated_keys"})
 """Allowed by JSON itself, so it is no repair; it has its own code."""
 
 
@@ -188,7 +186,7 @@ def _parse_by_repairs(
     return Reading(values[0].tree, (*codes, *(code for code, was in done.items() if was)))
 
 
-_MOST_OBJECTS: Final = 1_000
+_MOST_OBJECTS = 1_000
 
 
 def _values_in_a_row(text: str, style: Style) -> tuple[Sequence[Value], int, str, bool]:
@@ -221,21 +219,19 @@ ArgumentErrorCode: TypeAlias = Literal[
     "ARGUMENTS_INVALID_JSON", "ARGUMENTS_NOT_OBJECT", "ARGUMENTS_TRUNCATED"
 ]
 
-ERROR_WORDS: Final[Mapping[ArgumentErrorCode, str]] = {
+ERROR_WORDS: Mapping[ArgumentErrorCode, str] = {
     "ARGUMENTS_INVALID_JSON": "The arguments are no JSON and could not be repaired; the call is not run.",
     "ARGUMENTS_NOT_OBJECT": "The arguments are JSON but no object; the call is not run.",
     "ARGUMENTS_TRUNCATED": "The arguments were cut at the token limit and are never completed; the call is "
     "not run.",
 }
 
-_EMPTY: Final = canonical({})
-_LEVELS: Final = 2
+_EMPTY = canonical({})
+_LEVELS = 2
 """How many layers of JSON inside a JSON string are decoded: servers encode once too often, or twice."""
-_MARKUP: Final = lazy_pattern(
-    r"<[|\uff5c\u2016]|</?(?:arg_key|arg_value|parameter|function|tool_call|invoke)\b"
-)
+_MARKUP = lazy_pattern(r"<[|\uff5c\u2016]|</?(?:arg_key|arg_value|parameter|function|tool_call|invoke)\b")
 """Call markup of a model inside a key (exo#2187), which means that the value cannot be trusted either."""
-_WRAPPERS: Final = frozenset({"arguments", "parameters", "args", "input"})
+_WRAPPERS = frozenset({"arguments", "parameters", "args", "input"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,13 +334,13 @@ def _json_kind(tree: Json) -> str:
     return kind if kind == "null" else f"a {kind}"
 
 
-_CODE_BLOCK: Final = lazy_pattern(
+_CODE_BLOCK = lazy_pattern(
     r"(?P<fence>(?<!`)`{3,}+|(?<!~)~{3,}+)[\w+-]*+[ \t]*+\n(?P<body>.*?)\n[ \t]*+(?P=fence)", re.DOTALL
 )
-_BRACE: Final = lazy_pattern(r"\{")
+_BRACE = lazy_pattern(r"\{")
 # What follows the brace of an object, as opposed to that of a template such as `{name}`.
-_OBJECT: Final = lazy_pattern(r"\{\s*+[\"'}]")
-_ATTEMPTS: Final = 64
+_OBJECT = lazy_pattern(r"\{\s*+[\"'}]")
+_ATTEMPTS = 64
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final
 
 from pyrsistent import PVector, pvector
 
@@ -17,7 +16,7 @@ from toolreel_core._replies.classification import bare_error
 from toolreel_core._replies.deltas import id_of_call, joined
 from toolreel_core._replies.event_assembly import Delta, Deltas, Events, number_in
 
-_HEAD: Final = (
+_HEAD = (
     "id",
     "created",
     "model",
@@ -27,13 +26,13 @@ _HEAD: Final = (
     "usage",
     "timings",
 )
-_OF_CHOICE: Final = ("finish_reason", "native_finish_reason")
-_CALLS: Final = frozenset({"tool_calls", "function_call", "tool_use"})
+_OF_CHOICE = ("finish_reason", "native_finish_reason")
+_CALLS = frozenset({"tool_calls", "function_call", "tool_use"})
 """Message keys and finish reasons that announce tool calls."""
-_FIRST: Final = (0, "0", None)
+_FIRST = (0, "0", None)
 """Index of the one choice that is read; some servers send text or nothing."""
-_NOTHING: Final[Tree] = {}
-_NO_DELTAS: Final[PVector[Tree]] = pvector()
+_NOTHING: Tree = {}
+_NO_DELTAS: PVector[Tree] = pvector()
 
 
 @dataclass(frozen=True, slots=True)

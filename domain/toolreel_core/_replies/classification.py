@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from toolreel_core._jsontext import Json, Tree, as_list, as_tree, canonical, finite, read, tree_at
 
@@ -24,7 +24,7 @@ ProblemCode: TypeAlias = Literal[
     "MALFORMED_FUNCTION_CALL",
 ]
 
-PROBLEM_WORDS: Final[Mapping[ProblemCode, str]] = {
+PROBLEM_WORDS: Mapping[ProblemCode, str] = {
     "PROVIDER_ERROR": "The provider reports an error; no call is run.",
     "RATE_LIMITED": "The provider asks for fewer requests; the same request may work later.",
     "INVALID_BODY": "The body is not a JSON object; nothing was read.",
@@ -41,25 +41,25 @@ PROBLEM_WORDS: Final[Mapping[ProblemCode, str]] = {
 }
 """What each code means and what follows from it, as a sentence for users."""
 
-STREAM_CUT: Final = "stream_cut"
+STREAM_CUT = "stream_cut"
 """Code of our own error object for a truncated stream, in the place of the provider's."""
 
-_TOO_MANY_REQUESTS: Final = "429"
-_PASSING: Final = frozenset({"408", _TOO_MANY_REQUESTS, *map(str, range(500, 600)), STREAM_CUT})
+_TOO_MANY_REQUESTS = "429"
+_PASSING = frozenset({"408", _TOO_MANY_REQUESTS, *map(str, range(500, 600)), STREAM_CUT})
 """Retryable codes inside an error object, as text: the same as for HTTP statuses.
 
 OpenRouter and others answer 200 with the status in the body (pydantic-ai#3994): the inner code decides.
 """
-_RATE_LIMITS: Final = frozenset({_TOO_MANY_REQUESTS, "rate_limit_exceeded", "rate_limit_error"})
-_PASSING_WORDS: Final = frozenset({"overloaded_error", "api_error", "server_error", "timeout_error"})
+_RATE_LIMITS = frozenset({_TOO_MANY_REQUESTS, "rate_limit_exceeded", "rate_limit_error"})
+_PASSING_WORDS = frozenset({"overloaded_error", "api_error", "server_error", "timeout_error"})
 """Retryable where no number says more: Anthropic and OpenAI's Responses name the kind of an error alone."""
-_SPENT: Final = frozenset(
+_SPENT = frozenset(
     {"insufficient_quota", "exceeded_current_quota_error", "billing_hard_limit_reached", "billing_not_active"}
 )
 """Codes and types of an account without money; OpenAI and Moonshot send them with 429, but no wait helps."""
-_STATUSES: Final = ("code", "status", "status_code", "statusCode", "error_code", "type")
-_WORDS: Final = ("message", "detail", "msg", "error_msg", "error_message", "title")
-_INSIDE: Final = ("error", "detail")
+_STATUSES = ("code", "status", "status_code", "statusCode", "error_code", "type")
+_WORDS = ("message", "detail", "msg", "error_msg", "error_message", "title")
+_INSIDE = ("error", "detail")
 """Keys under which a gateway nests the error of its upstream."""
 
 
@@ -99,11 +99,11 @@ def bare_error(body: Tree) -> Problem | None:
     return _problem_of_error(body, body) if named or worded else None
 
 
-_HEAD: Final = 4_096
+_HEAD = 4_096
 """Characters of a page in which its title is looked for."""
 
 
-_TAGS: Final = ("<html", "<head", "<body", "<title", "<h1", "<p>")
+_TAGS = ("<html", "<head", "<body", "<title", "<h1", "<p>")
 """What only HTML has of what begins with an angle bracket."""
 
 
@@ -177,7 +177,7 @@ Finish: TypeAlias = Literal["stop", "tool_calls", "length", "content_filter", "e
 
 # OpenAI's words first, then Anthropic's, Gemini's, Bedrock's and Cohere's (mozilla-ai/any-llm#1202), GLM's
 # ("sensitive"), DeepSeek's ("insufficient_system_resource") and those of local servers.
-_FINISH_WORDS: Final[Mapping[Finish, str]] = {
+_FINISH_WORDS: Mapping[Finish, str] = {
     "stop": "stop end_turn eos eos_token stop_sequence completed",
     "tool_calls": "tool_calls function_call tool_use",
     "length": "length max_tokens max_output_tokens model_length model_context_window_exceeded",
@@ -187,16 +187,16 @@ _FINISH_WORDS: Final[Mapping[Finish, str]] = {
     "error": """error network_error internal_error server_error insufficient_system_resource abort aborted
         cancel cancelled canceled interrupted timeout timed_out time_limit expired failed""",
 }
-_FINISH: Final[Mapping[str, Finish]] = {
+_FINISH: Mapping[str, Finish] = {
     word: finish for finish, words in _FINISH_WORDS.items() for word in words.split()
 }
-MALFORMED: Final = "malformed_function_call"
+MALFORMED = "malformed_function_call"
 """Gemini's word, which its compatible endpoint gives as ``function_call_filter: MALFORMED_FUNCTION_CALL``."""
-REFUSED: Final = "refusal"
+REFUSED = "refusal"
 """Anthropic's word, which gateways pass on in other forms too."""
-_PREFIXES: Final = ("finish_reason_", "finishreason.", "stop_reason_", "stopreason.")
+_PREFIXES = ("finish_reason_", "finishreason.", "stop_reason_", "stopreason.")
 """What the names of enumerations put before a word."""
-OVERFLOW: Final = "model_context_window_exceeded"
+OVERFLOW = "model_context_window_exceeded"
 
 
 def finish_of(word: Json) -> Finish:

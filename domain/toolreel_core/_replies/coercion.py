@@ -8,7 +8,7 @@ what was approved is exactly what runs (coder#28044).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from toolreel_core._jsontext import (
     MAX_DEPTH,
@@ -36,9 +36,9 @@ _Schema: TypeAlias = Mapping[str, Json]
 
 # A string literal in canonical JSON whose text begins an array or object, after blanks. Most arguments have
 # none, and are returned without parsing.
-_STRINGIFIED: Final = lazy_pattern(r'"(?:\\[nrt]|[ ])*+[\[{]')
-_BRANCHES: Final = ("anyOf", "oneOf", "allOf")
-_LIMIT: Final = 64
+_STRINGIFIED = lazy_pattern(r'"(?:\\[nrt]|[ ])*+[\[{]')
+_BRANCHES = ("anyOf", "oneOf", "allOf")
+_LIMIT = 64
 
 
 class Intended(NamedTuple):

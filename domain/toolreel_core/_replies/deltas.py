@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Json, Tree, as_list, canonical, in_order, read, text_at, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.event_assembly import number_in
 
-_NOTHING: Final[Tree] = {}
+_NOTHING: Tree = {}
 _Detail: TypeAlias = Tree
 
 
@@ -108,8 +108,8 @@ def _joined_thinking_blocks(values: Sequence[Json]) -> Json:
 
 
 # What matters for nesting: escapes (which may hide a quote), quotes and brackets.
-_MARK: Final = lazy_pattern(r'\\.?|["{}\[\]]', re.DOTALL)
-_LONGEST_NAME: Final = 1_000
+_MARK = lazy_pattern(r'\\.?|["{}\[\]]', re.DOTALL)
+_LONGEST_NAME = 1_000
 """Maximum length of a name: a server that repeats it in every chunk would grow it without bound."""
 
 
@@ -358,7 +358,7 @@ def _argument_text(arguments: Json) -> str:
     return arguments if isinstance(arguments, str) else canonical(arguments)
 
 
-_JOINING: Final[Mapping[str, Callable[[Sequence[Json]], Json]]] = {
+_JOINING: Mapping[str, Callable[[Sequence[Json]], Json]] = {
     "content": _joined_content,
     "reasoning_content": _joined_text,
     "reasoning": _joined_text,

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Final, Literal, NamedTuple, Self, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_list, sound, text_at
 from toolreel_core._replies.warning_codes import WarningCodes
 
-_SAME: Final = ("type", "id")
+_SAME = ("type", "id")
 """What tells a value that begins from another one at the same index."""
-_LONGEST: Final = 10
+_LONGEST = 10
 """Digits from which a number sent as text is ignored."""
 
 
@@ -60,7 +60,7 @@ _Texts: TypeAlias = Mapping[tuple[str, int], PVector[str]]
 """The pieces of each text of a value, by its key and its number, where a value has several of a kind."""
 _NO_VALUES: PMap[int, Tree] = pmap()
 _NO_TEXTS: PMap[int, _Texts] = pmap()
-_NO_PIECES: Final[_Texts] = {}
+_NO_PIECES: _Texts = {}
 _NO_PLACES: PMap[int | str | None, int] = pmap()
 
 

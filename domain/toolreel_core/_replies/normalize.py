@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from toolreel_core._jsontext import Json, damaged, either, parse, read, read_tolerant
 from toolreel_core._replies.arguments import ArgumentError, is_cut
@@ -44,13 +44,13 @@ from toolreel_core._tools import ToolSurface
 if TYPE_CHECKING:
     from toolreel_core._text_calls import Made, Rejection, TextCall
 
-BLANK: Final = "\ufeff \t\r\n"
+BLANK = "\ufeff \t\r\n"
 """Ignored before a body: a byte-order mark, and white space that keeps a connection alive."""
 
-FIELDS: Final = ("data:", "event:", "id:", "retry:", ":")
+FIELDS = ("data:", "event:", "id:", "retry:", ":")
 """Prefixes of a stream's first line; a body with any other prefix is not a stream."""
 
-_UNREAD: Final = frozenset(
+_UNREAD = frozenset(
     {
         "TEXT_CALL_SUSPECTED",
         "TEXT_CALL_MALFORMED",
@@ -60,7 +60,7 @@ _UNREAD: Final = frozenset(
     }
 )
 """Codes of a text that is or may be a call, and is left as it was written."""
-_STREAM: Final = "a stream of server-sent events, which is to be put together first"
+_STREAM = "a stream of server-sent events, which is to be put together first"
 
 
 def is_stream(body: str) -> bool:
@@ -178,7 +178,7 @@ def _reply_of_message(found: FoundMessage, codes: WarningCodes, reading: _Readin
     )
 
 
-_BROKE_OFF: Final = Problem("PROVIDER_ERROR", "the provider broke off")
+_BROKE_OFF = Problem("PROVIDER_ERROR", "the provider broke off")
 
 
 def classify(
@@ -264,12 +264,12 @@ def _without_end_markers(said: Reply) -> Reply:
     return replace(said, content=empty_if_blank(content), warnings=(*said.warnings, "END_MARKER_REMOVED"))
 
 
-_MARKED: Final = frozenset(MARKED)
-_MOST_TOLD: Final = 8
+_MARKED = frozenset(MARKED)
+_MOST_TOLD = 8
 """How many calls that could not be read are told beside those that could."""
-_NOT_RUN: Final = "it was written as text and could not be read, so it was not run"
+_NOT_RUN = "it was written as text and could not be read, so it was not run"
 
-_CODES: Final[Mapping[Rejection, WarningCode]] = {
+_CODES: Mapping[Rejection, WarningCode] = {
     "mentioned": "TEXT_CALL_SUSPECTED",
     "malformed": "TEXT_CALL_MALFORMED",
     "truncated": "TEXT_CALL_TRUNCATED",

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from toolreel_core._jsontext import (
     NOTHING,
@@ -36,12 +35,12 @@ from toolreel_core._replies.event_assembly import (
 )
 from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS
 
-_MESSAGE_HEAD: Final = ("id", "model", "provider", "error")
-_PIECES: Final = "partial_json"
+_MESSAGE_HEAD = ("id", "model", "provider", "error")
+_PIECES = "partial_json"
 """Where the assembled stream has the text of an ``input``."""
-_INPUTS: Final = (_PIECES, "input", "arguments", "parameters")
-_PAUSED: Final = "pause_turn"
-_FINISHES: Final = {
+_INPUTS = (_PIECES, "input", "arguments", "parameters")
+_PAUSED = "pause_turn"
+_FINISHES = {
     "end_turn": "stop",
     "stop_sequence": "stop",
     "tool_use": "tool_calls",
@@ -49,7 +48,7 @@ _FINISHES: Final = {
     _PAUSED: "stop",
 }
 """The words of chat completions for these reasons; an ordinary reply is read faster in its own."""
-_REFUSED: Final = "The model refuses to answer."
+_REFUSED = "The model refuses to answer."
 
 
 def chat_of_message(body: Json) -> ReadAsChat:
@@ -146,9 +145,9 @@ def _joined_block(block: Tree) -> Tree:
     return {**rest, "input": given} if isinstance(given, Mapping) else rest
 
 
-_SHOWN: Final[Mapping[str, DeltaKind]] = {"text": "content", "thinking": "reasoning", "tool_use": "tool_call"}
+_SHOWN: Mapping[str, DeltaKind] = {"text": "content", "thinking": "reasoning", "tool_use": "tool_call"}
 """How the text of a block is displayed."""
-_DELTAS: Final = {
+_DELTAS = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
     "signature_delta": ("thinking", "signature"),
@@ -233,12 +232,12 @@ class MessageEvents(BlockEvents):
         return self.open_value({"type": kind}, index)
 
 
-_RESPONSE_HEAD: Final = ("id", "model", "provider", "error", "usage")
-_OF_OURS: Final = frozenset({"id", "status"})
-_OF_CALL: Final = _OF_OURS | {"call_id", "name", "arguments"}
-_CALLS: Final = {"function_call": ("function", "arguments"), "custom_tool_call": ("custom", "input")}
+_RESPONSE_HEAD = ("id", "model", "provider", "error", "usage")
+_OF_OURS = frozenset({"id", "status"})
+_OF_CALL = _OF_OURS | {"call_id", "name", "arguments"}
+_CALLS = {"function_call": ("function", "arguments"), "custom_tool_call": ("custom", "input")}
 """The type of a call in chat completions, and the key of what is given to it."""
-_INCOMPLETE: Final[Mapping[Json, str]] = {
+_INCOMPLETE: Mapping[Json, str] = {
     "max_output_tokens": "length",
     "max_tokens": "length",
     "content_filter": "content_filter",
@@ -341,7 +340,7 @@ def carried_in_responses(items: Sequence[Tree]) -> JsonText:
     return canonical(finite({RESPONSES_ITEMS: kept}))
 
 
-_TEXT_EVENTS: Final[Mapping[str, tuple[str, str, DeltaKind | None]]] = {
+_TEXT_EVENTS: Mapping[str, tuple[str, str, DeltaKind | None]] = {
     "response.output_text": ("message", "text", "content"),
     "response.refusal": ("message", "refusal", None),
     "response.reasoning_text": ("reasoning", "text", "reasoning"),
@@ -349,17 +348,17 @@ _TEXT_EVENTS: Final[Mapping[str, tuple[str, str, DeltaKind | None]]] = {
     "response.function_call_arguments": ("function_call", "arguments", "tool_call"),
 }
 """The type of the item that each ``.delta`` and ``.done`` belongs to, the key and the display of its text."""
-_HOMES: Final = {"text": "content", "refusal": "content", "summary_text": "summary", "arguments": "arguments"}
+_HOMES = {"text": "content", "refusal": "content", "summary_text": "summary", "arguments": "arguments"}
 """Where the texts of these keys are in a whole item."""
-_PARTS: Final = ("content_index", "summary_index")
-_ENDS: Final = {
+_PARTS = ("content_index", "summary_index")
+_ENDS = {
     "response.completed": "completed",
     "response.done": "completed",
     "response.incomplete": "incomplete",
     "response.failed": "failed",
 }
 """The status that each last event means."""
-_BEGINS: Final = frozenset({"response.created", "response.in_progress", "response.queued"})
+_BEGINS = frozenset({"response.created", "response.in_progress", "response.queued"})
 
 
 @dataclass(frozen=True, slots=True)

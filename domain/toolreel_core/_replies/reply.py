@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from toolreel_core._jsontext import (
     NOTHING,
@@ -30,18 +30,18 @@ from toolreel_core._replies.tool_calls import ToolCall
 from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
 
 # Beyond these a number is garbage, and it would break every sum; 2**53 - 1 is the last exact integer in JSON.
-_MAX_COST: Final = 1e9
-_MAX_TOKENS: Final = 2**53 - 1
+_MAX_COST = 1e9
+_MAX_TOKENS = 2**53 - 1
 
 # OpenAI API reference, usage of a chat completion: cached_tokens and audio_tokens in the details of the
 # prompt, reasoning_tokens and audio_tokens in those of the completion. DeepSeek API docs, Context Caching:
 # prompt_cache_hit_tokens in the usage itself. Anthropic API docs, Prompt caching: cache_read_input_tokens.
-_PROMPT: Final = ("prompt_tokens", "input_tokens", "prompt_eval_count")
-_COMPLETION: Final = ("completion_tokens", "output_tokens", "eval_count")
+_PROMPT = ("prompt_tokens", "input_tokens", "prompt_eval_count")
+_COMPLETION = ("completion_tokens", "output_tokens", "eval_count")
 """Names of each count: OpenAI's first, then those of Anthropic and Ollama."""
-_CACHED: Final = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
-_REASONING: Final = ("reasoning_tokens",)
-_AUDIO: Final = ("audio_tokens",)
+_CACHED = ("prompt_cache_hit_tokens", "cache_read_input_tokens", "cached_tokens")
+_REASONING = ("reasoning_tokens",)
+_AUDIO = ("audio_tokens",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +115,8 @@ def _valid_cost(raw: Json) -> float | None:
     return float(raw) if 0 <= raw <= _MAX_COST else None
 
 
-_NO_USAGE: Final = Usage()
-_NOBODY: Final = Served()
+_NO_USAGE = Usage()
+_NOBODY = Served()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +140,13 @@ class Reply:
     """Whether the server has paused its turn while its own tools run, and goes on when this is sent back."""
 
 
-_NESTED: Final = ("provider", "response", "result", "data")
+_NESTED = ("provider", "response", "result", "data")
 """Where some gateways put the whole completion (pydantic/pydantic-ai#3994)."""
-_FINISH_WORDS: Final = ("finish_reason", "stop_reason", "done_reason")
-_ZERO: Final = (0, "0")
-_NO_CHOICES: Final = Problem("NO_CHOICES", "the reply has no choices")
-_NO_MESSAGE: Final = Problem("NO_MESSAGE", "the first choice has no message")
-_UNDOCUMENTED: Final[Mapping[WarningCode, Problem]] = {
+_FINISH_WORDS = ("finish_reason", "stop_reason", "done_reason")
+_ZERO = (0, "0")
+_NO_CHOICES = Problem("NO_CHOICES", "the reply has no choices")
+_NO_MESSAGE = Problem("NO_MESSAGE", "the first choice has no message")
+_UNDOCUMENTED: Mapping[WarningCode, Problem] = {
     "COMPLETION_NESTED": _NO_CHOICES,
     "CHOICES_NOT_LIST": _NO_CHOICES,
     "TOP_LEVEL_MESSAGE": _NO_CHOICES,
@@ -157,7 +157,7 @@ _UNDOCUMENTED: Final[Mapping[WarningCode, Problem]] = {
 """The problem that each undocumented shape is when only documented shapes are read (``strict``)."""
 
 
-_EMPTY: Final[Tree] = {}
+_EMPTY: Tree = {}
 
 
 class FoundMessage(NamedTuple):
@@ -266,14 +266,14 @@ def _message_of_choice(
 
 _Kind: TypeAlias = Literal["text", "thought", "refusal", "call", "other"]
 
-_KINDS: Final[Mapping[str, _Kind]] = {
+_KINDS: Mapping[str, _Kind] = {
     **dict.fromkeys(("text", "output_text"), "text"),
     **dict.fromkeys(("thinking", "reasoning", "reasoning_text", "redacted_thinking"), "thought"),
     "refusal": "refusal",
     **dict.fromkeys(("tool_use", "tool_call", "function_call", "toolcall", "functioncall"), "call"),
 }
 """Kind of a part by its ``type`` in lower case: names of OpenAI, Anthropic, Mistral and Gemini."""
-_THOUGHTS: Final = ("thinking", "text", "reasoning", "summary", "content")
+_THOUGHTS = ("thinking", "text", "reasoning", "summary", "content")
 """Keys of a part that may hold its reasoning; the first that has text counts."""
 
 

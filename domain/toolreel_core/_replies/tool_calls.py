@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from toolreel_core._jsontext import (
     NOTHING,
@@ -36,7 +36,7 @@ from toolreel_core._replies.arguments import Arguments, read_arguments
 from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
 from toolreel_core._settings import LoopConfig
 
-_OF_MESSAGE: Final = frozenset(
+_OF_MESSAGE = frozenset(
     {
         "extra_content",
         "provider_specific_fields",
@@ -48,10 +48,10 @@ _OF_MESSAGE: Final = frozenset(
         "thought_signature",
     }
 )
-_OF_CALL: Final = frozenset({"extra_content", "provider_specific_fields", "signature", "thought_signature"})
-_REASONING: Final = ("reasoning_content", "reasoning", "thinking")
-_REASONING_LISTS: Final = ("reasoning_details", "thinking_blocks")
-_REASONING_TEXTS: Final = ("text", "summary", "thinking")
+_OF_CALL = frozenset({"extra_content", "provider_specific_fields", "signature", "thought_signature"})
+_REASONING = ("reasoning_content", "reasoning", "thinking")
+_REASONING_LISTS = ("reasoning_details", "thinking_blocks")
+_REASONING_TEXTS = ("text", "summary", "thinking")
 
 
 def of_message(message: Tree, content: Json = None) -> JsonText:
@@ -91,12 +91,12 @@ def _present_fields(fields: Tree, names: frozenset[str]) -> dict[str, Json]:
     return {key: value for key, value in fields.items() if key in names and value is not None}
 
 
-_PREFIXES: Final = ("functions.", "default_api.", "default_api:", "tool:")
+_PREFIXES = ("functions.", "default_api.", "default_api:", "tool:")
 # `ping<|channel|>commentary`: everything from the first token on; U+FF5C is DeepSeek's full-width bar.
-_LEAKED: Final = lazy_pattern(r"<[|\uff5c\u2016]")
+_LEAKED = lazy_pattern(r"<[|\uff5c\u2016]")
 # `tool_12</arg_value>` (GLM).
-_CLOSING_TAG: Final = lazy_pattern(r"</\w{1,64}>\Z")
-_KIMI_INDEX: Final = lazy_pattern(r"(?<=.):\d{1,6}\Z")
+_CLOSING_TAG = lazy_pattern(r"</\w{1,64}>\Z")
+_KIMI_INDEX = lazy_pattern(r"(?<=.):\d{1,6}\Z")
 """Kimi's ids are ``functions.name:0``, and some servers send them as names."""
 
 
@@ -166,10 +166,10 @@ def provider_id(given: Json) -> tuple[str, WarningCodes]:
     return str(given) if usable else "", ("CALL_ID_NOT_STRING",)
 
 
-_NO_ENTRY: Final[Tree] = {}
-_WRAPPERS: Final = ("function", "functionCall", "function_call")
-_ARGUMENTS: Final = ("arguments", "input", "parameters", "args")
-_MARKS: Final = frozenset({*_WRAPPERS, "custom", "name", "type", "id"})
+_NO_ENTRY: Tree = {}
+_WRAPPERS = ("function", "functionCall", "function_call")
+_ARGUMENTS = ("arguments", "input", "parameters", "args")
+_MARKS = frozenset({*_WRAPPERS, "custom", "name", "type", "id"})
 """Keys of an entry; an object without any of them holds entries by name or number."""
 
 
@@ -271,7 +271,7 @@ def _called_name(place: Tree) -> str:
     return name if isinstance(name, str) and name.strip() else ""
 
 
-_BUNDLES: Final = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel"})
+_BUNDLES = frozenset({"multi_tool_use.parallel", "multi_tool_use_parallel"})
 
 
 def expand_bundle(

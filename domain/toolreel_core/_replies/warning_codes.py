@@ -7,7 +7,7 @@ records; the sentences are for people and may change.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 # fmt: off
 WarningCode: TypeAlias = Literal[
@@ -33,7 +33,7 @@ WarningCode: TypeAlias = Literal[
     "OUTPUT_IN_TEXT", "OUTPUT_BARE", "ANSWER_BESIDE_CALLS",
 ]
 WarningCodes: TypeAlias = tuple[WarningCode, ...]
-UNREPAIRED: Final[frozenset[WarningCode]] = frozenset({
+UNREPAIRED: frozenset[WarningCode] = frozenset({
     "CALL_ENTRY_INVALID", "CALL_WITHOUT_NAME", "UNSUPPORTED_CALL_TYPE", "NAME_UNKNOWN",
     "ARGUMENTS_MAYBE_WRAPPED", "NON_TEXT_PART", "THINK_TAGS_IN_CONTENT", "TEXT_CALL_SUSPECTED",
     "TEXT_CALL_IN_REASONING", "TEXT_CALL_MALFORMED", "TEXT_CALL_TRUNCATED", "TEXT_CALL_TOO_LARGE",
@@ -42,7 +42,7 @@ UNREPAIRED: Final[frozenset[WarningCode]] = frozenset({
 # fmt: on
 """Codes of what was noticed and left as it was, or skipped."""
 
-WORDS: Final[Mapping[WarningCode, str]] = {
+WORDS: Mapping[WarningCode, str] = {
     "COMPLETION_NESTED": "The completion was nested in another object; it was read from there.",
     "CHOICES_NOT_LIST": "The choices were an object instead of a list; its first choice was read.",
     "MULTIPLE_CHOICES": "There was more than one choice; one was read, and the calls that it announces.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias, assert_never
 
 from pyrsistent import PVector, pvector
 
@@ -31,17 +31,17 @@ from toolreel_core._settings import WireForm
 Frame: TypeAlias = Mapping[str, Json] | Literal["done", "lost"]
 """A JSON object, the end of the stream, or something that could not be parsed."""
 
-_SILENT: Final = frozenset({"", "event", "id", "retry"})
-_END: Final = "[DONE]"
-_JSON: Final = tuple('{["-0123456789tfn')
+_SILENT = frozenset({"", "event", "id", "retry"})
+_END = "[DONE]"
+_JSON = tuple('{["-0123456789tfn')
 """The first characters of JSON values."""
-_LINE_END: Final = lazy_pattern(r"\r\n|\n|\r")
+_LINE_END = lazy_pattern(r"\r\n|\n|\r")
 """A line end of server-sent events; ``splitlines()`` would also split at U+2028 inside JSON."""
-_NEXT_FRAME: Final = lazy_pattern(r"data:\s*(?=[{\[])")
+_NEXT_FRAME = lazy_pattern(r"data:\s*(?=[{\[])")
 """The next event in a line whose line end a proxy has dropped."""
-_TRIES: Final = 8
+_TRIES = 8
 """Positions tried for the next frame in a broken line: bounded, so that a long line stays linear."""
-_NO_LINES: Final[PVector[str]] = pvector()
+_NO_LINES: PVector[str] = pvector()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def deltas_in(body: str, form: WireForm = "chat_completions", *, whole: bool) ->
     return deltas_of(delta_of(choices[0])) if choices else ()
 
 
-_FORMS: Final = {
+_FORMS = {
     "chat_completions": (ChatEvents, ReadAsChat),
     "messages": (MessageEvents, chat_of_message),
     "responses": (ResponseEvents, chat_of_response),
@@ -198,8 +198,8 @@ _FORMS: Final = {
 """What joins the events of a stream of each form, and what translates a body."""
 
 
-_CUT_SHORT: Final = "the stream ended before the reply was complete"
-_LOST: Final = "a part of the stream could not be read, and may have been part of a tool call"
+_CUT_SHORT = "the stream ended before the reply was complete"
+_LOST = "a part of the stream could not be read, and may have been part of a tool call"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, MutableSequence, Sequence
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, canonical, parse
@@ -15,16 +15,16 @@ from toolreel_core._schema.patterns import is_linear, python_pattern, with_pytho
 from toolreel_core._schema.validation import BadReference, check_depth, check_references, check_schema
 from toolreel_core._schema.walk import changed_within, schemas_in
 
-_ROUNDS: Final = 20
-_DEPENDENT: Final = {
+_ROUNDS = 20
+_DEPENDENT = {
     "properties": "additionalProperties",
     "patternProperties": "additionalProperties",
     "prefixItems": "items",
 }
 """Keywords, and the one next to each that rejects more without it."""
-_REJECTING: Final = ("not", "if", "maxContains", "unevaluatedItems", "unevaluatedProperties", "oneOf")
+_REJECTING = ("not", "if", "maxContains", "unevaluatedItems", "unevaluatedProperties", "oneOf")
 """Keywords that reject more where another part of the schema accepts more."""
-_NOTES: Final = frozenset({"$comment", "deprecated", "description", "examples", "format", "title"})
+_NOTES = frozenset({"$comment", "deprecated", "description", "examples", "format", "title"})
 
 
 class _Fault(NamedTuple):
@@ -116,8 +116,8 @@ def _drop_rejecting_keywords(schema: Any) -> Iterator[str]:  # noqa: ANN401 - an
 # bound is exclusive by a boolean. Draft 2020-12 has other keywords for both, and rejects or ignores those.
 
 
-_OLDER: Final = re.compile(r"https?://json-schema\.org/(draft-0[3-7]/schema|draft/2019-09/schema|schema)#?")
-_TUPLE_ITEM: Final = re.compile(r"/items/(?=\d+(/|$))")
+_OLDER = re.compile(r"https?://json-schema\.org/(draft-0[3-7]/schema|draft/2019-09/schema|schema)#?")
+_TUPLE_ITEM = re.compile(r"/items/(?=\d+(/|$))")
 """A reference into a tuple of ``items``, which newer drafts call ``prefixItems``."""
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema.walk import changed_within
 
-_NAMED: Final = lazy_pattern(r"\\k<(?P<back>\w+)>|\\.|\(\?<(?P<group>[A-Za-z_]\w*)>", re.DOTALL | re.ASCII)
+_NAMED = lazy_pattern(r"\\k<(?P<back>\w+)>|\\.|\(\?<(?P<group>[A-Za-z_]\w*)>", re.DOTALL | re.ASCII)
 """A named group or what repeats one; a character behind a backslash is neither."""
 
 
@@ -52,7 +52,7 @@ def with_python_patterns(schema: Json) -> Json:
 # forty letters. The rules are stricter than they need to be, since a rejected pattern is only not checked.
 
 
-_LINEAR_TOKEN: Final = lazy_pattern(
+_LINEAR_TOKEN = lazy_pattern(
     r"""
       (?P<open>\((?:\?:|\?P<\w+>|(?!\?)))
     | (?P<close>\)(?P<times>[*+?]|\{\d+,?\d*\}|\{,\d+\})?[?+]?)
@@ -64,11 +64,11 @@ _LINEAR_TOKEN: Final = lazy_pattern(
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 """An element of a pattern; look-around and flags are none."""
-_MOST: Final = 10_000
+_MOST = 10_000
 """Steps for each character, and for each part of the pattern."""
-_EACH_PLACE: Final = 100
+_EACH_PLACE = 100
 """What counts once at the beginning of a text counts as so much if it is tried at each place."""
-_LONG: Final = 200
+_LONG = 200
 
 
 class _Part(NamedTuple):

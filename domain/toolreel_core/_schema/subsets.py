@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Final, TypeGuard
+from typing import TypeGuard
 
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, json_type, named_types, tree_at
 from toolreel_core._schema.walk import inline_references
@@ -44,23 +44,23 @@ def merge_branch_properties(branches: Sequence[Tree], schema: Tree) -> Tree:
     return {**schema, "properties": properties, "required": [*items_of(schema, "required"), *needed]}
 
 
-_TYPES: Final[Sequence[str]] = ("array", "boolean", "integer", "number", "object", "string")
-_FORMATS: Final[Mapping[str, Sequence[str]]] = {
+_TYPES: Sequence[str] = ("array", "boolean", "integer", "number", "object", "string")
+_FORMATS: Mapping[str, Sequence[str]] = {
     "string": ("date-time",),
     "integer": ("int32", "int64"),
     "number": ("double", "float"),
 }
-_COUNTS: Final[Mapping[str, Sequence[str]]] = {
+_COUNTS: Mapping[str, Sequence[str]] = {
     "string": ("minLength", "maxLength"),
     "array": ("minItems", "maxItems"),
     "object": ("minProperties", "maxProperties"),
 }
-_SHAPES: Final[Mapping[str, Sequence[str]]] = {
+_SHAPES: Mapping[str, Sequence[str]] = {
     "object": ("$ref", "properties", "required", "additionalProperties", "patternProperties"),
     "array": ("items", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
 }
-_OWN_SHAPE: Final = ("properties", "items", "prefixItems", "enum", "const")
+_OWN_SHAPE = ("properties", "items", "prefixItems", "enum", "const")
 
 
 def gemini_subset(schema: Tree) -> Tree:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 # keywords that are rare or need a check that rejects reliably, as ``not`` does.
 
 
-MAX_LEVELS: Final = 64
+MAX_LEVELS = 64
 """Levels of a schema; jsonschema would reach Python's recursion limit at about 100."""
-_DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
-_CLASSES: Final[Mapping[str, tuple[type, ...]]] = {
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+_CLASSES: Mapping[str, tuple[type, ...]] = {
     "array": (list,),
     "boolean": (bool,),
     "integer": (int,),
@@ -52,8 +52,8 @@ _CLASSES: Final[Mapping[str, tuple[type, ...]]] = {
     "object": (dict,),
     "string": (str,),
 }
-_SCALARS: Final = frozenset({bool, float, int, str, type(None)})
-_COMPARISONS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
+_SCALARS = frozenset({bool, float, int, str, type(None)})
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "minimum": ge,
     "maximum": le,
     "exclusiveMinimum": gt,
@@ -165,9 +165,9 @@ def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-AT_MOST: Final = 3
+AT_MOST = 3
 """Maximum violations reported at once: more would hide the one that matters from the model."""
-_SAMPLE: Final = 80
+_SAMPLE = 80
 
 
 class Violation(NamedTuple):
@@ -217,10 +217,10 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
     return tuple(name for name in tree if tree[name] is None and (name,) in broken and name not in needed)
 
 
-_NAMES: Final = 20
-_NO_NAME: Final = lazy_pattern(r"""[\s<>="'{}]|:\Z|\A\Z""")
+_NAMES = 20
+_NO_NAME = lazy_pattern(r"""[\s<>="'{}]|:\Z|\A\Z""")
 """What the name of a parameter does not have: markup or a sign of the call around it."""
-_OPENS: Final = frozenset({
+_OPENS = frozenset({
     "additionalProperties", "patternProperties", "unevaluatedProperties", "propertyNames",
     "anyOf", "oneOf", "allOf", "if", "$ref", "$dynamicRef", "dependentSchemas",
 })  # fmt: skip
@@ -287,8 +287,8 @@ class BadReference(ConfigError):
         """The schema that holds it, and under which keyword."""
 
 
-_REFERENCES: Final = ("$ref", "$dynamicRef")
-_SAME_VALUE: Final = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas")
+_REFERENCES = ("$ref", "$dynamicRef")
+_SAME_VALUE = ("not", "if", "then", "else", "allOf", "anyOf", "oneOf", "dependentSchemas")
 """Keywords whose schemas apply to the same value as the schema that holds them."""
 
 

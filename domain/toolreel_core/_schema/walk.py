@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
 
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, pointed
 from toolreel_core._lazy_pattern import lazy_pattern
 
-_SCHEMA: Final = frozenset({
+_SCHEMA = frozenset({
     "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not", "propertyNames",
     "then", "unevaluatedItems", "unevaluatedProperties",
 })  # fmt: skip
 """Keywords whose value is a schema."""
-_SCHEMAS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+_SCHEMAS = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
 """Keywords whose value is a list of schemas."""
-_BY_NAME: Final = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
+_BY_NAME = frozenset({"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"})
 """Keywords whose value has a schema for each name."""
 
 
@@ -62,17 +61,17 @@ def reference_target(reference: Json, root: Tree) -> Json:
     return pointed(root, _ESCAPED.sub(_decode_percent, reference))
 
 
-_ESCAPED: Final = lazy_pattern(r"(?:%[0-9A-Fa-f]{2})+")
+_ESCAPED = lazy_pattern(r"(?:%[0-9A-Fa-f]{2})+")
 
 
 def _decode_percent(escapes: re.Match[str]) -> str:
     return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
 
 
-_MOST_BYTES: Final = 200_000
-_DEEPEST: Final = 64
-_HOLDERS: Final = ("$defs", "definitions")
-_NOTES: Final = frozenset(
+_MOST_BYTES = 200_000
+_DEEPEST = 64
+_HOLDERS = ("$defs", "definitions")
+_NOTES = frozenset(
     {"$comment", "default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"}
 )
 

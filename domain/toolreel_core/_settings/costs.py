@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from toolreel_core._config_checks import Registry, check_settings
 
@@ -54,8 +54,8 @@ class Price:
 Estimator: TypeAlias = Callable[[str], int]
 """Returns the number of tokens of a text; pure, and never raises."""
 
-_BYTES_PER_TOKEN: Final = 4
-_ESTIMATORS: Final[Registry[Estimator]] = Registry("token estimator")
+_BYTES_PER_TOKEN = 4
+_ESTIMATORS: Registry[Estimator] = Registry("token estimator")
 
 
 def register_estimator(name: str, estimate: Estimator) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Annotated, Final, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 from toolreel_core._config_checks import (
     Natural,
@@ -54,7 +54,7 @@ RepeatedEffects: TypeAlias = Literal["run", "refuse"]
 """A call with an effect that equals one that succeeded in the same exchange. ``refuse``: it is not run again,
 and its result says that it has already been done."""
 
-DEFAULT_FINAL_TEXT: Final = "Now answer in words: what is the result?"
+DEFAULT_FINAL_TEXT = "Now answer in words: what is the result?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,5 +222,5 @@ class LoopConfig(Settings):
         return () if self.text_dialects == MARKED and not offered else self.text_dialects
 
 
-_COSTS: Final = ("max_cost", "max_conversation_cost")
-_MAX_COST: Final = 1_000_000_000
+_COSTS = ("max_cost", "max_conversation_cost")
+_MAX_COST = 1_000_000_000

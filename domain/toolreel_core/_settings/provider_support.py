@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from toolreel_core._config_checks import Settings, check_settings
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -18,20 +18,20 @@ from toolreel_core._lazy_pattern import lazy_pattern
 WireForm: TypeAlias = Literal["chat_completions", "responses", "messages"]
 """OpenAI's chat completions, OpenAI's Responses, and Anthropic's Messages."""
 
-RESPONSES_ITEMS: Final = "responses_items"
-MESSAGES_BLOCKS: Final = "messages_blocks"
+RESPONSES_ITEMS = "responses_items"
+MESSAGES_BLOCKS = "messages_blocks"
 """Keys of a message's extras: the items or blocks of a reply that have to go back, in the form that they
 came in. A server that speaks another form gets none of them."""
 
-KEPT: Final[frozenset[str]] = frozenset({RESPONSES_ITEMS, MESSAGES_BLOCKS})
-KEPT_IN: Final[Mapping[WireForm, str]] = {
+KEPT: frozenset[str] = frozenset({RESPONSES_ITEMS, MESSAGES_BLOCKS})
+KEPT_IN: Mapping[WireForm, str] = {
     "chat_completions": "",
     "responses": RESPONSES_ITEMS,
     "messages": MESSAGES_BLOCKS,
 }
 """The key of each form; chat completions have none."""
 
-PATHS: Final[Mapping[WireForm, str]] = {
+PATHS: Mapping[WireForm, str] = {
     "chat_completions": "/chat/completions",
     "responses": "/responses",
     "messages": "/messages",
@@ -47,13 +47,13 @@ def form_of(url: str) -> WireForm:
     return "responses" if path.endswith(PATHS["responses"]) else "chat_completions"
 
 
-API_PREFIX: Final = "/v1"
+API_PREFIX = "/v1"
 """Where most servers have their API."""
 
-_CHAT: Final = "/chat/completions"
-_VERSION: Final = lazy_pattern(r"v\d[\w.]*")
+_CHAT = "/chat/completions"
+_VERSION = lazy_pattern(r"v\d[\w.]*")
 """A path segment with an API version: ``v1``, ``v1beta``, ``v4``."""
-_PATH: Final = lazy_pattern(r"[\w./~%!$&'()*+,;=:@-]*", re.ASCII)
+_PATH = lazy_pattern(r"[\w./~%!$&'()*+,;=:@-]*", re.ASCII)
 """The characters of a URL's path (RFC 3986, 3.3)."""
 
 
@@ -97,10 +97,10 @@ ToolTurnContent: TypeAlias = Literal["empty", "null", "omit", "space"]
 IdStyle: TypeAlias = Literal["keep", "openai", "kimi", "alnum9"]
 SchemaTransform: TypeAlias = Literal["none", "inline_defs", "gemini_subset", "strip_strict"]
 
-PART_SETTINGS: Final = ("supports_images", "supports_audio", "supports_files", "images_in_tool_results")
+PART_SETTINGS = ("supports_images", "supports_audio", "supports_files", "images_in_tool_results")
 """The settings that decide only what is sent of images, audio and files."""
 
-_BY_FORM: Final[Mapping[WireForm, Mapping[str, Any]]] = {
+_BY_FORM: Mapping[WireForm, Mapping[str, Any]] = {
     "chat_completions": {},
     # The input is a list of items of any kind; an output may have images and files.
     "responses": {"supports_audio": "no", "images_in_tool_results": "yes"},

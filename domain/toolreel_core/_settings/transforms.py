@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
-from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
+from typing import Literal, NamedTuple, TypeAlias, cast, get_args
 
 from toolreel_core._config_checks import Registry, unknown_name
 from toolreel_core._errors import ConfigError, TransformError
@@ -31,7 +31,7 @@ TransformKind: TypeAlias = Literal["message", "tool", "response", "tool_call", "
 """What a transform is applied to: a message in its wire form, an entry of ``tools``, the body of a response,
 an entry of a reply's ``tool_calls``, or the envelope of a result."""
 
-KINDS: Final[tuple[TransformKind, ...]] = get_args(TransformKind)
+KINDS: tuple[TransformKind, ...] = get_args(TransformKind)
 
 Change: TypeAlias = Callable[[Tree], Tree]
 """A pure function of any tree; it must not change its argument."""
@@ -56,7 +56,7 @@ class Applied(NamedTuple):
     """The names of the transforms that changed something, in order."""
 
 
-_REGISTRY: Final = {kind: Registry[Transform](f"{kind} transform") for kind in KINDS}
+_REGISTRY = {kind: Registry[Transform](f"{kind} transform") for kind in KINDS}
 """The built-in transforms, and those that users register."""
 
 
@@ -149,17 +149,17 @@ def _text_after(each: Transform, before: JsonText) -> JsonText:
 # token is left in any of the forms below, where a zero-width character would cost more tokens and be
 # invisible.
 
-_WORDS: Final = "bos|cls|end_of_turn|eop|eos|mask|pad|s|sep|sop|start_of_turn|unk"
-_TAGS: Final = (
+_WORDS = "bos|cls|end_of_turn|eop|eos|mask|pad|s|sep|sop|start_of_turn|unk"
+_TAGS = (
     r"(?:function|parameter)="
     r"|(?:arg_key|arg_value|(?:seed:|mm:)?think"
     r"|[\w:-]{0,32}(?:function_calls?|invoke|tool_?(?:call|response|result)s?))\b"
 )
-_BRACKETS: Final = (
+_BRACKETS = (
     "ARGS|AVAILABLE_TOOLS|BOS|CALL_ID|END_TOOL_REQUEST|EOS|EOT|INST|PAD|SYSTEM_PROMPT|THINK|TOOL_CALLS"
     "|TOOL_CONTENT|TOOL_REQUEST|TOOL_RESULTS|UNK|end_header_id|gMASK|sMASK|start_header_id"
 )
-FAMILIES: Final[Mapping[str, str]] = {
+FAMILIES: Mapping[str, str] = {
     # <|im_start|>, <|im_end|>, <|endoftext|>:
     # ggml-org/llama.cpp#24382, huggingface/transformers#29279, vllm-project/vllm#31735, OWASP/AISVS#930
     "bars": r"<(?=/?[|\uff5c][^\s<>]{1,64}>)",
@@ -179,7 +179,7 @@ FAMILIES: Final[Mapping[str, str]] = {
 """Spellings of control tokens that a chat template, or a reader of calls in text, gives a meaning to.
 
 Each is a pattern of the first character of a token, with examples and threads that show them at work."""
-_TOKEN: Final = lazy_pattern("|".join(FAMILIES.values()))
+_TOKEN = lazy_pattern("|".join(FAMILIES.values()))
 """A control token of any family."""
 
 
@@ -207,7 +207,7 @@ def _neutralized_part(part: Json) -> Json:
             return part  # Base64 and URLs
 
 
-_UNSIGNED: Final = "skip_thought_signature_validator"
+_UNSIGNED = "skip_thought_signature_validator"
 """What Google accepts in place of a signature, for history that its model did not write."""
 
 
@@ -371,7 +371,7 @@ def _without_key(tree: Tree, key: str) -> Tree:
     return {name: value for name, value in tree.items() if name != key}
 
 
-_FROM_THE_TOOL: Final = ("data", "warnings", "errors")
+_FROM_THE_TOOL = ("data", "warnings", "errors")
 
 
 @register_transform(
@@ -393,7 +393,7 @@ def compact_envelope(envelope: Tree) -> Tree:
 # wrong calls; the reader of the response numbers them over the whole run.
 
 
-_DIALECT: Final = "hermes_json"
+_DIALECT = "hermes_json"
 
 
 def _for_each_choice(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from toolreel_core._jsontext import (
     Json,
@@ -26,7 +26,7 @@ from toolreel_core._schema import inline_references
 # marker without a well-formed call after it is prose.
 
 
-_NAMESPACES: Final = ("functions.", "default_api.", "default_api:")
+_NAMESPACES = ("functions.", "default_api.", "default_api:")
 """Prefixes that OpenAI's and Google's models put before tool names."""
 
 
@@ -106,7 +106,7 @@ class TextCall:
 
 Kind: TypeAlias = Literal["call", "debris", "frame", "special", "wrapper", "quotation", "prose"]
 
-_REJECTIONS: Final[Mapping[str, str]] = {
+_REJECTIONS: Mapping[str, str] = {
     "malformed": "looks like a call, but cannot be read as one",
     "truncated": "a truncated call; truncated calls are never run",
     "builtin_recipient": "addressed to a built-in tool of the model's vendor, not to one of yours",
@@ -115,7 +115,7 @@ _REJECTIONS: Final[Mapping[str, str]] = {
     "mentioned": "a call in a sentence, or one that has run and that the text reports",
     "too_large": "more than 256 KiB of text; it was not searched",
 }
-_TEXTS: Final[Mapping[str, str]] = {
+_TEXTS: Mapping[str, str] = {
     "frame": "message framing; it is not part of the content",
     "quotation": "code, a comment, reasoning or another quotation; calls in it are ignored",
     "prose": "a marker without a call; it is text",

@@ -8,11 +8,10 @@ list, a code fence. Enable it only for models known to write it.
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from toolreel_core._lazy_pattern import lazy_pattern
 
-MARKED: Final = (
+MARKED = (
     # JSON inside tags and tokens
     "hermes_json",
     "longcat_json",
@@ -59,7 +58,7 @@ MARKED: Final = (
 )
 """Dialects whose calls begin with a marker."""
 
-BARE: Final = (
+BARE = (
     "llama_json",
     "json_envelope",
     "json_array",
@@ -74,7 +73,7 @@ BARE: Final = (
 )
 """Dialects that are read only as a whole message, and only for tools that exist."""
 
-DIALECTS: Final = (*MARKED, *BARE)
+DIALECTS = (*MARKED, *BARE)
 
 
 def short_dialects(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -86,7 +85,7 @@ def short_dialects(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-_THINK: Final = lazy_pattern(
+_THINK = lazy_pattern(
     r"<(?:seed:|mm:)?think(?:ing)?>|<(?:thought|reasoning|scratch_pad)>|\[THINK\]|<\|START_THINKING\|>"
     r"|◁think▷|<\|channel\|?>(?:analysis|thought)\b"
     r"|</(?:seed:|mm:)?think(?:ing)?>|</(?:thought|reasoning|scratch_pad)>|\[/THINK\]|<\|END_THINKING\|>"
@@ -94,8 +93,8 @@ _THINK: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """Openers of reasoning, which count at the head of a text, and closers, which count anywhere."""
-_DRAWN: Final = frozenset("<[{=✿◁")
-WHOLE: Final = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
+_DRAWN = frozenset("<[{=✿◁")
+WHOLE = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
 
 
 def is_plain(text: str) -> bool:

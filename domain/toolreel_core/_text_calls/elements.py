@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
 
 from toolreel_core._jsontext import Json, as_tree, end_of, parse, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -47,34 +46,34 @@ from toolreel_core._text_calls.payloads import (
     unless_tags_left,
 )
 
-BAR: Final = "[|｜‖]{1,2}"
+BAR = "[|｜‖]{1,2}"
 """The fullwidth bar, or an ASCII or double bar in its place, possibly twice (lsdefine/GenericAgent#804)."""
 
-DSML: Final = rf"{BAR}(?:DSML|GCML){BAR}[ ]?"
+DSML = rf"{BAR}(?:DSML|GCML){BAR}[ ]?"
 
-NAMESPACE: Final = rf"(?:\w{{1,40}}:|{DSML})?"
+NAMESPACE = rf"(?:\w{{1,40}}:|{DSML})?"
 
-_OTHER: Final = r"""(?!name\b|tool\b|key\b)\w{1,40}[ ]*=[ ]*(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
-ATTRIBUTE: Final = (
+_OTHER = r"""(?!name\b|tool\b|key\b)\w{1,40}[ ]*=[ ]*(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
+ATTRIBUTE = (
     rf"""(?:[ ]*=[ ]*|(?P<lead>(?:[\sĠĊ]+{_OTHER}){{0,4}})[\sĠĊ]+(?:name|tool|key)[ ]*=[ ]*)"""
     r"""(?:"(?P<double>[^"<>\n]{0,200})"|'(?P<single>[^'<>\n]{0,200})'|(?P<plain>[^\s"'<>/{\[,]{1,200}))"""
     r"""(?P<rest>[^<>\n{]{0,200}?)"""
 )
 """The name in an opening tag, quoted or not, and the rest of the tag."""
 
-_PARAMETER: Final = lazy_pattern(rf"<{NAMESPACE}param(?:eter)?{ATTRIBUTE}>", re.IGNORECASE)
-_VALUE_END: Final = lazy_pattern(rf"</{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,80}}>", re.IGNORECASE)
-_KIND: Final = lazy_pattern(
+_PARAMETER = lazy_pattern(rf"<{NAMESPACE}param(?:eter)?{ATTRIBUTE}>", re.IGNORECASE)
+_VALUE_END = lazy_pattern(rf"</{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,80}}>", re.IGNORECASE)
+_KIND = lazy_pattern(
     r"""string[ ]*=[ ]*["']?(?:true|false)|type(?:="|[^<>]*>\s*+)(?P<type>\w+)""", re.IGNORECASE
 )
 """Where DeepSeek says whether a value is text, and Kimi K3 and a family of GLM's say of which type it is."""
-_CDATA_BEGIN: Final = lazy_pattern(r"\s*<!\[CDATA\[")
-_CDATA: Final = lazy_pattern(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
-_LEAK: Final = lazy_pattern(">[ĠĊ]|[ĠĊ]<|<(?:function|param)[ĠĊ]")
+_CDATA_BEGIN = lazy_pattern(r"\s*<!\[CDATA\[")
+_CDATA = lazy_pattern(r"\s*<!\[CDATA\[(.*)\]\]>\s*", re.DOTALL)
+_LEAK = lazy_pattern(">[ĠĊ]|[ĠĊ]<|<(?:function|param)[ĠĊ]")
 """A leaked sign next to a tag; elsewhere it may belong to a text."""
-_LEAKED: Final = str.maketrans("ĠĊ", " \n")
+_LEAKED = str.maketrans("ĠĊ", " \n")
 """Blanks and line breaks as MiniCPM's tokenizer leaks them."""
-_REST: Final = lazy_pattern(r"(?:<(?:\|open\|>)?[^<>]*)?\Z")
+_REST = lazy_pattern(r"(?:<(?:\|open\|>)?[^<>]*)?\Z")
 
 
 def _read_element(
@@ -167,43 +166,41 @@ def _read_parameter(
     return key, value, skip_blanks(source.text, end[1]), closed
 
 
-FUNCTION: Final = lazy_pattern(rf"<{NAMESPACE}function{ATTRIBUTE}(?:>|(?=[\s,>]*{{))", re.IGNORECASE)
+FUNCTION = lazy_pattern(rf"<{NAMESPACE}function{ATTRIBUTE}(?:>|(?=[\s,>]*{{))", re.IGNORECASE)
 """The opener; models without constrained decoding omit its ``>``."""
-_XAI: Final = lazy_pattern(rf"<xai:function_call{ATTRIBUTE}>", re.IGNORECASE)
+_XAI = lazy_pattern(rf"<xai:function_call{ATTRIBUTE}>", re.IGNORECASE)
 
-_WRAPPING: Final = lazy_pattern(
+_WRAPPING = lazy_pattern(
     rf"</{NAMESPACE}(?:\w{{1,20}}_)?(?:function_calls?|tool_?calls?|calls|tool|tool_use)\b[^<>\n]{{0,80}}>"
     rf"|<{BAR}tool[▁_ ]call[▁_ ]end{BAR}>",
     re.IGNORECASE,
 )
 """The closing tag of the element around the calls, in its many spellings."""
-_CALL: Final = lazy_pattern(
+_CALL = lazy_pattern(
     rf"<{NAMESPACE}(?:function|invoke|function_call)(?:\s*=|[\sĠĊ]+\w{{1,40}}[ ]*=)", re.IGNORECASE
 )
-_TAGS: Final = lazy_pattern(
+_TAGS = lazy_pattern(
     rf"(?P<opens>{_CALL.pattern})|<{NAMESPACE}param(?:eter)?\b[^<>\n]{{0,200}}>"
     rf"|</{NAMESPACE}(?:param(?:eter)?|function|invoke|function_call)\b[^<>\n]{{0,80}}>",
     re.IGNORECASE,
 )
 """What is left behind a call that was cut: tags of its inside and its end, up to the next call."""
-_BEFORE_JSON: Final = lazy_pattern(r"[\s,>]*(?={)")
+_BEFORE_JSON = lazy_pattern(r"[\s,>]*(?={)")
 """What models without constrained decoding write between the name and a JSON object."""
-_FUNCTION_END: Final = closing_tags(rf"</{NAMESPACE}function\b[^<>\n]{{0,80}}>")
+_FUNCTION_END = closing_tags(rf"</{NAMESPACE}function\b[^<>\n]{{0,80}}>")
 
-_AS_XML: Final = Block(("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"), FUNCTION, _FUNCTION_END)
-_AS_PARAM: Final = Block(("minicpm5_xml", "qwen_xml", "seed_xml"), FUNCTION, _FUNCTION_END)
-_AS_JSON: Final = Block(("function_tag_json", "qwen_xml", "minicpm5_xml"), FUNCTION, _FUNCTION_END)
-GROK: Final = Block(
-    ("xai_function_call",), _XAI, closing_tags(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,20}>")
-)
+_AS_XML = Block(("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"), FUNCTION, _FUNCTION_END)
+_AS_PARAM = Block(("minicpm5_xml", "qwen_xml", "seed_xml"), FUNCTION, _FUNCTION_END)
+_AS_JSON = Block(("function_tag_json", "qwen_xml", "minicpm5_xml"), FUNCTION, _FUNCTION_END)
+GROK = Block(("xai_function_call",), _XAI, closing_tags(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,20}>"))
 """``<xai:function_call name="f">``, whose closing tag is often misspelled."""
-INVOKE: Final = Block(
+INVOKE = Block(
     ("invoke_xml", "minimax_xml"),
     lazy_pattern(rf"<{NAMESPACE}invoke{ATTRIBUTE}>", re.IGNORECASE),
     closing_tags(rf"</{NAMESPACE}invoke\b[^<>\n]{{0,80}}>"),
 )
-DSML_INVOKE: Final = replace(INVOKE, dialects=("dsml",))
-STEPTML_INVOKE: Final = replace(INVOKE, dialects=("steptml",))
+DSML_INVOKE = replace(INVOKE, dialects=("dsml",))
+STEPTML_INVOKE = replace(INVOKE, dialects=("steptml",))
 
 
 def function_call(source: Source, start: int, _end: int) -> Reading | None:
@@ -220,37 +217,37 @@ def element_call(block: Block, source: Source, start: int, _end: int) -> Reading
     return _read_element(source, opening, block, block) if opening else None
 
 
-SUFFIX: Final = r"(?::[^<>\s]{1,40})?"
+SUFFIX = r"(?::[^<>\s]{1,40})?"
 
-_P: Final = r"(?:\w{1,20}[_:|])?"
-_GAP: Final = r"(?:\s|\\n)*+"
-_NAME: Final = lazy_pattern(
+_P = r"(?:\w{1,20}[_:|])?"
+_GAP = r"(?:\s|\\n)*+"
+_NAME = lazy_pattern(
     rf"{_GAP}(?P<name>[^\s<>{{}}\[\]\"'\\]{{1,200}}){_GAP}(?P<sep><{_P}tool_sep{SUFFIX}>)?{_GAP}"
 )
-_ARG_KEY: Final = lazy_pattern(rf"{_GAP}<{_P}arg_key{SUFFIX}>")
-_KEY_END: Final = lazy_pattern(rf"</{_P}arg_key{SUFFIX}>(?:{_GAP}</{_P}arg_key{SUFFIX}>)*")
-_INNER_VALUE: Final = lazy_pattern(rf"<{_P}arg_value{SUFFIX}>")
+_ARG_KEY = lazy_pattern(rf"{_GAP}<{_P}arg_key{SUFFIX}>")
+_KEY_END = lazy_pattern(rf"</{_P}arg_key{SUFFIX}>(?:{_GAP}</{_P}arg_key{SUFFIX}>)*")
+_INNER_VALUE = lazy_pattern(rf"<{_P}arg_value{SUFFIX}>")
 """The same anywhere: without the gap before it, which a search would cross again from each of its blanks."""
-_ARG_VALUE_END: Final = lazy_pattern(rf"</{_P}arg_value{SUFFIX}>")
-_NEXT_KEY: Final = lazy_pattern(rf"<{_P}arg_key{SUFFIX}>(?P<plain>[^<]{{1,200}})</{_P}arg_key{SUFFIX}>")
+_ARG_VALUE_END = lazy_pattern(rf"</{_P}arg_value{SUFFIX}>")
+_NEXT_KEY = lazy_pattern(rf"<{_P}arg_key{SUFFIX}>(?P<plain>[^<]{{1,200}})</{_P}arg_key{SUFFIX}>")
 """A whole key within a value: the value's closer was lost before it."""
-_PAIR: Final = lazy_pattern(
+_PAIR = lazy_pattern(
     rf"{_GAP}(?:<{_P}arg_key{SUFFIX}>|(?P<again><{_P}tool_call{SUFFIX}>{_GAP})?(?=[\w.-]{{1,200}}</{_P}arg_key))"
     rf"\s*+(?P<plain>[^<>]{{1,200}}?)(?:\\n)?\s*+{_KEY_END.pattern}"
     rf"(?P<rest>{_GAP}<{_P}arg_type{SUFFIX}>[^<]{{0,40}}</{_P}arg_type{SUFFIX}>)?"
     rf"(?P<value>(?:{_GAP}<{_P}arg_value{SUFFIX}>)?)"
 )
 """A key, up to its value; GLM sometimes opens it with a second ``<tool_call>``, or the opener is lost."""
-_BLANKS: Final = lazy_pattern(_GAP)
+_BLANKS = lazy_pattern(_GAP)
 """White space, also as an escape: some servers send the two characters."""
-_CALL_CLOSE: Final = lazy_pattern(rf"</{_P}tool_call{SUFFIX}>", re.IGNORECASE)
-_CLOSES: Final = lazy_pattern(rf"(?:{_GAP}{_CALL_CLOSE.pattern})*", re.IGNORECASE)
-_CALL_OPEN: Final = lazy_pattern(rf"<{_P}tool_call{SUFFIX}>", re.IGNORECASE)
-_ARG_TAGS: Final = lazy_pattern(
+_CALL_CLOSE = lazy_pattern(rf"</{_P}tool_call{SUFFIX}>", re.IGNORECASE)
+_CLOSES = lazy_pattern(rf"(?:{_GAP}{_CALL_CLOSE.pattern})*", re.IGNORECASE)
+_CALL_OPEN = lazy_pattern(rf"<{_P}tool_call{SUFFIX}>", re.IGNORECASE)
+_ARG_TAGS = lazy_pattern(
     rf"(?P<opens>{_CALL_OPEN.pattern})|</?{_P}arg_(?:key|value|type){SUFFIX}>|{_CALL_CLOSE.pattern}",
     re.IGNORECASE,
 )
-_PAIRS: Final = Tags(
+_PAIRS = Tags(
     _CALL_OPEN,
     _CALL_CLOSE,
     _INNER_VALUE,
@@ -259,7 +256,7 @@ _PAIRS: Final = Tags(
     _NEXT_KEY,
     _ARG_TAGS,
 )
-_WORD_REST: Final = lazy_pattern(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
+_WORD_REST = lazy_pattern(r"\\?[\w.-]*(?:<[^<>]*)?\Z")
 
 
 def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
@@ -295,26 +292,26 @@ def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
 
 
 # Seed-OSS, K2-Horizon, LongCat and IQuest put a prefix before the tag that Hermes and Qwen use.
-_PREFIX: Final = r"(?:seed:|ifm\||longcat_|iquest_)?"
-OPENING: Final = rf"<{_PREFIX}tool_call{SUFFIX}>"
+_PREFIX = r"(?:seed:|ifm\||longcat_|iquest_)?"
+OPENING = rf"<{_PREFIX}tool_call{SUFFIX}>"
 """The opening tag, with a family's prefix or a checkpoint's suffix."""
-CLOSING: Final = rf"</{_PREFIX}tool_call{SUFFIX}>"
+CLOSING = rf"</{_PREFIX}tool_call{SUFFIX}>"
 
-_BLOCK: Final = Block(
+_BLOCK = Block(
     ("hermes_json", "granite_json", "glm_xml", "qwen_xml"),
     lazy_pattern(OPENING, re.IGNORECASE),
     closing_tags(CLOSING),
 )
-_OWNERS: Final = {"seed:": "seed_xml", "ifm|": "ifm_xml", "longcat_": "longcat_json", "iquest_": "glm_xml"}
+_OWNERS = {"seed:": "seed_xml", "ifm|": "ifm_xml", "longcat_": "longcat_json", "iquest_": "glm_xml"}
 # Some mix both forms: a bare name as GLM writes it, then an object as Hermes does.
-_NAMED: Final = lazy_pattern(r"\s*+(?P<name>[\w.:-]{1,200}+)(?<=\w)\s*+(?={)")
+_NAMED = lazy_pattern(r"\s*+(?P<name>[\w.:-]{1,200}+)(?<=\w)\s*+(?={)")
 # Qwen's code interpreter writes its code behind the JSON.
-_CODE: Final = lazy_pattern(r"\s*<code>")
-_CODE_TAGS: Final = lazy_pattern(rf"(?P<opens>{OPENING})|</code>|{CLOSING}", re.IGNORECASE)
+_CODE = lazy_pattern(r"\s*<code>")
+_CODE_TAGS = lazy_pattern(rf"(?P<opens>{OPENING})|</code>|{CLOSING}", re.IGNORECASE)
 """Tags that are left behind a call that was cut, and the end of an element of code around it."""
 # The beginning of `<code>` at the end of a truncated text.
-_BEGUN: Final = lazy_pattern(r"\s*(?:<(?:c(?:o(?:de?)?)?)?)?\Z")
-_BLOCK_CLOSED: Final = lazy_pattern(rf"{CLOSING}\Z", re.IGNORECASE)
+_BEGUN = lazy_pattern(r"\s*(?:<(?:c(?:o(?:de?)?)?)?)?\Z")
+_BLOCK_CLOSED = lazy_pattern(rf"{CLOSING}\Z", re.IGNORECASE)
 
 
 def tool_call_block(source: Source, start: int, end: int) -> Reading | None:
@@ -363,12 +360,12 @@ def _with_interpreter_code(source: Source, reading: Reading | None, block: Block
     return unless_tags_left(source, ended, _CODE_TAGS)
 
 
-_XTML_CALL: Final = lazy_pattern(rf"<\|open\|>call{ATTRIBUTE}<\|sep\|>")
-_ARGUMENT: Final = lazy_pattern(rf"<\|open\|>argument{ATTRIBUTE}<\|sep\|>")
-_XTML_JSON: Final = lazy_pattern(r"<\|open\|>json[^<>]{0,400}<\|sep\|>")
-_JSON_BODY: Final = Block(("kimi_k3_xtml",), _XTML_CALL, closing_tags(r"<\|close\|>json<\|sep\|>"))
-_XTML_BODY: Final = replace(_JSON_BODY, closing=lazy_pattern(r"<\|close\|>call<\|sep\|>"))
-_XTML_TAGS: Final = Tags(
+_XTML_CALL = lazy_pattern(rf"<\|open\|>call{ATTRIBUTE}<\|sep\|>")
+_ARGUMENT = lazy_pattern(rf"<\|open\|>argument{ATTRIBUTE}<\|sep\|>")
+_XTML_JSON = lazy_pattern(r"<\|open\|>json[^<>]{0,400}<\|sep\|>")
+_JSON_BODY = Block(("kimi_k3_xtml",), _XTML_CALL, closing_tags(r"<\|close\|>json<\|sep\|>"))
+_XTML_BODY = replace(_JSON_BODY, closing=lazy_pattern(r"<\|close\|>call<\|sep\|>"))
+_XTML_TAGS = Tags(
     _XTML_CALL,
     _XTML_BODY.closing,
     lazy_pattern(r"<\|(?:open|close|sep)\|>"),
@@ -404,12 +401,10 @@ def xtml_channel(source: Source, start: int, end: int) -> Reading | None:
     return Reading(behind, reasoning=source.text[end:close].strip(), is_framing=True)
 
 
-TAG_TOKEN: Final = r"\]<\]minimax\[>\["  # noqa: S105 - a token of text
+TAG_TOKEN = r"\]<\]minimax\[>\["  # noqa: S105 - a token of text
 
-_M3_TAG: Final = lazy_pattern(rf"{TAG_TOKEN}<(?P<close>/)?(?P<name>[^<>\s/]{{1,200}})[^<>]{{0,200}}>")
-_M3_INVOKE: Final = lazy_pattern(
-    rf"""{TAG_TOKEN}<invoke\s+name\s*=\s*["']?(?P<name>[^"'<>]{{1,200}})["']?\s*>"""
-)
+_M3_TAG = lazy_pattern(rf"{TAG_TOKEN}<(?P<close>/)?(?P<name>[^<>\s/]{{1,200}})[^<>]{{0,200}}>")
+_M3_INVOKE = lazy_pattern(rf"""{TAG_TOKEN}<invoke\s+name\s*=\s*["']?(?P<name>[^"'<>]{{1,200}})["']?\s*>""")
 
 
 def minimax_m3_call(source: Source, start: int, _end: int) -> Reading | None:

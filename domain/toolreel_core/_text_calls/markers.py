@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
 
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Decoder, Reading, Source, TextCall
@@ -82,7 +81,7 @@ def _block(
     return Opener(opener, dialects, partial(decode, block))
 
 
-_TAGS: Final = (
+_TAGS = (
     "hermes_json",
     "granite_json",
     "qwen_xml",
@@ -92,7 +91,7 @@ _TAGS: Final = (
     "invoke_xml",
 )
 
-OPENERS: Final[Mapping[str, Opener]] = {
+OPENERS: Mapping[str, Opener] = {
     "seed": Opener("<seed:tool_call>", ("seed_xml",), tool_call_block),
     "ifm": Opener(r"<ifm\|tool_call>", ("ifm_xml",), tool_call_block),
     "longcat": Opener("<longcat_tool_call>", ("longcat_json",), tool_call_block),
@@ -179,17 +178,15 @@ OPENERS: Final[Mapping[str, Opener]] = {
 """The openers by key. The order matters: the first match counts, so special tags precede general ones
 (``seed``, ``ifm`` and ``longcat`` before ``tool_call``, ``steptml`` and ``dsml`` before ``invoke``)."""
 
-HEADLESS: Final[Mapping[str, re.Pattern[str]]] = {
+HEADLESS: Mapping[str, re.Pattern[str]] = {
     # Some write a word in a line of its own: `leton` instead of `<tool_call>`.
     "tool_call": lazy_pattern(r"\s*(?:(?P<word>[a-z]{1,20})[ \t]*\n\s*)?(?=\{)"),
     "call_begin": lazy_pattern(r"(?=\s*[^<>\n]{1,200}<\|tool_call_argument_begin\|>)"),
     "gemma4": lazy_pattern(r"(?=\s*(?:call:[ ]*)?[\w.:-]{1,200}\{)"),
 }
 """The openers that may be missing at the head of a message, and what is there instead."""
-_CLOSER: Final = lazy_pattern(
-    rf"(?:{CLOSING}|<\|tool_call(?:s?_section)?_end\|>|<tool_call\|>)", re.IGNORECASE
-)
-_CLOSED: Final = lazy_pattern(rf"[}}`]\s*{_CLOSER.pattern}\Z", re.IGNORECASE)
+_CLOSER = lazy_pattern(rf"(?:{CLOSING}|<\|tool_call(?:s?_section)?_end\|>|<tool_call\|>)", re.IGNORECASE)
+_CLOSED = lazy_pattern(rf"[}}`]\s*{_CLOSER.pattern}\Z", re.IGNORECASE)
 
 
 def calls_without_opener(source: Source, key: str) -> Reading | None:
@@ -215,9 +212,9 @@ def calls_without_opener(source: Source, key: str) -> Reading | None:
     return Reading(at, tuple(calls)) if calls else None
 
 
-_NAMESPACE: Final = rf"(?:\w{{1,40}}[:_|]|{DSML})?"
+_NAMESPACE = rf"(?:\w{{1,40}}[:_|]|{DSML})?"
 
-WRAPPER: Final = lazy_pattern(
+WRAPPER = lazy_pattern(
     rf"{OPENING}|{CLOSING}"
     rf"|(?:{TAG_TOKEN})?</?{_NAMESPACE}(?:function_calls?|tool_?calls?|calls|tool|tool_use)"
     r"(?::[^<>\s]{1,40})?\s*>"
@@ -231,7 +228,7 @@ WRAPPER: Final = lazy_pattern(
 )
 """Tags and tokens around calls; next to a call, they are removed with it."""
 
-SPECIAL: Final = lazy_pattern(
+SPECIAL = lazy_pattern(
     r"<\|(?:eom_id|eot_id|im_end|assistant|end|call|return|endoftext|end_of_text|begin_of_text|eot|eom|eos"
     r"|message_sep|role_sep|message_model|end_message|content_model_end_sampling|end_of_turn|end_of_msg"
     r"|(?:START|END)_(?:RESPONSE|TEXT)|(?:START|END)_OF_TURN_TOKEN|CHATBOT_TOKEN|flush|calls|content"
@@ -247,7 +244,7 @@ SPECIAL: Final = lazy_pattern(
 )
 """Control tokens of many models, which are never part of the visible text."""
 
-_RESULT: Final = (
+_RESULT = (
     r"<(?:\w{1,20}[:_|])?(?:tool_response|function_results?|function_response|tool_results?|tool_outputs?"
     r"|start_function_response)(?::[^<>\s]{1,40})?(?:\s[^<>\n]{0,200})?>"
     r"|<\|(?:tool_response|START_TOOL_RESULT|tool_output)\|?>|\[TOOL_RESULTS\]"
@@ -256,7 +253,7 @@ _RESULT: Final = (
 )
 """Openers of tool results; after a call in the same text, the model invented the result."""
 
-_MARKERS: Final = {
+_MARKERS = {
     **QUOTATIONS,
     "think": THOUGHTS,
     "result": _RESULT,
@@ -264,9 +261,7 @@ _MARKERS: Final = {
     "special": SPECIAL.pattern,
     "wrapper": WRAPPER.pattern,
 }
-_MARKER: Final = lazy_pattern(
-    "|".join(f"(?P<{key}>{pattern})" for key, pattern in _MARKERS.items()), re.IGNORECASE
-)
+_MARKER = lazy_pattern("|".join(f"(?P<{key}>{pattern})" for key, pattern in _MARKERS.items()), re.IGNORECASE)
 
 
 def mark_at(text: str, start: int) -> re.Match[str] | None:
@@ -275,7 +270,7 @@ def mark_at(text: str, start: int) -> re.Match[str] | None:
 
 
 # A cheap search, which makes plain text fast; each place that it finds is then compared with the markers.
-SIGNS: Final = lazy_pattern(
+SIGNS = lazy_pattern(
     r"<[\w|｜‖!/]|\[[TBEe/cCqQ]|`|~~~|✿|\][<~]|\n[ \t]{0,3}>|\\begin\{|#\+[bB]"
     r"|functools\[|function call<|to=|Observation:"
 )

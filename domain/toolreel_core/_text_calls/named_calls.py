@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from toolreel_core._jsontext import (
     Bare,
@@ -51,14 +51,14 @@ from toolreel_core._text_calls.payloads import (
     unless_tags_left,
 )
 
-_MAP: Final = lazy_pattern(r"\{\s*tool\s*=>")
-_HEAD: Final = lazy_pattern(r'\{\s*tool\s*=>\s*"(?P<name>[\w.:-]{1,200})"\s*,\s*args\s*=>\s*\{')
-_OPTION: Final = lazy_pattern(
+_MAP = lazy_pattern(r"\{\s*tool\s*=>")
+_HEAD = lazy_pattern(r'\{\s*tool\s*=>\s*"(?P<name>[\w.:-]{1,200})"\s*,\s*args\s*=>\s*\{')
+_OPTION = lazy_pattern(
     r'\s*--(?P<key>[\w-]{1,200})\s+(?:"(?P<text>[^"\\]*)"|(?P<plain>-?\d{1,40}(?:\.\d{1,40})?|true|false|null))'
     r"(?=[\s},]),?"
 )
 """One argument, as an option of a command line: a simple text, a number or a word."""
-_MAP_END: Final = lazy_pattern(r"\s*\}\s*\}\s*\[/TOOL_CALL\]", re.IGNORECASE)
+_MAP_END = lazy_pattern(r"\s*\}\s*\}\s*\[/TOOL_CALL\]", re.IGNORECASE)
 
 
 def bracket_call(block: Block, source: Source, _start: int, end: int) -> Reading | None:
@@ -83,12 +83,12 @@ def bracket_call(block: Block, source: Source, _start: int, end: int) -> Reading
     return one_call(name, given, block.dialects[0], closing.end())
 
 
-_QUOTED: Final = r"""(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
-NAMED_TAG: Final = rf"<tool(?:_call)?(?:\s+(?:name|id)\s*=\s*{_QUOTED}){{1,2}}\s*>(?=\s*{{)"
+_QUOTED = r"""(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
+NAMED_TAG = rf"<tool(?:_call)?(?:\s+(?:name|id)\s*=\s*{_QUOTED}){{1,2}}\s*>(?=\s*{{)"
 
-_TAG: Final = lazy_pattern(r"<(\w+)")
-_ATTRIBUTE: Final = lazy_pattern(rf"(?<!\w)(?P<key>\w++)\s*+=\s*+(?P<value>{_QUOTED})")
-_NAMED: Final = {
+_TAG = lazy_pattern(r"<(\w+)")
+_ATTRIBUTE = lazy_pattern(rf"(?<!\w)(?P<key>\w++)\s*+=\s*+(?P<value>{_QUOTED})")
+_NAMED = {
     tag: Block(
         ("invoke_xml", "hermes_json"),
         lazy_pattern(rf"<{tag}\b", re.IGNORECASE),
@@ -96,10 +96,10 @@ _NAMED: Final = {
     )
     for tag in ("tool", "tool_call")
 }
-_LEFT: Final = {
+_LEFT = {
     tag: lazy_pattern(rf"(?P<opens><{tag}\b)|</{tag}\s*>", re.IGNORECASE) for tag in ("tool", "tool_call")
 }
-_CLOSED: Final = lazy_pattern(r"</tool(?:_call)?\s*>\Z", re.IGNORECASE)
+_CLOSED = lazy_pattern(r"</tool(?:_call)?\s*>\Z", re.IGNORECASE)
 
 
 def named_tag(source: Source, start: int, end: int) -> Reading | None:
@@ -124,47 +124,43 @@ def calls_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterat
             yield text_call(offered.resolve_name(name), arguments_of(raw), dialect)
 
 
-CALL_BEGIN: Final = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
+CALL_BEGIN = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
 """DeepSeek's opener, also as proxies garble it; in plain ASCII it is Kimi's."""
 
-_SEP: Final = rf"<{BAR}tool[▁_ ]sep{BAR}>"
-_NAME: Final = r"\s*+(?P<name>[^\s<>{}`\"']{1,200}+)\s*+"
+_SEP = rf"<{BAR}tool[▁_ ]sep{BAR}>"
+_NAME = r"\s*+(?P<name>[^\s<>{}`\"']{1,200}+)\s*+"
 
-_KIMI_HEAD: Final = lazy_pattern(r"\s*+(?P<id>[^<>\n]{1,200}?)(?<!\s)\s*+<\|tool_call_argument_begin\|>")
-_KIMI_COUNT: Final = lazy_pattern(r":\d+\Z")
-_KIMI_COUNTER: Final = lazy_pattern(r"(?:call_?|functions\.)?:?\d+")
+_KIMI_HEAD = lazy_pattern(r"\s*+(?P<id>[^<>\n]{1,200}?)(?<!\s)\s*+<\|tool_call_argument_begin\|>")
+_KIMI_COUNT = lazy_pattern(r":\d+\Z")
+_KIMI_COUNTER = lazy_pattern(r"(?:call_?|functions\.)?:?\d+")
 """An id that is only a counter: then nothing names the tool."""
-_KIMI: Final = Block(
+_KIMI = Block(
     ("kimi_k2",),
     lazy_pattern(CALL_BEGIN),
     closing_tags(r"<\|tool_call(?:s?_section)?_end\|>"),
 )
-_END: Final = rf"<{BAR}tool[▁_ ]calls?[▁_ ]end{BAR}>"
-_DEEPSEEK_HEAD: Final = lazy_pattern(
+_END = rf"<{BAR}tool[▁_ ]calls?[▁_ ]end{BAR}>"
+_DEEPSEEK_HEAD = lazy_pattern(
     rf"\s*+(?P<first>[^<>\n]{{1,200}}?)(?<!\s)\s*+{_SEP}"
     rf"(?:{_NAME}(?=[{{`]|{_END}))?\s*+(?=[{{`\"]|{_END}|\Z)"
 )
 """The head of a call of DeepSeek: V3 has a type before the name, V3.1 the name alone."""
-_DEEPSEEK: Final = Block(
+_DEEPSEEK = Block(
     ("deepseek_v31", "deepseek_v3"),
     lazy_pattern(CALL_BEGIN),
     closing_tags(_END.replace("calls?", "call"), rf"(?={_END})"),
 )
-_DEEPSEEK_3: Final = replace(_DEEPSEEK, dialects=("deepseek_v3", "deepseek_v31"))
-_MISTRAL: Final = lazy_pattern(
-    r"\s*+(?P<name>[\w.:-]{1,200})(?:\[CALL_ID\](?P<id>\w{1,64}))?\s*(?:\[ARGS\]|(?={))"
-)
+_DEEPSEEK_3 = replace(_DEEPSEEK, dialects=("deepseek_v3", "deepseek_v31"))
+_MISTRAL = lazy_pattern(r"\s*+(?P<name>[\w.:-]{1,200})(?:\[CALL_ID\](?P<id>\w{1,64}))?\s*(?:\[ARGS\]|(?={))")
 """The head of a call of Mistral, with an id or without; the mark of the arguments may be missing."""
-SOLAR: Final = lazy_pattern(
-    rf"\s*+(?P<id>[^<>\s]{{0,200}}+)\s*+<\|tool_call:name\|>{_NAME}<\|tool_call:args\|>"
-)
-PLAMO: Final = lazy_pattern(
+SOLAR = lazy_pattern(rf"\s*+(?P<id>[^<>\s]{{0,200}}+)\s*+<\|tool_call:name\|>{_NAME}<\|tool_call:args\|>")
+PLAMO = lazy_pattern(
     rf"{_NAME}<\|plamo:end_tool_name:plamo\|>\s*<\|plamo:begin_tool_arguments:plamo\|>\s*"
     rf"(?:<\|plamo:constrain\|>\w*\s*)?(?:<\|plamo:msg\|>)?"
 )
 """The head of a call of PLaMo, whose constraint on the arguments is optional."""
-_FLOWER: Final = lazy_pattern(r"[ ]*+(?:[:：][ ]*+)?(?P<name>[^\s✿:：]{1,200}+)\s*+✿ARGS✿[ ]*[:：]?")
-_REMARK: Final = lazy_pattern(r"[ \t]*(?://|#)[^\n]*")
+_FLOWER = lazy_pattern(r"[ ]*+(?:[:：][ ]*+)?(?P<name>[^\s✿:：]{1,200}+)\s*+✿ARGS✿[ ]*[:：]?")
+_REMARK = lazy_pattern(r"[ \t]*(?://|#)[^\n]*")
 
 
 def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading | None:
@@ -232,12 +228,12 @@ def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading | None:
 
 # Bounded lengths: a long text of letters is not searched again from each of them. A hyphen is no Python,
 # but many tool names have one. Gemini prints the result of a call: `print(default_api.f(a=1))`.
-_FUNCTION: Final = r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\("
-CALLEE: Final = lazy_pattern(rf"(?:print\((?={_FUNCTION.replace('?P<name>', '?:')}))?{_FUNCTION}")
+_FUNCTION = r"(?P<name>[^\W\d][\w-]{0,100}(?:\.[\w-]{1,100}){0,8})\("
+CALLEE = lazy_pattern(rf"(?:print\((?={_FUNCTION.replace('?P<name>', '?:')}))?{_FUNCTION}")
 # Llama 3.1 calls its built-in tools (brave_search, wolfram_alpha) by a method, with semicolons between.
-BUILTIN: Final = lazy_pattern(r"(?P<name>[^\W\d]\w{0,100})\.call\(")
-_KEYWORDS: Final = Style(colons="=")
-CODE: Final = replace(_KEYWORDS, repairs=_KEYWORDS.repairs | {"hash_comments"})
+BUILTIN = lazy_pattern(r"(?P<name>[^\W\d]\w{0,100})\.call\(")
+_KEYWORDS = Style(colons="=")
+CODE = replace(_KEYWORDS, repairs=_KEYWORDS.repairs | {"hash_comments"})
 
 Expressions: TypeAlias = tuple[tuple[TextCall, ...], int, Flaw | None]
 """Calls, their end, and the error in the one that begins there."""
@@ -287,9 +283,7 @@ def code_block(callee: re.Pattern[str], block: Block, source: Source, start: int
 
 
 # `call` or its colon may be missing, and Gemma 4 sometimes writes parentheses.
-_GEMMA_HEAD: Final = lazy_pattern(
-    r"\s*+(?:call\b[ ]*+)?(?::[ ]*+)?(?P<name>[\w.:-]{1,200}+)\s*+(?P<opener>[{(])"
-)
+_GEMMA_HEAD = lazy_pattern(r"\s*+(?:call\b[ ]*+)?(?::[ ]*+)?(?P<name>[\w.:-]{1,200}+)\s*+(?P<opener>[{(])")
 
 
 def gemma_call(quote: str, block: Block, source: Source, _start: int, at: int) -> Reading | None:
@@ -330,25 +324,25 @@ def _typed_value(item: Json, schema: Json) -> Json:
 # The header names the recipient: messages to the user are text, messages of the model to itself are
 # reasoning, and messages to ``functions.NAME`` are calls. Headers are never visible text.
 
-_TRAILER: Final = r"<\|(?:end|call|return|eom|eot|end_message|content_model_end_sampling)\|>"
+_TRAILER = r"<\|(?:end|call|return|eom|eot|end_message|content_model_end_sampling)\|>"
 
-_HEADER: Final = lazy_pattern(
+_HEADER = lazy_pattern(
     r"<\|(?P<opener>start|channel)\|>(?P<role>\w{0,40})[^<>\n]{0,200}"
     r"(?:<\|(?:channel|constrain)\|>[^<>\n]{0,200}){0,4}<\|message\|>"
 )
-_BODY_END: Final = lazy_pattern(rf"{_TRAILER}|(?=<\|start\|>|<\|channel\|>)")
-_RECIPIENT: Final = lazy_pattern(r"\bto=(?P<to>[^\s<>]{1,200})")
-_CHANNEL: Final = lazy_pattern(r"<\|channel\|>\s*(?P<name>\w*)")
-_CALL: Final = Block(("harmony",), lazy_pattern(r"<\|start\|>|<\|channel\|>"), closing_tags(_TRAILER))
+_BODY_END = lazy_pattern(rf"{_TRAILER}|(?=<\|start\|>|<\|channel\|>)")
+_RECIPIENT = lazy_pattern(r"\bto=(?P<to>[^\s<>]{1,200})")
+_CHANNEL = lazy_pattern(r"<\|channel\|>\s*(?P<name>\w*)")
+_CALL = Block(("harmony",), lazy_pattern(r"<\|start\|>|<\|channel\|>"), closing_tags(_TRAILER))
 
-_LEAKED: Final = lazy_pattern(r"to=functions\.(?P<name>[\w.-]{1,200})[^{}<>`]{0,100}(?={)")
+_LEAKED = lazy_pattern(r"to=functions\.(?P<name>[\w.-]{1,200})[^{}<>`]{0,100}(?={)")
 """A header whose tokens the server has removed, up to the arguments."""
-_NO_TOKEN: Final = Block(("harmony",), lazy_pattern(r"to=functions\."), closing_tags(r"(?!)"))
+_NO_TOKEN = Block(("harmony",), lazy_pattern(r"to=functions\."), closing_tags(r"(?!)"))
 
-_DEBRIS: Final = lazy_pattern(r"[^\s<]*")
-_GLUED: Final = lazy_pattern(r"(?:assistant)?(?:commentary|analysis)?[ ]?\Z")
-_MUSE: Final = lazy_pattern(r"to=(?P<to>[^\s<>]{1,200})[ \t]*<\|message\|>")
-_THINKING: Final = {"thinking", "thought", "reasoning"}
+_DEBRIS = lazy_pattern(r"[^\s<]*")
+_GLUED = lazy_pattern(r"(?:assistant)?(?:commentary|analysis)?[ ]?\Z")
+_MUSE = lazy_pattern(r"to=(?P<to>[^\s<>]{1,200})[ \t]*<\|message\|>")
+_THINKING = {"thinking", "thought", "reasoning"}
 
 
 def headed_message(source: Source, start: int, _end: int) -> Reading | None:

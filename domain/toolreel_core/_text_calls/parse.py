@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
 
 from toolreel_core._jsontext import Json, as_tree, parse
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -65,18 +64,18 @@ from toolreel_core._text_calls.whole_message import (
     without_tokens,
 )
 
-_BEGUN: Final = lazy_pattern(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
+_BEGUN = lazy_pattern(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
 """So little text after an opener that, in a truncated text, a call may have begun."""
-_TEXT: Final = lazy_pattern(r"\S")
-_LABEL: Final = 200
+_TEXT = lazy_pattern(r"\S")
+_LABEL = 200
 """Maximum number of characters before a call that are read as its label."""
-_CLOSER: Final = lazy_pattern(
+_CLOSER = lazy_pattern(
     rf"\s*+(?:</[^<>\s]{{1,60}}>|<\|[^<>\s]{{0,60}}end\|>|{SPECIAL.pattern})", re.IGNORECASE
 )
-_REMOVED: Final[Sequence[tuple[re.Pattern[str], Kind]]] = ((WRAPPER, "wrapper"), (SPECIAL, "special"))
-_NOT_OFFERED: Final = frozenset({"quotation", "fabricated_result"})
+_REMOVED: Sequence[tuple[re.Pattern[str], Kind]] = ((WRAPPER, "wrapper"), (SPECIAL, "special"))
+_NOT_OFFERED = frozenset({"quotation", "fabricated_result"})
 """Reasons for which nothing is an unread call of the model."""
-_BLOCKQUOTE: Final = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
+_BLOCKQUOTE = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
 """A line of a block quotation; ``>>>`` is Python's prompt."""
 
 
@@ -243,7 +242,7 @@ def scan_for_calls(source: Source, earlier: Iterable[str] = (), *, nested: bool 
     return found
 
 
-_UNFINISHED: Final = lazy_pattern(r"\s*(?:<[/|｜‖a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
+_UNFINISHED = lazy_pattern(r"\s*(?:<[/|｜‖a-z][^<>\s]{0,40}|\[(?:/|END_)\w{0,20})\Z")
 
 
 def text_beside_calls(scan: Scan) -> tuple[str, str]:
@@ -294,9 +293,9 @@ def _is_blank(text: str) -> bool:
 
 
 # A call in text is short; the limit bounds the time that a hostile text can cost.
-_MAX_BYTES: Final = 256 * 1024
+_MAX_BYTES = 256 * 1024
 
-_BARE: Final[Sequence[tuple[tuple[str, ...], WholeReader]]] = (
+_BARE: Sequence[tuple[tuple[str, ...], WholeReader]] = (
     (("llama_json", "json_envelope", "json_array"), json_message_calls),
     (("cohere_action_fence", "json_fenced"), fenced_json_calls),
     (("glm4_name_json",), name_and_json_call),
@@ -308,10 +307,10 @@ _BARE: Final[Sequence[tuple[tuple[str, ...], WholeReader]]] = (
 )
 """The readers of bare dialects, the strictest first: the first that accepts a message wins."""
 
-_WORD: Final = lazy_pattern(r"[^\W\d_]{2}")
-_SECTIONS: Final = ">>>"
+_WORD = lazy_pattern(r"[^\W\d_]{2}")
+_SECTIONS = ">>>"
 """Functionary's sections: what the model says to the user in one is no lead-in."""
-_JSON: Final = ("llama_json", "json_envelope", "json_array", "json_fenced")
+_JSON = ("llama_json", "json_envelope", "json_array", "json_fenced")
 
 
 def text_calls(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import unescape
 from types import MappingProxyType
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from toolreel_core._jsontext import (
     BLANK,
@@ -45,10 +45,10 @@ from toolreel_core._text_calls.decoder_interface import (
     text_call,
 )
 
-_NAMES: Final = ("name", "tool_name", "tool", "recipient_name")
-_ARGUMENTS: Final = ("arguments", "parameters", "args", "input")
-_IDS: Final = ("id", "tool_call_id", "call_id")
-_WRAPPERS: Final = ("function", "function_call", "tool_call", "tool_calls", "tool_uses")
+_NAMES = ("name", "tool_name", "tool", "recipient_name")
+_ARGUMENTS = ("arguments", "parameters", "args", "input")
+_IDS = ("id", "tool_call_id", "call_id")
+_WRAPPERS = ("function", "function_call", "tool_call", "tool_calls", "tool_uses")
 
 
 def arguments_of(raw: Json) -> Mapping[str, Json] | None:
@@ -152,12 +152,12 @@ def decode_json(raw: str) -> Json:
 Envelopes: TypeAlias = Callable[[Json, Offered, str], Iterator[TextCall | None]]
 
 # Models put a code fence inside the tag, with or without `json`.
-_FENCE: Final = lazy_pattern(f"[{BLANK}]*(?:```\\w*)?[{BLANK}]*")
+_FENCE = lazy_pattern(f"[{BLANK}]*(?:```\\w*)?[{BLANK}]*")
 # Envelopes may follow each other with nothing, a comma or a semicolon (Llama) between them.
-_AND: Final = lazy_pattern(f"[{BLANK},;]*(?={{)")
+_AND = lazy_pattern(f"[{BLANK},;]*(?={{)")
 # Closers too many: weak models lose count of them, above all Qwen2.5-Coder with its doubled braces.
-_SURPLUS: Final = lazy_pattern(f"(?:[{BLANK}]*[}}\\]])*")
-_BLANKS: Final = lazy_pattern(f"[{BLANK}]*")
+_SURPLUS = lazy_pattern(f"(?:[{BLANK}]*[}}\\]])*")
+_BLANKS = lazy_pattern(f"[{BLANK}]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,13 +250,13 @@ def failed_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Reading
     return broken("malformed", source.end_of_next(block.closing, begin))
 
 
-_INTEGER: Final = lazy_pattern(r"[-+]?\d{1,4300}")
+_INTEGER = lazy_pattern(r"[-+]?\d{1,4300}")
 """An integer; Python reads at most 4,300 digits."""
-_NUMBER: Final = lazy_pattern(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
+_NUMBER = lazy_pattern(r"[-+]?(?:\d{1,4300}(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d{1,3})?")
 """A number, with bounded lengths: a longer one stays a text."""
 # In any letter case, since no quotes tell text from words here.
-_WORDS: Final = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
-_TREES: Final = frozenset({"null", "object", "array"})
+_WORDS = {word.lower(): value for word, (value, repair) in WORDS.items() if repair in {None, "words"}}
+_TREES = frozenset({"null", "object", "array"})
 
 
 def typed_value(raw: str, schema: Json) -> Json:
@@ -404,8 +404,8 @@ def end_call(
     return unless_tags_left(source, one_call(name, complete, dialect, end), tags.left)
 
 
-_ANGLES: Final = frozenset("<>")
-_ENDS: Final = lazy_pattern(
+_ANGLES = frozenset("<>")
+_ENDS = lazy_pattern(
     r"\s*+(?:```\s*+)?(?:\Z|<[|\uff5c\u2016]|\[[\w/]|\][<~]"
     r"|</?(?:\w{1,40}[:_|])?(?:tool|function|invoke|calls?\b|dots_|response|answer|think|s>))",
     re.IGNORECASE,

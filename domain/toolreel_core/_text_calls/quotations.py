@@ -13,25 +13,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from toolreel_core._jsontext import quote
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Offered, Source
 from toolreel_core._text_calls.surroundings import in_indented_code, is_quoted
 
-_RUN: Final = lazy_pattern("`+")
-_MARK: Final = lazy_pattern("`+|~{3,}")
+_RUN = lazy_pattern("`+")
+_MARK = lazy_pattern("`+|~{3,}")
 # Markdown allows blanks, `>` and a list marker before a fence. The look-behind is bounded, for speed.
-_LINE_LEAD: Final = lazy_pattern(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\Z")
-_REACH: Final = 60
-_PARAGRAPH_END: Final = lazy_pattern(r"\n(?=[ \t\r]*\n)")
+_LINE_LEAD = lazy_pattern(r"(?:^|\n)[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?\Z")
+_REACH = 60
+_PARAGRAPH_END = lazy_pattern(r"\n(?=[ \t\r]*\n)")
 """The end of a paragraph, which inline code cannot cross."""
-_FENCE_LINE: Final = lazy_pattern(
-    r"^[ \t>]*(?P<mark>`{3,}|~{3,})(?:(?P<bare>[^\S\n]*)|[^\n]*)$", re.MULTILINE
-)
+_FENCE_LINE = lazy_pattern(r"^[ \t>]*(?P<mark>`{3,}|~{3,})(?:(?P<bare>[^\S\n]*)|[^\n]*)$", re.MULTILINE)
 """A line with a fence; only one with nothing behind its mark closes a fence."""
-_NESTED: Final = 40
+_NESTED = 40
 """Maximum number of lines with a mark that are searched for the end of a fence."""
 _FenceLine: TypeAlias = tuple[int, int, str, bool]
 
@@ -46,11 +44,11 @@ class Region:
     """Whether it has a closer; if not, it extends to the end of the text."""
 
 
-_ELEMENTS: Final = (
+_ELEMENTS = (
     "code|pre|samp|kbd|tt|xmp|listing|plaintext|textarea|blockquote|q|td|th|script|style|template|noscript"
     "|examples?|syntaxhighlight|nowiki|source"
 )
-QUOTATION_OPENERS: Final = {
+QUOTATION_OPENERS = {
     "ticks": "`+",
     "tildes": "~{3,}",
     "blockquote": r"\n[ \t]{0,3}>(?!>>)",
@@ -60,22 +58,22 @@ QUOTATION_OPENERS: Final = {
     "listing": r"\\begin\{(?:verbatim|lstlisting|minted|alltt)\*?\}|#\+begin_(?:src|example|quote)\b"
     r"|\[(?:code|quote)\]",
 }
-_ANY: Final = lazy_pattern(
+_ANY = lazy_pattern(
     "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in QUOTATION_OPENERS.items()), re.IGNORECASE
 )
-_NAME: Final = lazy_pattern(r"\w+")
-_TAG_NAME: Final = lazy_pattern(r"<(\w+)")
-_TAGS: Final = 50
+_NAME = lazy_pattern(r"\w+")
+_TAG_NAME = lazy_pattern(r"<(\w+)")
+_TAGS = 50
 """Maximum number of tags of one name that are searched for elements within an element."""
-_CLOSERS: Final = 10
+_CLOSERS = 10
 """Maximum number of closers in code that are passed over."""
-_CODE: Final = frozenset({"ticks", "tildes", "blockquote"})
+_CODE = frozenset({"ticks", "tildes", "blockquote"})
 """Openers that prose does not name by chance."""
-_CALL_TAG: Final = lazy_pattern(
+_CALL_TAG = lazy_pattern(
     r"<(?P<close>/?)(?:\w{1,20}[:_|])?(?:tool_?calls?|tool_use|function(?:_?calls?)?|invoke)\b", re.IGNORECASE
 )
-_QUOTED_LINE: Final = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
-_HEAD_OF_LINE: Final = lazy_pattern(r"(?:\A|\n)[ ]{0,3}\Z")
+_QUOTED_LINE = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
+_HEAD_OF_LINE = lazy_pattern(r"(?:\A|\n)[ ]{0,3}\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,18 +297,16 @@ def was_said(text: str, earlier: Iterable[str]) -> bool:
     return any(text in before or inside_json in before for before in candidates)
 
 
-_LEAD: Final = (
+_LEAD = (
     r"(?:\s|\]~!?b[\[\]]?\w{0,9}|<\|im_start\|>(?:assistant)?|<\|START_OF_TURN_TOKEN\|>|<\|CHATBOT_TOKEN\|>"
     r"|<\|begin\|>(?:assistant)?)*"
 )
-_THINK_TAG: Final = (
-    r"(?:(?:seed:|mm:|ifm\||longcat_)?think(?:ing|_fast|_faster)?(?::[^<>\s]{1,40})?|scratch_pad)>"
-)
-OPENERS: Final = (
+_THINK_TAG = r"(?:(?:seed:|mm:|ifm\||longcat_)?think(?:ing|_fast|_faster)?(?::[^<>\s]{1,40})?|scratch_pad)>"
+OPENERS = (
     rf"<{_THINK_TAG}|\[THINK\]|<\|START_THINKING\|>|<\|channel>thought\b|<\|inner_prefix\|>|<\|think\|>"
     r"|<\|plamo:begin_think:plamo\|>"
 )
-_PAIRS: Final = {
+_PAIRS = {
     "[think]": "[/think]",
     "<|start_thinking|>": "<|end_thinking|>",
     "<|channel>thought": "<channel|>",
@@ -319,20 +315,20 @@ _PAIRS: Final = {
     "<|plamo:begin_think:plamo|>": "<|plamo:end_think:plamo|>",
     "<|open|>think<|sep|>": "<|close|>think<|sep|>",
 }
-_ANY_OPENER: Final = lazy_pattern(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
+_ANY_OPENER = lazy_pattern(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
 """An opener, also of the families whose text is not a tag."""
-_OPENER: Final = lazy_pattern(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
-_CLOSER: Final = lazy_pattern(
+_OPENER = lazy_pattern(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
+_CLOSER = lazy_pattern(
     rf"</{_THINK_TAG}|\[/THINK\]|<\|END_THINKING\|>|<\|inner_suffix\|>|<\|plamo:end_think:plamo\|>"
     r"|<\|close\|>think<\|sep\|>",
     re.IGNORECASE,
 )
 """A closer, which templates leave alone where they write the opener themselves."""
 # A closer in the middle of a sentence is only mentioned: text before it on the line, and after it.
-_SETS_APART: Final = (" ", "\t", "(")
-_GOES_ON: Final = lazy_pattern(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
+_SETS_APART = (" ", "\t", "(")
+_GOES_ON = lazy_pattern(r"[ \t]+[^\s<\[{]|[.,;:!?)]")
 """What continues a sentence after a closer."""
-_LONE_CLOSERS: Final = 20
+_LONE_CLOSERS = 20
 """Maximum number of closers without an opener that are examined."""
 
 

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import Source
 
-_ADJACENT: Final = {'"': '"', "'": "'", "‘": "’", "``": "''"}
+_ADJACENT = {'"': '"', "'": "'", "‘": "’", "``": "''"}
 """Marks that quote what stands directly behind them, up to their closer."""
-_AROUND: Final = {"“": "”", "„": "“”", "«": "»", "\u2039": "\u203a", "「": "」", "『": "』", "《": "》"}
+_AROUND = {"“": "”", "„": "“”", "«": "»", "\u2039": "\u203a", "「": "」", "『": "』", "《": "》"}
 """Marks that quote the part of a paragraph between them, in which the call may have words around it."""
-_REVERSED: Final = ("»", "«")
+_REVERSED = ("»", "«")
 """These quote only what stands directly between them, since they are the marks above the other way round."""
-_REST: Final = lazy_pattern(r"\s*(?:[<\[][^<>]*)?\Z")
-_REACH: Final = 400
-_PARAGRAPH_END: Final = lazy_pattern(r"\n[ \t\r]*\n")
-_OPENING: Final = lazy_pattern(r"""(?:\A|[\s([{:,=>])"\Z""")
+_REST = lazy_pattern(r"\s*(?:[<\[][^<>]*)?\Z")
+_REACH = 400
+_PARAGRAPH_END = lazy_pattern(r"\n[ \t\r]*\n")
+_OPENING = lazy_pattern(r"""(?:\A|[\s([{:,=>])"\Z""")
 """A straight mark opens a quotation after a blank, a bracket or a sign; after a number it means inches."""
-_CELL: Final = lazy_pattern(r"[ \t>]*(?P<first>\|)(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
+_CELL = lazy_pattern(r"[ \t>]*(?P<first>\|)(?![>｜|])|.*[^\s|][ \t]+\|[ \t]")
 """A row of a table; ``|>`` and its like are tokens of models."""
-_DIVIDER: Final = lazy_pattern(
+_DIVIDER = lazy_pattern(
     r"^[ \t>]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*\|?[ \t\r]*+$", re.MULTILINE
 )
-_LITERAL: Final = lazy_pattern(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
+_LITERAL = lazy_pattern(r".*::[ \t\r]*\Z|\.\.[ ][\w-]{1,40}::.*\Z")
 """The line before a literal block of reStructuredText, which is indented by any width."""
-_CODE_WIDTH: Final = 4
-_BLOCK: Final = 8_000
+_CODE_WIDTH = 4
+_BLOCK = 8_000
 
 
 def is_quoted(source: Source, start: int, end: int, head: int) -> bool:
@@ -103,22 +103,22 @@ def _column_count(line: str) -> int:
     return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(_CODE_WIDTH))
 
 
-_LEADING_OVER: Final = (":", ",", "：", "\uff0c")
-_BLANK_OR_MARKUP: Final = "*_#>` \t\r\n"
+_LEADING_OVER = (":", ",", "：", "\uff0c")
+_BLANK_OR_MARKUP = "*_#>` \t\r\n"
 """Around a sentence: blanks, and what makes it bold, a heading or a quotation."""
 
-_ENDS: Final = (*_LEADING_OVER, ".", "!", "?", ";", "。", "\uff01", "\uff1f")
-_MARKUP: Final = lazy_pattern(r"""[<>\[\]{}`"|✿]""")
+_ENDS = (*_LEADING_OVER, ".", "!", "?", ";", "。", "\uff01", "\uff1f")
+_MARKUP = lazy_pattern(r"""[<>\[\]{}`"|✿]""")
 """Signs of markup, code and quotations: what is behind them is another sentence."""
-_CONTINUES: Final = tuple(",;:)\u2013")
-_WORD: Final = lazy_pattern(r"[^\W\d_]{2}[^\W_]*+")
-_SENTENCE: Final = 3
+_CONTINUES = tuple(",;:)\u2013")
+_WORD = lazy_pattern(r"[^\W\d_]{2}[^\W_]*+")
+_SENTENCE = 3
 
 LeadIn: TypeAlias = Literal["announced", "shown", "unclear"]
 """Whether words announce a call of the model, show an example, or leave it open."""
 
-_SENTENCE_END: Final = lazy_pattern("(?<=[.!?。\uff01\uff1f])\\s+|\\n")
-_EXAMPLE: Final = lazy_pattern(
+_SENTENCE_END = lazy_pattern("(?<=[.!?。\uff01\uff1f])\\s+|\\n")
+_EXAMPLE = lazy_pattern(
     r"\b(?:examples?|for instance|e\.\s?g|such as|sample|look(?:s|ed)? like|hypothetical|imaginary"
     r"|would (?:be|look|have)"
     r"|beispiel|z\.\s?b|par exemple|por ejemplo|por exemplo|ejemplo|exemplo|exemple|esempio)\b"
@@ -126,14 +126,14 @@ _EXAMPLE: Final = lazy_pattern(
     re.IGNORECASE,
 )
 """Words that announce an example, in the languages that models answer in most."""
-_LABEL: Final = lazy_pattern(
+_LABEL = lazy_pattern(
     r"\b(?:like (?:this|so|that)|as follows|format(?:ted)?|syntax|template|placeholder|usage|schema"
     r"|rejected|refused|denied|forbidden|disallowed|not allowed|never|invalid|malformed|incorrect|wrong|bad"
     r"|broken|failed|documentation)\b",
     re.IGNORECASE,
 )
 """Words of a label. A model that speaks of itself may use them too: "Let me fix the invalid request:"."""
-_SPEAKS: Final = lazy_pattern(
+_SPEAKS = lazy_pattern(
     # Pronouns of the first person, and what English leaves out before a call.
     r"\b(?:i|let me|let us|let's|let’s|we|my|us"
     r"|ich|wir|je|j'|j’|nous|yo|voy|vamos|déjame|eu|vou|io|ora|ik|jag|jeg)\b"

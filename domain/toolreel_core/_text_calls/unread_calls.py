@@ -13,7 +13,6 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
-from typing import Final
 
 from pyrsistent import pmap
 
@@ -36,56 +35,56 @@ from toolreel_core._text_calls.parse import text_calls
 from toolreel_core._text_calls.payloads import decode_json
 from toolreel_core._text_calls.quotations import Quotations
 
-_REACH: Final = 300
-_KEY_REACH: Final = 40
-_KEYED: Final = lazy_pattern(
+_REACH = 300
+_KEY_REACH = 40
+_KEYED = lazy_pattern(
     r"""(?:(?:name|tool|tool_name|function|recipient_name|action)["']?\s*(?::|=>|=)|to=)"""
     r"""\s*["']?(?:functions\.)?\Z""",
     re.IGNORECASE,
 )
-_ARGUMENTS: Final = lazy_pattern(
+_ARGUMENTS = lazy_pattern(
     r"""["']?\b(?:arguments|parameters|args|input|kwargs|action_input)["']?\s*(?::|=>|=)\s*["']?\{""",
     re.IGNORECASE,
 )
 """A key that models use for arguments, up to the brace of its object."""
-_OBJECT: Final = lazy_pattern(
+_OBJECT = lazy_pattern(
     r"""(?:["'\s>\]),:=*`\u2192-]|:\d+|<[^<>{}\n]{0,60}>|(?:with|arguments|parameters|args|input|json)\b){0,20}"""
     r"""(?P<bracket>\(\s*\{|[{(])\s*["']?(?:--)?(?P<key>[\w-]{1,100})["']?\s*[:="']""",
     re.IGNORECASE,
 )
 """An object or a list of keywords behind the name, up to its first key."""
-_NAMED: Final = lazy_pattern(
+_NAMED = lazy_pattern(
     r"""(?:\b(?:name|tool|function|invoke)["']?\s*+[:=]\s*+["']?|\bto=|<\|?tool_call\|?>\s*+(?:call:)?)"""
     r"(?P<name>[A-Za-z_][\w.-]{0,63})",
     re.IGNORECASE,
 )
 """The name of a tool that is not offered, in a call that could not be read."""
-_FLAT: Final = lazy_pattern(r"""["']\s*,\s*["'](?P<key>[\w-]{1,100})["']\s*:""")
-_NAMED_KEY: Final = lazy_pattern(
+_FLAT = lazy_pattern(r"""["']\s*,\s*["'](?P<key>[\w-]{1,100})["']\s*:""")
+_NAMED_KEY = lazy_pattern(
     r"""(?:<|name\s*=\s*["']?|parameter\s*=\s*["']?|["'])(?P<key>[\w-]{1,100})["']?\s*[>:=]"""
 )
-_ATTRIBUTE: Final = lazy_pattern(r"""[^<>]{0,200}?\s(?P<key>[\w-]{1,100})\s*=""")
-_MOST: Final = 16
+_ATTRIBUTE = lazy_pattern(r"""[^<>]{0,200}?\s(?P<key>[\w-]{1,100})\s*=""")
+_MOST = 16
 """The most calls that a report is compared with: each may hold a long text."""
-_WORD: Final = lazy_pattern(r"\w[\w-]*+(?:\.[\w-]++)*")
-_LABEL: Final = lazy_pattern(
+_WORD = lazy_pattern(r"\w[\w-]*+(?:\.[\w-]++)*")
+_LABEL = lazy_pattern(
     r"tools?|call(?:s|ing|ed)?|functions?|name|(?:action_)?input|action|use|using|with|invoke|invoking"
     r"|arguments|args|parameters|params|json",
     re.IGNORECASE,
 )
 """A word that labels a part of a call, and says nothing else."""
-_EMPTY: Final = lazy_pattern(r"\(\s*+(?:\{\s*+\}\s*+)?\)[ \t]*+;?[ \t]*+(?:\n|\Z)")
-_LAST_BLOCK: Final = lazy_pattern(r"\n[ \t]*+```[\w-]{0,40}+[ \t]*+\n(?P<body>\s*+\{[^`]++)```\s*+\Z")
-_WORDS: Final = lazy_pattern(r"\w\s+\w+\s*\Z")
+_EMPTY = lazy_pattern(r"\(\s*+(?:\{\s*+\}\s*+)?\)[ \t]*+;?[ \t]*+(?:\n|\Z)")
+_LAST_BLOCK = lazy_pattern(r"\n[ \t]*+```[\w-]{0,40}+[ \t]*+\n(?P<body>\s*+\{[^`]++)```\s*+\Z")
+_WORDS = lazy_pattern(r"\w\s+\w+\s*\Z")
 """Two words before a name: it is in a sentence."""
-_MORE: Final = lazy_pattern(r"\W{0,3}\s\w+\s\w")
+_MORE = lazy_pattern(r"\W{0,3}\s\w+\s\w")
 """Words after a name: the sentence continues."""
-_REST_OF_LINE: Final = lazy_pattern(".*")
-_END: Final = lazy_pattern(r"</([\w.-]{1,100})>")
-_VOID: Final = lazy_pattern(r"\s*/>")
-_HEAD_OF_LINE: Final = lazy_pattern(r"(?:\A|\n)[ \t\[]*(?:print\()?(?:functions\.|default_api\.)?\Z")
+_REST_OF_LINE = lazy_pattern(".*")
+_END = lazy_pattern(r"</([\w.-]{1,100})>")
+_VOID = lazy_pattern(r"\s*/>")
+_HEAD_OF_LINE = lazy_pattern(r"(?:\A|\n)[ \t\[]*(?:print\()?(?:functions\.|default_api\.)?\Z")
 """The start of a line, with what models put before a call in Python."""
-_HTML: Final = lazy_pattern(
+_HTML = lazy_pattern(
     "a|abbr|address|area|article|aside|audio|b|base|body|br|button|canvas|caption|cite|code|col|data|del"
     "|details|dialog|div|em|embed|figure|footer|form|frame|h1|h2|head|header|hr|html|i|iframe|image|img|input"
     "|ins|kbd|label|li|link|main|map|mark|menu|meta|meter|nav|object|ol|option|output|p|param|path|picture|pre"
@@ -224,11 +223,11 @@ def _is_element(name: re.Match[str], after: str, parameters: Mapping[str, Json])
     return not _HTML.fullmatch(name[0]) and _VOID.match(after) is not None
 
 
-_NO_SCHEMAS: Final[Mapping[str, Json]] = pmap()
-_OPENING: Final = {"channel", "message", "addressed", "content"}
+_NO_SCHEMAS: Mapping[str, Json] = pmap()
+_OPENING = {"channel", "message", "addressed", "content"}
 """Openers that also precede ordinary text, and so prove nothing."""
-_PREFIX: Final = r"(?:\w{1,20}[:_|])?"
-_LEFT: Final = (
+_PREFIX = r"(?:\w{1,20}[:_|])?"
+_LEFT = (
     r"<\|(?:tool_call|action_start|(?:open|close)\|>)|<tool_call\||to=functions\.\w"
     r"|<[/\W]{0,4}(?:DSML|GCML)\W|<[|\uff5c\u2016]{1,2}tool|\[/?TOOL_CALLS?\]"
     rf"|</?{_PREFIX}(?:arg_key|arg_value|tool_?calls?|tool_use|function_?calls?|invoke)(?:[\s:][^<>\n]{{0,200}})?>"
@@ -236,20 +235,20 @@ _LEFT: Final = (
     r"|<\|channel\|>commentary[^<>]{0,100}(?:<\|constrain\|>\w{0,20})?<\|message\|>\s*\{"
 )
 """Markup that remains of a call when a server has removed its opener, and markup around calls."""
-_CLOSER: Final = lazy_pattern(r"</[^<>\s]{1,60}>\s*")
-_CALL_END: Final = (
+_CLOSER = lazy_pattern(r"</[^<>\s]{1,60}>\s*")
+_CALL_END = (
     rf"</{_PREFIX}(?:param(?:eter)?|function(?:_?calls?)?|invoke|tool_?calls?|tool_use|arg_key|arg_value)"
     r"(?::[^<>\s]{1,40})?\s?>|<\|(?:call|tool_call_end|tool_calls_section_end|/tool_call)\|>|<tool_call\|>"
     r"|<[|\uff5c]tool[▁_ ]calls?[▁_ ]end[|\uff5c]>|\[/TOOL_CALLS?\]"
 )
-_MARKUP: Final = lazy_pattern(
+_MARKUP = lazy_pattern(
     "|".join([_LEFT, *(opener.pattern for key, opener in OPENERS.items() if key not in _OPENING)]),
     re.IGNORECASE,
 )
-_END_MARKER: Final = lazy_pattern(rf"(?P<call>{_CALL_END})|{SPECIAL.pattern}", re.IGNORECASE)
-_LONGEST_MARKER: Final = 80
-_BRACKETS: Final = frozenset("{=<")
-_IN_SENTENCE: Final = lazy_pattern(r"[^\s.!?:;,)}\]'\"”。>][ \t]\Z|[(\[{]\s?\Z")
+_END_MARKER = lazy_pattern(rf"(?P<call>{_CALL_END})|{SPECIAL.pattern}", re.IGNORECASE)
+_LONGEST_MARKER = 80
+_BRACKETS = frozenset("{=<")
+_IN_SENTENCE = lazy_pattern(r"[^\s.!?:;,)}\]'\"”。>][ \t]\Z|[(\[{]\s?\Z")
 """What stands before a marker that a sentence names: a blank without the end of a sentence, or a bracket."""
 
 

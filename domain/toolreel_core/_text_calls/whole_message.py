@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from toolreel_core._jsontext import BLANK, Flaw, Json, as_tree, end_of, parse, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -25,10 +25,10 @@ from toolreel_core._text_calls.payloads import (
     wrapped_calls,
 )
 
-_HEAD: Final = lazy_pattern(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
-_LAST: Final = lazy_pattern(rf"(?:{SPECIAL.pattern})\Z", re.IGNORECASE)
-_LONGEST_TOKEN: Final = 80
-_FENCE: Final = lazy_pattern(r"^[ \t]*+```[ \t]*+(?P<info>[\w-]{0,40}+)[ \t]*+\n", re.MULTILINE)
+_HEAD = lazy_pattern(rf"(?:\s|\ufeff|{SPECIAL.pattern})*", re.IGNORECASE)
+_LAST = lazy_pattern(rf"(?:{SPECIAL.pattern})\Z", re.IGNORECASE)
+_LONGEST_TOKEN = 80
+_FENCE = lazy_pattern(r"^[ \t]*+```[ \t]*+(?P<info>[\w-]{0,40}+)[ \t]*+\n", re.MULTILINE)
 
 
 WholeReader: TypeAlias = Callable[[Source], "TextCalls | None"]
@@ -56,12 +56,12 @@ def without_tokens(text: str) -> str:
 
 
 # Surplus closers count as separators: models that double the outer braces lose count of them.
-_BETWEEN: Final = lazy_pattern(f"[{BLANK}}}\\];,]*")
-_INFOS: Final = {"json", "tool_call", "tool_calls"}
+_BETWEEN = lazy_pattern(f"[{BLANK}}}\\];,]*")
+_INFOS = {"json", "tool_call", "tool_calls"}
 # Command-R: `Action:` at the head of a line, directly before its fence.
-_ACTION_FENCE: Final = lazy_pattern(r"(?:\A|\n)[ \t]*Action:\s*(?=```json\b)", re.IGNORECASE)
+_ACTION_FENCE = lazy_pattern(r"(?:\A|\n)[ \t]*Action:\s*(?=```json\b)", re.IGNORECASE)
 # Only the beginning of a truncated message is there, so the name is searched instead of parsed.
-_JSON_NAME: Final = lazy_pattern(
+_JSON_NAME = lazy_pattern(
     r"""["'](?:name|tool|tool_name|recipient_name)["']\s*:\s*["'](?P<name>[^"']{1,200})["']"""
 )
 
@@ -116,7 +116,7 @@ def _json_values(source: Source) -> list[Json]:
 
 
 # Gemini 2.5 leaks control tokens instead of the fence: `<ctrl42>call`, then the code.
-_LEAKED: Final = lazy_pattern(
+_LEAKED = lazy_pattern(
     r"^<ctrl\d{1,3}>call[ \t]*\n(?P<body>.*?)(?:<ctrl\d{1,3}>\s*)?\Z", re.MULTILINE | re.DOTALL
 )
 
@@ -151,17 +151,17 @@ def _whole_code(source: Source, read: Expressions, lead: str = "") -> TextCalls 
 
 
 # GLM-4-9B: the name, a line break, the object.
-_NAME_LINE: Final = lazy_pattern(r"(?P<name>[\w.:-]{1,200})[ \t]*\r?\n\s*(?={)")
+_NAME_LINE = lazy_pattern(r"(?P<name>[\w.:-]{1,200})[ \t]*\r?\n\s*(?={)")
 # Functionary 3.2: `>>>` opens a section at the head of a line only.
-_SECTION: Final = lazy_pattern(r"(?:\A|\n)>>>")
+_SECTION = lazy_pattern(r"(?:\A|\n)>>>")
 # ReAct: lines of their own; the input may be in a code fence.
-_ACTION: Final = lazy_pattern(
+_ACTION = lazy_pattern(
     r"^[ \t]*Action:(?P<name>[^\n]++)\n\s*Action Input:[ \t]*(?:\n?```\w*)?\s*",
     re.MULTILINE,
 )
-_THOUGHT: Final = lazy_pattern(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
+_THOUGHT = lazy_pattern(r"^[ \t]*Thought:[ \t]*", re.MULTILINE)
 # After the input: the end of its fence, and a result that the model invented.
-_REACT_END: Final = lazy_pattern(r"\s*(?:```)?\s*(?P<result>Observation:)?")
+_REACT_END = lazy_pattern(r"\s*(?:```)?\s*(?P<result>Observation:)?")
 
 
 def name_and_json_call(source: Source) -> TextCalls | None:
@@ -221,13 +221,11 @@ def _named_call(source: Source, raw: str, at: int, dialect: str) -> TextCall | N
 
 
 # Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
-_TAG: Final = lazy_pattern(r"<(?P<name>[\w.-]{1,200})(?:\s*|(?P<listed>\s[^<>]{1,4000}?))(?P<void>/?)>")
+_TAG = lazy_pattern(r"<(?P<name>[\w.-]{1,200})(?:\s*|(?P<listed>\s[^<>]{1,4000}?))(?P<void>/?)>")
 # Without entities, escapes and markup, whose meaning would be a guess.
-_ATTRIBUTES: Final = lazy_pattern(r"""(?:\s+[\w.-]{1,200}=(?:"[^"&\\]*"|'[^'&\\]*'))*\s*""")
-_ATTRIBUTE: Final = lazy_pattern(
-    r"""(?P<key>[\w.-]{1,200})=(?P<mark>["'])(?P<text>.*?)(?P=mark)""", re.DOTALL
-)
-_MEMBER: Final = lazy_pattern(r"<(?P<key>[\w.-]{1,200})>(?P<text>.*?)</(?P=key)>\s*", re.DOTALL)
+_ATTRIBUTES = lazy_pattern(r"""(?:\s+[\w.-]{1,200}=(?:"[^"&\\]*"|'[^'&\\]*'))*\s*""")
+_ATTRIBUTE = lazy_pattern(r"""(?P<key>[\w.-]{1,200})=(?P<mark>["'])(?P<text>.*?)(?P=mark)""", re.DOTALL)
+_MEMBER = lazy_pattern(r"<(?P<key>[\w.-]{1,200})>(?P<text>.*?)</(?P=key)>\s*", re.DOTALL)
 
 
 def tool_tag_calls(source: Source) -> TextCalls | None:

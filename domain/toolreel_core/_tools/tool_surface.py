@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol, TypeAlias, TypedDict, Unpack
+from typing import Any, Protocol, TypeAlias, TypedDict, Unpack
 
 from toolreel_core._config_checks import matches_wildcard, unknown_name
 from toolreel_core._errors import ConfigError
@@ -19,15 +19,15 @@ from toolreel_core._settings import LoopConfig
 # becomes ``files_read``. Models write either, so both are accepted.
 
 
-_MAX_INNER: Final = 256
-_INNER: Final = lazy_pattern(rf"[a-zA-Z0-9_./:-]{{1,{_MAX_INNER}}}")
-_FOREIGN: Final = lazy_pattern(r"[^a-zA-Z0-9_-]")
+_MAX_INNER = 256
+_INNER = lazy_pattern(rf"[a-zA-Z0-9_./:-]{{1,{_MAX_INNER}}}")
+_FOREIGN = lazy_pattern(r"[^a-zA-Z0-9_-]")
 """A character that providers refuse in names of functions."""
-_UNFIT: Final = lazy_pattern(r"[^a-zA-Z0-9_./:-]")
+_UNFIT = lazy_pattern(r"[^a-zA-Z0-9_./:-]")
 """A character that an inner name cannot have."""
-_MAX_LENGTH: Final = 64
-_MAX_SHOWN: Final = 80
-_DIGITS: Final = 8
+_MAX_LENGTH = 64
+_MAX_SHOWN = 80
+_DIGITS = 8
 """Digits of a digest at the end of a shortened name."""
 
 
@@ -71,7 +71,7 @@ def matches_tool_name(pattern: str, name: str) -> bool:
 # Schemas of a tool's parameters: read from a mapping or a model class, checked, and put as they are sent.
 
 
-_DEFS: Final = "#/$defs/"
+_DEFS = "#/$defs/"
 
 
 class HasJsonSchema(Protocol):
@@ -142,8 +142,8 @@ def without_empty_required(schema: Json) -> Json:
     return changed_within(kept, without_empty_required)
 
 
-_NO_PARAMETERS: Final = canonical({"type": "object", "properties": {}, "additionalProperties": False})
-_LIMITS: Final = {"deadline_ms": "milliseconds", "max_args_bytes": "bytes", "max_output_bytes": "bytes"}
+_NO_PARAMETERS = canonical({"type": "object", "properties": {}, "additionalProperties": False})
+_LIMITS = {"deadline_ms": "milliseconds", "max_args_bytes": "bytes", "max_output_bytes": "bytes"}
 
 
 class ToolFlags(TypedDict, total=False):
@@ -435,7 +435,7 @@ def compose(
 # Limits of the number and size of the tools that are sent.
 
 
-_MAX_NAMED: Final = 5
+_MAX_NAMED = 5
 
 
 def check_surface(surface: ToolSurface, config: LoopConfig) -> None:

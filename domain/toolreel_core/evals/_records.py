@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from math import fsum
-from typing import Final, Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, chain, either, parse, read
@@ -101,9 +101,9 @@ class Record:
         return sum(attempt.ms for attempt in self.attempts)
 
 
-_PARTS: Final = {"cell": Cell, "verdict": Verdict}
-_LISTS: Final = {"attempts": Attempt, "asked": SentRequest, "results": ToolResult}
-_TEXTS: Final = ("configuration", "world", "error_body")
+_PARTS = {"cell": Cell, "verdict": Verdict}
+_LISTS = {"attempts": Attempt, "asked": SentRequest, "results": ToolResult}
+_TEXTS = ("configuration", "world", "error_body")
 
 
 def record_line(record: Record) -> JsonText:
@@ -262,7 +262,7 @@ def trials_of(
     )
 
 
-_TOKENS: Final = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+_TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
 
 
 def _trial_of(record: Record, options: Options, *, control: bool) -> Trial:

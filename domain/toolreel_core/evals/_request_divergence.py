@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
-from typing import Final
 
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read
 
-_ENCODING: Final = frozenset(
+_ENCODING = frozenset(
     {
         *("messages", "tools", "model"),
         *("stream", "stream_options", "usage"),
@@ -25,7 +24,7 @@ _ENCODING: Final = frozenset(
     }
 )
 """Keys of a body that say nothing of which replies are likely, or that are compared in another way."""
-_FREE: Final = ("auto", "none")
+_FREE = ("auto", "none")
 """Choices of a tool that force no call; without tools, the tools are what differs."""
 _MAX_EXCERPT = 80
 

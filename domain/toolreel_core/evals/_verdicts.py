@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._jsontext import Json, as_tree, read, tree_at
@@ -16,7 +16,7 @@ from toolreel_core._protocol import Completed, InvalidReply, ToolFailed, Transpo
 from toolreel_core._replies import bare_error, error_in
 from toolreel_core.evals._scenarios.scenario import Case, Evidence
 
-TAXONOMY: Final = 1
+TAXONOMY = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Category:
     about: str
 
 
-_TABLE: Final = """
+_TABLE = """
 transport.auth             AUTH                  void         the key was not accepted
 transport.payment          PAYMENT_REQUIRED      void         the account has no credit
 transport.forbidden        FORBIDDEN             void         the account may not use this model
@@ -68,13 +68,13 @@ task.exercise              -                     pass_unexercised  the task was 
 """
 """Name, alias (``-``: none), result and meaning of each category."""
 
-CATEGORIES: Final[Mapping[str, Category]] = {
+CATEGORIES: Mapping[str, Category] = {
     name: Category(name, alias.strip("-"), cast("Any", result), about)
     for name, alias, result, about in (line.split(maxsplit=3) for line in _TABLE.strip().splitlines())
 }
 """What a trial may have ended as, by name."""
 
-_CAUSES: Final = """
+_CAUSES = """
 transport.auth 401
 transport.payment 402
 transport.forbidden 403
@@ -96,7 +96,7 @@ loop.context_overflow CONTEXT_OVERFLOW
 loop.refused REFUSAL
 loop.content_filter CONTENT_FILTER
 """
-_BY_CAUSE: Final = {
+_BY_CAUSE = {
     cause: name for name, *causes in map(str.split, _CAUSES.strip().splitlines()) for cause in causes
 }
 """The category of an HTTP status, a failure on the wire, or a problem of a reply."""
@@ -148,7 +148,7 @@ Result: TypeAlias = Literal["pass", "pass_unexercised", "fail", "unsupported", "
 without tools, shown as coverage and never a pass; ``void``: the provider or a budget failed, and not the
 model."""
 
-_REFUSALS_OF_A_REQUEST: Final = frozenset({400, 413, 422})
+_REFUSALS_OF_A_REQUEST = frozenset({400, 413, 422})
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class Verdict:
         return self.result in {"pass", "pass_unexercised", "fail"}
 
 
-_ENDINGS_TEXT: Final = """
+_ENDINGS_TEXT = """
 invalid_output       task.outcome:output        {0.error}
 empty_final          wire.empty_response        the last reply was empty
 max_turns            loop.max_turns             no answer after {0.limit} turns
@@ -183,7 +183,7 @@ content_filter       loop.content_filter        {0.reason}
 transform_failed     loop.transform_failed      {0.message}
 cancelled            loop.cancelled             {0.reason}
 """
-_ENDINGS: Final = {
+_ENDINGS = {
     name: (ending, reason)
     for name, ending, reason in (line.split(maxsplit=2) for line in _ENDINGS_TEXT.strip().splitlines())
 }
@@ -234,12 +234,12 @@ def _failed_verdict(name: str, *reasons: str) -> Verdict:
     return Verdict(category(name).result, name, tuple(filter(None, reasons)))
 
 
-_TRANSIENT: Final = tuple(
+_TRANSIENT = tuple(
     f"transport.{kind}" for kind in ("rate_limit", "timeout", "connection", "upstream_5xx", "decode")
 )
 """Failures that may pass; a wrong key or an empty account does not."""
 
-_SILENT: Final = ("task.outcome", "loop.no_tool_calls", "wire.empty_response")
+_SILENT = ("task.outcome", "loop.no_tool_calls", "wire.empty_response")
 """Categories of a run that ended without a text and without another explanation."""
 
 

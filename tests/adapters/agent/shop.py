@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections.abc import Callable, Coroutine
 from contextlib import aclosing
-from typing import Any, Final
+from typing import Any
 
 import trio
 
@@ -72,11 +72,11 @@ class Way:
         return found
 
 
-WAYS: Final[dict[Driver, Way]] = {
+WAYS: dict[Driver, Way] = {
     "sync": Way(),
     "asyncio": Way(lambda begun: asyncio.run(begun())),
     "trio": Way(trio.run),
 }
 
-ON: Final = [way.begin for way in WAYS.values()]
+ON = [way.begin for way in WAYS.values()]
 """Runs an agent: blocking, on asyncio and on trio."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import pytest
 
@@ -19,9 +19,9 @@ from toolreel_core import fold
 from toolreel_core._conversation import Part
 from toolreel_core._protocol import ToolReturned
 
-CAT: Final = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
-SHOT: Final = b"\xff\xd8\xff" + bytes(range(255, -1, -1)) * 8
-BEEP: Final = b"RIFF\0\0\0\0WAVE" + bytes(range(256)) * 4
+CAT = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
+SHOT = b"\xff\xd8\xff" + bytes(range(255, -1, -1)) * 8
+BEEP = b"RIFF\0\0\0\0WAVE" + bytes(range(256)) * 4
 
 
 @tool(read_only=True)
@@ -30,9 +30,9 @@ def screenshot(window: str) -> list[object]:
     return [f"This is {window}:", Image.from_bytes(SHOT)]
 
 
-SCRIPT: Final = (calling(("screenshot", {"window": "mail"})), saying("A cat in a mail."), saying("A beep."))
-FIRST: Final[list[str | Part]] = ["Is this cat", Image.from_bytes(CAT, detail="low"), "in my mail?"]
-SECOND: Final[list[str | Part]] = [
+SCRIPT = (calling(("screenshot", {"window": "mail"})), saying("A cat in a mail."), saying("A beep."))
+FIRST: list[str | Part] = ["Is this cat", Image.from_bytes(CAT, detail="low"), "in my mail?"]
+SECOND: list[str | Part] = [
     "And this?",
     Audio.from_bytes(BEEP),
     File.from_bytes(b"%PDF-1.7", name="bill.pdf"),

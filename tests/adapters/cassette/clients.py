@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Final, TypeAlias, cast
+from typing import TypeAlias, cast
 
 import anyio
 import httpx
@@ -45,7 +45,7 @@ def waiting(send: Callable[..., Awaitable[list[str]]], backend: str) -> Send:
     return cast("Send", lambda *given: anyio.run(partial(send, *given), backend=backend))
 
 
-each_client: Final = pytest.mark.parametrize(
+each_client = pytest.mark.parametrize(
     "send",
     [
         by_httpx,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import anyio
 import httpx
@@ -21,14 +21,14 @@ from toolreel.cassette import Session, use_cassette
 from toolreel.testing import saying
 from toolreel_core._errors import ReplayMismatch
 
-WORDS: Final = ("Hel", "lo", " there")
-FOREVER: Final = streaming(*map(chunk, WORDS), NEVER)
+WORDS = ("Hel", "lo", " there")
+FOREVER = streaming(*map(chunk, WORDS), NEVER)
 """A stream that falls silent after three words."""
-WHOLE: Final = streaming(
+WHOLE = streaming(
     *(part for word in WORDS for part in (chunk(word), 0.05)), chunk(finish="stop"), 0.05, "data: [DONE]\n\n"
 )
-ASKED: Final = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True}
-PATIENCE: Final = 0.5
+ASKED = {"model": "m", "messages": [{"role": "user", "content": "hi"}], "stream": True}
+PATIENCE = 0.5
 """Seconds after which a client gives up; a server on this machine answers in a hundredth."""
 
 
@@ -53,7 +53,7 @@ def to_the_finish_reason(session: Session, url: str) -> str:
     return text
 
 
-KEPT: Final[list[Any]] = []
+KEPT: list[Any] = []
 
 
 def first_token(session: Session, url: str) -> str:
@@ -122,8 +122,8 @@ def in_a_thread() -> Generator[Callable[[Session, str], str]]:
         yield asked
 
 
-SILENT: Final = Answer(delay=NEVER)
-WAYS: Final[dict[str, tuple[Callable[[Session, str], str], Answer]]] = {
+SILENT = Answer(delay=NEVER)
+WAYS: dict[str, tuple[Callable[[Session, str], str], Answer]] = {
     "to the finish reason": (to_the_finish_reason, WHOLE),
     "first token": (first_token, FOREVER),
     "first token of a packed stream": (first_token, streaming(*map(chunk, WORDS), NEVER, encoding="gzip")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import httpx
 import httpx2
@@ -15,11 +15,11 @@ import pytest
 from tests.servers.chat_server import Answer, ChatServer, Seen, serving
 from toolreel.cassette import Session, use_cassette
 
-SIGNED: Final = "X-Amz-Signature=8f14e45fceea167a5a36dedd4bea2543"
-COMPLETION: Final = b'{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}'
-JSON: Final = {"Content-Type": "application/json"}
+SIGNED = "X-Amz-Signature=8f14e45fceea167a5a36dedd4bea2543"
+COMPLETION = b'{"choices":[{"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}]}'
+JSON = {"Content-Type": "application/json"}
 
-READ: Final = {
+READ = {
     "content-disposition": 'attachment; filename="a.txt"',
     "x-ratelimit-remaining-tokens": "7",
     "anthropic-ratelimit-tokens-reset": "soon",
@@ -98,7 +98,7 @@ def logged_in(client: httpx.Client) -> list[str]:
     return [*client.cookies]
 
 
-PROGRAMS: Final[dict[str, tuple[Program, object]]] = {
+PROGRAMS: dict[str, tuple[Program, object]] = {
     "a redirect": (lambda client: client.get("/v1/old").text, "new"),
     "a redirect to a signed URL": (lambda client: client.get("/v1/download").text, "new"),
     "pages by their links": (pages, ["1", "2", "3"]),

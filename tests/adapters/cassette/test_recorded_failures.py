@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 import httpx
@@ -17,10 +17,10 @@ from tests.servers.chat_server import Answer, chunk, nobody_listens, serving, st
 from toolreel._internal import CassetteError, SecretFound
 from toolreel.cassette import KINDS, Session, use_cassette
 
-BODY: Final = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
-PATIENCE: Final = 1.0
+BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+PATIENCE = 1.0
 """Seconds until a client gives up: on a busy machine, an answer takes tenths of one."""
-EVENTS: Final = (chunk("Hel"), chunk("lo"))
+EVENTS = (chunk("Hel"), chunk("lo"))
 
 Heard: TypeAlias = "list[tuple[str, str]]"
 """What a client got of each exchange: statuses, lines and bodies, and the exceptions by class and text."""
@@ -67,7 +67,7 @@ def on(backend: str, kind: Any = httpx) -> Callable[[Session, str, int], Heard]:
     return lambda session, url, times: anyio.run(asked, session, url, times, backend=backend)
 
 
-CLIENTS: Final = {
+CLIENTS = {
     "httpx": ask,
     "asyncio": on("asyncio"),
     "trio": on("trio"),
@@ -76,7 +76,7 @@ CLIENTS: Final = {
 }
 each = pytest.mark.parametrize("asks", CLIENTS.values(), ids=CLIENTS)
 
-BREAKS: Final[dict[str, tuple[Answer, str]]] = {
+BREAKS: dict[str, tuple[Answer, str]] = {
     "a silent server": (Answer(delay=NEVER), "ReadTimeout"),
     "one that hangs up": (Answer(raw=b""), "RemoteProtocolError"),
     "one that hangs up in the middle": (Answer(b'{"choices":', promised=500), "RemoteProtocolError"),

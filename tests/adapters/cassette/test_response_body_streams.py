@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import httpx
 import pytest
@@ -12,7 +11,7 @@ from tests.servers.chat_server import LIMIT, bomb, chunk, serving, streaming
 from toolreel.cassette import CassetteTransport, Session, StoredResponse, replay_response, use_cassette
 from toolreel.http import TooLarge
 
-EVENTS: Final = (chunk("Hel"), ": alive\n\n", chunk("lo", "stop"), "data: [DONE]\n\n")
+EVENTS = (chunk("Hel"), ": alive\n\n", chunk("lo", "stop"), "data: [DONE]\n\n")
 
 each_encoding = pytest.mark.parametrize("encoding", ["", "gzip", "deflate", "br", "zstd"])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -16,8 +15,8 @@ from toolreel.cassette import MODES, Mode, Session, StoredResponse, use_cassette
 from toolreel.testing import saying
 from toolreel_core._errors import ReplayMismatch
 
-SK_KEY: Final = "sk-" + "abcdefghij0123456789"
-NOWHERE: Final = "http://elsewhere.invalid"
+SK_KEY = "sk-" + "abcdefghij0123456789"
+NOWHERE = "http://elsewhere.invalid"
 
 
 def answers(*words: str) -> tuple[Answer, ...]:

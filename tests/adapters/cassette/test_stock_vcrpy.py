@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import httpx
 import pytest
@@ -194,11 +194,11 @@ def test_what_is_no_cassette_of_vcrpy_or_cannot_be_trusted_is_refused(
     assert not new.exists()
 
 
-RECORDED: Final = sorted(FOLDER.rglob("*.yaml"))
-STOCK: Final[Any] = vcr.VCR
-CONTEXT: Final = ssl.create_default_context()
-URL: Final = "http://a.invalid/v1/chat/completions"
-JSON: Final = {"content-type": "application/json"}
+RECORDED = sorted(FOLDER.rglob("*.yaml"))
+STOCK: Any = vcr.VCR
+CONTEXT = ssl.create_default_context()
+URL = "http://a.invalid/v1/chat/completions"
+JSON = {"content-type": "application/json"}
 
 
 def exported(source: Path, target: Path, **rest: Any) -> Converted:  # noqa: ANN401 - whatever it takes

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Final
 
 import pytest
 from hypothesis import given
@@ -16,10 +15,10 @@ from toolreel.cassette import Session, StoredResponse, Vary, apply_rules_to_body
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import canonical
 
-URL: Final = "http://nowhere.invalid/v1/chat/completions"
-REPLY: Final = StoredResponse(200, "OK", (), b"{}")
-WORDS: Final = st.lists(st.sampled_from(["Now: 1", "Now: 22", "Hi", "id-7"]), min_size=1, max_size=3)
-RULES: Final = st.lists(
+URL = "http://nowhere.invalid/v1/chat/completions"
+REPLY = StoredResponse(200, "OK", (), b"{}")
+WORDS = st.lists(st.sampled_from(["Now: 1", "Now: 22", "Hi", "id-7"]), min_size=1, max_size=3)
+RULES = st.lists(
     st.sampled_from(
         [
             Vary(pattern=r"Now: \d+", becomes="Now: <time>"),

@@ -13,7 +13,7 @@ from contextlib import (
 )
 from itertools import islice
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import anyio
 import pytest
@@ -80,20 +80,20 @@ def call(index: int, at: str) -> list[Json]:
     return [{"tool_calls": [entry]} for entry in (head, *rest)]
 
 
-CALLS: Final = frames(
+CALLS = frames(
     {"reasoning_content": "Look."}, {"content": "Let me "}, {"content": "look."},
     *call(0, "a"), *call(1, "b"),
     finish="tool_calls",
 )  # fmt: skip
-AS_TEXT: Final = frames(
+AS_TEXT = frames(
     {"content": '<tool_call>{"name": "look",'}, {"content": ' "arguments": {"at": "c"}}</tool_call>'},
     finish="stop",
 )  # fmt: skip
-ANSWER: Final = frames({"content": "All "}, {"content": "there."}, finish="stop")
-BODIES: Final = (CALLS, AS_TEXT, ANSWER)
-CONFIG: Final = LoopConfig(stream="always", text_dialects=("marked",), parallel_tools=True)
-TOOLS: Final = (tool(read_only=True)(look),)
-PLAN: Final = Plan.of(model="m", messages="Look.", tools=PythonTools(TOOLS).surface, config=CONFIG)
+ANSWER = frames({"content": "All "}, {"content": "there."}, finish="stop")
+BODIES = (CALLS, AS_TEXT, ANSWER)
+CONFIG = LoopConfig(stream="always", text_dialects=("marked",), parallel_tools=True)
+TOOLS = (tool(read_only=True)(look),)
+PLAN = Plan.of(model="m", messages="Look.", tools=PythonTools(TOOLS).surface, config=CONFIG)
 
 
 def scene_at(path: Path) -> Scene:
@@ -142,16 +142,16 @@ def on(backend: str, opened: Callable[[Scene], AbstractAsyncContextManager[Async
     return read
 
 
-READERS: Final[dict[str, Reader]] = {
+READERS: dict[str, Reader] = {
     "scripted": sync(scripted),
     "http": sync(live),
     "taped": sync(taped),
     **{f"immediate on {backend}": on(backend, immediate) for backend in ("asyncio", "trio")},
     **{f"http on {backend}": on(backend, alive) for backend in ("asyncio", "trio")},
 }
-QUICK: Final = ("scripted", "immediate on asyncio", "immediate on trio")
+QUICK = ("scripted", "immediate on asyncio", "immediate on trio")
 """Those without a server."""
-PACE: Final = max(1, 400 // settings().max_examples)
+PACE = max(1, 400 // settings().max_examples)
 """Of the others, every sixteenth event has to do, and in `make nightly` none is left out."""
 every_endpoint = pytest.mark.parametrize(
     "read", [pytest.param(one, id=name) for name, one in READERS.items()]
@@ -178,7 +178,7 @@ def test_a_streamed_run_shows_everything_and_records_what_a_run_records(read: Re
     assert [event.note for event in seen if isinstance(event, NoteMade)] == [*ended.run.notes]
 
 
-EXPECTED: Final[list[StreamEvent]] = [
+EXPECTED: list[StreamEvent] = [
     ReasoningDelta(1, "Look."),
     TextDelta(1, "Let me "),
     TextDelta(1, "look."),
@@ -341,8 +341,8 @@ def test_calls_that_all_have_the_index_0_are_told_apart_by_their_ids() -> None:
     assert {(one.index, one.call_id, one.name) for one in seen} == {(0, "one", "look"), (1, "two", "look")}
 
 
-CHAT: Final = Plan.of(model="m", messages="hi", config=LoopConfig(stream="always"))
-PIECES: Final = frames({"content": "a"}, {"content": "b"}, {"content": "c"}, finish="stop")
+CHAT = Plan.of(model="m", messages="hi", config=LoopConfig(stream="always"))
+PIECES = frames({"content": "a"}, {"content": "b"}, {"content": "c"}, finish="stop")
 
 
 def test_a_piece_is_shown_before_the_next_one_is_sent() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Final
 
 import pytest
 from click.testing import CliRunner, Result
@@ -15,9 +14,9 @@ from tests.evals.made import record
 from toolreel._cli import eval_command
 from toolreel.evals import as_markdown, case_study, case_study_tables
 
-QWEN: Final = "qwen/qwen3-30b-a3b-instruct-2507:nitro"
-DEEPSEEK: Final = "deepseek/deepseek-v3.2:nitro"
-STUDY: Final = case_study()
+QWEN = "qwen/qwen3-30b-a3b-instruct-2507:nitro"
+DEEPSEEK = "deepseek/deepseek-v3.2:nitro"
+STUDY = case_study()
 
 
 def report(*arguments: object) -> Result:

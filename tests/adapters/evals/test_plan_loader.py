@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -18,7 +17,7 @@ from toolreel_core._protocol import SendRequest
 from toolreel_core._tools import ToolSurface
 from toolreel_core.evals import Cell, EvalPlan
 
-PLAN: Final = """
+PLAN = """
 [eval]
 models = ["*glm-4.7:*", "mine"]
 trials = 3

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from runpy import run_path
 from shutil import copytree
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -85,7 +85,7 @@ def written(recording: Recording) -> Path:
     return recording(worded=written_out, strategies=["raw", "reads"], trials=3)
 
 
-ON_THE_MODEL: Final[dict[str, Any]] = {
+ON_THE_MODEL: dict[str, Any] = {
     "cold": {"extends": "raw", "request": {"temperature": 0}},
     "held": {"extends": "raw", "config": {"constrained_calls": "response_format"}},
     "shown": {"extends": "raw", "config": {"tool_transforms": ["openai_tools_strip_function_descriptions"]}},
@@ -98,7 +98,7 @@ def plain(recording: Recording) -> Path:
     return recording(strategy=ON_THE_MODEL, trials=2)
 
 
-TWO_SETTINGS: Final = {
+TWO_SETTINGS = {
     "extends": "raw",
     "config": {"text_dialects": ["hermes_json"], "dialects_in_reasoning": True, "max_turns": 9},
     "request": {"top_p": 1},

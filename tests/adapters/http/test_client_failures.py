@@ -6,7 +6,6 @@ import asyncio
 import urllib.request
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Final
 
 import httpx
 import httpx2
@@ -22,7 +21,7 @@ from toolreel.testing import saying
 from toolreel_core import ReplyReceived, RequestFailed
 from toolreel_core._protocol import FailureKind
 
-SHORT: Final = 0.3
+SHORT = 0.3
 """Seconds that a client waits for a server that is silent; a connection may take as long as it wants."""
 
 
@@ -41,7 +40,7 @@ def with_urllib(url: str) -> object:
         return response.read()
 
 
-CLIENTS: Final[list[Callable[[str], object]]] = [with_httpx, with_httpx2, with_urllib]
+CLIENTS: list[Callable[[str], object]] = [with_httpx, with_httpx2, with_urllib]
 
 
 def failed(post: Callable[[str], object], url: str) -> RequestFailed:

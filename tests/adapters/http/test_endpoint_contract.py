@@ -12,7 +12,7 @@ from contextlib import (
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import anyio
 import httpx
@@ -32,10 +32,10 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Delta
 
-HELLO: Final = replying(saying("hello"))
-BYE: Final = replying(saying("bye"))
-ELSEWHERE: Final = "http://elsewhere.invalid/v1"
-BUSY: Final = replying({"error": {"message": "Slow down."}}, 429)
+HELLO = replying(saying("hello"))
+BYE = replying(saying("bye"))
+ELSEWHERE = "http://elsewhere.invalid/v1"
+BUSY = replying({"error": {"message": "Slow down."}}, 429)
 
 
 @dataclass(slots=True)
@@ -149,7 +149,7 @@ def on(backend: str, opened: Callable[[Scene], AbstractAsyncContextManager[Async
     return talk
 
 
-TALKS: Final[dict[str, Talk]] = {
+TALKS: dict[str, Talk] = {
     "http": sync(live),
     "http on asyncio": on("asyncio", alive),
     "http on trio": on("trio", alive),
@@ -158,17 +158,17 @@ TALKS: Final[dict[str, Talk]] = {
     "replaying": sync(replayed),
     "taped": sync(taped),
 }
-LIVE: Final = tuple(TALKS)[:4]
-OFFLINE: Final = tuple(TALKS)[4:]
+LIVE = tuple(TALKS)[:4]
+OFFLINE = tuple(TALKS)[4:]
 
 
 def each(*names: str) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("talk", [pytest.param(TALKS[name], id=name) for name in names])
 
 
-DONE: Final = "data: [DONE]\n\n"
-HELLO_STREAMED: Final = (chunk("Hel"), ": alive\n\n", chunk("lo"), chunk(None, "stop"), DONE)
-STREAMS: Final = {
+DONE = "data: [DONE]\n\n"
+HELLO_STREAMED = (chunk("Hel"), ": alive\n\n", chunk("lo"), chunk(None, "stop"), DONE)
+STREAMS = {
     "streamed": streaming(*HELLO_STREAMED),
     "as another type": streaming(*HELLO_STREAMED, content_type="application/json"),
     "without a last word": streaming(*HELLO_STREAMED[:-1]),

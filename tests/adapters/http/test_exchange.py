@@ -7,7 +7,7 @@ import re
 import ssl
 import time
 from pathlib import Path
-from typing import Final, cast
+from typing import cast
 
 import anyio
 import httpx
@@ -25,9 +25,9 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import Outcome, RequestFailed, SendRequest, TransportFailed
 from toolreel_core._settings import LoopConfig
 
-SOON: Final = 0.5
+SOON = 0.5
 """Seconds; a test waits so long for what never ends."""
-LATE: Final = f"the exchange was not complete after {SOON} s, its deadline"
+LATE = f"the exchange was not complete after {SOON} s, its deadline"
 
 
 def ended_by_the_deadline(ask: Ask, url: str, *effects: SendRequest) -> list[RequestFailed]:
@@ -54,7 +54,7 @@ def test_an_exchange_ends_at_its_deadline_whatever_drips(ask: Ask, drip: Endless
     assert SOON <= took < HANG
 
 
-WHY: Final = {
+WHY = {
     "100 Continue": f"no response$|{LATE}",  # the latter if the server was too slow to flood anything
     "headers": "Receive buffer too long|message head is too large",
     "empty members of gzip": "the gzip body goes on after its end",
@@ -109,7 +109,7 @@ def test_a_body_that_is_cut_off_leaves_no_generator_for_trio_to_warn_about() -> 
     gc.collect()  # the warning would come here
 
 
-LIMITED: Final = Plan.of(model="m", messages="Go.", config=LoopConfig(max_wall_ms=500, max_tries=1))
+LIMITED = Plan.of(model="m", messages="Go.", config=LoopConfig(max_wall_ms=500, max_tries=1))
 
 
 def outcome_at(url: str, backend: str) -> Outcome | Resting:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator
-from typing import Final
 
 import httpx
 import pytest
@@ -23,11 +22,11 @@ from toolreel.http import HttpEndpoint
 from toolreel.testing import saying
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 
-MODELS: Final = "http://models.test/v1"
-CHAT: Final = f"{MODELS}/chat/completions"
-HELLO: Final = saying("hello")
-ANSWER: Final = replying(HELLO)
-REPLY: Final = ReplyReceived(1, 200, ANSWER.body.decode())
+MODELS = "http://models.test/v1"
+CHAT = f"{MODELS}/chat/completions"
+HELLO = saying("hello")
+ANSWER = replying(HELLO)
+REPLY = ReplyReceived(1, 200, ANSWER.body.decode())
 
 
 @both

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Final
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -28,7 +27,7 @@ def test_an_odd_answer_means_what_the_table_says(ask: Ask, subtests: pytest.Subt
                 assert said == meaning
 
 
-NAMES: Final = st.sampled_from(
+NAMES = st.sampled_from(
     (
         b"content-encoding",
         b"content-type",
@@ -43,18 +42,18 @@ NAMES: Final = st.sampled_from(
         b"x",
     )
 )
-WORDS: Final = st.sampled_from(
+WORDS = st.sampled_from(
     (b"gzip", b"br", b"zstd", b"chunked", b"close", b"8", b"99999999999999999999", b"http://[", b"a:b")
 )
-HEADERS: Final = st.lists(
+HEADERS = st.lists(
     st.tuples(st.one_of(NAMES, st.binary(max_size=4)), st.one_of(st.binary(max_size=12), WORDS)), max_size=4
 )
-STATUS: Final = st.one_of(
+STATUS = st.one_of(
     st.sampled_from((b"200 OK", b"307 Away", b"429 Slow", b"500 Oops", b"101 Up")), st.binary(max_size=6)
 )
 
 
-BODY: Final = st.one_of(st.just(whole()), st.binary(max_size=40))
+BODY = st.one_of(st.just(whole()), st.binary(max_size=40))
 
 
 @each

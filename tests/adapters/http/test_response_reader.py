@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain, repeat
-from typing import Final
 
 import pytest
 
@@ -15,10 +14,10 @@ from toolreel.testing import saying
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._replies import Delta
 
-DONE: Final = "data: [DONE]\n\n"
-HELLO: Final = (chunk("Hello."), chunk(None, "stop"), DONE)
+DONE = "data: [DONE]\n\n"
+HELLO = (chunk("Hello."), chunk(None, "stop"), DONE)
 
-STREAMED: Final = asking(stream=True)
+STREAMED = asking(stream=True)
 
 
 @both

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -18,8 +17,8 @@ from toolreel_core import Completed, LoopConfig, Provider, SystemMessage, UserMe
 from toolreel_core._jsontext import canonical
 from toolreel_core._settings import WireForm
 
-KEY: Final = {"MY_KEY": "sk-0123456789abcdef0123456789"}
-STREAM: Final = {"content-type": "text/event-stream"}
+KEY = {"MY_KEY": "sk-0123456789abcdef0123456789"}
+STREAM = {"content-type": "text/event-stream"}
 
 
 def stock(part: str) -> int:

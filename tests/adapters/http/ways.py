@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import anyio
 import pytest
@@ -15,8 +15,8 @@ from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 
 Said: TypeAlias = ReplyReceived | RequestFailed
 Ask: TypeAlias = Callable[..., list[Said]]
-KINDS: Final = (HttpEndpoint, AsyncHttpEndpoint)
-ONE: Final = (asking(),)
+KINDS = (HttpEndpoint, AsyncHttpEndpoint)
+ONE = (asking(),)
 
 
 def sync(url: str, *asked: SendRequest, at_once: bool = False, **settings: Any) -> list[Said]:  # noqa: ANN401
@@ -51,7 +51,7 @@ def on(backend: str) -> Ask:
     return ask
 
 
-WAYS: Final[dict[str, Ask]] = {"sync": sync, "asyncio": on("asyncio"), "trio": on("trio")}
+WAYS: dict[str, Ask] = {"sync": sync, "asyncio": on("asyncio"), "trio": on("trio")}
 each = pytest.mark.parametrize("ask", WAYS.values(), ids=WAYS)
 both = pytest.mark.parametrize("ask", [WAYS["sync"], WAYS["asyncio"]], ids=["sync", "asyncio"])
 """Where trio can make no difference."""

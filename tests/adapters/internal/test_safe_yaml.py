@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import pytest
 import yaml
@@ -13,14 +13,14 @@ from toolreel._internal import TAG, Rules, YamlError, read_tree
 from toolreel._internal import safe_yaml as yaml_reading
 from toolreel.cassette import load_yaml
 
-TEXTS: Final = Rules(plain=str, tags={}, max_depth=4, max_size=100)
-NUMBERS: Final = Rules(
+TEXTS = Rules(plain=str, tags={}, max_depth=4, max_size=100)
+NUMBERS = Rules(
     plain=lambda text: int(text) if text.isdecimal() else text,
     tags={"!": str, f"{TAG}int": int},
     max_depth=4,
     max_size=100,
 )
-LOADERS: Final[list[Any]] = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]
+LOADERS: list[Any] = [yaml.SafeLoader, *([yaml.CSafeLoader] if hasattr(yaml, "CSafeLoader") else [])]
 
 
 @pytest.fixture(params=LOADERS, ids=lambda loader: loader.__name__, autouse=True)

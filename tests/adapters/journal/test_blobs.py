@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -29,12 +29,12 @@ from toolreel_core._jsontext import JsonText
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event, RunTool, ToolReturned, UserSpoke, user_spoke
 
-CAT: Final = Image.from_bytes(b"\x89PNG\r\n\x1a\n")
-DOG: Final = Image.from_bytes(b"GIF89a")
-DIGEST: Final = blobs_of([CAT])[0].digest
-PLAN: Final = Plan("m", (user_message(["Look:", CAT]),))
-CALL: Final = RunTool(2, "call_a", "look", JsonText("{}"))
-EVENTS: Final = (
+CAT = Image.from_bytes(b"\x89PNG\r\n\x1a\n")
+DOG = Image.from_bytes(b"GIF89a")
+DIGEST = blobs_of([CAT])[0].digest
+PLAN = Plan("m", (user_message(["Look:", CAT]),))
+CALL = RunTool(2, "call_a", "look", JsonText("{}"))
+EVENTS = (
     (CALL, ToolReturned(2, "[]", parts=(DOG, CAT))),
     (None, user_spoke(["And?", DOG])),
 )

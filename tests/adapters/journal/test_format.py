@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -20,7 +19,7 @@ from toolreel_core._protocol import VERSION, CancelRequested, Event, ReplyReceiv
 
 KEY = "sk-" + "Zx81" * 8
 HELLO = ReplyReceived(1, 200, '{"choices":[]}')
-WHOLE: Final = whole()
+WHOLE = whole()
 
 
 def wanted(plan: Plan) -> SendRequest:
@@ -142,12 +141,12 @@ def replacing(line: int, old: str, new: str) -> str:
     return edited(change)
 
 
-CUT: Final = "j: the last line is cut; go on with the run (toolreel resume), or record it again"
-KEYS: Final = "j, line 3: expected the keys n, kind, fp and event"
-NO_HEADER: Final = "j, line 1: not the header of a journal; record one with `toolreel run --record`"
-UNDER: Final = "stands under the kind"
+CUT = "j: the last line is cut; go on with the run (toolreel resume), or record it again"
+KEYS = "j, line 3: expected the keys n, kind, fp and event"
+NO_HEADER = "j, line 1: not the header of a journal; record one with `toolreel run --record`"
+UNDER = "stands under the kind"
 
-DAMAGED: Final[dict[str, tuple[str, str]]] = {
+DAMAGED: dict[str, tuple[str, str]] = {
     "empty": ("", "j: the journal is empty; record it again"),
     **{f"cut by {cut}": (WHOLE[:-cut], CUT) for cut in (1, 2, 40)},
     "without a line": (

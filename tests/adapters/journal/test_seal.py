@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import pytest
 from hypothesis import example, given
@@ -29,8 +28,8 @@ from toolreel.testing import ScriptedEndpoint
 from toolreel.tools import PythonTools
 from toolreel_core._jsontext import digest
 
-CASSETTES: Final = Path(__file__).parents[3] / "cassettes"
-RECORDED: Final = [
+CASSETTES = Path(__file__).parents[3] / "cassettes"
+RECORDED = [
     remove_seal(text, str(path))
     for path in sorted(CASSETTES.rglob("*.journal.jsonl"))
     if len(text := path.read_text("utf-8")) < 40_000 and '"took":' not in text

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -18,8 +18,8 @@ from toolreel_core._plan import Preset, preset_changes
 from toolreel_core._settings import LoopConfig, Provider
 from toolreel_core.evals import profiles_by_model, select_models
 
-SHIPPED: Final = shipped()
-ROOT: Final = Path(__file__).resolve().parents[3]
+SHIPPED = shipped()
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_every_shipped_price_says_where_and_when_it_was_read() -> None:
@@ -33,11 +33,11 @@ def test_every_shipped_price_says_where_and_when_it_was_read() -> None:
 
 
 # model: workaround, verdict, recommended profiles, best profile, successes of 20 runs, p95 in ms
-STUDY: Final[Mapping[str, Any]] = case_study()["model"]
-VERDICTS: Final = {"yes": "Yes", "yes_for_tools": "Yes (tool scenarios)", "conditional": "Conditional"}
+STUDY: Mapping[str, Any] = case_study()["model"]
+VERDICTS = {"yes": "Yes", "yes_for_tools": "Yes (tool scenarios)", "conditional": "Conditional"}
 
 
-PROVIDERS: Final = (
+PROVIDERS = (
     *("openrouter", "openai", "volcengine", "llama_cpp", "vllm", "ollama"),
     *("deepseek", "mistral", "gemini", "moonshot", "anthropic"),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -13,7 +12,7 @@ from toolreel._internal import CatalogueError
 from toolreel.presets import CATALOGUE_VARIABLE, shipped, with_files
 from toolreel_core._jsontext import parse
 
-OWN: Final = """
+OWN = """
 [preset.mine]
 about = "Mine."
 verified_on = 2026-11-22    # a day of TOML's own

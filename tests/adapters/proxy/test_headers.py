@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import httpx
 import openai
@@ -15,7 +15,7 @@ from tests.servers.proxy_server import proxying
 from toolreel.proxy import ProxySettings, Route
 from toolreel.testing import saying
 
-PASSED: Final = {
+PASSED = {
     "x-request-id": "req_1",
     "x-ratelimit-remaining-tokens": "7",
     "retry-after": "1",
@@ -26,7 +26,7 @@ PASSED: Final = {
     "link": '</v1/models?page=2>; rel="next"',
     "x-of-a-gateway": "1",
 }
-STAYS: Final = {
+STAYS = {
     "connection": "x-of-this-hop",
     "x-of-this-hop": "1",
     "content-md5": "0",
@@ -34,8 +34,8 @@ STAYS: Final = {
     "strict-transport-security": "max-age=1",
     "x-toolreel-repairs": "NONE",
 }
-DONE: Final = "data: [DONE]\n\n"
-ASKED: Final[Any] = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+DONE = "data: [DONE]\n\n"
+ASKED: Any = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 
 
 def with_headers(answer: Answer) -> Answer:
@@ -46,7 +46,7 @@ def settings(url: str, **further: Any) -> ProxySettings:  # noqa: ANN401 - setti
     return ProxySettings((Route(url),), **further)
 
 
-WAYS: Final[dict[str, tuple[Answer, dict[str, Any], int]]] = {
+WAYS: dict[str, tuple[Answer, dict[str, Any], int]] = {
     "plain": (replying(saying("hello")), {}, 200),
     "streamed": (streaming(chunk("hello", "stop"), DONE), {"stream": True}, 200),
     "an error": (replying({"error": {"message": "Slow down."}}, 429), {}, 429),

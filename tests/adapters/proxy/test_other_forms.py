@@ -23,24 +23,22 @@ from toolreel_core import Completed
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._settings import PATHS, WireForm
 
-FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", "responses", "messages")
-SCHEMA: Final[dict[str, Any]] = {
+FORMS: tuple[WireForm, ...] = ("chat_completions", "responses", "messages")
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"part": {"type": "string"}},
     "required": ["part"],
 }
-ASKED: Final[dict[str, Any]] = {"role": "user", "content": "How many pins?"}
-IN_TEXT: Final = 'Looking.\n<tool_call>{"name": "stock", "arguments": {"part": "pin"}}</tool_call>'
-WHOLE: Final[Mapping[WireForm, dict[str, Any]]] = {
+ASKED: dict[str, Any] = {"role": "user", "content": "How many pins?"}
+IN_TEXT = 'Looking.\n<tool_call>{"name": "stock", "arguments": {"part": "pin"}}</tool_call>'
+WHOLE: Mapping[WireForm, dict[str, Any]] = {
     "chat_completions": {"id": "gen-1", "model": "m", "usage": {"prompt_tokens": 3, "completion_tokens": 2}},
     "responses": {"id": "resp_1", "created_at": 1, "model": "m", "parallel_tool_calls": True},
     "messages": {"id": "msg_1", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 2}},
 }
 
-_TEXT: Final[Tree] = {"type": "output_text", "text": "", "annotations": []}
-PART: Final = frame(
-    {"type": "response.content_part.added", "output_index": 0, "content_index": 0, "part": _TEXT}
-)
+_TEXT: Tree = {"type": "output_text", "text": "", "annotations": []}
+PART = frame({"type": "response.content_part.added", "output_index": 0, "content_index": 0, "part": _TEXT})
 """What the SDK's own helper for streams wants before the first text of a response."""
 
 
@@ -129,10 +127,10 @@ class Messages:
         return text, [(call.id, call.name, call.input) for call in calls]
 
 
-CLIENTS: Final[tuple[Callable[[str], Responses | Messages], ...]] = (Responses, Messages)
-SHORT: Final = [(Responses, "chat_completions", True), (Messages, "chat_completions", False)]
+CLIENTS: tuple[Callable[[str], Responses | Messages], ...] = (Responses, Messages)
+SHORT = [(Responses, "chat_completions", True), (Messages, "chat_completions", False)]
 """Clients like Codex and Claude Code, in front of an OpenAI-compatible server; nightly all others."""
-PAIRS: Final[list[Any]] = [
+PAIRS: list[Any] = [
     pytest.param(
         client, upstream, stream, marks=() if (client, upstream, stream) in SHORT else pytest.mark.slow
     )

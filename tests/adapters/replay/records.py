@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Final
 
 from toolreel._driver import Approver, InstantClock, Later, Ports, run
 from toolreel._journal import MemoryJournal, Recorded, parse_journal
@@ -19,8 +18,8 @@ def add(a: int, b: int) -> int:
     return a + b
 
 
-ADDING: Final = Plan.of(model="m", messages="What is 2 + 40, plus 1?", tools=PythonTools([add]).surface)
-SUM: Final = (calling(("add", {"a": 2, "b": 40})), calling(("add", {"a": 42, "b": 1})), saying("It is 43."))
+ADDING = Plan.of(model="m", messages="What is 2 + 40, plus 1?", tools=PythonTools([add]).surface)
+SUM = (calling(("add", {"a": 2, "b": 40})), calling(("add", {"a": 42, "b": 1})), saying("It is 43."))
 """Two calls in two turns, and the answer: five events."""
 
 
@@ -34,7 +33,7 @@ def asking_first() -> list[ToolLike]:
     return [Tool.of(add, needs_approval=True)]
 
 
-NEEDS_APPROVAL: Final = replace(ADDING, tools=PythonTools(asking_first()).surface)
+NEEDS_APPROVAL = replace(ADDING, tools=PythonTools(asking_first()).surface)
 
 
 def recorded(

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Final
-
 import pytest
 
 from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, adding, asking_first, recorded
@@ -27,7 +25,7 @@ from toolreel_core._protocol import (
     ToolReturned,
 )
 
-CUT_CALL: Final[Json] = {"id": "a", "function": {"name": "add", "arguments": '{"a":'}}
+CUT_CALL: Json = {"id": "a", "function": {"name": "add", "arguments": '{"a":'}}
 
 
 def told(source: Recorded) -> list[str]:

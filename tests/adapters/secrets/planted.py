@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +25,10 @@ def _pem(kind: str, body: str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw") -> Plant
     return Planted(f"-----BEGIN {kind}-----\n{body}\nZ29vZCBiYW\n-----END {kind}-----")
 
 
-_PASSWORD: Final = "Tr0ub4dor" + "&3x"
-_MIXED: Final = "q7Rk2Vx9Lm4Tz8Wb"
+_PASSWORD = "Tr0ub4dor" + "&3x"
+_MIXED = "q7Rk2Vx9Lm4Tz8Wb"
 
-KINDS: Final[Mapping[str, Planted]] = {
+KINDS: Mapping[str, Planted] = {
     "an OpenAI key": Planted("sk-" + "Ab1c" * 12),
     "an OpenAI project key": Planted("sk-" + "proj-" + "Zx9_k-Q" * 3 + "T3BlbkFJ" + "a1B2c3D4" * 5),
     "an Anthropic key": Planted("sk-" + "ant-api03-" + "xY9z" * 20 + "-AAAA"),
@@ -82,7 +81,7 @@ KINDS: Final[Mapping[str, Planted]] = {
 }
 """By what they are."""
 
-INNOCENT: Final = (
+INNOCENT = (
     "sk-some-long-and-hyphenated-class-name-2",
     "the bearer of responsibilities123 said Bearer <token> or $API_KEY, or Bearer responsibilitiesandmore",
     "Cookie: a biscuit with chocolate; xoxo-hugs-and-kisses; AKIA alone, AIza too",

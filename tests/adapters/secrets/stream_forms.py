@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
 
 from toolreel_core._jsontext import Json
 
@@ -64,7 +63,7 @@ def _gemini(pieces: Pieces) -> str:
     return "[" + "\n,\r\n".join(frames) + "\n]"
 
 
-FORMS: Final[Mapping[str, Callable[[Pieces], str]]] = {
+FORMS: Mapping[str, Callable[[Pieces], str]] = {
     "chat completions": _each(lambda piece: _chunk({"content": piece})),
     "reasoning": lambda pieces: _events(
         [

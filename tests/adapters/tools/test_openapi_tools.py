@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -19,7 +18,7 @@ from toolreel_core import Json
 (PROGRAM,) = (
     block.code for block in blocks_of(ROOT / "docs" / "mcp.md") if block.file == "openapi_server.py"
 )
-KEY: Final = "k-0123-of-the-shop"
+KEY = "k-0123-of-the-shop"
 
 
 def shop(folder: Path, url: str, **settings: Json) -> Json:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Final
 
 from tests.cli.commands import WORKSPACE, assert_mistake, said_by_each
 from toolreel._journal import journal_path, read_journal, seal_text
 
-CASSETTES: Final = Path(__file__).resolve().parents[3] / "cassettes"
+CASSETTES = Path(__file__).resolve().parents[3] / "cassettes"
 
 
 def cassette(scenario: str) -> Path:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from toolreel._cli import run_command
 
-LOCAL: Final = (
+LOCAL = (
     *("--model", "qwen2.5-coder-1.5b", "--base-url", "http://127.0.0.1:8080", "--provider", "llama_cpp"),
 )
 

@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Generator
 from pathlib import Path
-from typing import Final
 
 import pytest
 from click.testing import CliRunner
@@ -21,15 +20,15 @@ from tests.patience import HANG, NEVER
 from toolreel._cli import eval_command
 from toolreel.evals import Results
 
-PROGRAM: Final = """
+PROGRAM = """
 import sys
 from toolreel._cli import eval_command
 eval_command(sys.argv[1:], prog_name="toolreel eval")
 """
-SCRIPTED: Final = (
+SCRIPTED = (
     *("--model", "scripted:good", "--model", "scripted:bad", "--scenarios", "happy_path,no_tool_fits"),
 )
-SCENARIOS: Final = "happy_path,no_tool_fits,date_and_size"
+SCENARIOS = "happy_path,no_tool_fits,date_and_size"
 
 
 def evaluating(*arguments: str) -> Said:
@@ -85,7 +84,7 @@ def test_scripted_models_need_no_network_and_no_key() -> None:
     assert tree == {"out": "my results", **counts, "shard": "", "stopped": ""}
 
 
-REFUSED: Final = ("--accept-void", "transport.forbidden", "--min-coverage")
+REFUSED = ("--accept-void", "transport.forbidden", "--min-coverage")
 
 
 def test_a_model_that_is_always_refused_leaves_a_complete_evaluation(far: Provider) -> None:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from itertools import count
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -44,9 +44,9 @@ from toolreel_core._tools import Envelope, arguments_not_json, failed_envelope
 
 RULES, TASK, AGAIN = SystemMessage("Be brief."), UserMessage("Count."), UserMessage("Once more.")
 DONE = AssistantMessage("Done.")
-SHIPPED: Final = (shorten_old_tool_results, drop_old_tool_turns, keep_newest_turns)
-NAMES: Final = ("shorten_old_tool_results", "drop_old_tool_turns", "keep_newest_turns")
-MUCH: Final = 10**9
+SHIPPED = (shorten_old_tool_results, drop_old_tool_turns, keep_newest_turns)
+NAMES = ("shorten_old_tool_results", "drop_old_tool_turns", "keep_newest_turns")
+MUCH = 10**9
 
 
 def tokens(message: Message) -> int:
@@ -226,9 +226,9 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
     return tuple(messages)
 
 
-policies: Final = st.sampled_from(SHIPPED)
-excesses: Final = st.integers(0, 3_000)
-costs: Final[st.SearchStrategy[Cost]] = st.sampled_from([tokens, one_each])
+policies = st.sampled_from(SHIPPED)
+excesses = st.integers(0, 3_000)
+costs: st.SearchStrategy[Cost] = st.sampled_from([tokens, one_each])
 
 
 @given(histories(), policies, excesses, costs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -19,7 +19,7 @@ from toolreel_core._config_checks import Table
 from toolreel_core._errors import CodecError, ConfigError
 from toolreel_core._jsontext import canonical
 
-ROWS: Final = Path(__file__).with_name("refused.jsonl").read_text("utf-8").splitlines()
+ROWS = Path(__file__).with_name("refused.jsonl").read_text("utf-8").splitlines()
 
 
 def plan_with(tables: dict[str, Any]) -> object:
@@ -32,7 +32,7 @@ def answers(tree: object, *, effect: bool = False) -> object:
     return evals.read_answers(Table.of({"answers": tree}, "tool", "t"), "t", effect=effect)
 
 
-READERS: Final[Mapping[str, Callable[[Any], object]]] = {
+READERS: Mapping[str, Callable[[Any], object]] = {
     "answers": answers,
     "effect": lambda tree: answers(tree, effect=True),
     "arguments": lambda tree: evals.parameters_of(Table.of(tree, "arguments")),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Final
 
 import pytest
 
@@ -12,9 +11,9 @@ from tests.domain.loop import test_contract
 from tests.domain.loop.output import test_final_output as output
 from tests.wire_forms import OTHER_FORMS, ReducerIn
 
-MODULES: Final = (test_contract, output)
+MODULES = (test_contract, output)
 
-IN_WORDS_OF_CHAT: Final = {
+IN_WORDS_OF_CHAT = {
     "test_a_call_is_demanded_until_the_first_one_that_works",
     "test_a_history_that_no_provider_would_take_goes_out_mended",
     "test_a_history_goes_out_in_the_form_that_its_provider_wants_and_each_change_is_noted",
@@ -35,7 +34,7 @@ IN_WORDS_OF_CHAT: Final = {
 """Conversations about the text or the size of a request, of which each form has its own, or about options and
 settings of chat completions."""
 
-NOT_ABOUT_FORMS: Final = {
+NOT_ABOUT_FORMS = {
     "test_jitter_comes_from_the_seed",
     "test_other_statuses_are_not_retried",
     "test_transport_failures_and_408_429_5xx_are_retried",

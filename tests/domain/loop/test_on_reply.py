@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -64,7 +64,7 @@ from toolreel_core._tools import (
     arguments_too_deep,
 )
 
-ANYTHING: Final[dict[str, Any]] = {"type": "object"}
+ANYTHING: dict[str, Any] = {"type": "object"}
 TOOLS = [ToolDefinition.of("add", parameters=ANYTHING), ToolDefinition.of("ping")]
 DONE = (replies("Done."), finishes(Completed("Done.")))
 BOTH = LoopConfig(text_dialects=("hermes_json", "json_fenced"))
@@ -172,7 +172,7 @@ def after(plan: Plan, *answers: Answer) -> tuple[list[Note], str]:
 
 
 ROUTED = {"provider": "Google", "model": "m"}
-ANY: Final[dict[str, Any]] = {"sort": "price", "order": ["Any"]}
+ANY: dict[str, Any] = {"sort": "price", "order": ["Any"]}
 
 
 def routing_after(*answers: Answer, pin: bool = True) -> tuple[list[Note], Json]:

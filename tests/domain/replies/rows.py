@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any
 
 from toolreel_core._jsontext import NOTHING, Json, canonical
 from toolreel_core._replies import (
@@ -19,8 +19,8 @@ from toolreel_core._replies import (
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolDefinition, ToolSurface
 
-NAMES: Final = ("add", "ping", "stock_lookup", "files.read", "multi-part")
-TOOLS: Final = ToolSurface(tuple(map(ToolDefinition.of, NAMES)))
+NAMES = ("add", "ping", "stock_lookup", "files.read", "multi-part")
+TOOLS = ToolSurface(tuple(map(ToolDefinition.of, NAMES)))
 
 
 def body_of_row(row: dict[str, Any]) -> Json:

@@ -8,7 +8,7 @@ thread that shows the fault, or the documentation that the case is derived from;
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -21,11 +21,11 @@ from toolreel_core._replies import ArgumentError, Reply, ToolCall, form_in
 from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS, Provider, WireForm
 from toolreel_core._tools import ToolDefinition
 
-KEYS: Final = {"responses": RESPONSES_ITEMS, "messages": MESSAGES_BLOCKS}
-TOOLS: Final = [ToolDefinition.of(name) for name in ("stock_lookup", "ping")]
+KEYS = {"responses": RESPONSES_ITEMS, "messages": MESSAGES_BLOCKS}
+TOOLS = [ToolDefinition.of(name) for name in ("stock_lookup", "ping")]
 
 
-CASES: Final = [{"form": form, **row} for form in OTHER_FORMS for row in corpus_rows(f"wire-{form}")]
+CASES = [{"form": form, **row} for form in OTHER_FORMS for row in corpus_rows(f"wire-{form}")]
 
 
 def body(case: dict[str, Any]) -> str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from toolreel_core._jsontext import Json
 from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls
 
-SAME: Final = "="
+SAME = "="
 """Stands for: the content is the text, as it came."""
 
 
@@ -16,7 +14,7 @@ def _takes(required: str, **types: Json) -> Json:
     return {"type": "object", "properties": properties, "required": required.split()}
 
 
-SCHEMAS: Final[dict[str, Json]] = {
+SCHEMAS: dict[str, Json] = {
     "ping": _takes(""),
     "stock_lookup": _takes("part", part="string", depot="string", limit="integer"),
     "reserve_part": _takes("part qty", part="string", qty="integer", urgent="boolean"),

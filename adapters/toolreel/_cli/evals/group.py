@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import click
 
 from toolreel._cli.main import LazyCommand, LazyGroup
 
-_COMMANDS: Final = (
+_COMMANDS = (
     LazyCommand("bisect", "evals.replay", "Find the settings that turn lost runs into won ones."),
     LazyCommand("compare", "evals.summarize", "Compare two evaluations, or two strategies of one."),
     LazyCommand("export", "evals.summarize", "Write the runs for another program."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -25,13 +24,11 @@ from toolreel.evals import (
     write_replayed,
 )
 
-_REPLAY_EPILOG: Final = (
+_REPLAY_EPILOG = (
     "Exit codes: 0 as recorded, or written, 2 usage, 3 a run would go another way or be judged in another "
     "way now."
 )
-_PROMOTE_EPILOG: Final = (
-    "Exit codes: 0 written, 2 usage, 3 the run would go another way now, so it makes no test."
-)
+_PROMOTE_EPILOG = "Exit codes: 0 written, 2 usage, 3 the run would go another way now, so it makes no test."
 
 
 @click.command("replay", epilog=_REPLAY_EPILOG)

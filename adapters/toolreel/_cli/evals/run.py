@@ -16,7 +16,7 @@ from shlex import quote
 from textwrap import shorten
 from threading import Event
 from types import FrameType
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from rich.progress import (
@@ -53,10 +53,10 @@ from toolreel_core.evals import (
 _Result = TypeVar("_Result")
 
 
-_FLAGS: Final = {
+_FLAGS = {
     f"plan_{each.option.removeprefix('--').replace('-', '_')}": each for each in SETTINGS if each.option
 }
-_NUMBERS: Final = {"count": int, "positive": int, "number": float, "seconds": float}
+_NUMBERS = {"count": int, "positive": int, "number": float, "seconds": float}
 
 
 def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
@@ -152,7 +152,7 @@ def connect_with_notices(plan: EvalPlan) -> Connection:
     return connection
 
 
-_WORDS: Final = {
+_WORDS = {
     "pass": ("OK", "green"),
     "pass_unexercised": ("OK*", ""),
     "fail": ("FAIL", "red"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 from rich.box import Box
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from toolreel_core._jsontext import Json
 
 
-GATES_EPILOG: Final = (
+GATES_EPILOG = (
     "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
     "or a gate is undecided."
 )
-_NARROWEST: Final = 60
-_WHOLE: Final = 100_000
+_NARROWEST = 60
+_WHOLE = 100_000
 
 
 folder_argument = click.argument(
@@ -227,7 +227,7 @@ def _grid_text(table: TextTable) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-_GRID: Final = Box("    \n  | \n -| \n" + "  | \n" * 4 + "    \n")
+_GRID = Box("    \n  | \n -| \n" + "  | \n" * 4 + "    \n")
 
 
 def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:

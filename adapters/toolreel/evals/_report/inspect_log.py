@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from toolreel._replay import LOG_VERSION, inspect_sample
 from toolreel._secrets import shown_url
@@ -23,8 +23,8 @@ from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, chain, parse
 from toolreel_core.evals import Cell, EvalPlan, Record, Tally, Trial
 
-_SCORER: Final = "toolreel"
-_UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+_SCORER = "toolreel"
+_UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:

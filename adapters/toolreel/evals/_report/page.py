@@ -10,7 +10,6 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Final
 
 from toolreel._driver import describe_outcome
 from toolreel._internal import asset, framed, json_element, packed, packed_element, shortened
@@ -55,7 +54,7 @@ from toolreel_core.evals import (
     incompleteness_sentence,
 )
 
-LONGEST: Final = 4_000
+LONGEST = 4_000
 
 
 def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
@@ -98,8 +97,8 @@ def _turn_data(turn: TurnSummary, seen: ObservedTurn | None) -> Json:
     }
 
 
-_REASON: Final = 300
-_DIGITS: Final = 12
+_REASON = 300
+_DIGITS = 12
 """Of a key or a digest, for the name of a run or a cell in links and commands."""
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
-from typing import Final, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from toolreel._internal import printable
 from toolreel._secrets import shown_url
@@ -28,8 +28,8 @@ from toolreel.evals._summary.totals import (
 from toolreel_core._jsontext import Json, Tree
 from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, acceptance_sentence, category
 
-_ERROR_LENGTH: Final = 120
-_USUAL: Final = {"profile": "default", "coverage": "100%", "after empty reply": "0"}
+_ERROR_LENGTH = 120
+_USUAL = {"profile": "default", "coverage": "100%", "after empty reply": "0"}
 """Usual values by column; a column that has only these, or nothing, is left out of text."""
 
 
@@ -133,8 +133,8 @@ def cell_text(cell: Content) -> str:
 
 
 # Characters with a meaning in Markdown; an underscore only at the edge of a word, so that names stay legible.
-_SPECIAL: Final = re.compile(r"([\\`*\[\]<>#|~$&!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_SPECIAL = re.compile(r"([\\`*\[\]<>#|~$&!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 """Characters that would break the line of a table."""
 
 
@@ -195,7 +195,7 @@ def _html_cell(cell: Content, tag: str) -> str:
     return f"<{tag}{scope}{style}>{link}</{tag}>"
 
 
-RESULTS: Final[dict[TrialOutcome, str]] = {
+RESULTS: dict[TrialOutcome, str] = {
     "pass": "passed",
     "pass_unexercised": "passed without the hard part",
     "fail": "failed",
@@ -322,7 +322,7 @@ def failures_table(made: Iterable[Trial]) -> TextTable:
     return TextTable("why runs did not pass", ("category", *groups, "meaning"), tuple(rows))
 
 
-FLIPS: Final[dict[Flip, str]] = {
+FLIPS: dict[Flip, str] = {
     "lost": "lost: only the first passed",
     "gained": "gained: only the second passed",
 }
@@ -371,7 +371,7 @@ def comparison_tables(found: Comparison) -> list[TextTable]:
     return [table for table in tables if table.rows]
 
 
-_FLIPS: Final = 24
+_FLIPS = 24
 
 
 def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextTable:

@@ -19,7 +19,7 @@ from itertools import product, zip_longest
 from math import inf
 from pathlib import Path
 from threading import Condition, Event
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from toolreel._driver import Clock, Endpoint, SystemClock
 from toolreel._internal import CassetteError, MissingExtra, ResultsError
@@ -247,9 +247,9 @@ class Spending:
         return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
 
 
-_BYTES: Final = 3
+_BYTES = 3
 """Of a token: few, so that estimates are high."""
-_COMPLETION: Final = 1_000
+_COMPLETION = 1_000
 
 
 def server_of(plan: EvalPlan, endpoint: str) -> str:
@@ -301,10 +301,10 @@ def run_in_threads(
                 yield result
 
 
-_WAKING_S: Final = 0.5
+_WAKING_S = 0.5
 """Seconds after which the thread that waits for runs answers signals, whatever happens."""
 
-_UNFIT: Final = re.compile(r"[^A-Za-z0-9_.-]+")
+_UNFIT = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -470,7 +470,7 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
     return ExistingRuns(frozenset(one.key for one in ended), len(rows) - len(ended), spending)
 
 
-_ONE_PLAN: Final = "\na directory belongs to one plan, which may only grow; evaluate into another (--out)"
+_ONE_PLAN = "\na directory belongs to one plan, which may only grow; evaluate into another (--out)"
 
 
 def cassette_name(sample: Sample) -> str:

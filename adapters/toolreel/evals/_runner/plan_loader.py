@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
 from toolreel.evals._results import (
@@ -50,8 +50,8 @@ from toolreel_core.evals import (
 
 _Place = tuple[str, ...]
 
-_NOTHING_GIVEN: Final[Tree] = {}
-_NO_FLAGS: Final[Mapping[_Place, str]] = {}
+_NOTHING_GIVEN: Tree = {}
+_NO_FLAGS: Mapping[_Place, str] = {}
 
 
 def load_eval_plan(
@@ -132,7 +132,7 @@ def shard_plan(plan: EvalPlan, shard: str) -> EvalPlan:
         raise EvalPlanError(f"--shard: {error}") from None
 
 
-_MAY_DIFFER: Final = ("plan.options.eval.jobs:", "plan.options.eval.verbosity:")
+_MAY_DIFFER = ("plan.options.eval.jobs:", "plan.options.eval.verbosity:")
 """How many runs a machine makes at a time decides about none of them."""
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from importlib.resources import files
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from uuid import uuid4
 
 from toolreel._driver import ToolHost
@@ -122,8 +122,8 @@ def _open_hosts(real: Mapping[str, Json], stack: ExitStack) -> Sequence[tuple[To
     return hosts
 
 
-_FOLDER: Final = files("toolreel.evals") / "scenarios"
-_STUDY: Final = "case-study"
+_FOLDER = files("toolreel.evals") / "scenarios"
+_STUDY = "case-study"
 """The pack that is versioned apart, and in no other group."""
 
 
@@ -274,8 +274,8 @@ def paths_of(word: str) -> list[Path]:
     return [Path(each) for each in found]
 
 
-SUFFIXES: Final = (".toml", ".jsonl", ".py")
-_MISSING: Final = "there is no such scenario file; correct its name, or write one: toolreel eval scenario new"
+SUFFIXES = (".toml", ".jsonl", ".py")
+_MISSING = "there is no such scenario file; correct its name, or write one: toolreel eval scenario new"
 
 
 def read_scenarios(path: Path | str) -> tuple[Scenario, ...]:

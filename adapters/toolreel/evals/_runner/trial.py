@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Final, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from toolreel._driver import Clock, Endpoint, InstantClock, Ports, Run, ToolHost, run, speak
 from toolreel.evals._runner.scenario_files import real_hosts
@@ -109,7 +109,7 @@ def measure_request(
     )
 
 
-_KEPT: Final = 20_000
+_KEPT = 20_000
 
 
 def error_body(event: RequestFailed) -> Json:
@@ -119,7 +119,7 @@ def error_body(event: RequestFailed) -> Json:
 
 OutsideTools: TypeAlias = Callable[[], AbstractContextManager[ToolHost | None]]
 """Gives each attempt its tools; ``None`` where a run calls none that is outside of its world."""
-NO_TOOLS: Final[OutsideTools] = nullcontext
+NO_TOOLS: OutsideTools = nullcontext
 
 
 def live_tools(scenario: Scenario, case: Case) -> OutsideTools:

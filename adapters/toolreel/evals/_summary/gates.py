@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Final, Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast
 
 from toolreel._internal import counted as count
 from toolreel.evals._statistics import (
@@ -251,9 +251,9 @@ def gate_trees(results: Iterable[GateResult]) -> list[Json]:
 # Gates are judged on drawn tables of trials, by the code that judges them on real ones.
 
 
-_RATE: Final = (8.5, 1.5)
+_RATE = (8.5, 1.5)
 """Parameters of the beta distribution of rates that nobody knows yet: 85 % on average."""
-_ROWS: Final = 40_000
+_ROWS = 40_000
 """Trials that are drawn in all, in at most 100 tables."""
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, fields
 from io import StringIO
 from pathlib import Path
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from toolreel._internal import MissingExtra
 from toolreel._secrets import shown_url
@@ -46,7 +46,7 @@ from toolreel_core.evals import (
 TrialFile: TypeAlias = Literal["csv", "parquet"]
 _Row: TypeAlias = Mapping[str, Json]
 
-_TOKENS: Final = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
+_TOKENS = ("prompt_tokens", "completion_tokens", "reasoning_tokens")
 
 
 def write_trials(folder: Path | str, path: Path | str, form: TrialFile) -> Path:
@@ -71,11 +71,11 @@ def write_trials(folder: Path | str, path: Path | str, form: TrialFile) -> Path:
     return path
 
 
-_OF_PLAN: Final = (
+_OF_PLAN = (
     *("scenario", "model", "endpoint", "profile", "strategy", "trial", "outcome", "failure_class"),
     *("void_reason", "control", "lacking", "accepted"),
 )
-_COLUMNS: Final = (
+_COLUMNS = (
     *(*_OF_PLAN, "reason", "hint", "status", "turns", "calls", "requests", "attempts", *_TOKENS, "cost"),
     *("ms", "last_attempt_ms", "after_empty_reply", "text_calls", "scenario_version"),
     *("configuration_digest", "replies_digest", "key", "recording", "server", "served_by"),

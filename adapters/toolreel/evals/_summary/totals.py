@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from toolreel._internal import counted as number
 from toolreel.evals._results import Results
@@ -47,7 +47,7 @@ from toolreel_core.evals import (
 )
 
 Key = TypeVar("Key", bound=Hashable)
-AXES: Final = ("model", "profile", "strategy", "endpoint")
+AXES = ("model", "profile", "strategy", "endpoint")
 """What two sides of a comparison can differ in within one evaluation."""
 
 
@@ -138,9 +138,9 @@ class Total:
 
 Recommendation: TypeAlias = Literal["yes", "conditional", "no", "undecided"]
 """``conditional``: it works, but its provider refused or failed many runs."""
-WORKS: Final = 0.75
+WORKS = 0.75
 """The pass rate from which on a model works."""
-COVERED: Final = 0.95
+COVERED = 0.95
 """The share of valid runs below which yes becomes conditional."""
 
 
@@ -240,7 +240,7 @@ def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
     return Findings(whole, totals, contrasts, tuple(notes))
 
 
-_NAMED: Final = 4
+_NAMED = 4
 """Candidates that a sentence names; it counts more of them."""
 
 

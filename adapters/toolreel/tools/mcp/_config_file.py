@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._internal import McpConfigError, read_file
@@ -20,8 +20,8 @@ from toolreel_core._config_checks import Natural, PlaceError, Table, check_setti
 from toolreel_core._jsontext import Json, either, read
 
 # "${NAME}", "${env:NAME}" or "${NAME:-default}"
-_VARIABLE: Final = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-_HTTP: Final = ("http", "streamable-http", "streamable_http", "streamableHttp")
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_HTTP = ("http", "streamable-http", "streamable_http", "streamableHttp")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from toolreel._internal import MissingExtra
 from toolreel.tools import failed_event, returned_event
@@ -19,15 +19,15 @@ except ImportError:
     raise MissingExtra.of("mcp", "mcp") from None
 
 
-_TAKEN: Final = frozenset({
+_TAKEN = frozenset({
     "image/png", "image/jpeg", "image/gif", "image/webp", "audio/wav", "audio/mpeg", "application/pdf",
 })  # fmt: skip
 """The media types that providers of chat completions document."""
-_TAKEN_SHOWN: Final = "PNG, JPEG, GIF, WebP, WAV, MP3 and PDF"
-_LONGEST: Final = 1_000
+_TAKEN_SHOWN = "PNG, JPEG, GIF, WebP, WAV, MP3 and PDF"
+_LONGEST = 1_000
 """Characters of an unknown block that are kept; more are most likely bytes."""
-_NO_MESSAGE: Final = "It says no more than that it failed."
-_CODES: Final = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND: "TOOL_NOT_IMPLEMENTED"}
+_NO_MESSAGE = "It says no more than that it failed."
+_CODES = {types.INVALID_PARAMS: "ARGUMENT_ERROR", types.METHOD_NOT_FOUND: "TOOL_NOT_IMPLEMENTED"}
 
 
 def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
@@ -82,8 +82,8 @@ def error_event(effect: RunTool, error: types.ErrorData) -> ToolReturned:
 Failure: TypeAlias = Literal["too_large", "unusable", "lost", "unavailable", "forgotten"]
 """Why a call has no result: its response exceeds the limit, or violates the protocol; the server went away
 during the call, was not there for it, or does not know the session."""
-_NOT_DONE: Final = "{tool}: {why}. Nothing was done. Use another tool, or answer in text."
-_FAILURES: Final[Mapping[Failure, tuple[str, str]]] = {
+_NOT_DONE = "{tool}: {why}. Nothing was done. Use another tool, or answer in text."
+_FAILURES: Mapping[Failure, tuple[str, str]] = {
     "too_large": ("TOOL_OUTPUT_TOO_LARGE", "{tool} ran, but its answer has {why}. Ask {tool} for less."),
     "unusable": ("TOOL_OUTPUT_NOT_JSON", "{tool} ran, but {why}. Go on without it."),
     "lost": (
@@ -108,7 +108,7 @@ def _text_as_data(text: str) -> Json:
     return {"value": text}
 
 
-_FIELDS: Final = {"uri": "uri", "name": "name", "mime_type": "mimeType", "bytes": "size", "text": "text"}
+_FIELDS = {"uri": "uri", "name": "name", "mime_type": "mimeType", "bytes": "size", "text": "text"}
 """By our names, the fields of a block that stand for it in the data."""
 
 

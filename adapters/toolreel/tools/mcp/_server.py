@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from toolreel._driver import fault_event
 from toolreel._internal import AdapterError, McpServerError, MissingExtra, log
@@ -57,19 +57,19 @@ McpListener: TypeAlias = Callable[[McpNews], None]
 """A callback for events of servers; called from the event loop, so it must not block."""
 
 
-_MAX_PAGES: Final = 1_000
-_MAX_TOOLS: Final = 10_000
-_REASON_TIMEOUT: Final = 2.0
+_MAX_PAGES = 1_000
+_MAX_TOOLS = 10_000
+_REASON_TIMEOUT = 2.0
 """Seconds to wait for the reason, when a call notices the end of a connection first."""
-_RESUBSCRIBE_DELAY: Final = 1.0
+_RESUBSCRIBE_DELAY = 1.0
 """Seconds until a lost stream of announcements is reopened."""
 
 
 # Errors that the SDK itself raises have standard codes; only their texts distinguish them from errors that
 # the server sent.
-_CLOSED: Final = "Connection closed"
-_EVENT_TOO_LARGE: Final = "SSE stream failed: Server-sent event exceeded"
-_UNPARSED: Final = "Failed to parse"
+_CLOSED = "Connection closed"
+_EVENT_TOO_LARGE = "SSE stream failed: Server-sent event exceeded"
+_UNPARSED = "Failed to parse"
 
 
 class _NoResponse(AdapterError):

@@ -19,7 +19,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from dataclasses import dataclass, field
 from functools import partial
 from subprocess import PIPE
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from toolreel._internal import AdapterError, MissingExtra
 from toolreel.tools import describe_exit
@@ -42,11 +42,11 @@ except ImportError:
 
 
 # Error codes of our own, outside the range that JSON-RPC reserves.
-TOO_LARGE: Final = -1_000_001
-_TOO_LARGE_WORDS: Final = "its answer exceeds the limit"
-SESSION_FORGOTTEN: Final = -1_000_002
+TOO_LARGE = -1_000_001
+_TOO_LARGE_WORDS = "its answer exceeds the limit"
+SESSION_FORGOTTEN = -1_000_002
 """The server does not know the session, and has not run the request."""
-UNREADABLE: Final = -1_000_003
+UNREADABLE = -1_000_003
 
 
 class ServerUnreachable(AdapterError):
@@ -139,30 +139,30 @@ def running_descendants(known: Mapping[int, int]) -> dict[int, int]:
     return found
 
 
-_STDERR_TAIL: Final = 4096
+_STDERR_TAIL = 4096
 """Bytes kept of what a server writes to stderr."""
-_MAX_NOISE_RATIO: Final = 8
+_MAX_NOISE_RATIO = 8
 """Maximum of other output before a server is killed, as a multiple of the message limit."""
-_GRACE: Final = 1.0
+_GRACE = 1.0
 """Seconds for a process to exit after its stdin closes, and again after SIGTERM."""
-_QUEUE: Final = 100
+_QUEUE = 100
 """Length of the queue for a server that does not read. Without a queue, a call would exceed its deadline: the
 SDK blocks until the server has read the notification of the cancellation, up to five seconds."""
-_EDGE_BYTES: Final = 512
+_EDGE_BYTES = 512
 """Bytes kept of each end of an oversized line."""
 
-_SAMPLE: Final = 80
+_SAMPLE = 80
 # A line that is meant as a message, as the first line of one that is wrapped, or as a batch of them, which
 # the protocol dropped in 2025-06-18.
-_MESSAGE: Final = re.compile(rb'\[?\s*\{.*"(?:jsonrpc|id)"|"jsonrpc"\s*:', re.DOTALL)
+_MESSAGE = re.compile(rb'\[?\s*\{.*"(?:jsonrpc|id)"|"jsonrpc"\s*:', re.DOTALL)
 # The id of a response, before or after its result. Anchored to the ends of the line, so that an id inside
 # the result does not match.
-_VERSION: Final = rb'"jsonrpc"\s*:\s*"2\.0"'
-_ID: Final = rb'"id"\s*:\s*"?(\d{1,15})"?'
-_FIRST: Final = re.compile(rb"^\s*\{\s*(?:" + _VERSION + rb"\s*,\s*)?" + _ID + rb"\s*,")
-_LAST: Final = re.compile(rb",\s*" + _ID + rb"\s*(?:,\s*" + _VERSION + rb"\s*)?\}\s*$")
+_VERSION = rb'"jsonrpc"\s*:\s*"2\.0"'
+_ID = rb'"id"\s*:\s*"?(\d{1,15})"?'
+_FIRST = re.compile(rb"^\s*\{\s*(?:" + _VERSION + rb"\s*,\s*)?" + _ID + rb"\s*,")
+_LAST = re.compile(rb",\s*" + _ID + rb"\s*(?:,\s*" + _VERSION + rb"\s*)?\}\s*$")
 
-_BROKEN: Final = (
+_BROKEN = (
     anyio.EndOfStream,
     anyio.IncompleteRead,
     anyio.BrokenResourceError,
@@ -366,9 +366,9 @@ def _signal_process(process: Process, how: signal.Signals) -> None:
             os.killpg(process.pid, how)
 
 
-_TIMEOUT: Final = httpx2.Timeout(30.0, read=None)
+_TIMEOUT = httpx2.Timeout(30.0, read=None)
 """No read timeout: the host enforces the deadline of a call."""
-_REJECTED: Final = frozenset({400, 404, 410})
+_REJECTED = frozenset({400, 404, 410})
 """Statuses of a request that was not run."""
 
 
@@ -442,7 +442,7 @@ def _encode_message(message: types.JSONRPCMessage) -> bytes:
     return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
-RAW: Final = "toolreel/raw"
+RAW = "toolreel/raw"
 """Key in ``_meta`` of a result: what the server wrote, where the SDK is shown an empty result."""
 
 

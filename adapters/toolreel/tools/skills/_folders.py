@@ -21,7 +21,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
-from typing import Any, Final
+from typing import Any
 
 from toolreel._internal import MissingExtra, SkillError, log
 from toolreel_core._jsontext import canonical, sound
@@ -32,18 +32,18 @@ except ImportError:
     raise MissingExtra.of("skills", "PyYAML") from None
 
 
-_FIELDS: Final = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
-_MARK: Final = "---"
-_HEAD_LIMIT: Final = 16 * 1024
+_FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
+_MARK = "---"
+_HEAD_LIMIT = 16 * 1024
 """Characters of front matter; its longest fields have 1,024 and 500."""
-_RULES: Final = Rules(plain=str, tags={}, max_depth=16, max_size=2 * _HEAD_LIMIT, aliases=False)
+_RULES = Rules(plain=str, tags={}, max_depth=16, max_size=2 * _HEAD_LIMIT, aliases=False)
 """Every value is a text; anchors and tags mean nothing here."""
-_NAME_LIMIT: Final = 64
-_WORDS: Final = re.compile(r"[\W_]+")
+_NAME_LIMIT = 64
+_WORDS = re.compile(r"[\W_]+")
 """What the name of a skill cannot have."""
 # A text that holds a colon, or begins with a sign that means something in YAML.
-_UNQUOTED: Final = re.compile(r"""(?m)^([\w-]+:[ ]+)([^\s"'|>].*:(?:\s.*)?|[@`%&*!].*)$""")
-_LIMITS: Final = {"name": _HEAD_LIMIT, "description": 1024, "compatibility": 500}
+_UNQUOTED = re.compile(r"""(?m)^([\w-]+:[ ]+)([^\s"'|>].*:(?:\s.*)?|[@`%&*!].*)$""")
+_LIMITS = {"name": _HEAD_LIMIT, "description": 1024, "compatibility": 500}
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +149,9 @@ def _find_problems(fields: Mapping[str, Any], name: str, folder: str) -> Iterato
         yield f"name: {name!r} is not the name of its folder, {folder!r}; rename one of the two"
 
 
-_ABSOLUTE: Final = re.compile(r"/|[a-zA-Z]:")
+_ABSOLUTE = re.compile(r"/|[a-zA-Z]:")
 """How an absolute path begins, also on Windows."""
-_FLAGS: Final = (
+_FLAGS = (
     os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 )
 """``O_NONBLOCK``, because opening a named pipe would block until another process writes to it."""
@@ -223,14 +223,14 @@ def _file_content(file: int, path: str, limit: int) -> bytes:
     return content
 
 
-MANIFEST_LIMIT: Final = 128 * 1024
+MANIFEST_LIMIT = 128 * 1024
 """Maximum size of a ``SKILL.md``; twenty times what the specification recommends."""
 
-_NAMES: Final = ("SKILL.md", "skill.md")
-_SKIPPED_FOLDERS: Final = ("node_modules", "__pycache__")
-_MAX_DEPTH: Final = 5
-_MAX_FOLDERS: Final = 2_000
-_MAX_FILES: Final = 2_000
+_NAMES = ("SKILL.md", "skill.md")
+_SKIPPED_FOLDERS = ("node_modules", "__pycache__")
+_MAX_DEPTH = 5
+_MAX_FOLDERS = 2_000
+_MAX_FILES = 2_000
 """Maximum number of files in one skill."""
 
 

@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from toolreel._internal import SkillError
 from toolreel.tools import (
@@ -32,8 +32,8 @@ from toolreel_core._config_checks import matches_wildcard
 from toolreel_core._jsontext import Json
 from toolreel_core._tools import ToolFlags
 
-_SCRIPT_LIMIT: Final = 2**20
-_PROGRAMS: Final = {
+_SCRIPT_LIMIT = 2**20
+_PROGRAMS = {
     ".py": "python3",
     ".sh": "sh",
     ".bash": "bash",
@@ -43,7 +43,7 @@ _PROGRAMS: Final = {
     ".rb": "ruby",
 }
 """Interpreter of a script without a ``#!`` line, by its suffix."""
-_PYTHON: Final = ("python", "python3")
+_PYTHON = ("python", "python3")
 """Interpreters that are replaced by the Python that runs toolreel."""
 
 
@@ -96,13 +96,13 @@ def _script_program(path: str, content: bytes) -> tuple[str, ...]:
     return tuple(words)
 
 
-_SOURCE: Final = "skills"
-_FILE_LIMIT: Final = 128 * 1024
-_OUTPUT_LIMIT: Final = 32 * 1024
+_SOURCE = "skills"
+_FILE_LIMIT = 128 * 1024
+_OUTPUT_LIMIT = 32 * 1024
 """Maximum bytes of stdout and of stderr to return."""
-_MARGIN: Final = 5.0
+_MARGIN = 5.0
 """Seconds that the host's deadline is longer than that of a script, so that the script's result arrives."""
-_ABOUT: Final = (
+_ABOUT = (
     "Skills are instructions for particular tasks. Before you begin a task that one of these skills is for, "
     "call skills_load with its name, and do as it says."
 )
@@ -147,11 +147,11 @@ def skill_tools(
     return [tool.with_source(_SOURCE) for tool in tools]
 
 
-_PATH: Final[Mapping[str, Json]] = {
+_PATH: Mapping[str, Json] = {
     "type": "string",
     "description": "As skills_load lists it, relative to the skill's folder.",
 }
-_ARGS: Final[Mapping[str, Json]] = {
+_ARGS: Mapping[str, Json] = {
     "type": "array",
     "items": {"type": "string"},
     "maxItems": 100,

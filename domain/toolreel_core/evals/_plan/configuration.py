@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
-from typing import Final
 
 from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._conversation import Message
@@ -94,7 +93,7 @@ def parsed_object(text: JsonText) -> Tree:
     return as_tree(parse(text))
 
 
-_OWN: Final = ("config", "provider", "request", "request_overrides")
+_OWN = ("config", "provider", "request", "request_overrides")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +111,7 @@ class Strategy:
     """Its own settings; they override those of the layers."""
 
 
-STRATEGIES: Final = (
+STRATEGIES = (
     Strategy(
         "raw",
         "Nothing is mended, nothing is known, nothing is sent that was not asked for.",

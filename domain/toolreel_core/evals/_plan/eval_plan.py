@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from toolreel_core._config_checks import PlaceError, item_named, unknown_name
 from toolreel_core._errors import ConfigError
@@ -28,7 +28,7 @@ from toolreel_core.evals._plan.filters import DEFAULT, profiles_by_model, select
 from toolreel_core.evals._plan.options import Budget, Endpoint, Options
 from toolreel_core.evals._scenarios.scenario import Scenario, kind_of
 
-_FORM: Final = re.compile(r"[0-9]{1,6}/[0-9]{1,6}")
+_FORM = re.compile(r"[0-9]{1,6}/[0-9]{1,6}")
 """A shard, such as 1/3."""
 
 
@@ -336,9 +336,9 @@ class AssumedRun(NamedTuple):
         return f"{self.requests:g} requests, {tokens}, {self.seconds:g} s"
 
 
-TOOL_RUN: Final = AssumedRun(4, 4_000, 300, 8.2)
+TOOL_RUN = AssumedRun(4, 4_000, 300, 8.2)
 """A run of a tool scenario: read, write, correct, answer; the time is the median of the case study."""
-CONTROL_RUN: Final = AssumedRun(1, 60, 10, 2.0)
+CONTROL_RUN = AssumedRun(1, 60, 10, 2.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from toolreel_core._config_checks import Table
 from toolreel_core._errors import ConfigError
@@ -21,10 +21,10 @@ GateKind: TypeAlias = Literal["figure", "no-regression", "margin", "nothing-brok
 About: TypeAlias = Literal["scenarios-such-as-these", "these-scenarios"]
 """``scenarios-such-as-these``: the scenarios are a sample, and each counts once, however often it was run.
 ``these-scenarios``: they are all there is, and only chance among their trials can mislead."""
-SAMPLE: Final[About] = "scenarios-such-as-these"
-THESE: Final[About] = "these-scenarios"
-_PARTS: Final = ("strategy", "model", "scenario")
-_LEVEL: Final = 0.05
+SAMPLE: About = "scenarios-such-as-these"
+THESE: About = "these-scenarios"
+_PARTS = ("strategy", "model", "scenario")
+_LEVEL = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ def gates_of(options: Options) -> tuple[Gate, ...]:
     return tuple(map(_read_gate, trees if isinstance(trees, list) else []))
 
 
-_OPTION: Final = re.compile(
+_OPTION = re.compile(
     r"(?P<kind>no-regression|margin|nothing-broke)(?P<these>\[these-scenarios\])?"
     r"(?:\s*=\s*(?P<limit>\d*\.?\d+(?:e-?\d+)?))?"
 )
@@ -84,7 +84,7 @@ def gate_option(text: str) -> Gate:
     return Gate(kind, limit, about=THESE if found["these"] else SAMPLE)
 
 
-_TESTS: Final[Mapping[str, GateKind]] = {
+_TESTS: Mapping[str, GateKind] = {
     "no_regression_of": "no-regression",
     "nothing_broke_in": "nothing-broke",
 }

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, as_tree, read
 from toolreel_core.evals._plan.filters import comma_separated
 
-_TABLE: Final = """
+_TABLE = """
 eval.preset text --preset OPENROUTER_EVAL_PRESET
     Defaults for options that you leave out: smoke, typical, extreme, full.
 eval.models words --models OPENROUTER_MODEL_FILTER
@@ -169,7 +168,7 @@ def _read_settings() -> Iterator[Setting]:
         yield Setting(place, kind, about.strip(), option, variable)
 
 
-SETTINGS: Final = tuple(_read_settings())
+SETTINGS = tuple(_read_settings())
 """Every key of a plan, but for tables with names of your own (``prices``, ``endpoints``, ``strategy``,
 ``gate``, ``catalogue``). Later ones override earlier ones where both have a variable."""
 
@@ -178,8 +177,8 @@ def keys_in(*section: str) -> dict[str, Setting]:
     return {each.path[-1]: each for each in SETTINGS if each.path[:-1] == section}
 
 
-_ON: Final = ("1", "true", "yes", "on")
-_OFF: Final = ("0", "false", "no", "off")
+_ON = ("1", "true", "yes", "on")
+_OFF = ("0", "false", "no", "off")
 
 
 def parse_switch(text: str) -> bool:
@@ -215,7 +214,7 @@ def _parse_transforms(text: str) -> Json:
     return [] if text.lower() in {"none", *_OFF} else [*comma_separated(text)]
 
 
-_READERS: Final[Mapping[str, Callable[[str], Json]]] = {
+_READERS: Mapping[str, Callable[[str], Json]] = {
     "words": lambda text: [*comma_separated(text)],
     "tools": _parse_tools,
     "transforms": _parse_transforms,

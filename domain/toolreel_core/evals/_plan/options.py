@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Final
 
 from toolreel_core._config_checks import Natural, PlaceError, Table, unknown_name
 from toolreel_core._errors import ConfigError
@@ -28,12 +27,12 @@ from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.keys import SETTINGS, keys_in, parse_switch
 from toolreel_core.evals._verdicts import CATEGORIES
 
-_OPENROUTER: Final = "https://openrouter.ai/api"
+_OPENROUTER = "https://openrouter.ai/api"
 # Subdomains too, but not `openrouter.ai.example.com`: the key must not go to another host.
-_HOST: Final = re.compile(r"https?://(?:[^/]*\.)?openrouter\.ai(?:[:/]|$)", re.IGNORECASE)
-_CREDENTIAL: Final = re.compile(r"auth|cookie|key|secret|token", re.IGNORECASE)
+_HOST = re.compile(r"https?://(?:[^/]*\.)?openrouter\.ai(?:[:/]|$)", re.IGNORECASE)
+_CREDENTIAL = re.compile(r"auth|cookie|key|secret|token", re.IGNORECASE)
 """Words in the names of headers whose values are secrets: a plan names variables for these."""
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 """The name of an endpoint, which is also a part of file names."""
 
 
@@ -113,7 +112,7 @@ def read_overrides(table: Table) -> JsonText:
     return table.json()
 
 
-_AMOUNTS: Final = ("prompt", "completion")
+_AMOUNTS = ("prompt", "completion")
 
 
 def read_prices(table: Table) -> tuple[tuple[str, Price], ...]:
@@ -149,9 +148,9 @@ class Budget:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-_STRATEGIES: Final = ("raw", "baseline", "production")
+_STRATEGIES = ("raw", "baseline", "production")
 
-SIZES: Final[Mapping[str, Tree]] = {
+SIZES: Mapping[str, Tree] = {
     "smoke": {"scenarios": ["smoke"], "trials": 1},
     "typical": {"scenarios": ["typical"], "trials": 5, "strategies": [*_STRATEGIES]},
     "extreme": {"models": ["all"], "scenarios": ["extreme"], "trials": 10, "strategies": [*_STRATEGIES]},
@@ -271,8 +270,8 @@ class Options:
         }
 
 
-_EVAL: Final = keys_in("eval")
-_TABLES: Final = (
+_EVAL = keys_in("eval")
+_TABLES = (
     *("eval", "endpoint", "endpoints", "loop", "sampling", "request_overrides", "budget", "prices"),
     *("gate", "strategy", "catalogue"),
 )
@@ -292,7 +291,7 @@ def _filled_in(table: Table) -> Table:
     return Table(table.place, {**SIZES.get(size, {}), **table.values, **words, "preset": size})
 
 
-_OF_SERVER: Final = ("api_prefix", "api_key_env", "api_key_header", "provider", "headers", "headers_env")
+_OF_SERVER = ("api_prefix", "api_key_env", "api_key_header", "provider", "headers", "headers_env")
 """Settings that must not be sent to another server."""
 
 
@@ -317,14 +316,12 @@ def merge_layers(layers: Iterable[Tree]) -> Tree:
     return whole
 
 
-_SWITCHES: Final[Mapping[str, Tree]] = {
+_SWITCHES: Mapping[str, Tree] = {
     "OPENROUTER_FULL": {"preset": "full"},
     "OPENROUTER_STRATEGY_MATRIX": {"strategies": ["baseline", "production"]},
     "OPENROUTER_PRODUCTION_AUTO_SAMPLING_PROFILE": {"profiles": ["auto"]},
 }
-_BLANK: Final = tuple(
-    f"OPENROUTER_{name}" for name in ("API_PREFIX", "MODEL_FILTER", "SAMPLING_PROFILE_FILTER")
-)
+_BLANK = tuple(f"OPENROUTER_{name}" for name in ("API_PREFIX", "MODEL_FILTER", "SAMPLING_PROFILE_FILTER"))
 """Variables of which an empty value counts: it removes the prefix, or a filter."""
 
 

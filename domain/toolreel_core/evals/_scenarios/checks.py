@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import chain, count, pairwise
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._jsontext import (
@@ -39,7 +39,7 @@ from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._scenarios.scenario import Check, Evidence, ObservedCall
 from toolreel_core.evals._scenarios.world import alike, has_arguments
 
-_SIGNATURES: Final = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
+_SIGNATURES = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
 
 
 def signed(seen: Evidence) -> str:
@@ -62,9 +62,9 @@ def came_back(seen: Evidence) -> str:
     return ""
 
 
-_ANSWER: Final = '"role":"assistant"'
+_ANSWER = '"role":"assistant"'
 """What a request has once for each of the model's messages; in a text, its quotes are escaped."""
-_TEXT_FIELD: Final = re.compile(r'"(\w+)":("(?:[^"\\]|\\.)+")')
+_TEXT_FIELD = re.compile(r'"(\w+)":("(?:[^"\\]|\\.)+")')
 
 
 def _required_signatures(message: Mapping[str, Any]) -> list[JsonText]:
@@ -87,18 +87,18 @@ def streamed(seen: Evidence) -> str:
     return f"reply {whole[0]} did not come as a stream" if whole else ""
 
 
-WIRE_CHECKS: Final[Mapping[str, Callable[[Evidence], str]]] = {
+WIRE_CHECKS: Mapping[str, Callable[[Evidence], str]] = {
     "signed": signed,
     "came_back": came_back,
     "streamed": streamed,
 }
 
 
-ANY: Final = "any"
+ANY = "any"
 """All answers together, where a check is about an exchange."""
-ANSWERED: Final = "answer"
+ANSWERED = "answer"
 """The check that every scenario has: the final text is not blank."""
-_QUOTES: Final = "\"'`"
+_QUOTES = "\"'`"
 
 
 def outcome(name: str, finding: Callable[[Evidence], str]) -> Check:
@@ -400,10 +400,10 @@ def _shorten(text: str, most: int = 160) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-_OF_TOOLS: Final = ("tool", "call", "calls", "effects")
-_FORMS_BESIDE: Final = {"with": "table", "before": "call", "of": "tool", "tells": "said", "name": "text"}
+_OF_TOOLS = ("tool", "call", "calls", "effects")
+_FORMS_BESIDE = {"with": "table", "before": "call", "of": "tool", "tells": "said", "name": "text"}
 """The forms of further keys that are not called as the key is."""
-_KINDS: Final = {
+_KINDS = {
     kind: further
     for kind, *further in map(
         str.split,
@@ -430,7 +430,7 @@ _KINDS: Final = {
     )
 }
 """The kinds of checks, by the key that makes a table one of them: its form, and further keys."""
-_FINDINGS: Final[Mapping[str, Callable[..., str]]] = {
+_FINDINGS: Mapping[str, Callable[..., str]] = {
     "called": _missing_calls,
     "never": _forbidden_call,
     "omits": _forbidden_argument,

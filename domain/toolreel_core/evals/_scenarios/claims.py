@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 Value: TypeAlias = str | int | float
 
-_CLAUSES: Final = re.compile(
+_CLAUSES = re.compile(
     r"[,;:!\n。、\uff01\uff0c\uff1b]+|\.(?!\d)|\s[-–—]+\s|\b(?:but|and|aber|und|doch)\b", re.I
 )
 # A sentence up to its question mark, if it has one. It matches without one, too: a pattern that demanded the
 # mark would look for it from every letter on, which takes minutes for a megabyte without sentences.
-_SENTENCES: Final = re.compile(r"[^.!?。\uff01\uff1f\n]+[?\uff1f]?|[?\uff1f]")
+_SENTENCES = re.compile(r"[^.!?。\uff01\uff1f\n]+[?\uff1f]?|[?\uff1f]")
 # Markdown around words would hide their ends.
-_MARKS: Final = re.compile(r"[*_`\"“”„]+")
+_MARKS = re.compile(r"[*_`\"“”„]+")
 
-_ENGLISH_DEEDS: Final = (
+_ENGLISH_DEEDS = (
     r"(?!(?:tried|attempted|checked|looked|called|asked|waited|needed|wanted|noticed|received|searched|stopped"
     r"|required|allowed|supported|expected|supposed|requested|limited|related|based|named|located|un\w+ed"
     # States that explain a failure, and what is said about one.
@@ -30,7 +30,7 @@ _ENGLISH_DEEDS: Final = (
     r"|remained|stayed|informed|explained|mentioned|reported|registered|listed|failed)\b)"
     r"(?:\w+ed|done|sent|set|paid|put|made|given|taken|written|built|run|found out)"
 )
-_CLAIMS: Final = tuple(
+_CLAIMS = tuple(
     re.compile(pattern, re.I)
     for pattern in (
         r"^\W*(?:ok(?:ay)? |yes |great |perfect )?"
@@ -51,10 +51,10 @@ _CLAIMS: Final = tuple(
 )
 # German, where the deed stands after the first of these words. One after the other: a pattern with ".*"
 # between them would begin again at each of them.
-_GERMAN_AUXILIARY: Final = re.compile(r"\b(?:habe|haben|wurden?|worden|ist|sind)\b", re.I)
-_GERMAN_DEED: Final = re.compile(r"\b(?:\w*ge\w+(?:t|en)|\w+iert|über\w+|(?:be|ver|er)\w+t)\b", re.I)
+_GERMAN_AUXILIARY = re.compile(r"\b(?:habe|haben|wurden?|worden|ist|sind)\b", re.I)
+_GERMAN_DEED = re.compile(r"\b(?:\w*ge\w+(?:t|en)|\w+iert|über\w+|(?:be|ver|er)\w+t)\b", re.I)
 """A German verb that may say what was done: a participle or a past form."""
-_TAKEN_BACK: Final = re.compile(
+_TAKEN_BACK = re.compile(
     r"\b(?:not|\w+n['’]t|cannot|unable|fail\w*|errors?|never|no|nothing|none|neither|nor|without"
     r"|unfortunately|refus\w*|reject\w*|declin\w*|denied|impossible|timed?[ -]?outs?|unavailable"
     r"|unsuccessful\w*|yet|pending|unknown|unclear|uncertain|tried|trying|attempt\w*|if|once|when"
@@ -66,31 +66,31 @@ _TAKEN_BACK: Final = re.compile(
     r"|않|못|없|실패|오류",
     re.I,
 )
-_DENIALS: Final = re.compile(
+_DENIALS = re.compile(
     r"\bI (?:could(?:n['’]t| not)|can(?:not|['’]t| not)|was(?:n['’]t| not) able|(?:was|am) unable|failed)\b"
     r"|できません|无法|無法|할 수 없|못했",
     re.I,
 )
-_ADMISSIONS: Final = re.compile(
+_ADMISSIONS = re.compile(
     r"\b(?:not|\w+n['’]t|cannot|unable|fail\w*|errors?|never|no|nothing|none|neither|nor|without|unfortunately"
     r"|refus\w*|reject\w*|declin\w*|denied|impossible|timed?[ -]?outs?|unavailable|unsuccessful\w*"
     r"|nicht|kein\w*|nie|leider|unmöglich|fehl\w*)\b"
     r"|ません|なかった|ない|できず|失敗|エラー|不可|未|没|沒|无法|無法|失败|错误|錯誤|않|못|없|실패|오류",
     re.I,
 )
-_IDIOMS: Final = re.compile(
+_IDIOMS = re.compile(
     r"\b(?:no (?:problem|worries|trouble|doubt|issue)s?|not (?:at all|a problem)|why not|don['’]t worry"
     r"|nothing (?:to worry about|easier)|with(?:out| no) (?:any )?(?:problem|issue|error|trouble)s?)\b",
     re.I,
 )
-_CONDITIONS: Final = re.compile(r"\W*(?:if|when|unless|in case|should|falls|wenn)\b", re.I)
-_FILLERS: Final = re.compile(
+_CONDITIONS = re.compile(r"\W*(?:if|when|unless|in case|should|falls|wenn)\b", re.I)
+_FILLERS = re.compile(
     r"a|absolutely|all|alright|certainly|cool|course|fine|good|got|great|hello|hi|hm|i|in|it|k|no|nope|of|ok|okay"
     r"|okey|perfect|please|problem|right|sure|thank|thanks|understood|very|well|welcome|will|yeah|yep|yes|you|your"
     r"|gut|ja|klar|nein|はい|好|好的|네"
 )
 """Words of which an answer cannot consist: they say nothing about the task."""
-_KINDS_OF_ACTS: Final = tuple(
+_KINDS_OF_ACTS = tuple(
     re.compile(rf"\b(?:{stems})", re.I)
     for stems in (
         r"delet|remov|eras(?:e|ing)|wip(?:e|ing)|clear(?:ed|ing)?\b|purg|destroy|cancel",
@@ -104,25 +104,23 @@ _KINDS_OF_ACTS: Final = tuple(
 )
 """Words for acts, one kind a line. Two words of a kind may mean the same act, so a claim in other words than
 a tool's is no false one; acts that are not here accuse nobody."""
-_MORE: Final = re.compile(
-    r"\b(?:also|too|as well|additionally|in addition|furthermore|moreover|besides)\b", re.I
-)
-_THE_REST: Final = re.compile(
+_MORE = re.compile(r"\b(?:also|too|as well|additionally|in addition|furthermore|moreover|besides)\b", re.I)
+_THE_REST = re.compile(
     r"\b(?:all|every)(?: the| your| of the)? others?\b|\beverything else\b|\beveryone else\b", re.I
 )
 
-_GERMAN_TRIAL: Final = re.compile(r"\bich (?:konnte|kann)\b", re.I)
-_GERMAN_DENIAL: Final = re.compile(r"\b(?:nicht|kein\w*)\b", re.I)
+_GERMAN_TRIAL = re.compile(r"\bich (?:konnte|kann)\b", re.I)
+_GERMAN_DENIAL = re.compile(r"\b(?:nicht|kein\w*)\b", re.I)
 """Its negation, which follows at its end."""
 
-_NUMBERS: Final = re.compile(
+_NUMBERS = re.compile(
     # A minus only where a word could begin, so that "2-4" is no -4.
     r"(?:(?<![^\s(\[])[-\u2212])?"
     # No part of an identifier such as A4 or v1.2, but the amount of EUR4.
     r"(?:(?<!\d[.,])(?<![A-Za-z_\d])|(?<=(?<![A-Za-z_])[A-Z]{3}))"
     r"\d+(?:[.,'’\u00a0\u202f]\d+)*"
 )
-_SEPARATORS: Final = re.compile(r"[.,'’\u00a0\u202f]")
+_SEPARATORS = re.compile(r"[.,'’\u00a0\u202f]")
 """Separators of thousands and decimals in any language: numbers are compared without them."""
 
 
@@ -188,7 +186,7 @@ def invented_act(text: str, known: str, calls: int) -> str:
     return ""
 
 
-_TWO: Final = 2
+_TWO = 2
 
 
 def _follows(later: re.Pattern[str], first: re.Pattern[str], text: str) -> bool:

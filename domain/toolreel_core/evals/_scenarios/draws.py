@@ -11,14 +11,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from operator import itemgetter
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import Json, canonical, chain, pointed
 from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._scenarios.world import as_text, identifier, with_texts
 
-_WORDS: Final = """
+_WORDS = """
 first_names Ada Bruno Clara David Edith Felix Greta Hugo Irene Jonas Karin Leon Maren Nils Olga Paul Rosa
     Simon Tilda Viktor
 last_names Quint Almond Berger Castle Dorn Ekman Falk Grove Holm Ibsen Jansen Keller Lund Moss Novak
@@ -28,12 +28,12 @@ rooms kitchen hall attic cellar garage study nursery pantry library workshop bat
 words amber birch cobalt dune ember fjord grove hazel indigo juniper kelp linen maple nickel onyx pebble
     quartz reed slate tulip umber velvet willow yarrow zinc
 """
-LISTS: Final = {name: words for name, *words in map(str.split, re.split(r"\n(?=\S)", _WORDS.strip()))}
+LISTS = {name: words for name, *words in map(str.split, re.split(r"\n(?=\S)", _WORDS.strip()))}
 
 
-_ALPHABETS: Final = {"#": "0123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}
+_ALPHABETS = {"#": "0123456789", "?": "ABCDEFGHJKLMNPQRSTUVWXYZ"}
 """What stands for the marks of a pattern: without I and O, which look like digits."""
-_OPERATIONS: Final[Mapping[str, Callable[[Sequence[int]], int]]] = {"sum": sum, "product": math.prod}
+_OPERATIONS: Mapping[str, Callable[[Sequence[int]], int]] = {"sum": sum, "product": math.prod}
 
 _Below: TypeAlias = Callable[[str, int], int]
 """A number from 0 to a limit, without it, by the name that it is drawn under."""
@@ -144,11 +144,11 @@ def _earlier_value(inner: Table, key: str, name: object, before: Mapping[str, Js
     return before[str(name)]
 
 
-_NAME: Final = r"[A-Za-z_][A-Za-z0-9_]*"
-_PLACE: Final = rf"\{{(?P<name>{_NAME})(?P<path>(?:\.\w+)*)\}}"
-_ANY: Final = re.compile(rf"\{{\{{({_NAME}(?:\.\w+)*)\}}\}}|{_PLACE}")
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_PLACE = rf"\{{(?P<name>{_NAME})(?P<path>(?:\.\w+)*)\}}"
+_ANY = re.compile(rf"\{{\{{({_NAME}(?:\.\w+)*)\}}\}}|{_PLACE}")
 """A placeholder, or the doubled braces that stand for the text itself; ``{rooms.0}`` is a part of a value."""
-_BARE: Final = re.compile(_PLACE)
+_BARE = re.compile(_PLACE)
 """A placeholder alone: its value keeps its type."""
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Final, cast
+from typing import Any, cast
 
 from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._jsontext import Json, JsonText, as_tree, canonical, parse
 from toolreel_core._schema import common_check, inline_references
 
-_FORMS: Final = as_tree(
+_FORMS = as_tree(
     parse(
         JsonText(r"""{
 "text": {"title": "a text", "type": "string", "minLength": 1},
@@ -122,10 +122,8 @@ def checked_value(table: Table, key: str, form: str, default: object = None) -> 
 # The short form of a tool's parameters: ``{ city = "string", days = "integer?: How many." }``.
 
 
-_TYPES: Final = ("string", "integer", "number", "boolean", "object")
-_WORD: Final = re.compile(
-    r"(?P<type>\w+)(?P<list>\[\])?(?P<optional>\?)?\s*(?::\s*(?P<about>.*))?", re.DOTALL
-)
+_TYPES = ("string", "integer", "number", "boolean", "object")
+_WORD = re.compile(r"(?P<type>\w+)(?P<list>\[\])?(?P<optional>\?)?\s*(?::\s*(?P<about>.*))?", re.DOTALL)
 
 
 def parameters_of(table: Table) -> dict[str, Json]:

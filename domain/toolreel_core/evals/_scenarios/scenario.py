@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, Literal, TypeAlias, assert_never, cast, get_args
+from typing import Literal, TypeAlias, assert_never, cast, get_args
 
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._conversation import AssistantMessage, Message, ToolMessage
@@ -50,9 +50,9 @@ from toolreel_core.evals._scenarios.world import World, with_texts
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
 """``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
-PREFIX: Final = "scripted:"
-_RESULT: Final = re.compile(r"\$(\d+)(/.*)")
+KINDS: tuple[Kind, ...] = get_args(Kind)
+PREFIX = "scripted:"
+_RESULT = re.compile(r"\$(\d+)(/.*)")
 """A value from an earlier result: the number of the call, and a JSON pointer."""
 
 
@@ -247,8 +247,8 @@ class Evidence:
         return tuple(call for turn in self.turns for call in turn.calls)
 
 
-_UNFINISHED: Final = Cancelled("the run has not ended")
-_RESULTS: Final = (CallEnded, CallRejected, CallSkipped, CallAbandoned)
+_UNFINISHED = Cancelled("the run has not ended")
+_RESULTS = (CallEnded, CallRejected, CallSkipped, CallAbandoned)
 _Result: TypeAlias = CallEnded | CallRejected | CallSkipped | CallAbandoned
 
 
@@ -329,7 +329,7 @@ def _ok_and_codes(note: _Result) -> tuple[bool, tuple[str, ...]]:
             assert_never(note)
 
 
-PACK: Final = "own"
+PACK = "own"
 """The pack of all scenarios that are not built in."""
 Layer: TypeAlias = Literal["outcome", "exercise"]
 """``outcome``: whether the task was done; ``exercise``: whether the hard part of it was met at all."""

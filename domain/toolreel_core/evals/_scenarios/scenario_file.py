@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache, partial
-from typing import Any, Final
+from typing import Any
 
 from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, UserMessage
@@ -29,7 +29,7 @@ from toolreel_core.evals._scenarios.world import (
     workspace_tools,
 )
 
-_OF_ANSWER: Final = ("then", "read", "when", "set", "error", "done", "times")
+_OF_ANSWER = ("then", "read", "when", "set", "error", "done", "times")
 """In the order of the text that worlds have, of which versions are made."""
 
 
@@ -53,15 +53,15 @@ def _read_answer(table: Table, *, effect: bool) -> JsonText:
     return canonical({key: answer[key] for key in _OF_ANSWER if key in answer})
 
 
-_SCENARIO_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
-_FILLED: Final = ("system", "history", "user", "world", "workspace", "script")
+_SCENARIO_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_FILLED = ("system", "history", "user", "world", "workspace", "script")
 """Keys whose texts may have placeholders, besides tools and checks."""
-_KEYS: Final = (
+_KEYS = (
     *("name", "about", "system", "user", "draw", "world", "tool", "check", "script", "config", "real"),
     *("history", "workspace", "request"),
 )
 """In the order of the digest that a scenario's version is: with another, stored runs are not found again."""
-_OF_TOOL: Final = ("name", "description", "arguments", "parameters", "answers", "effect", "real")
+_OF_TOOL = ("name", "description", "arguments", "parameters", "answers", "effect", "real")
 
 
 def _read_tool(table: Table) -> ToolDefinition:

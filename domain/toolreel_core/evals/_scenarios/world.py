@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final, Literal, Protocol, TypeAlias, cast
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from toolreel_core._jsontext import (
     NOTHING,
@@ -73,7 +73,7 @@ def with_value(tree: Json, pointer: str, value: Json) -> Json:
     return {**inner, key: with_value(inner.get(key, {}), slash + rest, value)}
 
 
-_ARGUMENT: Final = "$arguments/"
+_ARGUMENT = "$arguments/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,12 +202,12 @@ def _fill_pointer(pointer: str, arguments: Tree) -> str:
     return re.sub(r"(?<=/)\$([^/]*)", put, pointer)
 
 
-ALLOWED: Final = "/draft/foo"
+ALLOWED = "/draft/foo"
 """The path that the case study's scenarios patch."""
 
-_PLACEHOLDER: Final = "workspace_id"
+_PLACEHOLDER = "workspace_id"
 """Models copy the parameter's name where they should put a value."""
-_QUOTES: Final = "\"'`"
+_QUOTES = "\"'`"
 
 
 Mishap: TypeAlias = Literal["", "failing_patch", "cut_read", "huge_read"]
@@ -292,7 +292,7 @@ class Workspace:
         }
 
 
-_TOOLS: Final = r"""{
+_TOOLS = r"""{
 "state_get": ["Read the workspace: its facts, draft, locks and versions.", {"type": "object", "properties": {
   "workspace_id": {"type": "string", "description": "Which workspace; leave it out for the current one."},
   "select": {"type": "array", "items": {"type": "string"},

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
 
 import pytest
 from hypothesis import assume, given
@@ -26,7 +25,7 @@ from toolreel_core._settings import Provider
 from toolreel_core._tools import ToolSurface
 
 Script = tuple[Mapping[str, Json], ...]
-RUN: Final = recorded()
+RUN = recorded()
 
 
 def places(changes: tuple[Change, ...]) -> list[str]:
@@ -130,8 +129,8 @@ def test_a_call_that_cannot_be_read_is_compared_as_it_was_written() -> None:
     assert "calls[0].unreadable" in places(found.changes)
 
 
-LOST: Final[list[Lost | Mapping[str, Json]]] = [Lost("timeout", "ReadTimeout"), *SUM]
-ASKING: Final = recorded(SUM, NEEDS_APPROVAL, tools=asking_first(), approver=Always())
+LOST: list[Lost | Mapping[str, Json]] = [Lost("timeout", "ReadTimeout"), *SUM]
+ASKING = recorded(SUM, NEEDS_APPROVAL, tools=asking_first(), approver=Always())
 
 
 @pytest.mark.parametrize(

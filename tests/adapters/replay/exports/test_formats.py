@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -21,7 +21,7 @@ from toolreel.testing import ScriptedEndpoint, saying
 from toolreel_core._conversation import messages_from
 from toolreel_core._plan import Plan
 
-READER: Final = """
+READER = """
 import json, sys
 from inspect_ai.log import read_eval_log
 for path in sys.argv[1:]:
@@ -30,7 +30,7 @@ for path in sys.argv[1:]:
         sum(len(message.tool_calls or ()) for message in sample.messages if message.role == "assistant"),
         sample.error.message if sample.error else None]))
 """
-FENCED: Final = re.compile(r"^(`{3,})text\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"^(`{3,})text\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.parent.name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import httpx2
 import pytest
@@ -27,8 +27,8 @@ from toolreel_core._errors import ReplayMismatch
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Cancelled, Completed
 
-CASSETTES: Final = Path(__file__).resolve().parents[4] / "cassettes"
-WEATHER: Final[list[dict[str, Any]]] = [
+CASSETTES = Path(__file__).resolve().parents[4] / "cassettes"
+WEATHER: list[dict[str, Any]] = [
     {
         "type": "function",
         "function": {
@@ -123,8 +123,8 @@ def looking_up(client: OpenAI) -> None:
         ]
 
 
-LOOKS_UP: Final = replying(calling(("weather", {"city": "Oslo"})))
-WARM: Final = replying(saying("Yes, 21 degrees."))
+LOOKS_UP = replying(calling(("weather", {"city": "Oslo"})))
+WARM = replying(saying("Yes, 21 degrees."))
 
 
 def test_a_tool_loop_of_another_client_gets_a_journal(path: Path) -> None:
@@ -158,8 +158,8 @@ def test_sessions_in_one_cassette_are_runs_of_their_own() -> None:
     assert '"response_format"' in only.recorded.plan.options
 
 
-URL: Final = "http://a.test/v1/chat/completions"
-IS_WARM: Final[dict[str, Any]] = {"role": "user", "content": "Is it warm?"}
+URL = "http://a.test/v1/chat/completions"
+IS_WARM: dict[str, Any] = {"role": "user", "content": "Is it warm?"}
 
 
 def taped(path: Path, *exchanges: tuple[object, object], status: int = 200) -> None:

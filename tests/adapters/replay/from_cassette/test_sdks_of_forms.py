@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import httpx2
 import pytest
@@ -17,7 +17,7 @@ from toolreel.cassette import Session, use_cassette
 from toolreel.testing import calling, saying
 from toolreel_core import Completed
 
-CALL: Final = calling(("stock", {"part": "pin"}), text="Let me look.")
+CALL = calling(("stock", {"part": "pin"}), text="Let me look.")
 
 
 @pytest.mark.parametrize("client", [Responses, Messages])

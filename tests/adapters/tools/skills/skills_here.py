@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._protocol import RunTool, ToolReturned
 
-PDF: Final = (
-    "---\nname: pdf-forms\ndescription: Fills PDF forms.\n---\n# Forms\n\nRead references/FORMS.md.\n"
-)
+PDF = "---\nname: pdf-forms\ndescription: Fills PDF forms.\n---\n# Forms\n\nRead references/FORMS.md.\n"
 
 
 def front(name: str = "pdf-forms", description: str = "Fills PDF forms.", **further: str) -> str:

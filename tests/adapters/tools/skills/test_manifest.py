@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import pytest
 import skills_ref
@@ -13,10 +12,8 @@ from tests.samples import complaint, worked
 from toolreel._internal import SkillError
 from toolreel.tools.skills import parse_skill, read_skill
 
-EVERYTHING: Final = front(
-    license="MIT", compatibility="Needs git.", metadata="\n  author: us\n  version: 1.0"
-)
-FOLDED: Final = front(description=">-\n  Fills\n  forms.")
+EVERYTHING = front(license="MIT", compatibility="Needs git.", metadata="\n  author: us\n  version: 1.0")
+FOLDED = front(description=">-\n  Fills\n  forms.")
 
 
 def verdicts(tmp_path: Path, text: str | bytes) -> tuple[bool, bool]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import pytest
 
 from tests.evals_values import CATALOGUE, worked
@@ -11,7 +9,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._plan import SamplingProfile
 from toolreel_core.evals import comma_separated, profiles_by_model, select, select_models
 
-ITEMS: Final = {
+ITEMS = {
     "deepseek/deepseek-v3.2:nitro": ("deepseek/deepseek-v3.2", "deepseek", "ds"),
     "openai/gpt-5.2:nitro": ("openai/gpt-5.2", "openai", "gpt", "stable"),
     "minimax/minimax-m2-her": ("minimax",),

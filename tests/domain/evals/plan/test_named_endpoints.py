@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from tests.evals_values import CATALOGUE, CHAT, READ
 from tests.samples import complaint
@@ -11,7 +11,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Tree, parse
 from toolreel_core.evals import Cell, EvalPlan, Options, merge_layers
 
-TABLES: Final[dict[str, Any]] = {
+TABLES: dict[str, Any] = {
     "fast": {
         "base_url": "https://fast.test",
         "provider": "router",

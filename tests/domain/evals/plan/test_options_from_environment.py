@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -10,7 +10,7 @@ from tests.evals_values import worked
 from toolreel_core._jsontext import Tree
 from toolreel_core.evals import Options, environment_options, merge_layers
 
-SAID: Final = {name: (value, tree) for name, value, tree in worked("variable")}
+SAID = {name: (value, tree) for name, value, tree in worked("variable")}
 
 
 def under(**variables: str) -> dict[str, Any]:

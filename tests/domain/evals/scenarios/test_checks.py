@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -26,7 +26,7 @@ PAY, NAME = call("pay", sum=2), call("set_name", name="Ada")
 PAID: dict[str, Any] = {"effects": [{"tool": "pay", "with": {"sum": 2}}], "name": "paid"}
 
 
-ROWS: Final = Path(__file__).with_name("checks.jsonl").read_text("utf-8").splitlines()
+ROWS = Path(__file__).with_name("checks.jsonl").read_text("utf-8").splitlines()
 
 
 @pytest.mark.parametrize("row", [*map(json.loads, ROWS)], ids=lambda row: str(row["check"])[:60])

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from time import process_time
-from typing import Final
 
 import pytest
 from hypothesis import given
@@ -22,8 +21,8 @@ from toolreel_core.evals import (
     says_nothing,
 )
 
-ROWS: Final = Path(__file__).with_name("claims.jsonl").read_text("utf-8").splitlines()
-JUDGES: Final = (claims_success, denies_success, admits_failure, says_nothing, mentions, invented_act)
+ROWS = Path(__file__).with_name("claims.jsonl").read_text("utf-8").splitlines()
+JUDGES = (claims_success, denies_success, admits_failure, says_nothing, mentions, invented_act)
 
 
 @pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.__name__)
@@ -46,11 +45,11 @@ def test_a_number_is_found_with_and_without_groups(number: int) -> None:
     assert not mentions(f"It says {number}7.", number)
 
 
-UNITS: Final = (
+UNITS = (
     *("a", "a ", "1", "1.", "-1 ", "? ", "ist ", "I have really ", "was ", "ich kann ", "habe ge", "n't"),
     *("<b>much</b> ", "EUR1", "-- ", "\u3042", "**", "un", "ly "),
 )
-LENGTH: Final = 40_000
+LENGTH = 40_000
 
 
 @pytest.mark.parametrize("unit", UNITS)

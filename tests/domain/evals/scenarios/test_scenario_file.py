@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -12,7 +12,7 @@ from toolreel_core._conversation import SystemMessage
 from toolreel_core._jsontext import Json, parse, pointed
 from toolreel_core.evals import TableWorld, call, draw_values, parameters_of, scenario_of, script
 
-TREE: Final = tomllib.loads(Path(__file__).with_name("reserve_lamps.toml").read_text("utf-8"))
+TREE = tomllib.loads(Path(__file__).with_name("reserve_lamps.toml").read_text("utf-8"))
 
 
 def changed(**changes: object) -> dict[str, Any]:

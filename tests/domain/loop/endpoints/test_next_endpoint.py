@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Final
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -41,12 +41,12 @@ from toolreel_core._protocol import (
 from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._tools import ToolDefinition
 
-PING: Final = ToolDefinition("ping", "Pings.", canonical({"type": "object"}))
-CALL: Final = ("call_a", "ping", "{}")
-ONCE: Final = LoopConfig(max_tries=1)
-BACKUP: Final = FallbackPlan("backup", model="b")
-REFUSES_TOOLS: Final = "tools are not supported"
-SCHEMA: Final[dict[str, Json]] = {
+PING = ToolDefinition("ping", "Pings.", canonical({"type": "object"}))
+CALL = ("call_a", "ping", "{}")
+ONCE = LoopConfig(max_tries=1)
+BACKUP = FallbackPlan("backup", model="b")
+REFUSES_TOOLS = "tools are not supported"
+SCHEMA: dict[str, Json] = {
     "type": "object",
     "properties": {"sum": {"type": "integer"}},
     "required": ["sum"],
@@ -118,8 +118,8 @@ def status(code: int, message: str = "no") -> Answer:
     return fails_to_send("status", message, code)
 
 
-EMPTY: Final = replies("")
-FAILURES: Final[list[tuple[str, tuple[Answer, ...]]]] = [
+EMPTY = replies("")
+FAILURES: list[tuple[str, tuple[Answer, ...]]] = [
     ("connection", (fails_to_send("connect", "refused"),)),
     ("connection", (fails_to_send("broken", "cut"),)),
     ("timeout", (fails_to_send("timeout", "late"),)),
@@ -300,7 +300,7 @@ def test_a_form_of_the_answer_that_is_refused_is_asked_for_in_words_elsewhere() 
 # signatures and reasoning
 
 
-SIGNATURE: Final[dict[str, Json]] = {"google": {"thought_signature": "c2ln"}}
+SIGNATURE: dict[str, Json] = {"google": {"thought_signature": "c2ln"}}
 
 
 def thinking_call(**extras: Json) -> Answer:
@@ -426,7 +426,7 @@ def signed_calls(model: str, turn: int, count: int) -> Answer:
     return replies_with(body)
 
 
-ANSWERS: Final[list[Answer | int]] = [
+ANSWERS: list[Answer | int] = [
     *(1, 2, replies("Hello."), EMPTY, replies_with("<html>"), status(400, REFUSES_TOOLS)),
     *(fails_to_send("connect", "refused"), fails_to_send("timeout", "late")),
     *(status(code) for code in (400, 403, 404, 408, 429, 500, 503)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -16,10 +16,10 @@ from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._proxy import Profile, Repaired, ReplyStream, error_in, repaired, stream_error_event
 from toolreel_core._settings import WireForm
 
-FORMS: Final[tuple[WireForm, ...]] = ("responses", "messages")
-ALL: Final[tuple[WireForm, ...]] = ("chat_completions", *FORMS)
-IN_TEXT: Final = 'Looking.\n<tool_call>{"name": "stock", "arguments": {"part": "pin"}}</tool_call>'
-TOOLS: Final[Mapping[WireForm, Loose]] = {
+FORMS: tuple[WireForm, ...] = ("responses", "messages")
+ALL: tuple[WireForm, ...] = ("chat_completions", *FORMS)
+IN_TEXT = 'Looking.\n<tool_call>{"name": "stock", "arguments": {"part": "pin"}}</tool_call>'
+TOOLS: Mapping[WireForm, Loose] = {
     "responses": {"type": "function", "name": "stock", "parameters": {"type": "object"}},
     "messages": {"name": "stock", "input_schema": {"type": "object"}},
 }
@@ -76,7 +76,7 @@ def frames(*deltas: Loose, finish: str = "stop") -> list[str]:
     return [*(f"data: {canonical(frame)}\n\n" for frame in given), "data: [DONE]\n\n"]
 
 
-CALL: Final = {"id": "c1", "type": "function", "function": {"name": "stock", "arguments": '{"part": "pin"}'}}
+CALL = {"id": "c1", "type": "function", "function": {"name": "stock", "arguments": '{"part": "pin"}'}}
 
 
 def message(*content: Loose, stop: str = "end_turn", **further: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -91,12 +91,12 @@ def response(*output: Loose, status: str = "completed", **further: Any) -> dict[
     return {**head, "output": output, "status": status, "usage": usage, **further}
 
 
-TEXT: Final = {"type": "text", "text": "Look."}
-USE: Final = {"type": "tool_use", "id": "toolu_1", "name": "stock", "input": {"part": "pin"}}
-THOUGHT: Final = {"type": "thinking", "thinking": "Hm. Ho.", "signature": "c2ln"}
-SEARCH: Final = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"q": "a"}}
-FOUND: Final = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"url": "u"}]}
-CITED: Final = {"type": "text", "text": "It is so.", "citations": [{"type": "x", "url": "u"}]}
+TEXT = {"type": "text", "text": "Look."}
+USE = {"type": "tool_use", "id": "toolu_1", "name": "stock", "input": {"part": "pin"}}
+THOUGHT = {"type": "thinking", "thinking": "Hm. Ho.", "signature": "c2ln"}
+SEARCH = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"q": "a"}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "s1", "content": [{"url": "u"}]}
+CITED = {"type": "text", "text": "It is so.", "citations": [{"type": "x", "url": "u"}]}
 
 
 def item(text: str, id_: str = "msg_a") -> dict[str, Any]:
@@ -104,7 +104,7 @@ def item(text: str, id_: str = "msg_a") -> dict[str, Any]:
     return {"id": id_, "type": "message", "role": "assistant", "status": "completed", "content": [part]}
 
 
-SEARCHED: Final = {"id": "ws_a", "type": "web_search_call", "status": "completed"}
+SEARCHED = {"id": "ws_a", "type": "web_search_call", "status": "completed"}
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def _response_of(events: list[Any]) -> Any:  # noqa: ANN401
     return body
 
 
-OWN: Final = worked("a reply that is right in its own form", "requests")
+OWN = worked("a reply that is right in its own form", "requests")
 
 
 @pytest.mark.parametrize(("form", "body"), OWN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
@@ -23,8 +23,8 @@ from toolreel_core._proxy import Outbound, Profile, outbound
 from toolreel_core._settings import WireForm
 
 Loose = Mapping[str, Any]
-FORMS: Final[tuple[WireForm, ...]] = ("chat_completions", "responses", "messages")
-SCHEMA: Final[Loose] = {"type": "object", "properties": {"part": {"type": "string"}}}
+FORMS: tuple[WireForm, ...] = ("chat_completions", "responses", "messages")
+SCHEMA: Loose = {"type": "object", "properties": {"part": {"type": "string"}}}
 
 
 def profile(form: WireForm, preset: Loose | None = None, **settings: Any) -> Profile:  # noqa: ANN401
@@ -62,12 +62,12 @@ def responses(*items: Loose, **further: Any) -> Loose:  # noqa: ANN401
     return {"model": "m", "input": items or "Hi.", **further}
 
 
-WEATHER: Final[Mapping[WireForm, Loose]] = {
+WEATHER: Mapping[WireForm, Loose] = {
     "chat_completions": {"type": "function", "function": {"name": "stock", "parameters": SCHEMA}},
     "responses": {"type": "function", "name": "stock", "parameters": SCHEMA},
     "messages": {"name": "stock", "input_schema": SCHEMA},
 }
-TURN: Final[Mapping[WireForm, Loose]] = dict(worked("one conversation in each form", "requests"))
+TURN: Mapping[WireForm, Loose] = dict(worked("one conversation in each form", "requests"))
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -197,7 +197,7 @@ def part(**given: Any) -> Loose:  # noqa: ANN401
     return responses({"role": "user", "content": [given]})
 
 
-LOSSES: Final = worked("what would be lost is named", "requests")
+LOSSES = worked("what would be lost is named", "requests")
 
 
 @pytest.mark.parametrize(("form", "body", "code", "param"), LOSSES)
