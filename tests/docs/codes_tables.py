@@ -40,7 +40,7 @@ def _faults() -> Iterator[tuple[str, str]]:
         match statement, following:
             case ast.FunctionDef(), _:
                 docstring = (ast.get_docstring(statement) or "").partition("\n")[0]
-            case ast.AnnAssign(), ast.Expr(value=ast.Constant(value=str(docstring))):
+            case ast.Assign(), ast.Expr(value=ast.Constant(value=str(docstring))):
                 pass
             case _:
                 continue
