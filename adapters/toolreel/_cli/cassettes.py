@@ -15,7 +15,16 @@ import click
 
 from toolreel._cli.console import complain, labelled, out, show_columns
 from toolreel._cli.errors import FAILED, command, json_option, say, shared_settings
-from toolreel._cli.options import PresetChoice, parse_settings, preset_options, settings_option, tools_option
+from toolreel._cli.options import (
+    FILE_PATH,
+    PresetChoice,
+    Texts,
+    overwrite_option,
+    parse_settings,
+    preset_options,
+    settings_option,
+    tools_option,
+)
 from toolreel._cli.run_options import cassette_path
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import AdapterError, JournalError, counted
@@ -30,7 +39,7 @@ if TYPE_CHECKING:
 
 
 @command("check")
-@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=FILE_PATH)
 @click.option(
     "--tests",
     multiple=True,
@@ -87,18 +96,18 @@ def check_command(
 
 
 @command("journal")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FILE_PATH)
 @tools_option("Run these tools for real; without it, their results are taken from the requests.")
 @preset_options
 @settings_option("A setting of the loop or the provider, for a plan that is inferred; may be repeated.")
 @click.option("--out", "name", metavar="NAME", help="Write NAME.journal.jsonl, and NAME+2 and so on.")
-@click.option("--overwrite", is_flag=True, help="Replace files of that name.")
+@overwrite_option("Replace files of that name.")
 @json_option
 def journal_command(
     file: Path,
-    tool_names: tuple[str, ...],
+    tool_names: Texts,
     presets: PresetChoice,
-    settings: tuple[str, ...],
+    settings: Texts,
     name: str | None,
     overwrite: bool,
     as_machine: bool,
@@ -160,9 +169,9 @@ def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrit
 
 
 @command("export")
-@click.argument("source", metavar="FILE", type=click.Path(path_type=Path))
-@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
-@click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
+@click.argument("source", metavar="FILE", type=FILE_PATH)
+@click.argument("target", metavar="OUT", type=FILE_PATH)
+@overwrite_option()
 def export_command(source: Path, target: Path, overwrite: bool) -> int:
     """Convert a cassette to YAML that stock vcrpy replays without toolreel: the file OUT.
 
@@ -182,9 +191,9 @@ def export_command(source: Path, target: Path, overwrite: bool) -> int:
 
 
 @command("import")
-@click.argument("source", metavar="IN", type=click.Path(path_type=Path))
-@click.argument("target", metavar="OUT", type=click.Path(path_type=Path))
-@click.option("--overwrite", is_flag=True, help="Replace files of that name.")
+@click.argument("source", metavar="IN", type=FILE_PATH)
+@click.argument("target", metavar="OUT", type=FILE_PATH)
+@overwrite_option("Replace files of that name.")
 def import_command(source: Path, target: Path, overwrite: bool) -> int:
     """Convert cassettes of stock vcrpy (YAML): IN is a file or a folder, and OUT likewise.
 

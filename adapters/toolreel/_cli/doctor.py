@@ -16,7 +16,7 @@ import click
 
 from toolreel._cli.console import labelled, out, withhold
 from toolreel._cli.errors import FAILED, command, json_option, say, shared_settings
-from toolreel._cli.options import LiveTarget, server_options
+from toolreel._cli.options import FILE_PATH, LiveTarget, server_options
 from toolreel._cli.run_options import database_option
 from toolreel._internal import CassetteError, counted
 from toolreel._secrets import known_secrets
@@ -31,7 +31,7 @@ _STYLES: Mapping[_State, str] = {"ok": "", "note": "yellow", "problem": "bold re
 
 
 @command("doctor")
-@click.argument("paths", nargs=-1, metavar="[PATH]...", type=click.Path(path_type=Path))
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=FILE_PATH)
 @server_options(required=False, fallbacks=False, seconds=10.0)
 @database_option
 @json_option

@@ -22,6 +22,7 @@ from toolreel._cli.console import err, labelled, log_json, out, show_columns, wi
 from toolreel._cli.errors import FAILED, command, json_option, say
 from toolreel._cli.options import (
     LiveTarget,
+    Texts,
     fallback_option,
     model_option,
     parse_key_values,
@@ -127,7 +128,7 @@ def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
 )
 @queue_option
 @_with_runs
-def adopt_command(runs: DurableRuns, slots: tuple[str, ...], failed: tuple[str, ...], queue: str) -> int:
+def adopt_command(runs: DurableRuns, slots: Texts, failed: Texts, queue: str) -> int:
     """Queue the runs again that workers left behind which do not come back, or runs that failed.
 
     SLOT is the name of such a worker, as in its --slot. A worker that is alive keeps its runs: then this is
@@ -152,9 +153,7 @@ def adopt_command(runs: DurableRuns, slots: tuple[str, ...], failed: tuple[str, 
 
 @command("list")
 @click.option("--status", type=click.Choice(_STATUSES), help="Only runs with this status.")
-@click.option(
-    "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, help="Maximum number of runs."
-)
+@click.option("--limit", type=click.IntRange(1, 10_000), default=20, help="Maximum number of runs.")
 @click.option(
     "--prune",
     type=click.FloatRange(min=0),
@@ -253,9 +252,9 @@ def export_command(runs: DurableRuns, run_id: str, target: Path | None, overwrit
 @command("approve")
 @_run_argument
 @click.option("--deny", is_flag=True, help="Deny the call: the model is told, and the run goes on.")
-@click.option("--reason", default="", metavar="TEXT", help="With --deny: why; the model reads it.")
+@click.option("--reason", metavar="TEXT", help="With --deny: why; the model reads it.")
 @_with_runs
-def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str) -> int:
+def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str | None) -> int:
     """Approve the call that a run waits for; it runs with exactly the arguments that are shown.
 
     Of a call that is uncertain, because its worker died while it ran, it approves that it is repeated.
@@ -266,7 +265,7 @@ def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str) -> 
     """
     if reason and not deny:
         raise click.UsageError("--reason is for the model that reads why a call is denied: add --deny")
-    call = runs.deny(run_id, reason) if deny else runs.approve(run_id)
+    call = runs.deny(run_id, reason or "") if deny else runs.approve(run_id)
     label, style = ("denied", "yellow") if deny else ("approved", "green")
     labelled(label, f"{call.name}({call.arguments})", style)
     return 0
@@ -290,16 +289,16 @@ def say_command(runs: DurableRuns, run_id: str, text: str) -> int:
 
 @command("cancel")
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
-@click.option("--reason", default="", metavar="TEXT", help="Why; the outcome says it.")
+@click.option("--reason", metavar="TEXT", help="Why; the outcome says it.")
 @_with_runs
-def cancel_command(runs: DurableRuns, run_ids: tuple[str, ...], reason: str) -> int:
+def cancel_command(runs: DurableRuns, run_ids: Texts, reason: str | None) -> int:
     """Cancel runs: each ends as soon as the request or tool has ended that it is in.
 
     \b
     toolreel durable cancel order-7 order-8
     """
     for run_id in run_ids:
-        runs.cancel(run_id, reason)
+        runs.cancel(run_id, reason or "")
         ends = "it ends when a worker (toolreel durable worker) has done what it is in, unless it had ended"
         labelled("cancelled", f"{run_id}: {ends}")
     return 0
@@ -455,14 +454,12 @@ def run_durably(
     "--concurrency",
     type=click.IntRange(min=1),
     default=4,
-    show_default=True,
     help="Runs that each worker of the queue performs at once; the worker that starts last sets it.",
 )
 @click.option(
     "--poll",
     type=click.FloatRange(min=0.01),
     default=1.0,
-    show_default=True,
     metavar="SECONDS",
     help="How often to look for new runs.",
 )
@@ -470,7 +467,6 @@ def run_durably(
     "--drain",
     type=click.FloatRange(min=0),
     default=30.0,
-    show_default=True,
     metavar="SECONDS",
     help="After SIGTERM or Ctrl-C: how long to wait for requests and tools that are running.",
 )
@@ -478,7 +474,6 @@ def run_durably(
     "--approve",
     type=click.Choice(("wait", "always", "never")),
     default="wait",
-    show_default=True,
     help="Calls that need approval: wait lets the run wait for `toolreel durable approve`; always and never "
     "decide at once.",
 )
@@ -487,7 +482,6 @@ def run_durably(
     "--uncertain",
     type=click.Choice(("repeat", "ask")),
     default="repeat",
-    show_default=True,
     help="A call that was running when its worker died, of a tool that is neither read-only nor idempotent: "
     "repeat it with the same idempotency key, or ask, and let the run wait for `toolreel durable approve`.",
 )
@@ -495,7 +489,6 @@ def run_durably(
 @click.option(
     "--health-host",
     default="127.0.0.1",
-    show_default=True,
     metavar="HOST",
     help="Address of --health-port.",
 )

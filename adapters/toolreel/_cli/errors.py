@@ -136,6 +136,8 @@ def command(name: str, short_help: str | None = None) -> Callable[[Callable[...,
         reported = reporting(function)
         options: list[click.Parameter] = reported.__dict__["__click_params__"]
         options.insert(0, options.pop())  # --import comes last in the help
-        return click.command(name, epilog=EPILOG, short_help=short_help)(reported)
+        return click.command(
+            name, context_settings={"show_default": True}, epilog=EPILOG, short_help=short_help
+        )(reported)
 
     return decorate

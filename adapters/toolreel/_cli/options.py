@@ -29,13 +29,15 @@ if TYPE_CHECKING:
 
 
 Command: TypeAlias = Callable[..., int]
+Decorator: TypeAlias = Callable[[Command], Command]
+Texts: TypeAlias = tuple[str, ...]
+"""The values of an option that may be repeated."""
+FILE_PATH = click.Path(path_type=Path)
 _Choice = TypeVar("_Choice")
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
-def bundle(
-    name: str, kind: type[Any], *options: Callable[[Command], Command]
-) -> Callable[[Command], Command]:
+def bundle(name: str, kind: type[Any], *options: Decorator) -> Decorator:
     """Adds options to a command, which gets them as one dataclass with a field for each.
 
     :param kind: its class, a dataclass with a field for the parameter of each option
@@ -71,8 +73,8 @@ def parse_key_values(
     return found
 
 
-def parsed_values(option: str, read: Callable[[tuple[str, ...]], _Choice]) -> Callable[..., _Choice]:
-    def callback(context: click.Context, parameter: click.Parameter, items: tuple[str, ...]) -> _Choice:
+def parsed_values(option: str, read: Callable[[Texts], _Choice]) -> Callable[..., _Choice]:
+    def callback(context: click.Context, parameter: click.Parameter, items: Texts) -> _Choice:
         try:
             return read(items)
         except ConfigError as error:
@@ -106,11 +108,15 @@ _TEXT_SETTINGS = frozenset({"tool_turn_content"})
 """Settings whose value is always text: ``null`` is a choice of theirs, not JSON null."""
 
 
-def settings_option(text: str) -> Callable[[Command], Command]:
+def overwrite_option(text: str = "Replace a file of that name.") -> Decorator:
+    return click.option("--overwrite", is_flag=True, help=text)
+
+
+def settings_option(text: str) -> Decorator:
     return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help=text)
 
 
-def model_option(*, required: bool = True) -> Callable[[Command], Command]:
+def model_option(*, required: bool = True) -> Decorator:
     return click.option(
         "--model",
         cls=SharedOption,
@@ -120,7 +126,7 @@ def model_option(*, required: bool = True) -> Callable[[Command], Command]:
     )
 
 
-def tools_option(text: str) -> Callable[[Command], Command]:
+def tools_option(text: str) -> Decorator:
     return click.option(
         "--tools", "tool_names", cls=SharedOption, multiple=True, metavar="MODULE:ATTR", help=text
     )
@@ -157,11 +163,8 @@ def parse_settings(items: Iterable[str]) -> SetOptions:
     return found
 
 
-def port_option(
-    text: str, *, name: str = "--port", default: int | None = None
-) -> Callable[[Command], Command]:
-    kind, shows = click.IntRange(0, 65_535), default is not None
-    return click.option(name, type=kind, default=default, show_default=shows, metavar="N", help=text)
+def port_option(text: str, *, name: str = "--port", default: int | None = None) -> Decorator:
+    return click.option(name, type=click.IntRange(0, 65_535), default=default, metavar="N", help=text)
 
 
 NO_PRESETS = (
@@ -181,7 +184,7 @@ provider_option = click.option(
 @dataclass(frozen=True, slots=True)
 class PresetChoice:
     provider: str | None
-    presets: tuple[str, ...]
+    presets: Texts
     sampling: str | None = None
 
     @property
@@ -252,7 +255,7 @@ fallback_option = click.option(
 def with_fallbacks(plan: Plan, fallbacks: Iterable[Fallback]) -> Plan:
     others = list[FallbackPlan]()
     for there in fallbacks:
-        names = cast("tuple[str, ...]", there.preset or ())
+        names = cast("Texts", there.preset or ())
         preset = chosen_preset(there.provider, names, there.model)
         own = preset.plan(model=there.model, messages=plan.messages, tools=plan.tools, seed=plan.seed)
         others.append(own.as_fallback(there.name, tuple(there.on), there.foreign_reasoning))
@@ -349,7 +352,7 @@ def path_option(
     return click.option(flag, parameter, type=kind, metavar=metavar, help=about, required=required)
 
 
-def header_option(parameter: str, kind: type[click.Option] = click.Option) -> Callable[[Command], Command]:
+def header_option(parameter: str, kind: type[click.Option] = click.Option) -> Decorator:
     """The command receives the names of variables by names of headers."""
     return click.option(
         "--header",
@@ -365,9 +368,7 @@ def header_option(parameter: str, kind: type[click.Option] = click.Option) -> Ca
     )
 
 
-def server_options(
-    *, required: bool = True, fallbacks: bool = True, seconds: float = 300.0
-) -> Callable[[Command], Command]:
+def server_options(*, required: bool = True, fallbacks: bool = True, seconds: float = 300.0) -> Decorator:
     """Options for the server; the command receives them as one argument ``server``.
 
     :param required: whether ``--base-url`` has to be given
@@ -386,7 +387,6 @@ def server_options(
             "--api-prefix",
             cls=SharedOption,
             default=API_PREFIX,
-            show_default=True,
             metavar="PATH",
             help='Appended to a URL without a version; "" for none, as for the deployments of Azure.',
         ),
@@ -400,7 +400,6 @@ def server_options(
             "--api-key-header",
             cls=SharedOption,
             default="Authorization",
-            show_default=True,
             metavar="NAME",
             help="Header that carries the key, such as api-key; in any but Authorization, it goes without "
             "Bearer.",
@@ -412,7 +411,6 @@ def server_options(
             cls=SharedOption,
             type=click.FloatRange(min=0, min_open=True),
             default=seconds,
-            show_default=True,
             metavar="SECONDS",
             help="Longest wait for a reply, or for the next chunk of a streamed reply.",
         ),

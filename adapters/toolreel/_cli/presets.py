@@ -13,7 +13,7 @@ import click
 
 from toolreel._cli.console import complain, err, labelled, out, show_columns, withhold
 from toolreel._cli.errors import EPILOG, FAILED, command, reporting
-from toolreel._cli.options import LiveTarget, model_option, server_options
+from toolreel._cli.options import LiveTarget, Texts, model_option, overwrite_option, server_options
 from toolreel._cli.run_options import cassette_path
 from toolreel._internal import CassetteError, counted
 from toolreel._replay import shorten_line
@@ -150,7 +150,6 @@ _SHOWN = 90
     "--repeat",
     type=click.IntRange(1, 20),
     default=REPEAT,
-    show_default=True,
     metavar="N",
     help="How often a question is asked on which a setting hangs. A quirk that comes half of the time shows "
     "in 1 of 2 probes with 2, in 3 of 4 with 3, in 15 of 16 with 5.",
@@ -160,7 +159,7 @@ _SHOWN = 90
     metavar="NAME",
     help="Write NAME.yaml, the recording, and NAME.toml, the preset; by default probe--MODEL.",
 )
-@click.option("--overwrite", is_flag=True, help="Ask everything again, and replace the recording.")
+@overwrite_option("Ask everything again, and replace the recording.")
 @click.option("--replay", "replayed", metavar="FILE", help="Judge a recorded probe again; nothing is sent.")
 @click.option(
     "--compare", metavar="NAME", help="Compare the findings with a shipped preset, or that of a provider."
@@ -169,7 +168,7 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     model: str | None,
     server: LiveTarget,
     yes: bool,
-    only: tuple[str, ...],
+    only: Texts,
     repeat: int,
     record: str | None,
     overwrite: bool,
@@ -231,7 +230,7 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     return FAILED if _warn_of_findings(probed) else 0
 
 
-def _send_probe(server: LiveTarget, model: str, only: tuple[str, ...], repeat: int, record: Path) -> Probed:
+def _send_probe(server: LiveTarget, model: str, only: Texts, repeat: int, record: Path) -> Probed:
     from toolreel.http import header_values
     from toolreel.probe import probe
 

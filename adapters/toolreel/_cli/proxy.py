@@ -6,13 +6,21 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from toolreel._cli.console import err, log_json
 from toolreel._cli.errors import command
-from toolreel._cli.options import PresetChoice, parse_settings, port_option, preset_options, settings_option
+from toolreel._cli.options import (
+    FILE_PATH,
+    PresetChoice,
+    Texts,
+    parse_settings,
+    port_option,
+    preset_options,
+    settings_option,
+)
 from toolreel._internal import ProxyConfigError
 
 if TYPE_CHECKING:
@@ -27,14 +35,13 @@ _NOWHERE = "http://replayed.invalid"
 @click.option(
     "--routes",
     "routes_file",
-    type=click.Path(path_type=Path),
+    type=FILE_PATH,
     metavar="FILE",
     help="TOML file with an upstream and presets for each model, instead of --upstream.",
 )
 @click.option(
     "--host",
     default="127.0.0.1",
-    show_default=True,
     metavar="HOST",
     help="Address for clients. Any other than this machine's own needs a token in TOOLREEL_PROXY_TOKEN; "
     "clients show it as their API key, or in x-toolreel-token.",
@@ -58,14 +65,12 @@ _NOWHERE = "http://replayed.invalid"
     "--mode",
     type=click.Choice(("record", "auto")),
     default="record",
-    show_default=True,
     help="With --record, auto answers from the cassettes in DIR, and records what is missing.",
 )
 @click.option(
     "--retries",
     type=click.IntRange(min=0),
     default=0,
-    show_default=True,
     help="Repeat a request this often after a failure that may pass. Each costs a request.",
 )
 @click.option(
@@ -75,22 +80,19 @@ _NOWHERE = "http://replayed.invalid"
     "--correct-arguments",
     type=click.IntRange(min=0),
     default=0,
-    show_default=True,
     metavar="TIMES",
     help="Tell the model this often that its arguments are not valid, and ask again. Each costs a request.",
 )
 @click.option(
     "--api-key-env",
-    default="",
     metavar="VAR",
     help="Variable with the key for the upstream; by default the client's own key goes on.",
 )
-@click.option("--api-prefix", default="/v1", show_default=True, metavar="PATH", help="See `toolreel run`.")
+@click.option("--api-prefix", default="/v1", metavar="PATH", help="See `toolreel run`.")
 @click.option(
     "--timeout",
     type=click.FloatRange(min=0, min_open=True),
     default=120.0,
-    show_default=True,
     metavar="SECONDS",
     help="Longest silence of an upstream.",
 )
@@ -98,14 +100,12 @@ _NOWHERE = "http://replayed.invalid"
     "--max-bytes",
     type=click.IntRange(min=1),
     default=32 * 1024 * 1024,
-    show_default=True,
     help="Largest request, and largest reply.",
 )
 @click.option(
     "--drain",
     type=click.FloatRange(min=0),
     default=30.0,
-    show_default=True,
     metavar="SECONDS",
     help="After SIGTERM or Ctrl-C: how long to wait for requests that are under way.",
 )
@@ -116,14 +116,14 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     host: str,
     port: int,
     presets: PresetChoice,
-    settings: tuple[str, ...],
+    settings: Texts,
     record: Path | None,
     replay: Path | None,
-    mode: str,
+    mode: Literal["record", "auto"],
     retries: int,
     recover_empty: bool,
     correct_arguments: int,
-    api_key_env: str,
+    api_key_env: str | None,
     api_prefix: str,
     timeout: float,
     max_bytes: int,
@@ -174,14 +174,14 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     one = Route(
         upstream or _NOWHERE,
         preset=presets.preset,
-        api_key_env=api_key_env,
+        api_key_env=api_key_env or "",
         api_prefix=api_prefix,
         settings={**chosen.config, **chosen.provider},
     )
     where = ProxySettings(
         routes=routes_in(routes_file) if routes_file else (one,),
         folder=record or replay,
-        mode="replay" if replay else "auto" if mode == "auto" else "record",
+        mode="replay" if replay else mode,
         extras=Extras(retries, recover_empty, correct_arguments),
         limits=replace(Limits(), request_bytes=max_bytes, response_bytes=max_bytes, stall_seconds=timeout),
         token=token,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import redirect_stdout, suppress
 from itertools import zip_longest
 from pathlib import Path
@@ -13,7 +13,14 @@ import click
 
 from toolreel._cli.console import err, labelled, out, printable, show_columns
 from toolreel._cli.errors import FAILED, command, json_option, shared_settings
-from toolreel._cli.options import Command, port_option, tools_option
+from toolreel._cli.options import (
+    FILE_PATH,
+    Decorator,
+    Texts,
+    overwrite_option,
+    port_option,
+    tools_option,
+)
 from toolreel._cli.whole_run import show_run
 from toolreel._internal import AdapterError, counted, show
 from toolreel._journal import open_recorded
@@ -47,17 +54,16 @@ if TYPE_CHECKING:
 
 
 @command("replay")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FILE_PATH)
 @click.option(
     "--driver",
     type=click.Choice(DRIVERS),
     default="sync",
-    show_default=True,
     help="Run the loop with blocking calls, or on an event loop.",
 )
 @tools_option("Run these tools instead of taking their results from the journal. Repeatable.")
 @json_option
-def replay_command(file: Path, driver: Driver, tool_names: tuple[str, ...], as_machine: bool) -> int:
+def replay_command(file: Path, driver: Driver, tool_names: Texts, as_machine: bool) -> int:
     """Replay a recorded run without network, and check that it is byte-identical.
 
     FILE is a cassette (NAME.yaml, or just NAME, with NAME.journal.jsonl next to it) or a journal, which
@@ -265,7 +271,7 @@ def _explain_two(difference: Difference) -> int:
     "--open/--no-open",
     "opens",
     default=True,
-    help="Open the page in the browser, where there is a display.  [default: open]",
+    help="Open the page in the browser, where there is a display.",
 )
 @port_option("Port of the list on 127.0.0.1.  [default: any free one]")
 def view_command(
@@ -318,7 +324,7 @@ def view_command(
 # ``toolreel export``: a recorded run in the format of another tool.
 
 
-def export_options(default: str) -> Callable[[Command], Command]:
+def export_options(default: str) -> Decorator:
     place = click.option(
         "-o",
         "--out",
@@ -327,8 +333,7 @@ def export_options(default: str) -> Callable[[Command], Command]:
         metavar="FILE",
         help=f"Where it goes.  [default: {default}, in this folder]",
     )
-    replaces = click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
-    return lambda command: place(replaces(command))
+    return lambda command: place(overwrite_option()(command))
 
 
 @command("export")

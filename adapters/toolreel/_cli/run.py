@@ -14,7 +14,15 @@ import click
 
 from toolreel._cli.console import complain, err, labelled, out
 from toolreel._cli.errors import DRIFT, FAILED, STOPPED, command, json_option, say
-from toolreel._cli.options import NO_PRESETS, LiveTarget, model_option, parse_settings, server_options
+from toolreel._cli.options import (
+    FILE_PATH,
+    NO_PRESETS,
+    LiveTarget,
+    model_option,
+    overwrite_option,
+    parse_settings,
+    server_options,
+)
 from toolreel._cli.recordings import show_changes
 from toolreel._cli.run_options import (
     Approval,
@@ -79,7 +87,7 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Record the run as NAME.yaml and NAME.journal.jsonl; `toolreel replay NAME` replays it.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace an existing recording, even if the run fails.")
+@overwrite_option("Replace an existing recording, even if the run fails.")
 @durable_option
 @run_id_option
 @database_option
@@ -142,7 +150,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
 
 
 @command("resume")
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=FILE_PATH)
 @server_options()
 @source_options
 @approve_option
@@ -208,7 +216,7 @@ _NAMED = re.compile(r"/[A-Za-z]\w*(?=\s|$)")
     metavar="NAME",
     help="Record the conversation as NAME.yaml and NAME.journal.jsonl; `toolreel replay NAME` replays it.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace an existing recording.")
+@overwrite_option("Replace an existing recording.")
 @click.option("--continue", "goes_on", is_flag=True, help="Go on with the conversation that --record names.")
 @durable_option
 @approve_option
@@ -378,7 +386,7 @@ def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
     metavar="NAME",
     help="Record the fork as NAME.journal.jsonl; a live fork with --at 0 gets a cassette too.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace an existing recording.")
+@overwrite_option("Replace an existing recording.")
 @json_option
 def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by name
     file: str,

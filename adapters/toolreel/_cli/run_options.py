@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,9 +15,11 @@ from toolreel._agent import AgentTools, Fallback, OfferedTools
 from toolreel._cli.console import err, labelled, show_columns, withhold
 from toolreel._cli.errors import SharedOption, command
 from toolreel._cli.options import (
-    Command,
+    FILE_PATH,
+    Decorator,
     LiveTarget,
     PresetChoice,
+    Texts,
     bundle,
     parse_settings,
     preset_options,
@@ -53,10 +55,10 @@ class Sources(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SourceChoice:
-    tool_names: tuple[str, ...]
+    tool_names: Texts
     mcp_file: Path | None
-    skill_folders: tuple[str, ...]
-    skill_scripts: tuple[str, ...]
+    skill_folders: Texts
+    skill_scripts: Texts
 
     @property
     def any_named(self) -> bool:
@@ -127,7 +129,7 @@ source_options = bundle(
         "--mcp",
         "mcp_file",
         cls=SharedOption,
-        type=click.Path(path_type=Path),
+        type=FILE_PATH,
         metavar="FILE",
         help="Configuration of MCP servers, in the mcpServers JSON of other clients. Their tools are named "
         "mcp_SERVER_TOOL.",
@@ -186,8 +188,8 @@ def tools_command(
     sources: SourceChoice,
     accept: bool,
     check: bool,
-    allow: tuple[str, ...],
-    deny: tuple[str, ...],
+    allow: Texts,
+    deny: Texts,
 ) -> int:
     """Show the tools of a run: their names, sources, flags, and sizes in the request.
 
@@ -267,11 +269,11 @@ def cassette_path_of_run(file: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class PlanChoice:
-    allow: tuple[str, ...]
-    deny: tuple[str, ...]
+    allow: Texts
+    deny: Texts
     system: str | None
     presets: PresetChoice
-    settings: tuple[str, ...]
+    settings: Texts
 
     def make_plan(self, model: str, prompt: str, available: Sources, fallbacks: Iterable[Fallback]) -> Plan:
         chosen = parse_settings(self.settings)
@@ -293,9 +295,7 @@ _SETTINGS_HELP = (
 )
 
 
-def plan_options(
-    settings: str = _SETTINGS_HELP, system: str = "System message."
-) -> Callable[[Command], Command]:
+def plan_options(settings: str = _SETTINGS_HELP, system: str = "System message.") -> Decorator:
     return bundle(
         "wanted",
         PlanChoice,
@@ -314,7 +314,6 @@ approve_option = click.option(
     "--approve",
     type=click.Choice(_APPROVALS),
     default="ask",
-    show_default=True,
     help="Who approves calls of tools that need approval: ask prompts you at the terminal (without one, "
     "the call is denied), always and never decide without a prompt.",
 )
@@ -395,7 +394,6 @@ queue_option = click.option(
     "--queue",
     cls=SharedOption,
     default="toolreel",
-    show_default=True,
     metavar="NAME",
     help="The queue of runs and workers: those with other tools or another server have queues of their own.",
 )

@@ -256,14 +256,13 @@ def compare_with_preset(decided: Sequence[Setting], preset: Preset, rules: Rules
     changes = preset.changes()
     rows = list[Compared]()
     for each in decided:
-        key, section = f"{each.section}.{each.key}", changes[each.section]
-        if each.key in section:
-            standing: Standing = "agrees" if section[each.key] == each.value else "differs"
-            rows.append(Compared(key, standing, section[each.key], each.value, each.because))
-        elif not each.is_default:
-            # One word stands for the dialects that are marked, which are the only list that is not empty.
-            default = ["marked"] if isinstance(each.default, tuple) else each.default
-            rows.append(Compared(key, "added", default, each.value, each.because))
+        section = changes[each.section]
+        # One word stands for the dialects that are marked, which are the only list that is not empty.
+        default = ["marked"] if isinstance(each.default, tuple) else each.default
+        held = section.get(each.key, default)
+        standing: Standing = "agrees" if held == each.value else "differs" if each.key in section else "added"
+        if each.key in section or not each.is_default:
+            rows.append(Compared(f"{each.section}.{each.key}", standing, held, each.value, each.because))
     found = {(each.section, each.key) for each in decided}
     rows += (
         Compared(f"{section}.{key}", "not_probed", value)

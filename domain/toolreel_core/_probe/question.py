@@ -232,9 +232,8 @@ def select_questions(questions: tuple[Question, ...], names: tuple[str, ...] = (
         if name not in known:
             raise ConfigError(unknown_name("question", name, known))
     # A question can have the name of a group, which is then meant.
-    asked = [
-        each for each in questions if {each.group, each.name if each.name not in groups else ""} & {*names}
-    ]
+    single = {*names} - {*groups}
+    asked = [each for each in questions if each.group in names or each.name in single]
     chosen = {each.name for each in asked}.union(*(each.rests_on for each in asked))
     return tuple(each for each in questions if not names or each.name in chosen)
 

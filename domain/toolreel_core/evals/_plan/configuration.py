@@ -60,9 +60,7 @@ class Configuration:
     @classmethod
     def of(cls, text: JsonText) -> Configuration:
         """Read :attr:`text`."""
-        table = Table.of(parse(text))
-        config, provider = (table.table(key).values for key in ("config", "provider"))
-        return table.build(cls, config=LoopConfig.of(config), provider=Provider.of(provider))
+        return Table.of(parse(text)).build(cls)
 
     @property
     def digest(self) -> str:

@@ -18,14 +18,13 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    items_of,
     parse,
     pointed,
     read,
-    read_tolerant,
-    tree_at,
 )
-from toolreel_core._replies import as_chat, of_call, of_message
+from toolreel_core._replies import as_chat, normalize_reply
+from toolreel_core._settings import LoopConfig
+from toolreel_core._tools import ToolSurface
 from toolreel_core.evals._scenarios.claims import (
     admits_failure,
     claims_success,
@@ -46,7 +45,7 @@ def signed(seen: Evidence) -> str:
     """The model sent something that had to come back, before its last reply."""
     if not seen.reasoning_replayed:
         return "the configuration sends no reasoning back, since the provider refuses it"
-    there = any(_required_signatures(_parse_message(one.reply)) for one in seen.sent[:-1])
+    there = any(_required_signatures(one.reply) for one in seen.sent[:-1])
     return "" if there else "the model sent neither a signature nor reasoning"
 
 
@@ -56,7 +55,7 @@ def came_back(seen: Evidence) -> str:
         before, body = one.request.body, following.request.body
         # A reply that was no good is asked for again, without it.
         if body.count(_ANSWER) > before.count(_ANSWER):
-            for text in _required_signatures(_parse_message(one.reply)):
+            for text in _required_signatures(one.reply):
                 if text not in body:
                     return f"the request after reply {number} does not have {parse(text)!r} of it"
     return ""
@@ -67,19 +66,11 @@ _ANSWER = '"role":"assistant"'
 _TEXT_FIELD = re.compile(r'"(\w+)":("(?:[^"\\]|\\.)+")')
 
 
-def _required_signatures(message: Mapping[str, Any]) -> list[JsonText]:
+def _required_signatures(body: str) -> list[JsonText]:
     """The signatures in the provider's own fields of a message and its calls; without any, all texts."""
-    calls = [call for call in items_of(message, "tool_calls") if isinstance(call, Mapping)]
-    of_calls = [of_call(call, as_tree(call.get("function"))) for call in calls]
-    found = _TEXT_FIELD.findall(" ".join((of_message(message), *of_calls)))
+    reply = normalize_reply(as_chat(body).body, tools=ToolSurface(()), config=LoopConfig())
+    found = _TEXT_FIELD.findall(" ".join((reply.carry, *(call.carry for call in reply.calls))))
     return [text for key, text in found if key in _SIGNATURES] or [text for _, text in found]
-
-
-def _parse_message(reply: str) -> Tree:
-    whole = as_chat(reply).body
-    body = read_tolerant(whole).value_or({}) if isinstance(whole, str) else whole
-    choices = items_of(as_tree(body), "choices")
-    return tree_at(as_tree(choices[0]), "message") if choices else {}
 
 
 def streamed(seen: Evidence) -> str:
