@@ -10,15 +10,16 @@ from __future__ import annotations
 import json
 import os
 import sys
-import textwrap
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, cast
 
+from rich.box import Box
 from rich.console import Console
+from rich.table import Column, Table
 from rich.text import Text
 
 from toolreel._internal import visible_text
@@ -49,7 +50,8 @@ err = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False, stderr
 
 _MARGIN = 12
 _NARROWEST = 20
-_GAP = "  "
+_NARROWEST_TABLE = 60
+_WHOLE_TABLE = 100_000
 _withheld: dict[str, str] = {}
 """What this process must not print, by name: like the terminal, there is one."""
 
@@ -120,17 +122,26 @@ def _without_control_characters(printed: object) -> object:
             return printed
 
 
-def show_columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head) - 1)]
-    for row in (head, *rows):
-        cells = [printable(cell).ljust(width) for cell, width in zip(row, widths, strict=False)]
-        first = "".join(f"{cell}{_GAP}" for cell in cells)
-        lines = _wrap_text(printable(row[-1]), out.width - len(first))
-        indent = "\n" + " " * len(first)
-        out.print((first + indent.join(lines)).rstrip(), style="bold blue" if row is head else "")
+def table_lines(head: Sequence[str], rows: Iterable[Iterable[str]], box: Box | None = None) -> list[str]:
+    """A table in columns: on a terminal, cells are wrapped between words; in a pipe they stay whole."""
+    texts = [[Text(printable(cell)) for cell in row] for row in (head, *rows)]
+    # No word is broken, whatever the width.
+    columns = (
+        Column(cells[0], min_width=max(len(word) for cell in cells for word in (*cell.plain.split(), "")))
+        for cells in zip(*texts, strict=True)
+    )
+    table = Table(*columns, box=box, show_edge=False, pad_edge=False)
+    for row in texts[1:]:
+        table.add_row(*row)
+    width = max(_NARROWEST_TABLE, out.width) if out.is_terminal else _WHOLE_TABLE
+    plain = Console(width=width, color_system=None)
+    with plain.capture() as captured:
+        plain.print(table, crop=False)
+    return [line.rstrip() for line in captured.get().splitlines()]
 
 
-def _wrap_text(text: str, width: int) -> list[str]:
-    if not out.is_terminal or width < _NARROWEST:
-        return [text]
-    return textwrap.wrap(text, width) or [""]
+def show_columns(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    heading, *lines = table_lines(head, rows)
+    out.print(heading, style="bold blue")
+    for line in lines:
+        out.print(line)

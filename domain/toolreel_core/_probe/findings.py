@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._plan import Preset
@@ -198,14 +198,12 @@ def decided_settings(findings: Sequence[Finding], rules: Rules) -> tuple[Setting
 
 
 def preset_tree(decided: Sequence[Setting], about: str, day: str, evidence: Sequence[str]) -> Tree:
+    tree: dict[str, Any] = {"about": about, "evidence": [*evidence], **({"verified_on": day} if day else {})}
     changed = [each for each in decided if not each.is_default]
-    sections: dict[str, Json] = {}
-    for section in _SECTIONS:
-        own = {each.key: each.value for each in changed if each.section == section}
-        sections |= {section: own} if own else {}
-    because: Tree = {each.key: each.because for each in changed}
-    head: Tree = {"about": about, "evidence": [*evidence], **({"verified_on": day} if day else {})}
-    return {**head, **sections, **({"because": because} if because else {})}
+    for each in sorted(changed, key=lambda each: _SECTIONS.index(each.section)):
+        tree.setdefault(each.section, {})[each.key] = each.value
+    because = {each.key: each.because for each in changed}
+    return {**tree, "because": because} if because else tree
 
 
 def _special_token_guard(stable: Mapping[str, Finding]) -> Decided | None:

@@ -8,11 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 from rich.box import Box
-from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
-from toolreel._cli.console import err, out, printable
+from toolreel._cli.console import err, out, table_lines
 from toolreel._cli.errors import DRIFT, EPILOG, FAILED, json_option, reporting, say
 from toolreel._cli.options import path_option
 from toolreel._internal import ResultsError
@@ -30,8 +27,6 @@ GATES_EPILOG = (
     "Exit codes: 0 success, 1 a gate failed, 2 usage, 3 incomplete: runs are missing or void, "
     "or a gate is undecided."
 )
-_NARROWEST = 60
-_WHOLE = 100_000
 
 
 folder_argument = click.argument(
@@ -209,22 +204,9 @@ def show_tables(
 
 
 def _grid_text(table: TextTable) -> str:
-    """A table in columns: on a terminal, cells are wrapped between words; in a pipe they stay whole."""
     from toolreel.evals import cell_text
 
-    texts = [[printable(cell_text(cell)) for cell in row] for row in (table.head, *table.rows)]
-    # No word is broken, whatever the width.
-    columns = (
-        Column(text[0], min_width=max(len(word) for each in text for word in (*each.split(), "")))
-        for text in zip(*texts, strict=True)
-    )
-    grid = Table(*columns, box=_GRID, show_edge=False, pad_edge=False)
-    for row in texts[1:]:
-        grid.add_row(*map(Text, row))
-    plain = Console(width=max(_NARROWEST, out.width) if out.is_terminal else _WHOLE, color_system=None)
-    with plain.capture() as captured:
-        plain.print(grid, crop=False)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+    return "\n".join(table_lines(table.head, (map(cell_text, row) for row in table.rows), _GRID))
 
 
 _GRID = Box("    \n  | \n -| \n" + "  | \n" * 4 + "    \n")

@@ -31,15 +31,15 @@ def select(
     :param what: what errors call an item
     :param candidates: by what an item can be named; the first is its name
     """
-    named = [(item, {name.lower() for name in candidates(item)}) for item in items]
-    known = dict.fromkeys(name for item in items for name in map(str.lower, candidates(item)))
+    named = [(item, [*map(str.lower, candidates(item))]) for item in items]
+    known = dict.fromkeys(name for _, names in named for name in names)
     included, excluded = set[str](), set[str]()
     for word in map(str.lower, words):
         bare = word.removeprefix("!").strip()
         side = included if bare == word else excluded
         side |= _matching_names(bare, what, known) if bare else set()
     included = included or {*known}
-    left = tuple(item for item, names in named if names & included and not names & excluded)
+    left = tuple(item for item, names in named if included & {*names} and not excluded & {*names})
     if not left:
         raise ConfigError(f"no {what} is left by {', '.join(words) or 'an empty catalogue'}")
     return left
@@ -92,8 +92,6 @@ def profiles_by_model(
     :param enforce: whether those are left out that are not for the model; if nothing is left then, the
         default is taken
     """
-    # Those that are not for the model are left out, if that is enforced; if nothing is left, the default is
-    # run.
     named = tuple(word for word in words if word.lower() != AUTO)
     auto = len(named) < len(words)
     every: tuple[SamplingProfile, ...] = presets.profiles

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 
-from toolreel_core._config_checks import Natural, PlaceError, Table, unknown_name
+from toolreel_core._config_checks import Natural, Table, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
 from toolreel_core._plan import request_options, reserved_keys
@@ -25,6 +25,7 @@ from toolreel_core._settings import (
 )
 from toolreel_core.evals._plan.filters import comma_separated
 from toolreel_core.evals._plan.keys import SETTINGS, keys_in, parse_switch
+from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._verdicts import CATEGORIES
 
 _OPENROUTER = "https://openrouter.ai/api"
@@ -112,17 +113,9 @@ def read_overrides(table: Table) -> JsonText:
     return table.json()
 
 
-_AMOUNTS = ("prompt", "completion")
-
-
 def read_prices(table: Table) -> tuple[tuple[str, Price], ...]:
-    found = []
-    for model, price in table.tables():
-        amounts = [price.only(*_AMOUNTS).value(key, float) for key in _AMOUNTS]
-        if None in amounts:
-            raise price.complaint("expected prompt and completion, for a million tokens each")
-        found.append((model, Price(*amounts)))
-    return tuple(found)
+    prices = {model: checked_value(table, model, "price") for model in table.values}
+    return tuple((model, Price(each["prompt"], each["completion"])) for model, each in prices.items())
 
 
 def prices_tree(prices: Iterable[tuple[str, Price]]) -> dict[str, Json]:
@@ -213,9 +206,7 @@ class Options:
     def of(cls, tree: object) -> Options:
         """Options as a plan file has them."""
         table = Table.of(tree).only(*_TABLES)
-        gates = table.values.get("gate", [])
-        if not isinstance(gates, list):
-            raise PlaceError(("gate",), f"expected tables [[gate]], got {gates!r}")
+        gates = checked_value(table, "gate", "tables", [])
         single, named = table.table("endpoint"), table.table("endpoints").tables()
         if named and single.values:
             what = "the plan has tables [endpoints.NAME], each of which says where it is; leave this out"

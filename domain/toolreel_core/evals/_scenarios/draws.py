@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, cast
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._jsontext import Json, canonical, chain, pointed
 from toolreel_core.evals._scenarios.forms import checked_value
-from toolreel_core.evals._scenarios.world import as_text, identifier, with_texts
+from toolreel_core.evals._scenarios.world import as_list, as_text, identifier, with_texts
 
 _WORDS = """
 first_names Ada Bruno Clara David Edith Felix Greta Hugo Irene Jonas Karin Leon Maren Nils Olga Paul Rosa
@@ -81,11 +81,7 @@ def _draw_value(table: Table, name: str, below: _Below, before: Mapping[str, Jso
         return _compute_value(table, operation, before)
     if "largest_first" in draw:
         return _sorted_by_size(table, before)
-    others = draw.get("unlike", [])
-    taken = [
-        _earlier_value(table, "unlike", other, before)
-        for other in (others if isinstance(others, list) else [others])
-    ]
+    taken = [_earlier_value(table, "unlike", other, before) for other in as_list(draw.get("unlike", []))]
     if "several" not in draw:
         return _draw_one(table, below, name, taken)
     values = list[Json]()
@@ -119,10 +115,9 @@ def _fill_pattern(text: str, below: _Below, label: str) -> str:
 
 
 def _compute_value(inner: Table, operation: str, before: Mapping[str, Json]) -> Json:
-    given = inner.values[operation]
-    parts = given if isinstance(given, list | tuple) else [given]
     numbers = [
-        part if type(part) is int else _earlier_value(inner, operation, part, before) for part in parts
+        part if type(part) is int else _earlier_value(inner, operation, part, before)
+        for part in as_list(inner.values[operation])
     ]
     if not numbers or any(type(number) is not int for number in numbers):
         raise inner.complaint("name numbers that were drawn before, with from and to", operation)

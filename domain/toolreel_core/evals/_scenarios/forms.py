@@ -81,6 +81,9 @@ _FORMS = as_tree(
   "anyOf": [
     {"required": ["metric", "at_least"]}, {"required": ["metric", "at_most"]},
     {"required": ["no_regression_of", "against"]}, {"required": ["nothing_broke_in", "against"]}]},
+"price": {"title": "prompt and completion, for a million tokens each",
+  "type": "object", "additionalProperties": false, "required": ["prompt", "completion"],
+  "properties": {"prompt": {"type": "number", "minimum": 0}, "completion": {"type": "number", "minimum": 0}}},
 "scripted_call": {"type": "object", "properties": {"call": {"type": "string"}, "with": {}},
   "required": ["call"], "additionalProperties": false},
 "scripted_calls": {"type": "array", "items": {"$ref": "#/$defs/scripted_call"}, "minItems": 1},

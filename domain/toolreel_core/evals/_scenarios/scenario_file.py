@@ -25,6 +25,7 @@ from toolreel_core.evals._scenarios.world import (
     TableWorld,
     Workspace,
     World,
+    as_list,
     as_text,
     workspace_tools,
 )
@@ -184,9 +185,8 @@ def _line_of(value: Any) -> Line:  # noqa: ANN401 - of the form
 
 
 def _read_texts(table: Table, key: str) -> list[str]:
-    texts = checked_value(table, key, "texts_said")
     # A text that is one placeholder has become a value of another type.
-    return [as_text(one) for one in (texts if isinstance(texts, list) else [texts])]
+    return [as_text(one) for one in as_list(checked_value(table, key, "texts_said"))]
 
 
 def _read_opening(table: Table, user: str) -> tuple[Message, ...]:

@@ -178,6 +178,10 @@ def as_text(value: Json) -> str:
     return value if isinstance(value, str) else canonical(value)
 
 
+def as_list(value: Json) -> list[Any]:
+    return [*value] if isinstance(value, list | tuple) else [value]
+
+
 def with_texts(value: Json, change: Callable[[str], Json]) -> Json:
     if isinstance(value, str):
         return change(value)
