@@ -120,15 +120,9 @@ def _server_models(server: LiveTarget) -> _Examined:
     try:
         import httpx
 
-        from toolreel.http import Address, failure_event, header_values, pooled_transport
+        from toolreel.http import Address, failure_event, pooled_transport
 
-        address = Address.of(
-            server.base_url,
-            server.api_key_env,
-            api_prefix=server.api_prefix,
-            headers=header_values(server.headers, os.environ),
-            api_key_header=server.api_key_header,
-        )
+        address = Address.of(**server.connection)
     except (ToolreelError, ImportError) as error:  # the URL, or a variable that is not set
         yield "problem", str(error), ""
         return

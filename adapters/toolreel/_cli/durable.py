@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, field, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import click
@@ -429,6 +429,8 @@ def run_durably(
         if runs.summary(run_id).status in {"failed", "refused"}:
             runs.resume(run_id)
         with (
+            redirect_stdout(sys.stderr),
+            session.progress,
             _live_ports(session.target, sources, session.approver) as ports,
             Worker(ports, database, queue=own, slot=own, concurrency=1, poll_seconds=0.1),
         ):
@@ -506,7 +508,7 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     drain: float,
     approve: str,
     limits: tuple[Mapping[str, Any], ...],
-    uncertain: str,
+    uncertain: Literal["repeat", "ask"],
     health_port: int | None,
     health_host: str,
     until_idle: bool,
@@ -540,7 +542,7 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
             slot=slot,
             concurrency=concurrency,
             poll_seconds=poll,
-            uncertain="ask" if uncertain == "ask" else "repeat",
+            uncertain=uncertain,
             watch=log_json,
             health=None if health_port is None else f"{health_host}:{health_port}",
         )

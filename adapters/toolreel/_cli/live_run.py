@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
@@ -12,6 +14,7 @@ from toolreel._agent import AgentTools, OfferedTools
 from toolreel._cli.console import err
 from toolreel._cli.errors import STOPPED
 from toolreel._cli.options import LiveTarget
+from toolreel._cli.progress import RunProgress
 from toolreel._cli.whole_run import EndedRun
 from toolreel._driver import Approver, Lap, Later, Ports, go_on, notify, run, speak
 from toolreel._internal import AdapterError
@@ -20,7 +23,6 @@ from toolreel_core._plan import Plan
 from toolreel_core._protocol import CancelRequested
 
 if TYPE_CHECKING:
-    from toolreel._cli.progress import RunProgress
     from toolreel.cassette import Session
 
 
@@ -54,7 +56,7 @@ class LiveSession:
     approver: Approver = field(default_factory=Later)
     """Decides about tools that need approval; by default, the run waits there."""
     durable: bool = False
-    progress: RunProgress | None = None
+    progress: RunProgress = field(default_factory=RunProgress)
 
     def run(
         self,
@@ -144,10 +146,14 @@ class LiveSession:
 
     def _perform_run(self, live: Live, said: str | None) -> None:
         log, progress = live.log, self.progress
-        if progress:
-            progress.begin_run(log.state)
-            log.watch = progress.add_event
-        with self.target.open_endpoint(progress.show_delta if progress else None, live.tape) as endpoint:
+        progress.begin_run(log.state)
+        log.watch = progress.add_event
+        # Tools may print, and what the command prints is its result.
+        with (
+            redirect_stdout(sys.stderr),
+            progress,
+            self.target.open_endpoint(progress.show_delta, live.tape) as endpoint,
+        ):
             ports = Ports(endpoint, OfferedTools.of(self.tools).host(), self.approver)
             if not live.has_begun:
                 run(log.state.plan, ports, journal=log, observe=progress)

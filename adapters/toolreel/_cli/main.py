@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Mapping, Sequence
 from importlib import import_module
+from itertools import chain
 from typing import Any
 
 import click
@@ -36,24 +36,20 @@ class LazyCommand(click.Command):
 class LazyGroup(click.Group):
     """A group that imports a command when it is invoked, and lists its commands by purpose.
 
-    :param sections: the commands under the headings of the group's ``--help``, in that order
+    :param table: the sections of the group's ``--help`` in their order, with a blank line between: a heading,
+        then a line for each command with its name, its module and what it does
     """
 
-    def __init__(
-        self,
-        *args: Any,  # noqa: ANN401 - passed on to click
-        sections: Mapping[str, Sequence[click.Command]] | None = None,
-        **options: Any,  # noqa: ANN401 - passed on to click
-    ) -> None:
-        self._sections = sections or {}
-        if sections:
-            options["commands"] = [command for section in sections.values() for command in section]
+    def __init__(self, *args: Any, table: str, **options: Any) -> None:  # noqa: ANN401 - passed on to click
+        self._sections = dict[str, list[LazyCommand]]()
+        for section in table.strip().split("\n\n"):
+            heading, *lines = section.splitlines()
+            self._sections[heading] = [LazyCommand(*line.split(maxsplit=2)) for line in lines]
+        options["commands"] = [*chain.from_iterable(self._sections.values())]
         super().__init__(*args, **options)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        if not self._sections:
-            super().format_commands(ctx, formatter)
-        widest = max(map(len, self.commands))
+        widest = max(map(len, self.list_commands(ctx)))
         for title, commands in self._sections.items():
             with formatter.section(title):
                 # Names are padded by hand, so that the columns of all sections are aligned.
@@ -70,16 +66,16 @@ class LazyGroup(click.Group):
 @click.group(
     "cassettes",
     cls=LazyGroup,
-    sections={
-        "Check": (LazyCommand("check", "cassettes", "Look for leaks, orphans, age and drift."),),
-        "Convert": (
-            LazyCommand("journal", "cassettes", "Make the journal of any client's cassette."),
-            LazyCommand("export", "cassettes", "Convert to stock vcrpy's format."),
-            LazyCommand("import", "cassettes", "Convert stock vcrpy's cassettes."),
-        ),
-    },
+    table="""
+Check
+    check    cassettes  Look for leaks, orphans, age and drift.
+
+Convert
+    journal  cassettes  Make the journal of any client's cassette.
+    export   cassettes  Convert to stock vcrpy's format.
+    import   cassettes  Convert stock vcrpy's cassettes.
+""",
     epilog=EPILOG,
-    short_help="Check recordings, convert them, make their journals.",
 )
 def cassettes_command() -> None:
     """Look after recordings: cassettes and their journals.
@@ -92,26 +88,24 @@ def cassettes_command() -> None:
 @click.group(
     "durable",
     cls=LazyGroup,
-    sections={
-        "Perform runs": (
-            LazyCommand("submit", "durable", "Queue a run for a worker."),
-            LazyCommand("worker", "durable", "Perform the runs of a queue."),
-            LazyCommand("adopt", "durable", "Queue abandoned or failed runs again."),
-        ),
-        "Look at them": (
-            LazyCommand("list", "durable", "List the runs, the newest first."),
-            LazyCommand("show", "durable", "Show what a run did, and what it waits for."),
-            LazyCommand("watch", "durable", "Watch runs live: turn, age and cost."),
-            LazyCommand("export", "durable", "Write a run to a file."),
-        ),
-        "Speak with them": (
-            LazyCommand("approve", "durable", "Approve or deny a call."),
-            LazyCommand("say", "durable", "Say something to a run."),
-            LazyCommand("cancel", "durable", "Cancel runs."),
-        ),
-    },
+    table="""
+Perform runs
+    submit   durable  Queue a run for a worker.
+    worker   durable  Perform the runs of a queue.
+    adopt    durable  Queue abandoned or failed runs again.
+
+Look at them
+    list     durable  List the runs, the newest first.
+    show     durable  Show what a run did, and what it waits for.
+    watch    durable  Watch runs live: turn, age and cost.
+    export   durable  Write a run to a file.
+
+Speak with them
+    approve  durable  Approve or deny a call.
+    say      durable  Say something to a run.
+    cancel   durable  Cancel runs.
+""",
     epilog=EPILOG,
-    short_help="Keep runs in a database: queue, workers, approval.",
 )
 def durable_command() -> None:
     """Run tool loops in a database: they survive crashes, wait for approvals, and share limits.
@@ -125,40 +119,43 @@ def durable_command() -> None:
     """
 
 
-_SECTIONS = {
-    "Run": (
-        LazyCommand("demo", "recordings", "Replay a recorded session of a real model: no network, no key."),
-        LazyCommand("run", "run", "Run a tool loop against a live server, and record it."),
-        LazyCommand("chat", "run", "Talk with a model and its tools, and record it."),
-        LazyCommand("resume", "run", "Finish a recorded run that was killed."),
-    ),
-    "Recordings": (
-        LazyCommand("replay", "recordings", "Replay a recorded run, and check that it is identical."),
-        LazyCommand("explain", "recordings", "Say why a run ended as it did, or where two differ."),
-        LazyCommand("view", "recordings", "Show recordings as pages: all, one, or two side by side."),
-        LazyCommand("fork", "run", "Continue a recorded run from any event, with a change."),
-        cassettes_command,
-        LazyCommand("export", "recordings", "Write a recorded run in the format of another tool."),
-    ),
-    "Tools and providers": (
-        LazyCommand("tools", "run_options", "Show the tools of a run: names, sizes, flags."),
-        LazyCommand("presets", "presets", "Show what presets change, and why."),
-        LazyCommand("probe", "presets", "Find an endpoint's quirks, and write its preset."),
-        LazyCommand("normalize", "normalize", "Parse replies of models into calls and content."),
-    ),
-    "For other programs": (
-        LazyCommand("proxy", "proxy", "Repair and record any client's traffic: a local server."),
-        durable_command,
-    ),
-    "Evaluations": (LazyCommand("eval", "evals.group", "Measure how reliably models call tools."),),
-    "This installation": (LazyCommand("doctor", "doctor", "Check packages, keys, server and recordings."),),
-}
-"""There is no `diff`: with two names, `explain` compares in the terminal and `view` on a page."""
+# There is no `diff`: with two names, `explain` compares in the terminal and `view` on a page.
+_COMMANDS = """
+Run
+    demo       recordings   Replay a recorded session of a real model: no network, no key.
+    run        run          Run a tool loop against a live server, and record it.
+    chat       run          Talk with a model and its tools, and record it.
+    resume     run          Finish a recorded run that was killed.
+
+Recordings
+    replay     recordings   Replay a recorded run, and check that it is identical.
+    explain    recordings   Say why a run ended as it did, or where two differ.
+    view       recordings   Show recordings as pages: all, one, or two side by side.
+    fork       run          Continue a recorded run from any event, with a change.
+    cassettes  main         Check recordings, convert them, make their journals.
+    export     recordings   Write a recorded run in the format of another tool.
+
+Tools and providers
+    tools      run_options  Show the tools of a run: names, sizes, flags.
+    presets    presets      Show what presets change, and why.
+    probe      presets      Find an endpoint's quirks, and write its preset.
+    normalize  normalize    Parse replies of models into calls and content.
+
+For other programs
+    proxy      proxy        Repair and record any client's traffic: a local server.
+    durable    main         Keep runs in a database: queue, workers, approval.
+
+Evaluations
+    eval       evals.group  Measure how reliably models call tools.
+
+This installation
+    doctor     doctor       Check packages, keys, server and recordings.
+"""
 
 
 @click.group(
     cls=LazyGroup,
-    sections=_SECTIONS,
+    table=_COMMANDS,
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

@@ -16,7 +16,7 @@ from toolreel._cli.options import parse_settings, settings_option
 from toolreel._internal import counted
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, tree_at
+from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, parse, tree_at
 from toolreel_core._plan import Preset
 from toolreel_core._replies import (
     ERROR_WORDS,
@@ -36,15 +36,15 @@ from toolreel_core._tools import ToolDefinition, ToolSurface
 _EXPECTED = 'expected an object with "body" (JSON), "raw" (text of a body) or "content" (text)'
 _REPLIES = frozenset({"body", "raw", "content"})
 _LINE = canonical(
-    {
-        "properties": {
-            "tools": {"type": ["array", "null"], "items": {"type": ["string", "object"]}},
-            "stream": {"type": "boolean"},
-            "schemas": {"type": "object", "additionalProperties": {"type": "object"}},
-            "enable": {"if": {"type": "array"}, "else": {"enum": ["all", "marked"]}},
-            "finish": {"type": "string"},
-        }
-    }
+    parse(
+        JsonText("""{"properties": {
+"tools": {"type": ["array", "null"], "items": {"type": ["string", "object"]}},
+"stream": {"type": "boolean"},
+"schemas": {"type": "object", "additionalProperties": {"type": "object"}},
+"enable": {"if": {"type": "array"}, "else": {"enum": ["all", "marked"]}},
+"finish": {"type": "string"}
+}}""")
+    )
 )
 """What a line may have next to the reply or the text itself."""
 

@@ -292,16 +292,27 @@ class LiveTarget:
         }
 
     @property
+    def connection(self) -> dict[str, Any]:
+        """The URL and what requests to it carry, as keywords of an endpoint or an address."""
+        from toolreel.http import header_values
+
+        return {
+            "base_url": self.base_url or "",
+            "api_key_env": self.api_key_env,
+            "api_prefix": self.api_prefix,
+            "headers": header_values(self.headers, os.environ),
+            "api_key_header": self.api_key_header,
+        }
+
+    @property
     def secrets(self) -> dict[str, str]:
         """Values to keep out of recordings and off the terminal, also those in URLs and headers."""
-        from toolreel.http import Address, header_values
+        from toolreel.http import Address
 
         found = known_secrets(os.environ)
         for there in self.servers.values():
-            headers = header_values(there.headers, os.environ)
-            found |= Address.of(
-                there.base_url or "", None, api_prefix=there.api_prefix, headers=headers
-            ).secrets
+            # The key has the name of its variable, below.
+            found |= Address.of(**{**there.connection, "api_key_env": None}).secrets
             for name, value in there._variables:
                 found |= key_as_secret(name, value)
         return found | dict(self.withheld)
@@ -322,17 +333,13 @@ class LiveTarget:
             import httpx
         except ImportError:
             raise MissingExtra.of("http", "httpx") from None
-        from toolreel.http import HttpEndpoint, header_values
+        from toolreel.http import HttpEndpoint
 
         with ExitStack() as stack:
             first, *others = (
                 stack.enter_context(
                     HttpEndpoint(
-                        there.base_url or "",
-                        api_key_env=there.api_key_env,
-                        api_prefix=there.api_prefix,
-                        headers=header_values(there.headers, os.environ),
-                        api_key_header=there.api_key_header,
+                        **there.connection,
                         timeout=httpx.Timeout(min(30.0, there.timeout), read=there.timeout),
                         stall_timeout=there.timeout,
                         on_delta=on_delta,

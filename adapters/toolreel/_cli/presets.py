@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
 from itertools import groupby
@@ -231,7 +230,6 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 
 
 def _send_probe(server: LiveTarget, model: str, only: Texts, repeat: int, record: Path) -> Probed:
-    from toolreel.http import header_values
     from toolreel.probe import probe
 
     withhold(secrets := server.secrets)
@@ -243,15 +241,11 @@ def _send_probe(server: LiveTarget, model: str, only: Texts, repeat: int, record
             err.print(f"{probing.sent:>4}  {probing.tries[-1].question}", style="dim")
 
     return probe(
-        server.base_url or "",
-        model,
+        **server.connection,
+        model=model,
         record=record,
         only=only,
         repeat=repeat,
-        api_key_env=server.api_key_env,
-        api_prefix=server.api_prefix,
-        headers=header_values(server.headers, os.environ),
-        api_key_header=server.api_key_header,
         timeout=server.timeout,
         known_secrets=secrets,
         watch=watch,

@@ -162,9 +162,9 @@ def explain_command(file: str, other: str | None, turn: int | None) -> int:
             raise click.UsageError("--turn shows a turn of one run: leave out OTHER, or --turn")
         return _explain_two(diff(file, other))
     trace = retrace(open_recorded(file))
-    if turn is not None and turn > (last := max(1, trace.run.state.tally.turns)):
-        raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
     if turn is not None:
+        if turn > (last := max(1, trace.run.state.tally.turns)):
+            raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
         _show_turn(each for each in trace.events if each.turn == turn)
         return 0
     run, decided = trace.run, deciding_event(trace)
@@ -199,6 +199,13 @@ def _show_turn(events: Iterable[Traced]) -> None:
             labelled("", note_line(note), "dim")
 
 
+_SENDINGS = {
+    "added": "sent and not stored: {text}",
+    "left_out": "message {number} is left out",
+    "changed": "message {number} is sent otherwise than it is stored:",
+}
+
+
 def _show_sent(items: NumberedItems, request: Request, stored: Transcript) -> None:
     ranges, at = items.sent_ranges(request, stored), 1
     texts = [*map(JsonText, items.texts)]
@@ -206,12 +213,9 @@ def _show_sent(items: NumberedItems, request: Request, stored: Transcript) -> No
     labelled("sent", f"{counted(len(request.sent.texts), 'message')}, of {counted(of, 'stored message')}")
     for sending, was, now, count, _ in ranges:
         for number in range(count) if sending != "same" else ():
-            if sending == "added":
-                labelled("", f"sent and not stored: {texts[now + number]}", "yellow")
-            elif sending == "left_out":
-                labelled("", f"message {at + number} is left out", "yellow")
-            else:
-                labelled("", f"message {at + number} is sent otherwise than it is stored:", "yellow")
+            told = _SENDINGS[sending].format(number=at + number, text=texts[now + number])
+            labelled("", told, "yellow")
+            if sending == "changed":
                 show_changes("", tuple(changes(parse(texts[was + number]), parse(texts[now + number]))))
         at += 0 if sending == "added" else count
 
@@ -239,7 +243,6 @@ def _explain_two(difference: Difference) -> int:
         show_changes("", first.changes)
     if difference.same:
         labelled("same", "no difference that the loop acts on", "bold green")
-    if difference.same:
         return 0
     width = max(_NARROWEST, (out.width - _MARGIN) // 2) if out.is_terminal else _WIDE
     rows = []

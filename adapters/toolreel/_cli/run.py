@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, redirect_stdout, suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,7 +35,6 @@ from toolreel._cli.run_options import (
     database_option,
     durable_option,
     live_session,
-    make_session,
     plan_options,
     read_prompt,
     run_id_option,
@@ -247,33 +246,26 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     With --continue, the recorded conversation goes on, under the plan of its journal. Exits with 1 if a
     message was not answered, unless Ctrl-C cancelled it.
     """
-    from toolreel._cli.progress import RunProgress
-    from toolreel._replay import check_not_recorded
-
     path = cassette_path(record)
     if goes_on and (path is None or overwrite):
         raise click.UsageError("--continue goes on with a recording: give --record NAME, without --overwrite")
     if not goes_on and model is None:
         raise click.UsageError("Missing option '--model'.")
     parse_settings(wanted.settings)  # what is wrong with them is said before any tool server starts
-    progress, code = RunProgress(), 0
+    code = 0
     live: Live | None = None
-    with ExitStack() as stack:
-        with redirect_stdout(sys.stderr):
-            available = stack.enter_context(sources.open(progress.show_mcp_event))
-        session = make_session(progress, server, available, approve, durable=durable)
+    with live_session(server, sources, approve, durable=durable) as (session, available):
         try:
             if goes_on and path:
                 live, files = session.reopen(path)
                 session.check_tools(files)
             elif path and not overwrite:
                 check_not_recorded(path)  # before the user has typed anything
-            for content in _user_messages(progress):
-                with redirect_stdout(sys.stderr), progress:
-                    if live is None:
-                        plan = wanted.make_plan(str(model), content, available, server.fallbacks)
-                        live = session.begin(plan, path, overwrite=overwrite)
-                    session.perform(live, content if live.has_begun else None)
+            for content in _user_messages(session.progress):
+                if live is None:
+                    plan = wanted.make_plan(str(model), content, available, server.fallbacks)
+                    live = session.begin(plan, path, overwrite=overwrite)
+                session.perform(live, content if live.has_begun else None)
                 run = live.log.run
                 code = _show_answer(run, server) or code
                 spent = isinstance(run.outcome, ConversationSpent | CostUnknown)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -343,35 +343,26 @@ def live_session(
     durable: bool = False,
     absent: Approver | None = None,
 ) -> Generator[tuple[LiveSession, Sources]]:
-    """Others print to stderr meanwhile; ``absent`` decides with ``--approve ask`` and no terminal.
+    """A session with these tools, which are open inside the block; importing them prints to stderr.
 
     :param absent: who decides with ``--approve ask`` and no terminal; by default the call is denied
     """
-    progress = RunProgress()
-    with redirect_stdout(sys.stderr), progress, sources.open(progress.show_mcp_event) as available:
-        yield make_session(progress, server, available, approve, durable=durable, absent=absent), available
-
-
-def make_session(
-    progress: RunProgress,
-    server: LiveTarget,
-    available: Sources,
-    approve: Approval,
-    *,
-    durable: bool,
-    absent: Approver | None = None,
-) -> LiveSession:
     from toolreel._cli.live_run import LiveSession
 
-    target = replace(server, withheld=available.secrets)
-    withhold(target.secrets)
-    asking = TerminalApprover(progress) if sys.stdin.isatty() else absent
-    approvers: dict[Approval, Approver] = {
-        "ask": asking or Never("nobody was there to approve it"),
-        "always": Always(),
-        "never": Never(""),
-    }
-    return LiveSession(target, available.tools, approvers[approve], durable=durable, progress=progress)
+    progress = RunProgress()
+    with ExitStack() as stack:
+        with redirect_stdout(sys.stderr):
+            available = stack.enter_context(sources.open(progress.show_mcp_event))
+        target = replace(server, withheld=available.secrets)
+        withhold(target.secrets)
+        asking = TerminalApprover(progress) if sys.stdin.isatty() else absent
+        approvers: dict[Approval, Approver] = {
+            "ask": asking or Never("nobody was there to approve it"),
+            "always": Always(),
+            "never": Never(""),
+        }
+        session = LiveSession(target, available.tools, approvers[approve], durable=durable, progress=progress)
+        yield session, available
 
 
 def read_prompt(prompt: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from typing import cast
 
 from toolreel_core._config_checks import Natural, Table, unknown_name
 from toolreel_core._errors import ConfigError
@@ -141,20 +142,20 @@ class Budget:
         return {name: value for name, value in asdict(self).items() if value is not None}
 
 
-_STRATEGIES = ("raw", "baseline", "production")
-
-SIZES: Mapping[str, Tree] = {
-    "smoke": {"scenarios": ["smoke"], "trials": 1},
-    "typical": {"scenarios": ["typical"], "trials": 5, "strategies": [*_STRATEGIES]},
-    "extreme": {"models": ["all"], "scenarios": ["extreme"], "trials": 10, "strategies": [*_STRATEGIES]},
-    "full": {
-        "models": ["all"],
-        "profiles": [*("default", "recommended", "conversation", "creative", "tool_calling")],
-        "scenarios": ["all"],
-        "trials": 10,
-        "strategies": [*_STRATEGIES],
-    },
-}
+SIZES = cast(
+    "Mapping[str, Tree]",
+    parse(
+        JsonText("""{
+"smoke": {"scenarios": ["smoke"], "trials": 1},
+"typical": {"scenarios": ["typical"], "trials": 5, "strategies": ["raw", "baseline", "production"]},
+"extreme": {"models": ["all"], "scenarios": ["extreme"], "trials": 10,
+  "strategies": ["raw", "baseline", "production"]},
+"full": {"models": ["all"], "scenarios": ["all"], "trials": 10,
+  "profiles": ["default", "recommended", "conversation", "creative", "tool_calling"],
+  "strategies": ["raw", "baseline", "production"]}
+}""")
+    ),
+)
 """Presets of a whole evaluation: each fills in the options that are not given."""
 
 
