@@ -72,9 +72,14 @@ def complain(text: str, *, hint: str = "") -> None:
         err.print(Text(f"  {printable(hint)}", style="yellow"))
 
 
+def json_line(seconds: float, entry: Mapping[str, Any]) -> str:
+    """A line of a log, with its time in seconds since 1970."""
+    at = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return printable(json.dumps({"at": at, **entry}, ensure_ascii=False, default=str))
+
+
 def log_json(entry: Mapping[str, Any]) -> None:
-    at = datetime.fromtimestamp(time.time(), UTC).isoformat(timespec="milliseconds")
-    print(printable(json.dumps({"at": at, **entry}, ensure_ascii=False)), file=sys.__stderr__, flush=True)
+    print(json_line(time.time(), entry), file=sys.__stderr__, flush=True)
 
 
 def labelled(label: str, text: str, style: str = "", *, mark: str = "", console: Console = out) -> None:

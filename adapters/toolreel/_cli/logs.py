@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
 import time
-from datetime import UTC, datetime
 
-from toolreel._internal import printable
+from toolreel._cli.console import json_line, printable
 
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 """What every record has."""
@@ -34,8 +32,7 @@ class _Text(logging.Formatter):
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         fields = {key: value for key, value in vars(record).items() if key not in _OWN}
-        at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        told = {"at": at, "level": record.levelname.lower(), "logger": record.name, **fields}
+        told = {"level": record.levelname.lower(), "logger": record.name, **fields}
         if record.exc_info:
             told |= {"message": record.getMessage(), "exception": self.formatException(record.exc_info)}
-        return printable(json.dumps(told, ensure_ascii=False, default=str))
+        return json_line(record.created, told)

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 import click
 
@@ -132,11 +132,10 @@ def tools_option(text: str) -> Decorator:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class SetOptions:
+class SetOptions(NamedTuple):
     config: dict[str, Json]
     options: dict[str, Json]
-    provider: dict[str, Json] = field(default_factory=dict)
+    provider: dict[str, Json]
 
 
 def parse_settings(items: Iterable[str]) -> SetOptions:

@@ -85,7 +85,7 @@ def replay_command(file: Path, driver: Driver, tool_names: Texts, as_machine: bo
     extra = {"driver": driver, "identical": True}
     show_run(replayed.run, as_machine=as_machine, extra={"replay": extra})
     if not as_machine:
-        out.print(f"replay      {replayed.proof}", style="green")
+        labelled("replay", replayed.proof, "green")
     return 0
 
 
@@ -114,8 +114,8 @@ def demo_command(driver: Driver | None, as_machine: bool) -> int:
     show_run(replays[0].run, as_machine=as_machine, extra={"replay": {"drivers": drivers, "identical": True}})
     if not as_machine:
         for replayed in replays:
-            out.print(f"replay      {replayed.proof}", style="green")
-        out.print("            next: toolreel run --help", style="dim")
+            labelled("replay", replayed.proof, "green")
+        labelled("", "next: toolreel run --help", "dim")
     return 0
 
 

@@ -431,10 +431,10 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             session, available = stack.enter_context(live_session(server, sources, approve))
         else:
             session, available = None, Sources()
-        surface = recorded_tools = source.plan.tools
+        recorded_tools = source.plan.tools
         if sources.any_named:
             surface = available.surface(wanted.allow, wanted.deny)
-        elif wanted.allow or wanted.deny:
+        else:
             surface = masked(recorded_tools, allow=wanted.allow or None, deny=wanted.deny)
         changes = Changes(
             model=model,

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
 from toolreel_core._plan import Preset
-from toolreel_core._probe.observation import Answered
+from toolreel_core._probe.observation import Answered, text_dialects
 from toolreel_core._probe.probing import Probing
 from toolreel_core._probe.question import (
     FORM_ROWS,
@@ -97,7 +97,7 @@ def _observed_words(answered: Answered) -> Iterator[tuple[str, Group, str]]:
     message, reply = answered.message, answered.reply
     fields = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "thinking")
     reasoning = next((name for name in fields if message.get(name)), "")
-    written = next((call.provenance.removeprefix("text:") for call in reply.calls if call.from_text), "")
+    written = next(iter(text_dialects(reply)), "")
     inside = written and reasoning and not str(message.get("content") or "").strip()
     finish = answered.choice.get("finish_reason")
     yield "reasoning", "history", reasoning

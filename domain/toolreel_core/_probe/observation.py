@@ -116,12 +116,16 @@ class Unanswered:
 Observation: TypeAlias = Answered | Unanswered
 
 
-def written_calls(answered: Answered) -> tuple[str, ...]:
+def text_dialects(reply: Reply) -> list[str]:
+    """The dialects of the calls that a reply has as text."""
+    return [call.provenance.removeprefix("text:") for call in reply.calls if call.from_text]
+
+
+def written_calls(answered: Answered) -> list[str]:
     """The dialects of calls in the text of a reply, also where blanks behind them ran into the limit."""
     message: Tree = {key: answered.message.get(key) for key in ("role", "content")}
     body: Tree = {"choices": [{"message": message, "finish_reason": "stop"}]}
-    reply = normalize_reply(body, tools=TOOLS, config=_READING)
-    return tuple(call.provenance.removeprefix("text:") for call in reply.calls if call.from_text)
+    return text_dialects(normalize_reply(body, tools=TOOLS, config=_READING))
 
 
 def observe(event: ReplyReceived | RequestFailed, form: WireForm = "chat_completions") -> Observation:

@@ -11,6 +11,7 @@ from toolreel_core._loop import has_signature
 from toolreel_core._probe.observation import (
     Answered,
     Observation,
+    text_dialects,
     written_calls,
 )
 from toolreel_core._replies import Reply
@@ -81,8 +82,7 @@ def judge_accepted(answered: Answered) -> Verdict:
 
 def judge_call(answered: Answered) -> Verdict:
     reply = answered.reply
-    written = [call.provenance.removeprefix("text:") for call in reply.calls if call.from_text]
-    written += written_calls(answered) if answered.cut and not reply.calls else ()
+    written = written_calls(answered) if answered.cut and not reply.calls else text_dialects(reply)
     if written:
         return Verdict("text_call", f"the call is text, in the dialect {written[0]}")
     if reply.calls:

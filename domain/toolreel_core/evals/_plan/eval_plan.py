@@ -211,7 +211,6 @@ class EvalPlan:
 
     def configuration(self, cell: Cell) -> Configuration:
         """The effective configuration of a cell."""
-        price, script = self.options.price(cell.model, cell.endpoint), bool(kind_of(cell.model))
         found = configuration_for(
             self.presets,
             self.options,
@@ -223,9 +222,9 @@ class EvalPlan:
         )
         if not found.config.limits_cost:
             return found
-        if script:  # nobody says what it costs, and it costs nothing
+        if kind_of(cell.model):  # nobody says what it costs, and it costs nothing
             return replace(found, config=replace(found.config, unknown_cost="allow"))
-        return replace(found, price=price)
+        return replace(found, price=self.options.price(cell.model, cell.endpoint))
 
     def scenario(self, name: str) -> Scenario:
         """The scenario of that name, if it is in the plan."""

@@ -87,7 +87,7 @@ class ScenarioScripts:
 
     def of(self, kind: Kind) -> Script:
         """The script of one kind; where nothing can be skipped, the good one."""
-        return {"good": self.good, "bad": self.bad, "skipping": self.skipping or self.good}[kind]
+        return getattr(self, kind) or self.good
 
 
 def kind_of(model: str) -> Kind | None:
