@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from toolreel._internal import CassetteError
 from toolreel.tools import ToolError, ToolLike
@@ -13,10 +13,7 @@ from toolreel.tools import ToolError, ToolLike
 if TYPE_CHECKING:
     from toolreel._replay import Driver
 
-Value: TypeAlias = str | int
-Section: TypeAlias = dict[str, Value]
-
-START: dict[str, Section] = {
+START: dict[str, dict[str, object]] = {
     "release": {"name": "aurora", "status": "draft", "build": 41},
     "checklist": {"tests": "passed", "changelog": "missing"},
 }
@@ -53,7 +50,7 @@ class Workspace:
                 f"version: expected {self.version}, got {version}. Nothing was changed. "
                 f"Call state_patch again with version {self.version}."
             )
-        self.sections[section][key] = _like(self.sections[section][key], value)
+        self.sections[section][key] = value
         self.version += 1
         return {"changed": path, section: self.sections[section], "version": self.version}
 
@@ -66,17 +63,6 @@ class Workspace:
                 f'path: expected one of {", ".join(paths)}, got "{path}". Call again with one of these.'
             )
         return paths[path]
-
-
-def _like(present: Value, value: str) -> Value:
-    if isinstance(present, str):
-        return value
-    if not value.removeprefix("-").isdecimal():
-        raise ToolError(
-            f'value: expected a whole number like {present}, got "{value}". Nothing was changed. '
-            "Call state_patch again with the corrected value."
-        )
-    return int(value)
 
 
 def workspace() -> list[ToolLike]:

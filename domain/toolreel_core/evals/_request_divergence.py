@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read, text_at
 
 _ENCODING = frozenset(
     {
@@ -33,10 +33,10 @@ def request_content(body: Tree, *, conversation: bool = False) -> Tree:
     """The content of a request's body: its ``messages``, ``tools`` (what each says) and ``options``."""
     messages, latest = list[Tree](), list[str]()
     for message in _as_trees(body.get("messages")):
-        role, made = _text_of_content(message.get("role")), _as_trees(message.get("tool_calls"))
+        role, made = text_at(message, "role"), _as_trees(message.get("tool_calls"))
         if role == "assistant":
-            latest = [_text_of_content(call.get("id")) for call in made]
-        called = _text_of_content(message.get("tool_call_id"))
+            latest = [text_at(call, "id") for call in made]
+        called = text_at(message, "tool_call_id")
         one: Tree = {
             "role": "system" if role == "developer" else role,
             "text": "" if made else _text_of_content(message.get("content")).strip(),
@@ -48,7 +48,7 @@ def request_content(body: Tree, *, conversation: bool = False) -> Tree:
             messages.append(one)
     offered = [] if body.get("tool_choice") == "none" else _as_trees(body.get("tools"))
     functions = [as_tree(tool.get("function")) for tool in offered]
-    words = {_text_of_content(each.get("name")): sorted(_schema_words(each)) for each in functions}
+    words = {text_at(each, "name"): sorted(_schema_words(each)) for each in functions}
     if conversation:
         return {"messages": messages, "tools": dict.fromkeys(words), "options": {}}
     options = {
@@ -100,7 +100,7 @@ def _schema_words(schema: Json) -> Iterator[str]:
 
 def _call_text(function: Tree) -> str:
     arguments = _text_of_content(function.get("arguments"))
-    name = _text_of_content(function.get("name"))
+    name = text_at(function, "name")
     return f"{name}({read(arguments).map(canonical).value_or(arguments)})"
 
 
