@@ -109,8 +109,7 @@ def _settings() -> _Examined:
 
 
 def _keys(server: LiveTarget) -> _Examined:
-    needed = [name for name in (server.api_key_env, *server.headers.values()) if os.environ.get(name or "")]
-    names = sorted({*known_secrets(os.environ), *map(str, needed)})
+    names = sorted({*known_secrets(os.environ), *(name for name, value in server.variables.items() if value)})
     yield "ok", f"set, and kept out of recordings: {', '.join(names) or 'none'}", ""
 
 

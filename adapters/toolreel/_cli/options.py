@@ -312,19 +312,20 @@ class LiveTarget:
         for there in self.servers.values():
             # The key has the name of its variable, below.
             found |= Address.of(**{**there.connection, "api_key_env": None}).secrets
-            for name, value in there._variables:
-                found |= key_as_secret(name, value)
+        for name, value in self.variables.items():
+            found |= key_as_secret(name, value)
         return found | dict(self.withheld)
 
     @property
     def key_notice(self) -> str:
-        sent = (each for there in self.servers.values() for each in there._variables)
-        return "\n".join(filter(None, (key_notice(name, value) for name, value in sent)))
+        return "\n".join(filter(None, (key_notice(name, value) for name, value in self.variables.items())))
 
     @property
-    def _variables(self) -> tuple[tuple[str, str], ...]:
-        names = (self.api_key_env or "", *self.headers.values())
-        return tuple((name, os.environ.get(name, "")) for name in names)
+    def variables(self) -> dict[str, str]:
+        """The variables whose values are sent, also to fallbacks; one that is not set is empty."""
+        servers = self.servers.values()
+        names = (name for there in servers for name in (there.api_key_env, *there.headers.values()) if name)
+        return {name: os.environ.get(name, "") for name in names}
 
     @contextmanager
     def open_endpoint(self, on_delta: Listener | None, tape: Session | None) -> Generator[Endpoint]:

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import click
 
@@ -308,11 +308,10 @@ def plan_options(settings: str = _SETTINGS_HELP, system: str = "System message."
 
 
 Approval: TypeAlias = Literal["ask", "always", "never"]
-_APPROVALS: tuple[Approval, ...] = ("ask", "always", "never")
 
 approve_option = click.option(
     "--approve",
-    type=click.Choice(_APPROVALS),
+    type=click.Choice(get_args(Approval)),
     default="ask",
     help="Who approves calls of tools that need approval: ask prompts you at the terminal (without one, "
     "the call is denied), always and never decide without a prompt.",
