@@ -18,9 +18,9 @@ from toolreel._cli.errors import FAILED, command, json_option, say, shared_setti
 from toolreel._cli.options import (
     FILE_PATH,
     PresetChoice,
+    SetOptions,
     Texts,
     overwrite_option,
-    parse_settings,
     preset_options,
     settings_option,
     tools_option,
@@ -107,7 +107,7 @@ def journal_command(
     file: Path,
     tool_names: Texts,
     presets: PresetChoice,
-    settings: Texts,
+    settings: SetOptions,
     name: str | None,
     overwrite: bool,
     as_machine: bool,
@@ -126,7 +126,7 @@ def journal_command(
     from toolreel.cassette import Session
     from toolreel.tools import PythonTools
 
-    chosen, target = parse_settings(settings), cassette_path(name)
+    target = cassette_path(name)
     tape = Session(file)
     beside = [read_journal(path) for path in ReelFiles(file).journals]
     with redirect_stdout(sys.stderr):
@@ -136,7 +136,7 @@ def journal_command(
             plans=[recorded.plan for recorded in beside],
             tools=PythonTools(tools) if tools else None,
             preset=presets.preset(),
-            settings={**chosen.config, **chosen.provider},
+            settings={**settings.config, **settings.provider},
         )
     for was, now in zip(beside, runs, strict=False):
         if was.text != now.recorded.text:

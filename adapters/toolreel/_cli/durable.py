@@ -189,11 +189,8 @@ def list_command(
         show_columns(columns, [*map(_run_cells, found)])
         labelled("all", ", ".join(f"{count} {name}" for name, count in sorted(counts.items())), "dim")
     else:
-        labelled("runs", _NO_RUNS)
+        labelled("runs", "none; queue one with toolreel durable submit")
     return 0
-
-
-_NO_RUNS = "none; queue one with toolreel durable submit"
 
 
 def _run_cells(run: RunSummary) -> Sequence[str]:

@@ -12,7 +12,7 @@ import click
 
 from toolreel._cli.console import labelled
 from toolreel._cli.errors import command, say
-from toolreel._cli.options import parse_settings, settings_option
+from toolreel._cli.options import SetOptions, settings_option
 from toolreel._internal import counted
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
@@ -54,7 +54,7 @@ _LINE = canonical(
 @click.option("--explain", is_flag=True, help="Print an explanation for people instead of JSON lines.")
 @click.option("--dialects", "listed", is_flag=True, help="List the dialects of calls in text, and exit.")
 @settings_option("Set a loop setting for replies, such as argument_repairs=strict. Repeatable.")
-def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tuple[str, ...]) -> int:
+def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: SetOptions) -> int:
     """Parse replies of models: JSON lines from FILE or stdin in, JSON lines out.
 
     A line with a reply has it as "body" (JSON) or "raw" (text), and in "tools" the names of the available
@@ -77,12 +77,11 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: tu
         for name in DIALECTS:
             click.echo(f"{name:<20}{'marked' if name in MARKED else 'bare'}")
         return 0
-    chosen = parse_settings(settings)
-    if chosen.options:
+    if settings.options:
         raise ConfigError(
-            f"--set {next(iter(chosen.options))}: only loop settings affect how a reply is parsed"
+            f"--set {next(iter(settings.options))}: only loop settings affect how a reply is parsed"
         )
-    config = Preset().config_with(chosen.config)
+    config = Preset().config_with(settings.config)
     for number, line in enumerate(file, start=1):
         if not line.strip():
             continue

@@ -78,7 +78,9 @@ def parsed_values(option: str, read: Callable[[Texts], _Choice]) -> Callable[...
         try:
             return read(items)
         except ConfigError as error:
-            raise click.BadParameter(str(error).removeprefix(f"{option}: "), context, parameter) from error
+            raise click.BadParameter(
+                str(error).removeprefix(option).lstrip(": "), context, parameter
+            ) from error
 
     return callback
 
@@ -113,7 +115,9 @@ def overwrite_option(text: str = "Replace a file of that name.") -> Decorator:
 
 
 def settings_option(text: str) -> Decorator:
-    return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help=text)
+    """The command receives the values as one argument ``settings``, of :class:`SetOptions`."""
+    callback = parsed_values("--set", parse_settings)
+    return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", callback=callback, help=text)
 
 
 def model_option(*, required: bool = True) -> Decorator:
@@ -282,11 +286,10 @@ class LiveTarget:
 
         Another server gets no key and no header of this one.
         """
-        here = replace(self, fallbacks=(), withheld={})
-        return {"": here} | {
+        return {"": self} | {
             each.name: LiveTarget(each.base_url, each.api_key_env, timeout=self.timeout)
             if each.base_url
-            else replace(here, api_key_env=each.api_key_env or self.api_key_env)
+            else replace(self, api_key_env=each.api_key_env or self.api_key_env)
             for each in self.fallbacks
         }
 
@@ -336,8 +339,8 @@ class LiveTarget:
         from toolreel.http import HttpEndpoint
 
         with ExitStack() as stack:
-            first, *others = (
-                stack.enter_context(
+            opened: dict[str, Endpoint] = {
+                name: stack.enter_context(
                     HttpEndpoint(
                         **there.connection,
                         timeout=httpx.Timeout(min(30.0, there.timeout), read=there.timeout),
@@ -346,10 +349,10 @@ class LiveTarget:
                         transport=tape.transport() if tape else None,
                     )
                 )
-                for there in self.servers.values()
-            )
-            names = [each.name for each in self.fallbacks]
-            yield Endpoints(first, dict(zip(names, others, strict=True))) if others else first
+                for name, there in self.servers.items()
+            }
+            first = opened.pop("")
+            yield Endpoints(first, opened) if opened else first
 
 
 def path_option(

@@ -15,8 +15,7 @@ from toolreel._cli.errors import command
 from toolreel._cli.options import (
     FILE_PATH,
     PresetChoice,
-    Texts,
-    parse_settings,
+    SetOptions,
     port_option,
     preset_options,
     settings_option,
@@ -116,7 +115,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
     host: str,
     port: int,
     presets: PresetChoice,
-    settings: Texts,
+    settings: SetOptions,
     record: Path | None,
     replay: Path | None,
     mode: Literal["record", "auto"],
@@ -166,9 +165,8 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
             f"--host {host}: others can reach this address; set TOOLREEL_PROXY_TOKEN to a secret text that "
             "clients have to show, or leave out --host"
         )
-    chosen = parse_settings(settings)
-    if chosen.options:
-        raise ProxyConfigError(f"--set {next(iter(chosen.options))}: an option is the client's to send")
+    if settings.options:
+        raise ProxyConfigError(f"--set {next(iter(settings.options))}: an option is the client's to send")
     presets.preset()  # so that a name that does not exist is told at the start
 
     one = Route(
@@ -176,7 +174,7 @@ def proxy_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         preset=presets.preset,
         api_key_env=api_key_env or "",
         api_prefix=api_prefix,
-        settings={**chosen.config, **chosen.provider},
+        settings={**settings.config, **settings.provider},
     )
     where = ProxySettings(
         routes=routes_in(routes_file) if routes_file else (one,),

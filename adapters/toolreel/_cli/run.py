@@ -20,7 +20,6 @@ from toolreel._cli.options import (
     LiveTarget,
     model_option,
     overwrite_option,
-    parse_settings,
     server_options,
 )
 from toolreel._cli.recordings import show_changes
@@ -124,8 +123,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
             "--run-id keeps the run in --database, so it takes no --record and --overwrite; toolreel durable "
             "export writes it to a file"
         )
-    parse_settings(wanted.settings)  # what is wrong with the options is said before any tool server starts
-    wanted.presets.preset(model)
+    wanted.presets.preset(model)  # what is wrong with it is said before any tool server starts
     path, text = cassette_path(record), read_prompt(prompt)
     absent = Later() if run_id else None  # a durable run waits for `toolreel durable approve`
     with live_session(server, sources, approve, durable=durable, absent=absent) as (session, available):
@@ -251,7 +249,6 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         raise click.UsageError("--continue goes on with a recording: give --record NAME, without --overwrite")
     if not goes_on and model is None:
         raise click.UsageError("Missing option '--model'.")
-    parse_settings(wanted.settings)  # what is wrong with them is said before any tool server starts
     code = 0
     live: Live | None = None
     with live_session(server, sources, approve, durable=durable) as (session, available):
@@ -422,7 +419,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             "only a live fork (--base-url) runs tools; --allow and --deny mask recorded ones"
         )
     source, path = open_recorded(file), cassette_path(record)
-    chosen = parse_settings(wanted.settings)
+    chosen = wanted.settings
     preset = wanted.presets.preset(model or source.plan.model)
     if path and not overwrite:
         check_not_recorded(path)

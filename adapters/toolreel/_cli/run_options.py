@@ -19,9 +19,9 @@ from toolreel._cli.options import (
     Decorator,
     LiveTarget,
     PresetChoice,
+    SetOptions,
     Texts,
     bundle,
-    parse_settings,
     preset_options,
     settings_option,
     tools_option,
@@ -273,18 +273,17 @@ class PlanChoice:
     deny: Texts
     system: str | None
     presets: PresetChoice
-    settings: Texts
+    settings: SetOptions
 
     def make_plan(self, model: str, prompt: str, available: Sources, fallbacks: Iterable[Fallback]) -> Plan:
-        chosen = parse_settings(self.settings)
         text = "\n\n".join(filter(None, (self.system, available.message)))
         user = UserMessage(prompt)
         plan = self.presets.preset(model).plan(
             model=model,
             messages=[SystemMessage(text), user] if text else [user],
             tools=available.surface(self.allow, self.deny),
-            options=chosen.options,
-            settings={**chosen.config, **chosen.provider},
+            options=self.settings.options,
+            settings={**self.settings.config, **self.settings.provider},
         )
         return with_fallbacks(plan, fallbacks)
 

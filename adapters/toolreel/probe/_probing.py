@@ -28,7 +28,7 @@ from toolreel.http import (
     pooled_transport,
 )
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._jsontext import Tree, as_tree, read
+from toolreel_core._jsontext import Tree, as_tree, read, text_at
 from toolreel_core._plan import Preset
 from toolreel_core._probe import (
     REPEAT,
@@ -143,9 +143,9 @@ class Probed:
 
 def day_of_answers(probing: Probing) -> str:
     """The day of the last answer, by the server's clock; empty if none says when it was created."""
-    bodies = [each.observation.body for each in probing.tries if isinstance(each.observation, Answered)]
-    created = [value for body in bodies if isinstance(value := body.get("created"), int)]
-    sane = [value for value in created if _EARLIEST < value < _LATEST]
+    answers = [each.observation for each in probing.tries if isinstance(each.observation, Answered)]
+    created = [each.body.get("created") for each in answers]
+    sane = [value for value in created if isinstance(value, int) and _EARLIEST < value < _LATEST]
     return datetime.fromtimestamp(max(sane), UTC).date().isoformat() if sane else ""
 
 
@@ -263,8 +263,7 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
 
 
 def _model_of(exchange: Exchange) -> str:
-    model = as_tree(read(exchange.body.decode("utf-8", "replace")).value_or("")).get("model")
-    return model if isinstance(model, str) else ""
+    return text_at(as_tree(read(exchange.body.decode("utf-8", "replace")).value_or("")), "model")
 
 
 def _effect(ask: Ask) -> SendRequest:
