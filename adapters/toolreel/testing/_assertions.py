@@ -29,18 +29,16 @@ what happened:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from dataclasses import fields as dataclass_fields
 from itertools import zip_longest
 from typing import Any, NamedTuple, Self, TypeAlias, get_args
 
 from toolreel._driver import Run
-from toolreel.cassette import ABSENT, first_change
-from toolreel_core._config_checks import unknown_name
+from toolreel.cassette import first_change
+from toolreel_core._config_checks import item_named
 from toolreel_core._conversation import AssistantMessage, ToolMessage
-from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, as_tree, canonical, items_of, read
+from toolreel_core._jsontext import Json, JsonText, as_tree, canonical, items_of, parse, read, sorted_text
 from toolreel_core._protocol import Completed, Note, Outcome, Settled, type_name
 
 _MAX_DISPLAY = 100
@@ -86,16 +84,6 @@ def _short_text(text: str) -> str:
     return text if len(text) <= _MAX_DISPLAY else text[:_MAX_DISPLAY] + "…"
 
 
-def _with_sorted_keys(value: Json) -> Json:
-    match value:
-        case Mapping():
-            return {key: _with_sorted_keys(value[key]) for key in sorted(value)}
-        case list():
-            return [_with_sorted_keys(item) for item in value]
-        case _:
-            return value
-
-
 @dataclass(frozen=True, slots=True)
 class ExpectedCall:
     """A call that a test expects; create it with :func:`call`."""
@@ -111,18 +99,17 @@ class ExpectedCall:
 
     def mismatch(self, made: _CallMade) -> str:
         """Why a call does not match; empty if it does."""
-        given = made.arguments
         if made.name != self.name:
             return f"expected {self.name}, got {made.name}"
-        if not isinstance(given, Mapping):
-            return f"expected arguments, got the text {given!r}" if self.arguments or self.whole else ""
-        for key, value in self.arguments.items():
-            if key not in given:
-                return f"{key}: expected {canonical(value)}, got {ABSENT}"
-            if change := first_change(_with_sorted_keys(value), _with_sorted_keys(given[key]), key):
-                return f"{change.place}: expected {change.old}, got {change.new}"
-        more = [key for key in given if key not in self.arguments]
-        return f"expected no other argument, got {', '.join(more)}" if self.whole and more else ""
+        given = made.arguments
+        if not self.whole:
+            if not self.arguments:
+                return ""
+            if isinstance(given, Mapping):
+                given = {key: value for key, value in given.items() if key in self.arguments}
+        # The order of keys does not matter here.
+        change = first_change(*(parse(JsonText(sorted_text(each))) for each in (self.arguments, given)))
+        return f"{change.place or 'arguments'}: expected {change.old}, got {change.new}" if change else ""
 
     def __str__(self) -> str:
         """The call in one line; an ellipsis means other arguments.
@@ -142,9 +129,9 @@ Call: TypeAlias = str | ExpectedCall
 """An expected call: the name of a tool for any call of it, or a result of :func:`call`."""
 
 
-def _expected_call(given: Call, arguments: Mapping[str, Json] | None = None) -> ExpectedCall:
+def _expected_call(given: Call, /, **arguments: Json) -> ExpectedCall:
     expected = call(given) if isinstance(given, str) else given
-    return replace(expected, arguments={**expected.arguments, **(arguments or {})})
+    return replace(expected, arguments={**expected.arguments, **arguments})
 
 
 def _match_calls(expected: Sequence[ExpectedCall], made: Sequence[_CallMade]) -> dict[int, int]:
@@ -196,7 +183,7 @@ class Claims:
     def then(self, name: Call, /, **arguments: Json) -> Self:
         """Like :meth:`called`, but after the call that ``called`` or ``then`` found."""
         __tracebackhide__ = True
-        expected = _expected_call(name, arguments)
+        expected = _expected_call(name, **arguments)
         message = f"expected a call of {expected}" + (f" after call {self._after}" if self._after else "")
         nearest = ""
         for at, made in enumerate(self._made[self._after :], self._after + 1):
@@ -211,7 +198,7 @@ class Claims:
     def never_called(self, name: Call, /, **arguments: Json) -> Self:
         """Assert that there was no such call."""
         __tracebackhide__ = True
-        expected = _expected_call(name, arguments)
+        expected = _expected_call(name, **arguments)
         for at, made in enumerate(self._made, 1):
             self._require(expected.mismatch(made), f"expected no call of {expected}, and call {at} is one")
         return self
@@ -257,33 +244,25 @@ class Claims:
     def ended(self, outcome: str, /, **fields: object) -> Self:
         """Assert that the run ended with this outcome and at least these fields."""
         __tracebackhide__ = True
-        kind = _kind_of("outcome", outcome, _OUTCOMES, fields)
-        phase = self._run.state.phase
-        is_so = isinstance(phase, Settled) and _fits(phase.outcome, kind, fields)
-        return self._require(is_so, f"expected the run to end as {_with_fields(outcome, fields)}")
+        reached = _fitting("outcome", outcome, _OUTCOMES, [self._run.state.outcome], fields)
+        return self._require(reached, f"expected the run to end as {_with_fields(outcome, fields)}")
 
     # Notes.
 
     def noted(self, note: str, /, **fields: object) -> Self:
         """Assert that the run has a note such as ``recovery_tried`` with at least these fields."""
         __tracebackhide__ = True
-        kind = _kind_of("note", note, _NOTES, fields)
-        same = [repr(each) for each in self._run.notes if isinstance(each, kind)]
+        found = _fitting("note", note, _NOTES, self._run.notes, fields)
+        same = _fitting("note", note, _NOTES, self._run.notes, {})
+        listed = "\n  ".join(map(str, same)) or "none"
         return self._require(
-            any(_fits(each, kind, fields) for each in self._run.notes),
-            "\n  ".join(
-                [
-                    f"expected a note {_with_fields(note, fields)}; of that name there are:",
-                    *(same or ["none"]),
-                ]
-            ),
+            found, f"expected a note {_with_fields(note, fields)}; of that name there are:\n  {listed}"
         )
 
     def never_noted(self, note: str, /, **fields: object) -> Self:
         """Assert that the run has no such note."""
         __tracebackhide__ = True
-        kind = _kind_of("note", note, _NOTES, fields)
-        found = [repr(each) for each in self._run.notes if _fits(each, kind, fields)]
+        found = _fitting("note", note, _NOTES, self._run.notes, fields)
         return self._require(
             not found, f"expected no note {_with_fields(note, fields)}\n  there is: {_listed(found)}"
         )
@@ -309,18 +288,18 @@ class Claims:
         return AssertionError("\n".join([*lines, f"  {end}"]))
 
 
-def _kind_of(what: str, name: str, kinds: Mapping[str, type[Any]], fields: Mapping[str, object]) -> type[Any]:
-    if name not in kinds:
-        raise ConfigError(unknown_name(what, name, kinds))
-    known = [each.name for each in dataclass_fields(kinds[name])]
+def _fitting(
+    what: str, name: str, kinds: Mapping[str, Any], values: Iterable[object], fields: Mapping[str, object]
+) -> list[object]:
+    """The values of the kind with a name that have these fields."""
+    kind = item_named(what, name, kinds)
     for key in fields:
-        if key not in known:
-            raise ConfigError(unknown_name(f"field of {name}", key, known))
-    return kinds[name]
-
-
-def _fits(value: object, kind: type[Any], fields: Mapping[str, object]) -> bool:
-    return isinstance(value, kind) and all(getattr(value, name) == each for name, each in fields.items())
+        item_named(f"field of {name}", key, kind.__dataclass_fields__)
+    return [
+        value
+        for value in values
+        if isinstance(value, kind) and all(getattr(value, key) == each for key, each in fields.items())
+    ]
 
 
 def _listed(values: Sequence[object]) -> str:
