@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from fnmatch import fnmatchcase
 from functools import cache, partial
@@ -16,8 +16,8 @@ from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
-    Generic,
     Literal,
+    NoReturn,
     Self,
     TypeAlias,
     TypeVar,
@@ -63,12 +63,12 @@ _NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,63}")
 """A registered name; it stands in plans, so it is kept simple."""
 
 
-class Registry(Generic[_Thing]):
+class Registry(dict[str, _Thing]):
     """What there is of one kind, by name; errors call it ``kind``, such as ``history policy``."""
 
     def __init__(self, kind: str) -> None:
+        super().__init__()
         self._kind = kind
-        self._things: dict[str, _Thing] = {}
 
     def add(self, name: str, thing: _Thing) -> None:
         """Give something a name, once and for all."""
@@ -77,21 +77,16 @@ class Registry(Generic[_Thing]):
                 f"{self._kind} {name!r}: a name begins with a small letter and has only small letters, "
                 "digits and _, at most 64"
             )
-        if name in self._things:
+        if name in self:
             raise ConfigError(f"there is a {self._kind} {name!r} already; choose another name")
-        self._things[name] = thing
+        self[name] = thing
 
-    def __getitem__(self, name: str) -> _Thing:
-        if name not in self._things:
-            hint = unknown_name(self._kind, name, self._things)
-            # A plan has only the name, and the process that loads it may not have imported the function yet.
-            stop = "" if hint.endswith("?") else "."
-            first = "before you make or load the plan; a command does with --import MODULE"
-            raise ConfigError(f"{hint}{stop} If it is your own, import the module that registers it {first}")
-        return self._things[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._things)
+    def __missing__(self, name: str) -> NoReturn:
+        hint = unknown_name(self._kind, name, self)
+        # A plan has only the name, and the process that loads it may not have imported the function yet.
+        stop = "" if hint.endswith("?") else "."
+        first = "before you make or load the plan; a command does with --import MODULE"
+        raise ConfigError(f"{hint}{stop} If it is your own, import the module that registers it {first}")
 
 
 def matches_wildcard(pattern: str, text: str) -> bool:

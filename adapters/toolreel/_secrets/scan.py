@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from toolreel._internal import SecretFound
 from toolreel._secrets.known_values import spellings
-from toolreel._secrets.rules import SecretRules, Shape, names_a_secret, rules_in
+from toolreel._secrets.rules import Shape, names_a_secret, rules_in
 from toolreel._secrets.scrubbing import as_ascii, decoded_texts, joined_stream_texts
 from toolreel_core._conversation import Blob
 from toolreel_core._jsontext import Json, canonical, read
@@ -35,40 +35,35 @@ class Leak:
     line: int
 
 
-def leaks(text: str, known: Mapping[str, str], rules: SecretRules | None = None) -> tuple[Leak, ...]:
-    """All secrets in a text, in order.
+def leaks(text: str, known: Mapping[str, str]) -> tuple[Leak, ...]:
+    """All secrets in a text, in order, unless the rules in the file named by ``TOOLREEL_SECRETS`` allow them.
 
     >>> leaks("key: sk-abcdefghij0123456789", {})
     (Leak(kind='API key', line=1),)
 
     :param known: secret values by their names, as from :func:`known_secrets`
-    :param rules: by default, those in the file named by ``TOOLREEL_SECRETS``
     """
-    return tuple(leak for _, leak in _leaks_among([("", text)], known, rules))
+    return tuple(leak for _, leak in _leaks_among([("", text)], known))
 
 
 def secrets_in(text: str, known: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    rules = rules_in()
-    for start, end, kind in _secret_spans(text, _shapes_in([text], known, rules), rules):
+    for start, end, kind in _secret_spans(text, _shapes_in([text], known)):
         yield kind, text[start:end]
 
 
-def _leaks_among(
-    texts: Sequence[tuple[str, str]], known: Mapping[str, str], rules: SecretRules | None
-) -> Iterator[tuple[str, Leak]]:
-    rules = rules_in() if rules is None else rules
-    shapes = _shapes_in([text for _, text in texts], known, rules)
+def _leaks_among(texts: Sequence[tuple[str, str]], known: Mapping[str, str]) -> Iterator[tuple[str, Leak]]:
+    shapes = _shapes_in([text for _, text in texts], known)
     for place, text in texts if shapes else ():
-        for start, _, kind in _secret_spans(text, shapes, rules):
+        for start, _, kind in _secret_spans(text, shapes):
             yield place, Leak(kind, text.count("\n", 0, start) + 1)
 
 
-def _secret_spans(text: str, shapes: Iterable[Shape], rules: SecretRules) -> Iterator[tuple[int, int, str]]:
+def _secret_spans(text: str, shapes: Iterable[Shape]) -> Iterator[tuple[int, int, str]]:
     """Start, end and kind of each secret; overlapping ones are merged under the kind of the first."""
     blobs = [(-1, len(text))] if BLOB.fullmatch(text) else [match.span() for match in _BASE64.finditer(text)]
     matches = [match for shape in shapes for match in shape.matches(text, blobs)]
     matches.sort(key=itemgetter(0))  # stable, so the most specific pattern comes first
-    behind = 0
+    rules, behind = rules_in(), 0
     for begin, start, end, kind in matches:
         if rules.allows(text[start:end]):
             continue
@@ -84,7 +79,7 @@ def _value_shape(name: str, value: str) -> Shape:
     return Shape(f"value of {name}", pattern, written, in_blobs=True)
 
 
-def _shapes_in(texts: Collection[str], known: Mapping[str, str], rules: SecretRules) -> list[Shape]:
+def _shapes_in(texts: Collection[str], known: Mapping[str, str]) -> list[Shape]:
     """The shapes to look for, without those that match in none of some texts.
 
     Nearly all texts hold no secret, and most of what a search costs is to begin it, once for each text and
@@ -99,7 +94,7 @@ def _shapes_in(texts: Collection[str], known: Mapping[str, str], rules: SecretRu
     # where others stand around it; the patterns of a project may ask for anything, and have no hint.
     shapes = [
         shape
-        for shape in rules.shapes
+        for shape in rules_in().shapes
         if not shape.hints or (any(map(lowered.__contains__, shape.hints)) and shape.pattern.search(whole))
     ]
     return [*shapes, *(shape for shape in values if any(map(every.__contains__, shape.hints)))]
@@ -147,16 +142,13 @@ def tree_texts(tree: Json, place: str = "") -> list[tuple[str, str]]:
 
 
 def leaks_at(
-    texts: Iterable[tuple[str, str]],
-    known: Mapping[str, str],
-    rules: SecretRules | None = None,
-    seen: set[str] | None = None,
+    texts: Iterable[tuple[str, str]], known: Mapping[str, str], seen: set[str] | None = None
 ) -> Iterator[tuple[str, Leak]]:
-    """The leaks in texts, each with its place; texts in ``seen`` are skipped, and new ones added to it.
+    """The leaks in texts, each with its place.
 
     :param seen: texts scanned before, which are skipped; new ones are added
     """
-    yield from _leaks_among([*unseen_texts(texts, set() if seen is None else seen)], known, rules)
+    yield from _leaks_among([*unseen_texts(texts, set() if seen is None else seen)], known)
 
 
 def unseen_texts(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[tuple[str, str]]:

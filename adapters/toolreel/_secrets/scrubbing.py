@@ -10,7 +10,7 @@ import json
 import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from toolreel._secrets.known_values import spellings
 from toolreel._secrets.rules import rules_in
@@ -85,10 +85,10 @@ _PARTS = frozenset({"text", "content"})
 class _Piece:
     text: str
     frame: int
-    root: Any
-    """The frame itself."""
     path: tuple[Any, ...]
     """The keys and places on the way to it."""
+    holders: tuple[Any, ...]
+    """The objects and lists on the way to it, the frame itself first."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,37 +100,31 @@ class _Piece:
 
     def labels(self, word: str) -> tuple[Json, ...]:
         """They may say to which text of the reply it belongs; some servers send ids once."""
-        found: list[Json] = []
-        holder = self.root
-        for key in self.path:
-            if isinstance(holder, dict):
-                found += [
-                    value
-                    for name, value in holder.items()
-                    if name.rpartition("_")[2] == word and not isinstance(value, list | dict)
-                ]
-            holder = holder[key]
-        return tuple(found)
+        return tuple(
+            [
+                value
+                for holder in self.holders
+                if isinstance(holder, dict)
+                for name, value in holder.items()
+                if name.rpartition("_")[2] == word and not isinstance(value, list | dict)
+            ]
+        )
 
     def replace(self, start: int, end: int, text: str) -> None:
-        holder = self.root
-        for key in self.path[:-1]:
-            holder = holder[key]
-        self.text = holder[self.path[-1]] = f"{self.text[:start]}{text}{self.text[end:]}"
+        self.text = self.holders[-1][self.path[-1]] = f"{self.text[:start]}{text}{self.text[end:]}"
 
 
 def _pieces_in(frame: Json, number: int = 0) -> list[_Piece]:
     pieces = list[_Piece]()
 
-    def add(holder: Any, path: tuple[Any, ...]) -> None:  # noqa: ANN401 - a list or an object
-        for key, value in holder.items() if isinstance(holder, dict) else enumerate(holder):
-            if isinstance(value, dict | list):
-                add(value, (*path, key))
-            elif isinstance(value, str) and any(isinstance(each, str) for each in (key, *path)):
-                pieces.append(_Piece(value, number, frame, (*path, key)))
+    def add(value: Any, path: tuple[Any, ...], holders: tuple[Any, ...]) -> None:  # noqa: ANN401 - JSON
+        if isinstance(value, dict | list):
+            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+                add(item, (*path, key), (*holders, value))
+        elif isinstance(value, str) and any(isinstance(key, str) for key in path):
+            pieces.append(_Piece(value, number, path, holders))
 
-    if isinstance(frame, dict | list):
-        add(frame, ())
+    add(frame, (), ())
     return pieces
 
 
@@ -197,13 +191,21 @@ _IN_LINE = lazy_pattern(r"(?:\s*+data:)?\s*+([{\[].*[}\]])\s*")
 """The JSON of a line: a frame of an event stream, or of a stream of lines."""
 
 
+_MaskTable: TypeAlias = list[tuple[str, str]]
+"""Each spelling of each secret, with what replaces it."""
+
+
 def scrubbed(text: str, known: Mapping[str, str]) -> str:
     """The text without known secrets, in whatever spelling.
 
     >>> scrubbed("It is Bearer 3f2a90bc71.", {"MY_KEY": "3f2a90bc71"})
     'It is Bearer [value of MY_KEY].'
     """
-    for spelling, mask in _mask_table(known):
+    return _masked(text, _mask_table(known))
+
+
+def _masked(text: str, mask_table: _MaskTable) -> str:
+    for spelling, mask in mask_table:
         text = text.replace(spelling, mask)
     return text
 
@@ -232,14 +234,14 @@ class RunningScrub:
 
     def __init__(self, known: Mapping[str, str]) -> None:
         self._known = known
-        self._spellings = [spelling for spelling, _ in _mask_table(known)]
         self._held = ""
 
     def feed(self, text: str) -> str:
-        text = scrubbed(self._held + text, self._known)
-        kept = max((_begun_length(text, spelling) for spelling in self._spellings), default=0)
-        self._held = text[len(text) - kept :]
-        return text[: len(text) - kept]
+        mask_table = _mask_table(self._known)
+        text = _masked(self._held + text, mask_table)
+        passing = len(text) - _begun_length(text, mask_table)
+        self._held = text[passing:]
+        return text[:passing]
 
     def close(self) -> str:
         held, self._held = self._held, ""
@@ -254,7 +256,6 @@ class RunningBodyScrub:
 
     def __init__(self, known: Mapping[str, str]) -> None:
         self._mask_table = _mask_table(known)
-        self._known = known
         self._arrived: list[str] = []
         """The text after the last complete line."""
         self._held: list[str] = []
@@ -286,7 +287,11 @@ class RunningBodyScrub:
         frames = [_frame_in(line) for line in lines]
         pieces = [piece for at, (frame, _) in enumerate(frames) for piece in _pieces_in(frame, at)]
         # Most texts begin no secret, and need not be joined with others.
-        beginnings = {*filter(self._may_begin_secret, {piece.text for piece in pieces})}
+        beginnings = {
+            text
+            for text in {piece.text for piece in pieces}
+            if _begun_length(text, self._mask_table) or any(each in text for each, _ in self._mask_table)
+        }
         begun = {piece.names[-1] for piece in pieces if piece.text in beginnings}
         passing, masked = len(lines), set[int]()
         for group in _joinable_groups(piece for piece in pieces if piece.names[-1] in begun):
@@ -298,10 +303,7 @@ class RunningBodyScrub:
             text = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
             lines[at] = f"{lines[at][:start]}{text}{lines[at][end:]}"
         self._held = lines[passing:]
-        return "".join([scrubbed(line, self._known) for line in lines[:passing]])
-
-    def _may_begin_secret(self, text: str) -> bool:
-        return any(spelling in text or _begun_length(text, spelling) for spelling, _ in self._mask_table)
+        return "".join([_masked(line, self._mask_table) for line in lines[:passing]])
 
     def _mask_group(self, group: list[_Piece]) -> set[int]:
         """Mask the secrets that a group spells; returns the numbers of the frames that were changed."""
@@ -309,9 +311,9 @@ class RunningBodyScrub:
         whole = "".join(piece.text for piece in group)
         for spelling, mask in self._mask_table:
             while (at := whole.find(spelling)) >= 0:
-                begins, rest, put = 0, (at, at + len(spelling)), mask
+                begins, put = 0, mask
                 for piece in group:
-                    start, end = max(0, rest[0] - begins), min(len(piece.text), rest[1] - begins)
+                    start, end = max(0, at - begins), min(len(piece.text), at + len(spelling) - begins)
                     begins += len(piece.text)
                     if start < end:
                         piece.replace(start, end, put)
@@ -322,8 +324,7 @@ class RunningBodyScrub:
 
     def _first_held(self, group: list[_Piece], nothing: int) -> int:
         """The first line that may begin a secret which is spelt by this group, if one does."""
-        whole = "".join(piece.text for piece in group)
-        overlap = max(_begun_length(whole, spelling) for spelling, _ in self._mask_table)
+        overlap = _begun_length("".join(piece.text for piece in group), self._mask_table)
         for piece in reversed(group):
             if 0 < overlap <= len(piece.text):
                 return piece.frame
@@ -341,7 +342,7 @@ def _frame_in(line: str) -> tuple[Json, tuple[int, int]]:
     return frame if isinstance(frame, dict | list) else None, span
 
 
-def _mask_table(known: Mapping[str, str]) -> list[tuple[str, str]]:
+def _mask_table(known: Mapping[str, str]) -> _MaskTable:
     return [
         (spelling, f"[value of {name}]")
         for name, value in known.items()
@@ -350,10 +351,13 @@ def _mask_table(known: Mapping[str, str]) -> list[tuple[str, str]]:
     ]
 
 
-def _begun_length(text: str, spelling: str) -> int:
-    """The length of the longest end of the text with which the spelling begins."""
-    tail = text[max(0, len(text) - len(spelling) + 1) :]
-    at = tail.find(spelling[0])
-    while at >= 0 and not spelling.startswith(tail[at:]):
-        at = tail.find(spelling[0], at + 1)
-    return len(tail) - at if at >= 0 else 0
+def _begun_length(text: str, mask_table: _MaskTable) -> int:
+    """The length of the longest end of the text with which a spelling begins."""
+    longest = 0
+    for spelling, _ in mask_table:
+        tail = text[max(0, len(text) - len(spelling) + 1) :]
+        at = tail.find(spelling[0])
+        while at >= 0 and not spelling.startswith(tail[at:]):
+            at = tail.find(spelling[0], at + 1)
+        longest = max(longest, len(tail) - at if at >= 0 else 0)
+    return longest

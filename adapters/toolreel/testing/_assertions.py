@@ -107,8 +107,8 @@ class ExpectedCall:
                 return ""
             if isinstance(given, Mapping):
                 given = {key: value for key, value in given.items() if key in self.arguments}
-        # The order of keys does not matter here.
-        change = first_change(*(parse(JsonText(sorted_text(each))) for each in (self.arguments, given)))
+        expected, got = (parse(JsonText(sorted_text(each))) for each in (self.arguments, given))
+        change = first_change(expected, got)
         return f"{change.place or 'arguments'}: expected {change.old}, got {change.new}" if change else ""
 
     def __str__(self) -> str:

@@ -7,6 +7,7 @@ import socket
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
@@ -34,24 +35,24 @@ def network_blocked(allowed: Sequence[str], remedy: str) -> Generator[list[str]]
         _guards.remove(guard)
 
 
+@dataclass(slots=True, eq=False)
 class _Guard:
-    def __init__(self, allowed: Sequence[str], remedy: str) -> None:
-        self.refused: list[str] = []
-        self._allowed = allowed
-        self._remedy = remedy
-        self._resolved: set[str] = set()
-        """Allowed names that were looked up, and their addresses."""
+    allowed: Sequence[str]
+    remedy: str
+    refused: list[str] = field(default_factory=list)
+    resolved: set[str] = field(default_factory=set)
+    """Allowed names that were looked up, and their addresses."""
 
     def check_socket_event(self, event: str, arguments: tuple[Any, ...]) -> None:
         match event, arguments:
             case "socket.getaddrinfo" | "socket.gethostbyname" | "socket.gethostbyaddr", (host, *_):
                 name = host.decode() if isinstance(host, bytes) else str(host or "")
-                if _parse_ip(name) or name in self._resolved:  # an address needs no DNS query
+                if _parse_ip(name) or name in self.resolved:  # an address needs no DNS query
                     return
                 self._check_host("look up", name)
-                self._resolved.add(name)
+                self.resolved.add(name)
                 with suppress(OSError):
-                    self._resolved |= {str(found[4][0]) for found in socket.getaddrinfo(name, None)}
+                    self.resolved |= {str(found[4][0]) for found in socket.getaddrinfo(name, None)}
             case "socket.connect" | "socket.sendto" | "socket.sendmsg", (sock, (host, *_)):
                 if sock.family in {socket.AF_INET, socket.AF_INET6}:
                     try:
@@ -63,12 +64,12 @@ class _Guard:
                 pass
 
     def _check_host(self, act: str, host: str) -> None:
-        patterns = (pattern.lower() for pattern in self._allowed)
-        named = not host or host in self._resolved or any(fnmatchcase(host.lower(), one) for one in patterns)
-        if not named and not (LOOPBACK in self._allowed and _is_loopback(host)):
+        patterns = (pattern.lower() for pattern in self.allowed)
+        named = not host or host in self.resolved or any(fnmatchcase(host.lower(), one) for one in patterns)
+        if not named and not (LOOPBACK in self.allowed and _is_loopback(host)):
             self.refused.append(f"{act} {host}")
             raise NetworkBlocked(
-                f"there is no network in a replay, but this test wants to {act} {host}.\n{self._remedy}"
+                f"there is no network in a replay, but this test wants to {act} {host}.\n{self.remedy}"
             )
 
 

@@ -62,14 +62,17 @@ def open_reel(item: pytest.Item) -> Reel:
     recorded = item.config.stash.setdefault(_RECORDED, set())
     missing = not files.exist if mode == "auto" else files.cassette not in recorded
     recording = mode != "replay" and missing
-    live = _live_side(item.config, settings)
+    # A server that is named for this session gets no key of the project's own.
+    url, key_env = item.config.getoption("--reel-live-url"), item.config.getoption("--reel-live-key-env")
+    ours = settings.values
+    live = LiveSide(url or ours.get("base_url"), key_env or (None if url else ours.get("api_key_env")))
     reel = Reel(files, live, recording=recording, shared=project_rules(settings))
     open_ = _Open(reel)
     item.stash[_OPEN] = open_
     item.stash[PASSED] = False
     if not recording:
         hosts = (LOOPBACK, *settings.texts("allowed_hosts"))
-        open_.refused = open_.block.enter_context(network_blocked(hosts, _network_remedy(item)))
+        open_.refused = open_.block.enter_context(network_blocked(hosts, _network_remedy(item, live)))
     return reel
 
 
@@ -144,13 +147,6 @@ _ONE_TEST = (
 )
 
 
-def _live_side(config: pytest.Config, settings: ProjectSettings) -> LiveSide:
-    """The server to record from; one that is named for this session gets no key of the project's own."""
-    url, key_env = config.getoption("--reel-live-url"), config.getoption("--reel-live-key-env")
-    ours = settings.values
-    return LiveSide(url or ours.get("base_url"), key_env or (None if url else ours.get("api_key_env")))
-
-
 def _recording_files(item: pytest.Item, settings: ProjectSettings) -> ReelFiles:
     config, named = item.config, settings.values.get("recordings")
     base = item.path.parent
@@ -186,20 +182,19 @@ def _failure_text(item: pytest.Item, error: BaseException, cause: BaseException)
         parts = [f"{item.path.name}:{lines[-1]}: {cause}"]
     open_ = item.stash.get(_OPEN, None)
     if isinstance(cause, ReplayMismatch | CassetteError) and open_ and not open_.reel.recording:
-        parts.append(f"To record: {_command_to_record(item)}")
+        parts.append(f"To record: {_command_to_record(item, open_.reel.live)}")
     here = f"{item.config.invocation_params.dir}{os.sep}"
     return printable("\n".join(parts).replace(here, ""))
 
 
-def _command_to_record(item: pytest.Item) -> str:
-    live = _live_side(item.config, project_settings(item.config.rootpath))
+def _command_to_record(item: pytest.Item, live: LiveSide) -> str:
     where = "" if live.base_url else " --reel-live-url URL"
     return f"pytest {shlex.quote(item.nodeid)} --reel=record{where}"
 
 
-def _network_remedy(item: pytest.Item) -> str:
+def _network_remedy(item: pytest.Item, live: LiveSide) -> str:
     return (
         "Send it through the reel (reel.run, reel.endpoint, reel.transport); for a tool, replay its result "
         "(tools_in_replay=False);\nor allow the host in allowed_hosts of [tool.toolreel] in pyproject.toml.\n"
-        f"To record: {_command_to_record(item)}"
+        f"To record: {_command_to_record(item, live)}"
     )

@@ -249,7 +249,7 @@ class Reel:
         for stale in self.files.journals[len(self._journals) :]:
             stale.unlink()
         for journal in self._journals:
-            journal.save(self._known_secrets)
+            journal.save()
         return (*written, *(journal.path for journal in self._journals))
 
     def close(self) -> None:

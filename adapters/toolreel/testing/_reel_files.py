@@ -9,9 +9,10 @@ from pathlib import Path, PurePosixPath
 
 from toolreel._driver import Wanted
 from toolreel._internal import CassetteError
-from toolreel._journal import FileJournal, MemoryJournal, Recorded, journal_path
+from toolreel._journal import MemoryJournal, Recorded, journal_path, seal_text
 from toolreel._replay import AllowedDifferences, check_same_lines
 from toolreel._secrets import refuse_secrets
+from toolreel.cassette import replace_file
 from toolreel_core._jsontext import digest
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Event
@@ -86,26 +87,21 @@ def _file_name_part(text: str) -> str:
     return f"{_UNSAFE.sub('-', text)[:_MAX_LENGTH].strip('-')}-{digest(text)[:8]}"
 
 
-class ReelJournal:
+class ReelJournal(MemoryJournal):
     """The journal of one run in a test: compared with the recorded one, or replacing it."""
 
     def __init__(
         self, plan: Plan, path: Path, recorded: Recorded | None, allowed: AllowedDifferences | None = None
     ) -> None:
+        super().__init__(plan)
         self.path = path
         self.recorded = recorded
         self.allowed = allowed
-        self._plan = plan
-        self._events: list[tuple[Wanted | None, Event]] = []
-        self._memory = MemoryJournal(plan)
-
-    @property
-    def text(self) -> str:
-        return self._memory.text
+        self._answers: list[tuple[Wanted | None, Event]] = []
 
     def record(self, effect: Wanted | None, event: Event) -> None:
-        self._events.append((effect, event))
-        self._memory.record(effect, event)
+        super().record(effect, event)
+        self._answers.append((effect, event))
 
     def check(self, *, whole: bool = True) -> None:
         """Fail if the events differ from the recorded ones.
@@ -117,20 +113,16 @@ class ReelJournal:
         """
         if self.recorded is None:
             return
-        was, now = self.recorded.text.splitlines(), self._memory.lines
-        check_same_lines(self.path, was if whole else was[: len(now)], now, self._is_allowed)
-
-    def _is_allowed(self, number: int) -> bool:
-        records = self.recorded.records if self.recorded and self.allowed else ()
-        if number == 0 or self.allowed is None or number > min(len(records), len(self._events)):
-            return number == 0
-        return self.allowed.matches(records[number - 1], *self._events[number - 1])
+        was, may_differ = self.recorded.text.split("\n")[:-1], {0}
+        if self.allowed:
+            pairs = enumerate(zip(self.recorded.records, self._answers, strict=False), 1)
+            may_differ |= {n for n, (record, event) in pairs if self.allowed.matches(record, *event)}
+        recorded = was if whole else was[: len(self.lines)]
+        check_same_lines(self.path, recorded, self.lines, may_differ.__contains__)
 
     def refuse_secrets(self, known: Mapping[str, str]) -> None:
-        for number, line in enumerate(self._memory.lines, 1):
+        for number, line in enumerate(self.lines, 1):
             refuse_secrets(line, known, f"{self.path}, line {number}")
 
-    def save(self, known: Mapping[str, str]) -> None:
-        with FileJournal(self.path, self._plan, known_secrets=known, overwrite=True) as file:
-            for effect, event in self._events:
-                file.record(effect, event)
+    def save(self) -> None:
+        replace_file(self.path, seal_text(self.text))

@@ -10,7 +10,8 @@ import re
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, product
+from string import ascii_lowercase
 from typing import TypeAlias
 
 from toolreel._driver import Listener, ReplyPiece, notify
@@ -58,11 +59,11 @@ def calling(*calls: tuple[str, Mapping[str, Json]], text: str | None = None) -> 
     """
     entries: list[Json] = [
         {
-            "id": _call_id(number),
+            "id": call_id,
             "type": "function",
             "function": {"name": name, "arguments": canonical(arguments)},
         }
-        for number, (name, arguments) in enumerate(calls)
+        for call_id, (name, arguments) in zip(_call_ids(), calls, strict=False)
     ]
     message = {"role": "assistant", "content": text, "tool_calls": entries}
     return _Calling(_reply_body(message, "tool_calls"))
@@ -72,22 +73,20 @@ class _Calling(dict[str, Json]):
     """The body of a reply with tool calls, whose ids stand for whatever is free."""
 
 
-def _call_id(number: int) -> str:
+def _call_ids() -> Iterator[str]:
     """``call_a`` to ``call_z``, then ``call_aa`` and so on."""
-    letters = ""
-    while number >= 0:
-        number, letter = divmod(number, 26)
-        letters, number = chr(ord("a") + letter) + letters, number - 1
-    return f"call_{letters}"
+    for length in count(1):
+        for letters in product(ascii_lowercase, repeat=length):
+            yield f"call_{''.join(letters)}"
 
 
-def _with_distinct_ids(script: Iterable[Line]) -> Iterator[Line]:
-    ids = map(_call_id, count())
+def _bodies(script: Iterable[Line]) -> Iterator[str | Lost]:
+    ids = _call_ids()
     for line in script:
         if isinstance(line, _Calling):
             yield _ID.sub(lambda _: f'"id":"{next(ids)}"', canonical(line))
         else:
-            yield line
+            yield line if isinstance(line, str | Lost) else canonical(line)
 
 
 def streaming(*pieces: str, finish: str = "stop") -> str:
@@ -113,7 +112,7 @@ class ScriptedEndpoint:
     """An endpoint that answers requests from a script, in order; ``asked`` has the requests."""
 
     def __init__(self, script: Iterable[Line], *, on_delta: Listener | None = None) -> None:
-        self._remaining = deque(_with_distinct_ids(script))
+        self._remaining = deque(_bodies(script))
         self._on_delta = on_delta
         self.asked: list[SendRequest] = []
 
@@ -127,14 +126,12 @@ class ScriptedEndpoint:
             raise ReplayMismatch(
                 f"request {len(self.asked)} was sent, but the script has no reply left for it"
             )
-        line = self._remaining.popleft()
-        match line:
-            case Lost():
-                return RequestFailed(effect.ref, line.failure, line.message, line.status)
-            case str():
-                return self._reply_event(effect, line)
-            case _:
-                return self._reply_event(effect, canonical(line))
+        body = self._remaining.popleft()
+        if isinstance(body, Lost):
+            return RequestFailed(effect.ref, body.failure, body.message, body.status)
+        listener = self._on_delta if effect.purpose == "turn" else None
+        notify(listener, deltas_in(body, effect.request.form, whole=effect.request.streamed))
+        return ReplyReceived(effect.ref, 200, body)
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """The pieces of the next answer, one by one, and last the answer as :meth:`send` returns it."""
@@ -142,11 +139,6 @@ class ScriptedEndpoint:
         if effect.request.streamed and isinstance(event, ReplyReceived):
             yield from deltas_in(event.body, effect.request.form, whole=True)
         yield event
-
-    def _reply_event(self, effect: SendRequest, body: str) -> ReplyReceived:
-        listener = self._on_delta if effect.purpose == "turn" else None
-        notify(listener, deltas_in(body, effect.request.form, whole=effect.request.streamed))
-        return ReplyReceived(effect.ref, 200, body)
 
     def finish(self) -> None:
         """Fail if an answer was not used."""

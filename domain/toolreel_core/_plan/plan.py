@@ -233,8 +233,6 @@ class Plan:
     """How the final answer is asked for; ``None`` without an output."""
     callable_tools: ToolSurface = field(init=False, repr=False, compare=False)
     """The tools, and the final tool, if the answer is asked for by one."""
-    answer_tool: ToolDefinition | None = field(init=False, repr=False, compare=False)
-    """The tool whose call is an answer in text, if decoding is constrained to calls."""
     at_fallbacks: tuple[Plan, ...] = field(init=False, repr=False, compare=False)
     """The plan as it is at each fallback."""
 
@@ -297,23 +295,27 @@ class Plan:
         check_registered("history_policies", self.config.history_policies, history_policy)
 
     def _choose_output_mode(self) -> None:
-        spec, tools, answer = self.output, self.tools, None
-        mode = None if spec is None else choose_output_mode(spec, tools, self.config, self.provider)
-        last = final_tool(spec) if spec is not None and mode == "tool" else None
-        early = False
-        if self.constrains_calls and spec is None:
-            if ANSWER_TOOL.name in tools.known:
-                raise ConfigError(_ANSWER_TAKEN)
-            early = self.config.tool_use_mode != "enforced"
-            last = answer = EARLY_ANSWER_TOOL if early else ANSWER_TOOL
-        elif self.constrains_calls and mode != "tool":
-            raise ConfigError(_CONSTRAINED_OUTPUT)
+        spec, tools, last, mode = self.output, self.tools, self.answer_tool, None
+        if spec is not None:
+            mode = choose_output_mode(spec, tools, self.config, self.provider)
+            last = final_tool(spec) if mode == "tool" else None
+            if self.constrains_calls and last is None:
+                raise ConfigError(_CONSTRAINED_OUTPUT)
+        elif last is not None and last.name in tools.known:
+            raise ConfigError(_ANSWER_TAKEN)
         if last is not None:
+            early = last is EARLY_ANSWER_TOOL
             whole = (last, *tools.definitions) if early else (*tools.definitions, last)
             tools = ToolSurface(whole, tools.masked)
-        object.__setattr__(self, "answer_tool", answer)
         object.__setattr__(self, "asked_by", mode)
         object.__setattr__(self, "callable_tools", tools)
+
+    @property
+    def answer_tool(self) -> ToolDefinition | None:
+        """The tool whose call is an answer in text, if decoding is constrained to calls."""
+        if self.output is not None or not self.constrains_calls:
+            return None
+        return ANSWER_TOOL if self.config.tool_use_mode == "enforced" else EARLY_ANSWER_TOOL
 
     @property
     def opening(self) -> tuple[Message, ...]:

@@ -323,13 +323,12 @@ def _decode_transcript(tree: Json, place: str) -> Transcript:
     kind = tuple[Message, ...]
     if not isinstance(tree, Mapping):
         return Transcript.of(cast("tuple[Message, ...]", decode(kind, tree, place)))
-    if {*tree} != {"messages", "form", "kept"}:
+    kinds = {"messages": kind, "kept": kind | None, "form": Form}
+    if tree.keys() != kinds.keys():
         raise codec_error(place, "a list, or an object of messages, form and kept", tree)
-    messages = cast("tuple[Message, ...]", decode(kind, tree["messages"], f"{place}.messages"))
-    kept = cast("tuple[Message, ...] | None", decode(kind | None, tree["kept"], f"{place}.kept"))
-    form = cast("Form", decode(Form, tree["form"], f"{place}.form"))
+    parts: Any = {key: decode(each, tree[key], f"{place}.{key}") for key, each in kinds.items()}
     try:
-        return Transcript.of(messages, form, kept=kept)
+        return Transcript.of(**parts)
     except ConfigError as error:
         raise CodecError(f"{place}.form: {error}") from error
 

@@ -163,12 +163,7 @@ class Tally:
             priced=self.priced + priced,
             unpriced=self.unpriced + unpriced,
             by_tools=by_tools,
-            prompt_tokens=self.prompt_tokens + taken.prompt_tokens,
-            completion_tokens=self.completion_tokens + taken.completion_tokens,
-            cached_tokens=self.cached_tokens + taken.cached_tokens,
-            reasoning_tokens=self.reasoning_tokens + taken.reasoning_tokens,
-            prompt_audio_tokens=self.prompt_audio_tokens + taken.prompt_audio_tokens,
-            completion_audio_tokens=self.completion_audio_tokens + taken.completion_audio_tokens,
+            **{name: getattr(self, name) + getattr(taken, name) for name in _TOKENS},
         )
 
     def since(self, before: Tally) -> Tally:
@@ -283,13 +278,11 @@ class State:
     noted: tuple[Note, ...] = field(default=(), repr=False, compare=False, metadata={"stored": False})
     """What the step that makes this state has noted so far; handed over in :class:`Step`, so it is empty in
     between."""
-    present: Plan = field(init=False, repr=False, compare=False)
-    """The plan as it is at the present endpoint."""
 
-    def __post_init__(self) -> None:
-        # A stored number may be anything; `load_state` refuses one that the plan does not have.
-        known = 0 < self.endpoint <= len(self.plan.at_fallbacks)
-        object.__setattr__(self, "present", self.plan.at_fallbacks[self.endpoint - 1] if known else self.plan)
+    @property
+    def present(self) -> Plan:
+        """The plan as it is at the present endpoint."""
+        return self.plan.at_fallbacks[self.endpoint - 1] if self.endpoint else self.plan
 
     @property
     def endpoint_name(self) -> str:

@@ -456,13 +456,16 @@ def tool_calls_object_to_array(message: Tree) -> Tree:
 @_for_each_message
 def arguments_json_string_if_hash(message: Tree) -> Tree:
     """The body with the arguments of each call as text, where they were an object."""
-    calls, changed = [*items_of(message, "tool_calls")], False
-    for place, call in enumerate(calls):
-        function = tree_at(as_tree(call), "function")
-        if isinstance(arguments := function.get("arguments"), Mapping):
-            changed = True
-            calls[place] = {**as_tree(call), "function": {**function, "arguments": canonical(arguments)}}
-    return {**message, "tool_calls": calls} if changed else message
+
+    def with_text(function: Tree) -> Tree:
+        arguments = function.get("arguments")
+        return {**function, "arguments": canonical(arguments)} if isinstance(arguments, Mapping) else function
+
+    calls = [
+        _with_function(call, with_text) if isinstance(call, Mapping) else call
+        for call in items_of(message, "tool_calls")
+    ]
+    return {**message, "tool_calls": calls} if calls else message
 
 
 @register_transform(

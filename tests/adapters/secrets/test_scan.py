@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
 from tests.samples import ROOT
-from toolreel._secrets import Leak, known_secrets, leaks, leaks_at, read_rules, tree_texts
+from toolreel._secrets import VARIABLE, Leak, known_secrets, leaks, leaks_at, tree_texts
 
 _WORDS = [
     *(planted.text for planted in KINDS.values()),
@@ -149,9 +149,11 @@ def test_texts_that_are_looked_at_together_have_the_leaks_of_each(texts: list[st
     }
 
 
-def test_a_pattern_of_a_project_may_ask_for_the_end_of_a_text(tmp_path: Path) -> None:
+def test_a_pattern_of_a_project_may_ask_for_the_end_of_a_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "rules.toml"
     path.write_text('[patterns]\n"staff number" = "\\\\AEMP-[0-9]{6}\\\\Z"\n', encoding="utf-8")
-    rules = read_rules(path)
-    ((place, leak),) = leaks_at(tree_texts(["one", "EMP-123456", "two"]), {}, rules)
+    monkeypatch.setenv(VARIABLE, str(path))
+    ((place, leak),) = leaks_at(tree_texts(["one", "EMP-123456", "two"]), {})
     assert (place, leak.kind) == ("[1]", "staff number")
