@@ -28,9 +28,9 @@ from toolreel._cli.options import (
 from toolreel._cli.run_options import cassette_path
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import AdapterError, JournalError, counted
-from toolreel._journal import read_journal
+from toolreel._journal import journal_path, journals_of, read_journal
 from toolreel._secrets import known_secrets
-from toolreel.testing import ReelFiles, check
+from toolreel.testing import check
 from toolreel.tools import load_tools
 from toolreel_core._errors import ReplayMismatch
 
@@ -128,7 +128,7 @@ def journal_command(
 
     target = cassette_path(name)
     tape = Session(file)
-    beside = [read_journal(path) for path in ReelFiles(file).journals]
+    beside = [read_journal(path) for path in journals_of(file)]
     with redirect_stdout(sys.stderr):
         tools = load_tools(tool_names)
         runs = recover_runs(
@@ -141,7 +141,7 @@ def journal_command(
     for was, now in zip(beside, runs, strict=False):
         if was.text != now.recorded.text:
             raise ReplayMismatch(f"{was.source}: is not the journal that comes out of {file}")
-    saved = _save_journals(runs, ReelFiles(target), overwrite=overwrite) if target else ()
+    saved = _save_journals(runs, target, overwrite=overwrite) if target else ()
     if as_machine:
         trees = [
             as_json(one.run, {"interactions": [one.first, one.last], "journal": one.recorded.digest})
@@ -158,10 +158,10 @@ def journal_command(
     return 0
 
 
-def _save_journals(runs: tuple[RecoveredRun, ...], files: ReelFiles, *, overwrite: bool) -> tuple[Path, ...]:
+def _save_journals(runs: tuple[RecoveredRun, ...], cassette: Path, *, overwrite: bool) -> tuple[Path, ...]:
     from toolreel._replay import save_journals
 
-    paths = tuple(files.journal(number) for number in range(1, len(runs) + 1))
+    paths = tuple(journal_path(cassette, number) for number in range(1, len(runs) + 1))
     if not overwrite and (there := next((path for path in paths if path.exists()), None)):
         raise JournalError(f"{there} exists already: name another, or overwrite it (--overwrite)")
     save_journals([each.recorded for each in runs], paths)

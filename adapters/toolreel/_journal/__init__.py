@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         event_line,
         is_withheld,
         journal_path,
+        journals_of,
         open_recorded,
         parse_journal,
         part_path,

@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -218,8 +219,15 @@ def read_journal(path: Path | str) -> Recorded:
         raise JournalError(f"{path}: not a readable journal: {error}") from None
 
 
-def journal_path(cassette: Path) -> Path:
-    return cassette.with_name(cassette.name.removesuffix(".yaml") + ".journal.jsonl")
+def journal_path(cassette: Path, number: int = 1) -> Path:
+    """The journal of a recording's first run, of its second, and so on; names of recordings have no plus."""
+    end = f"+{number}" if number > 1 else ""
+    return cassette.with_name(f"{cassette.name.removesuffix('.yaml')}{end}.journal.jsonl")
+
+
+def journals_of(cassette: Path) -> list[Path]:
+    """The journals that a recording has: of the runs of a test, or of a client that has begun again."""
+    return [*takewhile(Path.exists, (journal_path(cassette, number) for number in count(1)))]
 
 
 def recording_files(path: Path) -> tuple[Path | None, Path]:

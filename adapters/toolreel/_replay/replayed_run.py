@@ -6,13 +6,13 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import count, takewhile, zip_longest
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolreel._driver import ImmediateEndpoint, Run
 from toolreel._internal import MissingExtra
-from toolreel._journal import MemoryJournal, Recorded, journal_path, read_journal, recording_files
+from toolreel._journal import MemoryJournal, Recorded, journals_of, read_journal, recording_files
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel.cassette import Change, changed_lines, first_change
 from toolreel.tools import AsyncPythonTools, PythonTools, Toolbox, ToolLike
@@ -93,11 +93,7 @@ def check_recovered_journals(cassette: Path) -> None:
     from toolreel._replay.recovered_runs import recover_runs
     from toolreel.cassette import Session
 
-    first = journal_path(cassette)
-    name = first.name.removesuffix(".journal.jsonl")
-    # A conversation has several journals if its client has begun again.
-    further = (first.with_name(f"{name}+{number}.journal.jsonl") for number in count(2))
-    recorded = [read_journal(path) for path in (first, *takewhile(Path.exists, further))]
+    recorded = [read_journal(path) for path in journals_of(cassette)]
     plans = [each.plan for each in recorded]
     runs = recover_runs(Session(cassette), plans=plans, exact=False)
     if len(runs) < len(recorded):

@@ -15,6 +15,7 @@ from threading import Event
 import httpx
 
 from toolreel._internal import AdapterError, CassetteError, SecretFound
+from toolreel._journal import journal_path
 from toolreel._replay import BEHIND_PROXY, recover_runs, save_journals
 from toolreel.cassette import (
     RERECORD,
@@ -260,11 +261,8 @@ class Recorder:
         settings.pop("max_turns", None)
         try:
             runs = recover_runs(Session(path), preset=preset, settings=settings)
-            ends = ("", *(f"+{number}" for number in range(2, len(runs) + 1)))
-            save_journals(
-                [each.recorded for each in runs],
-                [path.with_name(f"{path.stem}{end}.journal.jsonl") for end in ends],
-            )
+            paths = [journal_path(path, number) for number in range(1, len(runs) + 1)]
+            save_journals([each.recorded for each in runs], paths)
         except (ToolreelError, AdapterError, OSError) as error:
             self._tell({"conversation": conversation.name, "is": "without a journal", "why": str(error)})
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
     from toolreel.testing._recordings_check import Checked, Finding, check
     from toolreel.testing._reel import LiveSide, Reel
-    from toolreel.testing._reel_files import ReelFiles, files_by_name, files_of_test
+    from toolreel.testing._reel_files import cassette_by_name, cassette_of_test, is_recorded
     from toolreel.testing._scripted import (
         Line,
         Lost,

@@ -24,7 +24,7 @@ from toolreel._secrets import scrubbed, secrets_to_scrub
 from toolreel.testing._network_block import LOOPBACK, NetworkBlocked, network_blocked
 from toolreel.testing._recordings_check import project_rules
 from toolreel.testing._reel import LiveSide, Reel
-from toolreel.testing._reel_files import ReelFiles, files_by_name, files_of_test
+from toolreel.testing._reel_files import cassette_by_name, cassette_of_test, is_recorded
 from toolreel_core._errors import ReplayMismatch
 
 PASSED = pytest.StashKey[bool]()
@@ -58,15 +58,15 @@ def open_reel(item: pytest.Item) -> Reel:
     """The reel of a test, until the end of its teardown; the network is blocked unless it records."""
     settings = project_settings(item.config.rootpath)
     settings.set_variables(os.environ)
-    mode, files = item.config.getoption("--reel"), _recording_files(item, settings)
+    mode, cassette = item.config.getoption("--reel"), _cassette_path(item, settings)
     recorded = item.config.stash.setdefault(_RECORDED, set())
-    missing = not files.exist if mode == "auto" else files.cassette not in recorded
+    missing = not is_recorded(cassette) if mode == "auto" else cassette not in recorded
     recording = mode != "replay" and missing
     # A server that is named for this session gets no key of the project's own.
     url, key_env = item.config.getoption("--reel-live-url"), item.config.getoption("--reel-live-key-env")
     ours = settings.values
     live = LiveSide(url or ours.get("base_url"), key_env or (None if url else ours.get("api_key_env")))
-    reel = Reel(files, live, recording=recording, shared=project_rules(settings))
+    reel = Reel(cassette, live, recording=recording, shared=project_rules(settings))
     open_ = _Open(reel)
     item.stash[_OPEN] = open_
     item.stash[PASSED] = False
@@ -123,7 +123,7 @@ def _end_reel(item: pytest.Item) -> Generator[None]:
             item.user_properties.append(("reel_rule", (f"{source}: {rule.text}", count)))
     if reel.recording:
         written = [os.path.relpath(path, item.config.invocation_params.dir) for path in reel.save()]
-        item.config.stash[_RECORDED].add(reel.files.cassette)
+        item.config.stash[_RECORDED].add(reel.cassette)
         item.user_properties += [("reel_recorded", path) for path in written]
         if reel.live.key_notice:
             item.user_properties.append(("reel_notice", reel.live.key_notice))
@@ -147,7 +147,7 @@ _ONE_TEST = (
 )
 
 
-def _recording_files(item: pytest.Item, settings: ProjectSettings) -> ReelFiles:
+def _cassette_path(item: pytest.Item, settings: ProjectSettings) -> Path:
     config, named = item.config, settings.values.get("recordings")
     base = item.path.parent
     if named:
@@ -155,10 +155,10 @@ def _recording_files(item: pytest.Item, settings: ProjectSettings) -> ReelFiles:
     folder, module = base / (named or "reels"), item.path.with_suffix("")
     if mark := item.get_closest_marker("reel"):
         for name in (*mark.args, *mark.kwargs.values()):
-            return files_by_name(folder, name)
+            return cassette_by_name(folder, name)
     module = module.relative_to(base) if module.is_relative_to(base) else Path(module.name)
     classes = [node.name for node in item.listchain() if isinstance(node, pytest.Class)]
-    return files_of_test(folder / module, [*classes, item.name])
+    return cassette_of_test(folder / module, [*classes, item.name])
 
 
 def _readable_cause(error: BaseException) -> BaseException | None:

@@ -39,12 +39,12 @@ from toolreel._driver import (
     run,
 )
 from toolreel._internal import CassetteError, EndpointConfigError, VaryError
-from toolreel._journal import read_journal
+from toolreel._journal import journal_path, journals_of, read_journal
 from toolreel._replay import AllowedDifferences, AsyncRehearsal, Rehearsal, TapedEndpoint
 from toolreel._secrets import key_as_secret, key_notice, known_secrets
 from toolreel.cassette import Session, Vary, distinct_rules
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
-from toolreel.testing._reel_files import ReelFiles, ReelJournal
+from toolreel.testing._reel_files import ReelJournal, is_recorded
 from toolreel.tools import AsyncPythonTools, PythonTools, Threaded, Tool, ToolLike
 from toolreel_core._errors import ConfigError, ReplayMismatch
 from toolreel_core._plan import Plan
@@ -89,13 +89,13 @@ class Reel:
 
     def __init__(
         self,
-        files: ReelFiles,
+        cassette: Path,
         live: LiveSide | None = None,
         *,
         recording: bool = False,
         shared: Sequence[Vary] = (),
     ) -> None:
-        self.files = files
+        self.cassette = cassette
         self.recording = recording
         self.live = live or LiveSide()
         self.shared = shared
@@ -191,7 +191,7 @@ class Reel:
 
     def journal(self, plan: Plan) -> ReelJournal:
         """The journal of the next run, for a driver of your own; checked at the end of the test."""
-        path = self.files.journal(len(self._journals) + 1)
+        path = journal_path(self.cassette, len(self._journals) + 1)
         self._check_exists()
         recorded = allowed = None
         if not self.recording and path.exists():
@@ -219,13 +219,13 @@ class Reel:
         """
         for journal in self._journals:
             journal.check()
-        if self._session or (not self.recording and self.files.cassette.exists()):
+        if self._session or (not self.recording and self.cassette.exists()):
             self._open_session().finish()
         elif self._vary:
             raise VaryError(
                 f"the test made no request, so the rule ({self._vary[0].text}) fits none: remove it"
             )
-        over = self.files.journals[len(self._journals) :]
+        over = journals_of(self.cassette)[len(self._journals) :]
         if self._journals and over and not self.recording:
             raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
 
@@ -243,10 +243,10 @@ class Reel:
         written: tuple[Path, ...] = ()
         if self._session is not None and self._session.has_changes:
             self._session.save(self._known_secrets)
-            written = (self.files.cassette,)
+            written = (self.cassette,)
         else:
-            self.files.cassette.unlink(missing_ok=True)
-        for stale in self.files.journals[len(self._journals) :]:
+            self.cassette.unlink(missing_ok=True)
+        for stale in journals_of(self.cassette)[len(self._journals) :]:
             stale.unlink()
         for journal in self._journals:
             journal.save()
@@ -262,14 +262,14 @@ class Reel:
         return self.live.secrets | self._secrets
 
     def _check_exists(self) -> None:
-        if not self.recording and not self.files.exist:
-            raise CassetteError(f"{self.files.cassette}: there is no recording of this test yet")
+        if not self.recording and not is_recorded(self.cassette):
+            raise CassetteError(f"{self.cassette}: there is no recording of this test yet")
 
     def _open_session(self) -> Session:
         if self._session is None:
             self._check_exists()
             self._session = Session(
-                self.files.cassette,
+                self.cassette,
                 "record" if self.recording else "replay",
                 vary=self._vary,
                 shared=self.shared,
@@ -277,7 +277,7 @@ class Reel:
         return self._session
 
     def _replayed_tape(self) -> Session | None:
-        return self._open_session() if self.files.cassette.exists() else None
+        return self._open_session() if self.cassette.exists() else None
 
     def agent(self, agent: Agent[Value_co]) -> Agent[Value_co]:
         """The agent, with runs that go through the reel: ``reel.agent(AGENT).run("How many pins?")``.

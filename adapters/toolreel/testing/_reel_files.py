@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from toolreel._driver import Wanted
@@ -26,42 +25,24 @@ _PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*")
 _MAX_LENGTH = 80
 
 
-@dataclass(frozen=True, slots=True)
-class ReelFiles:
-    cassette: Path
-
-    def journal(self, number: int) -> Path:
-        """The journal of a test's first run, its second, and so on; names of recordings have no plus."""
-        first = journal_path(self.cassette)
-        stem = self.cassette.name.removesuffix(".yaml")
-        return first if number == 1 else first.with_name(f"{stem}+{number}.journal.jsonl")
-
-    @property
-    def journals(self) -> tuple[Path, ...]:
-        found: list[Path] = []
-        while (path := self.journal(len(found) + 1)).exists():
-            found.append(path)
-        return tuple(found)
-
-    @property
-    def exist(self) -> bool:
-        """Whether there is a recording; a run that stopped at its first request has only a journal."""
-        return self.cassette.exists() or bool(self.journals)
+def is_recorded(cassette: Path) -> bool:
+    """Whether there is a recording; a run that stopped at its first request has only a journal."""
+    return cassette.exists() or journal_path(cassette).exists()
 
 
-def files_by_name(folder: Path, name: str) -> ReelFiles:
+def cassette_by_name(folder: Path, name: str) -> Path:
     parts = PurePosixPath(name.removesuffix(".yaml")).parts
     if not parts or not all(_PART.fullmatch(part) for part in parts):
         raise CassetteError(
             f"the reel's name {name!r}: expected letters, digits, '.', '_' and '-', with '/' between folders"
         )
-    return ReelFiles(folder.joinpath(*parts[:-1], parts[-1] + ".yaml"))
+    return folder.joinpath(*parts[:-1], parts[-1] + ".yaml")
 
 
-def files_of_test(folder: Path, path: Sequence[str]) -> ReelFiles:
-    """The recording of a test, by its own name.
+def cassette_of_test(folder: Path, path: Sequence[str]) -> Path:
+    """The cassette of a test, by its own name.
 
-    >>> files_of_test(Path("reels/test_agent"), ["TestStatus", "test_get[small]"]).cassette.as_posix()
+    >>> cassette_of_test(Path("reels/test_agent"), ["TestStatus", "test_get[small]"]).as_posix()
     'reels/test_agent/TestStatus.test_get-small.yaml'
 
     :param path: names of the test's classes, and its own name with parameters
@@ -71,7 +52,7 @@ def files_of_test(folder: Path, path: Sequence[str]) -> ReelFiles:
     stem = ".".join([*classes, name])
     if parameters:
         stem += f"-{_file_name_part(parameters.removesuffix(']'))}"
-    return ReelFiles(folder / f"{stem}.yaml")
+    return folder / f"{stem}.yaml"
 
 
 def _file_name_part(text: str) -> str:

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from toolreel._internal import CassetteError
-from toolreel.testing import ReelFiles, files_by_name, files_of_test
+from toolreel._journal import journal_path, journals_of
+from toolreel.testing import cassette_by_name, cassette_of_test, is_recorded
 
 REELS = Path("reels")
 
@@ -13,31 +14,33 @@ REELS = Path("reels")
 @pytest.mark.parametrize("name", ["", "/etc/passwd", "../up", "a/../b", "a b", ".hidden"])
 def test_a_name_that_is_no_file_in_the_folder_is_refused(name: str) -> None:
     with pytest.raises(CassetteError, match="the reel's name"):
-        files_by_name(REELS, name)
+        cassette_by_name(REELS, name)
 
 
 def test_a_name_may_have_its_ending() -> None:
-    assert files_by_name(REELS, "status/local--m.yaml") == files_by_name(REELS, "status/local--m")
+    assert cassette_by_name(REELS, "status/local--m.yaml") == cassette_by_name(REELS, "status/local--m")
 
 
 @pytest.mark.parametrize("parameters", ["GPT-4o", "a/b", "x" * 300, "é", "", " ", "a]b"])
 def test_every_parameter_makes_a_name_of_its_own(parameters: str) -> None:
-    names = {files_of_test(REELS, [f"test[{text}]"]).cassette for text in ("gpt-4o", "a-b", "e", parameters)}
+    names = {cassette_of_test(REELS, [f"test[{text}]"]) for text in ("gpt-4o", "a-b", "e", parameters)}
     assert len(names) == 4
     assert all(len(path.name) < 120 and path.parent == REELS for path in names)
 
 
 def test_there_is_a_recording_if_there_is_a_cassette_or_a_journal(tmp_path: Path) -> None:
-    files = ReelFiles(tmp_path / "a.yaml")
-    before = files.exist
-    files.journal(1).touch()
-    assert (before, files.exist) == (False, True)
-    assert files.journals == (tmp_path / "a.journal.jsonl",)
-    files.journal(3).touch()
-    assert len(files.journals) == 1, "the second is missing"
+    cassette = tmp_path / "a.yaml"
+    before = is_recorded(cassette)
+    journal_path(cassette).touch()
+    assert (before, is_recorded(cassette)) == (False, True)
+    assert journals_of(cassette) == [tmp_path / "a.journal.jsonl"]
+    journal_path(cassette, 3).touch()
+    assert len(journals_of(cassette)) == 1, "the second is missing"
 
 
 def test_the_second_journal_of_one_recording_is_never_the_first_of_another() -> None:
-    assert files_by_name(REELS, "llama3").journal(2) != files_by_name(REELS, "llama3.2").journal(1)
+    assert journal_path(cassette_by_name(REELS, "llama3"), 2) != journal_path(
+        cassette_by_name(REELS, "llama3.2")
+    )
     with pytest.raises(CassetteError):
-        files_by_name(REELS, "llama3+2")
+        cassette_by_name(REELS, "llama3+2")

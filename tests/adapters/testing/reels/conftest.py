@@ -4,10 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from toolreel.testing import ReelFiles
-
 
 @pytest.fixture
-def files(tmp_path: Path) -> ReelFiles:
+def reel_path(tmp_path: Path) -> Path:
     """Where a reel is recorded."""
-    return ReelFiles(tmp_path / "reels" / "talk.yaml")
+    return tmp_path / "reels" / "talk.yaml"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +15,13 @@ from tests.samples import complaint
 from tests.servers.chat_server import Answer, replying, serving
 from tests.servers.chat_server import streaming as pieces
 from toolreel import Agent, AgentRun, ConfigError, ReplayMismatch, tool
+from toolreel._journal import journal_path
 from toolreel.cassette import Vary
 from toolreel.errors import EndpointConfigError
 from toolreel.journals import read_journal
 from toolreel.ports import AsyncSystemClock, SystemClock
 from toolreel.stream_events import AgentEvent, RunEnded, TextDelta
-from toolreel.testing import LiveSide, Reel, ReelFiles, ScriptedEndpoint, calling, saying, streaming
+from toolreel.testing import LiveSide, Reel, ScriptedEndpoint, calling, saying, streaming
 
 STOCK = {"pin": 4, "shim": 0}
 
@@ -90,9 +92,9 @@ talks = pytest.mark.parametrize(
 SAID = ["There are 4.", ["There ", "are none."], "resting", "Ordered."]
 
 
-def recorded(files: ReelFiles, talk: Talk = blocking, script: tuple[Answer, ...] = TALK) -> list[Any]:
+def recorded(reel_path: Path, talk: Talk = blocking, script: tuple[Answer, ...] = TALK) -> list[Any]:
     with serving(*script) as server:
-        reel = Reel(files, LiveSide(server.url), recording=True)
+        reel = Reel(reel_path, LiveSide(server.url), recording=True)
         said = talk(reel)
         reel.finish()
         reel.save()
@@ -100,31 +102,31 @@ def recorded(files: ReelFiles, talk: Talk = blocking, script: tuple[Answer, ...]
 
 
 @talks
-def test_a_conversation_is_recorded_as_one_session_and_replays(files: ReelFiles, talk: Talk) -> None:
-    assert recorded(files, talk) == SAID
-    names = sorted(each.name for each in files.cassette.parent.iterdir())
+def test_a_conversation_is_recorded_as_one_session_and_replays(reel_path: Path, talk: Talk) -> None:
+    assert recorded(reel_path, talk) == SAID
+    names = sorted(each.name for each in reel_path.parent.iterdir())
     assert names == ["talk.journal.jsonl", "talk.yaml"]
-    assert sum(record.kind == "user_spoke" for record in read_journal(files.journal(1)).records) == 2
-    reel = Reel(files)
+    assert sum(record.kind == "user_spoke" for record in read_journal(journal_path(reel_path)).records) == 2
+    reel = Reel(reel_path)
     assert talk(reel) == SAID
     reel.finish()
-    told = complaint(ReplayMismatch, lambda: talk(Reel(files), "And nuts?"))
+    told = complaint(ReplayMismatch, lambda: talk(Reel(reel_path), "And nuts?"))
     assert "first change: messages[5].content" in told
-    reel = Reel(files)
+    reel = Reel(reel_path)
     reel.vary(Vary(pattern=r"And \w+\?", becomes="And <part>?"))
     assert talk(reel, "And nuts?") == SAID
     reel.finish()
 
 
-def test_an_exchange_too_few_fails_the_test(files: ReelFiles) -> None:
-    recorded(files)
-    reel = Reel(files)
+def test_an_exchange_too_few_fails_the_test(reel_path: Path) -> None:
+    recorded(reel_path)
+    reel = Reel(reel_path)
     reel.agent(AGENT).run("How many pins?")
     assert "the run ended before recorded event" in complaint(ReplayMismatch, reel.finish)
 
 
 @pytest.mark.parametrize("way", ["sync", "asyncio"])
-def test_a_stream_is_a_run_like_any_other(files: ReelFiles, way: str) -> None:
+def test_a_stream_is_a_run_like_any_other(reel_path: Path, way: str) -> None:
     def talk(reel: Reel) -> list[Any]:
         async def listed() -> list[AgentEvent[Any]]:
             async with aclosing(reel.agent(AGENT).astream("How many pins?")) as events:
@@ -135,14 +137,14 @@ def test_a_stream_is_a_run_like_any_other(files: ReelFiles, way: str) -> None:
         return texts(asyncio.run(listed()))
 
     script = (TALK[0], pieces(streaming("There ", "are 4.")))
-    assert recorded(files, talk, script) == ["There ", "are 4."]
-    reel = Reel(files)
+    assert recorded(reel_path, talk, script) == ["There ", "are 4."]
+    reel = Reel(reel_path)
     assert talk(reel) == ["There ", "are 4."]
     reel.finish()
 
 
 def test_each_run_of_an_agent_has_a_journal_of_its_own_and_inner_agents_share_the_cassette(
-    files: ReelFiles,
+    reel_path: Path,
 ) -> None:
     def talk(reel: Reel) -> list[Any]:
         clerk = reel.agent(Agent("clerk")).as_tool("ask_clerk", "Ask the clerk.")
@@ -151,9 +153,9 @@ def test_each_run_of_an_agent_has_a_journal_of_its_own_and_inner_agents_share_th
 
     asks = replying(calling(("ask_clerk", {"prompt": "How many?"})))
     script = (asks, replying(saying("4")), replying(saying("Four.")), replying(saying("I don't know.")))
-    assert recorded(files, talk, script) == ["Four.", "I don't know."]
-    assert [path.exists() for path in (files.journal(1), files.journal(2))] == [True, True]
-    reel = Reel(files)
+    assert recorded(reel_path, talk, script) == ["Four.", "I don't know."]
+    assert [path.exists() for path in (journal_path(reel_path), journal_path(reel_path, 2))] == [True, True]
+    reel = Reel(reel_path)
     assert talk(reel) == ["Four.", "I don't know."]
     reel.finish()
 
@@ -162,59 +164,57 @@ KEY = "sk-own-0123456789"
 
 
 def test_without_a_server_of_the_reel_the_agent_records_from_its_own_and_its_key_stays_hidden(
-    files: ReelFiles,
+    reel_path: Path,
 ) -> None:
     def asked(reel: Reel, agent: Agent[str]) -> str:
         return reel.agent(agent).run("Hi.").text
 
     with serving(replying(saying("Hello.")), replying(saying(f"The key is {KEY}."))) as server:
         own = Agent("m", base_url=server.url, api_key=KEY)
-        reel = Reel(files, recording=True)
+        reel = Reel(reel_path, recording=True)
         assert asked(reel, own) == "Hello."
         reel.save()
         assert [seen.headers["authorization"] for seen in server.seen] == [f"Bearer {KEY}"]
-        echoing = Reel(ReelFiles(files.cassette.with_name("echo.yaml")), recording=True)
+        echoing = Reel(reel_path.with_name("echo.yaml"), recording=True)
         assert KEY not in asked(echoing, own)
         echoing.save()
     # A replay needs neither the server nor the key.
-    assert asked(Reel(files), Agent("m", base_url=server.url, api_key_env="NOT_SET_HERE")) == "Hello."
-    assert KEY not in "".join(path.read_text("utf-8") for path in files.cassette.parent.iterdir())
+    assert asked(Reel(reel_path), Agent("m", base_url=server.url, api_key_env="NOT_SET_HERE")) == "Hello."
+    assert KEY not in "".join(path.read_text("utf-8") for path in reel_path.parent.iterdir())
 
 
 def test_recording_without_any_server_says_how_to_name_one(
-    files: ReelFiles, monkeypatch: pytest.MonkeyPatch
+    reel_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("TOOLREEL_BASE_URL", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    agent = Reel(files, recording=True).agent(Agent("m"))
+    agent = Reel(reel_path, recording=True).agent(Agent("m"))
     with pytest.raises(EndpointConfigError, match=r"base_url=.*; or give pytest --reel-live-url URL$"):
         agent.run("Hi.")
 
 
-def test_an_endpoint_of_ones_own_is_refused(files: ReelFiles) -> None:
+def test_an_endpoint_of_ones_own_is_refused(reel_path: Path) -> None:
     own = Agent("m", endpoint=ScriptedEndpoint([]))
     words = "reel.agent: an endpoint of your own is not recorded; write base_url="
-    assert complaint(ConfigError, lambda: Reel(files).agent(own)) == words
+    assert complaint(ConfigError, lambda: Reel(reel_path).agent(own)) == words
 
 
 @pytest.mark.parametrize("way", ["sync", "asyncio"])
-def test_a_wait_takes_no_time_in_a_replay(
-    files: ReelFiles, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wait_takes_no_time_in_a_replay(reel_path: Path, way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def talk(reel: Reel) -> list[Any]:
         agent = reel.agent(AGENT)
         run = agent.run("How many pins?") if way == "sync" else asyncio.run(agent.arun("How many pins?"))
         return [run.text]
 
     busy = Answer(b"busy", 503, {"retry-after": "0"})
-    recorded(files, talk, (busy, replying(saying("There are 4."))))
-    assert '"wait_elapsed"' in files.journal(1).read_text("utf-8")
+    recorded(reel_path, talk, (busy, replying(saying("There are 4."))))
+    assert '"wait_elapsed"' in journal_path(reel_path).read_text("utf-8")
 
     def slept(*_: object) -> None:
         raise AssertionError("a replay waits")
 
     for clock in (SystemClock, AsyncSystemClock):
         monkeypatch.setattr(clock, "wait", slept)
-    reel = Reel(files)
+    reel = Reel(reel_path)
     assert talk(reel) == ["There are 4."]
     reel.finish()
