@@ -102,10 +102,8 @@ class Settings:
     @classmethod
     def of(cls, changes: Mapping[str, Any]) -> Self:
         """The defaults with these changes; an error about an unknown setting names the nearest."""
-        known = [setting.name for setting in fields(cast("Any", cls))]
         for key in changes:
-            if key not in known:
-                raise ConfigError(unknown_name("setting", key, known))
+            item_named("setting", key, cast("Any", cls).__dataclass_fields__)
         return cls(**changes)
 
     def changes(self) -> dict[str, Json]:

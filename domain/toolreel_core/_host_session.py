@@ -188,17 +188,20 @@ def _decode_field(kind: object, tree: Json, place: str) -> object:
     try:
         return decode(kind, tree, place)
     except (CodecError, ConfigError, ProtocolError) as error:
-        where, _, why = str(error).partition(": ")
-        raise (_BadLine(where, why) if where.startswith(place) else _BadLine(place, str(error))) from None
+        raise _bad_part(error, place, place) from None
+
+
+def _bad_part(error: Exception, field: str, *own: str, prefix: str = "") -> _BadLine:
+    """The error about a part of a line, at the place that it names if that begins with one of ``own``."""
+    where, _, why = str(error).partition(": ")
+    return _BadLine(prefix + where, why) if where.startswith(own) else _BadLine(field, str(error))
 
 
 def _restore_run(tree: Json) -> _Run:
     try:
         state = load_state(cast("Tree", tree))
     except CodecError as error:
-        where, _, why = str(error).partition(": ")
-        place = f"state.{where}" if where.startswith(("value", "blobs")) else "state"
-        raise _BadLine(place, why if place != "state" else str(error)) from None
+        raise _bad_part(error, "state", "value", "blobs", prefix="state.") from None
     return _Run(state, _unanswered_by_ref(pending(state)))
 
 

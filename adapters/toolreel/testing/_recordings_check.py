@@ -97,15 +97,15 @@ def check(
     if not (groups or evaluations):
         raise CassetteError(f"{', '.join(map(str, paths))}: no recordings there")
     checked = [checker.check(cassette, journals) for cassette, journals in sorted(groups.items())]
-    files = [one.cassette or one.journals[0] for one in checked]
-    for path, one in zip(files, checked, strict=True):
+    files = {one.cassette or one.journals[0]: one for one in checked}
+    for path, one in files.items():
         if max_age and one.recorded and now - one.recorded > max_age:
             days = (now - one.recorded).days
             checker.add(path, "old", f"recorded on {one.recorded:%Y-%m-%d}, {days} days ago: record it again")
     for rule in checker.unused:
         text = f"{rule.text}: fits no request of these recordings: correct or remove it"
         checker.add(Path(PYPROJECT), "rule", text)
-    checker.find_orphans(files, tests)
+    checker.find_orphans([*files], tests)
     return Checked(tuple(checked), tuple(sorted(checker.findings, key=lambda finding: finding.path)))
 
 
@@ -177,14 +177,12 @@ class _Checker:
     def _check_cassette(self, path: Path) -> Session | None:
         try:
             tape = Session(path, shared=self.rules)
-        except VaryError as error:
-            self.add_leaks(path)
-            self.add(path, "rule", str(error))
-            return None
         except ToolreelError as error:
             self.add_leaks(path)
             text = _raw_text(path)
-            if _STOCK.search(text) and not _OURS.search(text):
+            if isinstance(error, VaryError):
+                self.add(path, "rule", str(error))
+            elif _STOCK.search(text) and not _OURS.search(text):
                 why = f"a cassette of stock vcrpy: toolreel cassettes import {path} NEW.yaml"
                 self.add(path, "version", why)
             else:

@@ -123,6 +123,11 @@ class Reel:
         """API key for a client: the live server's, or a placeholder while replaying; never recorded."""
         return (self.live.api_key if self.recording else "") or "none"
 
+    @property
+    def server(self) -> dict[str, Any]:
+        """The arguments of an endpoint that say its server and the variable of its key."""
+        return {"base_url": self.base_url, "api_key_env": self.live.api_key_env if self.recording else None}
+
     def vary(self, *rules: Vary) -> None:
         """Say what may differ between recorded and new requests; before the first use of the reel.
 
@@ -180,14 +185,12 @@ class Reel:
     def endpoint(self) -> HttpEndpoint:
         """An endpoint for a driver of your own; closed at the end of the test."""
         if self._endpoint is None:
-            key = self.live.api_key_env if self.recording else None
-            self._endpoint = HttpEndpoint(self.base_url, api_key_env=key, transport=self.transport)
+            self._endpoint = HttpEndpoint(**self.server, transport=self.transport)
         return self._endpoint
 
     def async_endpoint(self) -> AsyncHttpEndpoint:
         """An async endpoint: ``async with reel.async_endpoint() as endpoint``."""
-        key = self.live.api_key_env if self.recording else None
-        return AsyncHttpEndpoint(self.base_url, api_key_env=key, transport=self.async_transport)
+        return AsyncHttpEndpoint(**self.server, transport=self.async_transport)
 
     def journal(self, plan: Plan) -> ReelJournal:
         """The journal of the next run, for a driver of your own; checked at the end of the test."""
@@ -409,5 +412,4 @@ class _InReel(Agent[Value_co]):
                 return Agent._connection_settings(self)
             except EndpointConfigError as error:
                 raise EndpointConfigError(f"{error}; or give pytest --reel-live-url URL") from None
-        key = reel.live.api_key_env if reel.recording else None
-        return {"base_url": reel.base_url, "api_key": None, "api_key_env": key, "headers": {}}
+        return {**reel.server, "api_key": None, "headers": {}}

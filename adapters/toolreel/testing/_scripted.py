@@ -96,9 +96,10 @@ def streaming(*pieces: str, finish: str = "stop") -> str:
     data: {"choices":[{"index":0,"delta":{"content":"Hi."}}]}
     """
     choices: list[Json] = [{"index": 0, "delta": {"content": piece}} for piece in pieces]
-    last: list[Json] = [{"index": 0, "delta": {}, "finish_reason": finish}] if finish else []
-    frames = [canonical({"choices": [choice]}) for choice in choices + last]
-    return "".join(f"data: {frame}\n\n" for frame in (*frames, *(["[DONE]"] if finish else [])))
+    if finish:
+        choices.append({"index": 0, "delta": {}, "finish_reason": finish})
+    frames = [canonical({"choices": [choice]}) for choice in choices] + ["[DONE]"] * bool(finish)
+    return "".join(f"data: {frame}\n\n" for frame in frames)
 
 
 def _reply_body(message: Mapping[str, Json], finish: str) -> Mapping[str, Json]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import reduce
+from operator import itemgetter
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from toolreel_core._config_checks import Natural, Table, item_named, matches_wildcard
@@ -40,8 +41,7 @@ def _most_exact(entries: Iterable[_Entry], model: str) -> _Entry | None:
         for pattern in entry.patterns
         if matches_model(pattern, model)
     ]
-    best = max((rank for rank, _ in ranked), default=None)
-    return next((entry for rank, entry in reversed(ranked) if rank == best), None)
+    return max(reversed(ranked), key=itemgetter(0), default=(None, None))[1]
 
 
 # Prices by model: entries of catalogues, of which the most exact one holds.
@@ -274,11 +274,8 @@ class Presets:
 
     def workaround(self, provider: str, model: str) -> Preset:
         """The presets that a model needs in addition to its provider's defaults, merged."""
-        known = self.model(model)
-        if known is None:
-            return Preset()
-        here = self._canonical_name(provider)
-        if known.provider and self._canonical_name(known.provider) != here:
+        known, here = self.model(model), self._canonical_name(provider)
+        if known is None or (known.provider and self._canonical_name(known.provider) != here):
             return Preset()
         local = [names for other, names in known.presets_by_provider if self._canonical_name(other) == here]
         return self.merged((*known.presets, *(name for names in local for name in names)))

@@ -23,8 +23,7 @@ from toolreel_core._jsontext import (
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema import changed_within, check_schema, inline_references, schemas_in
-from toolreel_core._settings import LoopConfig, Provider
-from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface, resolve_root_reference, schema_tree
+from toolreel_core._tools import SchemaLike, ToolDefinition, resolve_root_reference, schema_tree
 
 # The output of a plan: the schema that the final answer has to fit, and how it is asked for.
 #
@@ -99,10 +98,10 @@ class OutputSpec:
         if isinstance(schema, OutputSpec):
             return schema
         try:
-            return cls(json_text(dict(schema_tree(schema)), "schema"), name, description)
+            text = json_text(dict(schema_tree(schema)), "schema")
         except ConfigError as error:
-            place = "" if str(error).startswith("output: ") else "output: "
-            raise ConfigError(f"{place}{error}") from None
+            raise ConfigError(f"output: {error}") from None
+        return cls(text, name, description)
 
     def value_of(self, answer: JsonText) -> JsonText:
         """The value in an answer that fits :attr:`sent`."""
@@ -153,31 +152,6 @@ def _move_references(schema: Json) -> Json:
 
 
 AskedBy: TypeAlias = Literal["native", "tool", "text"]
-
-
-def choose_output_mode(
-    spec: OutputSpec, tools: ToolSurface, config: LoopConfig, provider: Provider
-) -> AskedBy:
-    may_call = config.tool_use_mode != "disabled" and provider.supports_tools != "no"
-    offers = may_call and bool(tools.names)
-    native = {provider.supports_json_schema, provider.supports_response_format}
-    mode = config.output_mode
-    if mode == "tool" and not may_call:
-        raise ConfigError("output_mode: 'tool' does not work, because this run sends no tools; use 'auto'")
-    if mode == "auto":
-        constrained = offers and config.constrained_calls != "off"
-        known = provider.supports_json_schema == "yes" and "no" not in native
-        if (
-            known
-            and not constrained
-            and (not offers or provider.supports_response_format_with_tools == "yes")
-        ):
-            mode = "native"
-        else:
-            mode = "tool" if offers or (may_call and provider.supports_tools == "yes") else "text"
-    if mode == "tool" and spec.name in tools.known:
-        raise ConfigError(f"output: there is a tool {spec.name!r} already; give the output another name")
-    return mode
 
 
 _STRICT = frozenset({

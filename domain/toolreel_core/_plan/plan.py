@@ -38,7 +38,6 @@ from toolreel_core._plan.output import (
     EARLY_ANSWER_TOOL,
     AskedBy,
     OutputSpec,
-    choose_output_mode,
     final_tool,
     output_instruction,
     response_format,
@@ -281,7 +280,7 @@ class Plan:
         for key in ("options", "overrides"):
             if not getattr(self, key).startswith("{"):
                 raise ConfigError(f"{key}: expected a JSON object, got {getattr(self, key)}")
-        owned = {key: _INSTEAD[key] for key in OWNED}
+        owned = dict(_INSTEAD)
         if self.output is not None:
             owned["response_format"] = "the output sets it; leave it out"
         for key in as_tree(parse(self.options)):
@@ -297,7 +296,7 @@ class Plan:
     def _choose_output_mode(self) -> None:
         spec, tools, last, mode = self.output, self.tools, self.answer_tool, None
         if spec is not None:
-            mode = choose_output_mode(spec, tools, self.config, self.provider)
+            mode = self._output_mode(spec)
             last = final_tool(spec) if mode == "tool" else None
             if self.constrains_calls and last is None:
                 raise ConfigError(_CONSTRAINED_OUTPUT)
@@ -309,6 +308,27 @@ class Plan:
             tools = ToolSurface(whole, tools.masked)
         object.__setattr__(self, "asked_by", mode)
         object.__setattr__(self, "callable_tools", tools)
+
+    def _output_mode(self, spec: OutputSpec) -> AskedBy:
+        provider, mode = self.provider, self.config.output_mode
+        offers = self.sends_tools and bool(self.tools.names)
+        if mode == "tool" and not self.sends_tools:
+            raise ConfigError(
+                "output_mode: 'tool' does not work, because this run sends no tools; use 'auto'"
+            )
+        if mode == "auto":
+            takes_schema = (
+                provider.supports_json_schema == "yes" and provider.supports_response_format != "no"
+            )
+            beside_tools = not offers or provider.supports_response_format_with_tools == "yes"
+            if takes_schema and beside_tools and not self.constrains_calls:
+                mode = "native"
+            else:
+                may_call = offers or (self.sends_tools and provider.supports_tools == "yes")
+                mode = "tool" if may_call else "text"
+        if mode == "tool" and spec.name in self.tools.known:
+            raise ConfigError(f"output: there is a tool {spec.name!r} already; give the output another name")
+        return mode
 
     @property
     def answer_tool(self) -> ToolDefinition | None:
@@ -423,20 +443,23 @@ class Plan:
     def _request_bodies(self, withheld: Collection[str] = ()) -> Bodies:
         trees = cast("list[Tree]", parse(self.tools.text)) if self.sends_tools else []
         entries, changed = self._transform_tools(trees)
-        output = OutputParts()
-        if self.answer_tool is not None:
-            output = OutputParts(tool=self.answer_tool.tree(), optional_tool=True)
-        elif self.output is not None and self.asked_by != "text":
+        final: Json = None if self.answer_tool is None else self.answer_tool.tree()
+        native: Json = None
+        if self.output is not None and self.asked_by != "text":
             # The schema of a ``response_format`` passes the transforms of tools too: a provider takes the
             # same subset of JSON Schema in both.
             (entry,), more = self._transform_tools([cast("Tree", final_tool(self.output).tree())])
-            schema, changed = tree_at(entry, "function")["parameters"], (*changed, *more)
-            native = None if self.asked_by == "tool" else response_format(self.output, schema)
-            output = OutputParts(tool=None if native else entry, response_format=native)
+            changed = (*changed, *more)
+            if self.asked_by == "tool":
+                final = entry
+            else:
+                native = response_format(self.output, tree_at(entry, "function")["parameters"])
+        held_to = None
         if self.constrains_calls:
             names = [self.tools.inner_name(str(tree_at(entry, "function")["name"])) for entry in entries]
-            offered = [entry for name, entry in zip(names, entries, strict=True) if name not in withheld]
-            output = output._replace(callable=tuple(offered))
+            pairs = zip(names, entries, strict=True)
+            held_to = tuple(entry for name, entry in pairs if name not in withheld)
+        output = OutputParts(final, self.answer_tool is not None, native, held_to)
         options, overrides = as_tree(parse(self.options)), as_tree(parse(self.overrides))
         bodies = build_request_bodies(options, overrides, entries, self.provider, self.config, output)
         return bodies._replace(quirks=(*dict.fromkeys(changed), *bodies.quirks))

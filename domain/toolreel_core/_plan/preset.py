@@ -10,9 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeAlias
 
-from toolreel_core._config_checks import Table, unknown_name
+from toolreel_core._config_checks import Table, item_named
 from toolreel_core._conversation import Messages
-from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
 from toolreel_core._plan.output import OutputSpec
 from toolreel_core._plan.plan import OWNED, Plan
@@ -128,20 +127,16 @@ class Preset:
             ``{"only": names}`` replaces
         :raises ConfigError: if a setting does not exist, or has no such value
         """
-        table = Table((), settings)
-        lists = {key: _read_names(table, key) for key in LISTS if key in settings}
-        return LoopConfig.of(
-            _apply_list_patches(_merge_settings(self._trees()["config"], {**settings, **lists}))
-        )
+        patch = _with_name_patches(Table((), settings))
+        return LoopConfig.of(_apply_list_patches(_merge_settings(self._trees()["config"], patch)))
 
     def settings_with(self, settings: Mapping[str, Any]) -> tuple[LoopConfig, Provider]:
         """The settings of the loop and of the provider with others over them, as for :meth:`config_with`.
 
         :raises ConfigError: if one does not exist, or has no such value
         """
-        known = (*_SETTINGS, *_TRAITS)
-        if strange := [key for key in settings if key not in known]:
-            raise ConfigError(unknown_name("setting", strange[0], known))
+        for key in settings:
+            item_named("setting", key, dict.fromkeys((*_SETTINGS, *_TRAITS)))
         own, traits = (
             {key: settings[key] for key in settings if key in part} for part in (_SETTINGS, _TRAITS)
         )
@@ -210,18 +205,21 @@ def _read_config(table: Table) -> JsonText:
     # TOML has no null, so "off" turns off an optional limit.
     off = {key: None for key, value in table.values.items() if value == "off" and key in _CAN_BE_OFF}
     table = Table(table.place, {**table.values, **off})
-    lists = {key: _read_names(table, key) for key in LISTS if key in table.values}
-    text = Table(table.place, {**table.values, **lists}).json()
+    text = Table(table.place, _with_name_patches(table)).json()
     table.checked(Preset().config_with)
     return text
 
 
-def _read_names(table: Table, key: str) -> Json:
-    value = table.values[key]
-    if not isinstance(value, Mapping):
-        return [*table.names(key)]
-    only = table.table(key).only("only").names("only")
-    return {"only": [*only]} if only else []
+def _with_name_patches(table: Table) -> dict[str, Any]:
+    """The values of a table, with each list of names as a patch in its shortest form."""
+    patches: dict[str, NamesPatch] = {}
+    for key in LISTS:
+        if isinstance(table.values.get(key), Mapping):
+            only = table.table(key).only("only").names("only")
+            patches[key] = {"only": [*only]} if only else []
+        elif key in table.values:
+            patches[key] = [*table.names(key)]
+    return {**table.values, **patches}
 
 
 def _merge_settings(base: Tree, patch: Mapping[str, Any]) -> dict[str, Any]:

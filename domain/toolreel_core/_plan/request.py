@@ -233,12 +233,12 @@ class Ignored(NamedTuple):
 class OutputParts(NamedTuple):
     """What requests have because of the plan's output."""
 
-    tool: Json = None
+    final: Json = None
     """The final tool as an entry of ``tools``, if there is one."""
-    optional_tool: bool = False
+    is_optional: bool = False
     """Whether an answer may be a text too, so that a request without tools does not need the final tool."""
     response_format: Json = None
-    callable: tuple[Tree, ...] | None = None
+    held_to: tuple[Tree, ...] | None = None
     """The tools that the reply to a request with tools has to call, if not the final tool; ``None`` if the
     reply is free."""
 
@@ -279,10 +279,11 @@ def build_request_bodies(
 
     :param tools: the entries of the ``tools`` array as they go out
     """
+    final, is_optional, response_format, held_to = output
     reserved = reserved_keys(overrides, provider.wire_form)
     requested = merged(options, _without_keys(overrides, *reserved))
     accepted, quirks = accepted_options(requested, provider)
-    native: Tree = {"response_format": output.response_format} if output.response_format else {}
+    native: Tree = {"response_format": response_format} if response_format else {}
     calling: Tree = {**_without_keys(accepted, "response_format"), **native}
     answering: Tree = {**_without_keys(accepted, *_TOOL_OPTIONS), **native}
     streamed: Tree = {"stream": True}
@@ -293,22 +294,22 @@ def build_request_bodies(
         calling, answering = merged(streamed, calling), plain
     # In a run with a final tool, each reply is a call: of a tool, or of this one.
     demanded: Tree = {"tool_choice": "required"} if provider.requires_calls() else {}
-    callable_, without_tools = tools, plain
-    if output.tool is not None:
-        early = output.optional_tool and config.tool_use_mode != "enforced"
-        callable_ = (output.tool, *tools) if early else (*tools, output.tool)
+    without_tools = plain
+    if final is not None:
+        early = is_optional and config.tool_use_mode != "enforced"
+        tools = (final, *tools) if early else (*tools, final)
         calling = {**demanded, **calling}
-        if not output.optional_tool:
-            without_tools = {"tools": (output.tool,), **demanded, **answering}
-    free: Tree = {"tools": callable_, **calling} if callable_ else without_tools
+        if not is_optional:
+            without_tools = {"tools": (final,), **demanded, **answering}
+    free: Tree = {"tools": tools, **calling} if tools else without_tools
     offered = free
-    with_tools, requiring = free, {**free, "tool_choice": "required"} if callable_ else free
-    if output.callable is not None:
+    with_tools, requiring = free, {**free, "tool_choice": "required"} if tools else free
+    if held_to is not None:
         # A choice of tools would bring a grammar of the server's own.
         free = _without_keys(free, "tool_choice")
-        with_tools = {**free, **call_constraint((*output.callable, output.tool))}
-        requiring = {**free, **call_constraint(output.callable)}
-    unfit: IgnoredWhy = "with_tools" if callable_ else "without_tools"
+        with_tools = {**free, **call_constraint((*held_to, final))}
+        requiring = {**free, **call_constraint(held_to)}
+    unfit: IgnoredWhy = "with_tools" if tools else "without_tools"
 
     def encoded(tree: Tree) -> RequestOptions:
         return RequestOptions(canonical(options_for_form(provider.wire_form, tree)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Literal, TypeAlias
 
@@ -93,11 +93,19 @@ class Spent:
         """The same, counted in a currency: a cost in another one is unknown."""
         if self.cost is None or self.currency in {"", currency}:
             return self
-        counts = {name: getattr(self, name) for name in _COUNTS}
-        return Spent(**{**counts, "priced": 0, "unpriced": self.replies})
+        return replace(self, cost=None, priced=0, unpriced=self.replies, currency="")
 
 
 _COUNTS = tuple(field.name for field in fields(Spent) if field.name not in {"cost", "currency"})
+
+
+def _clean(event: object, *texts: str) -> None:
+    """Clean the texts from outside that an event carries.
+
+    UTF-8 cannot encode a lone surrogate (half of a UTF-16 pair), so a journal could not store the event.
+    """
+    for name in texts:
+        object.__setattr__(event, name, sound(getattr(event, name)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +125,7 @@ class ReplyReceived:
     """Milliseconds since the run began; drivers set it if the plan has ``max_wall_ms``."""
 
     def __post_init__(self) -> None:
-        # Every text from outside is cleaned in the event that carries it. UTF-8 cannot encode a lone
-        # surrogate (half of a UTF-16 pair), so a journal could not store the event. The class is frozen,
-        # hence object.__setattr__.
-        object.__setattr__(self, "body", sound(self.body))
+        _clean(self, "body")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +146,7 @@ class RequestFailed:
     """The server's ``x-should-retry``, as OpenAI and Anthropic send it; ``None`` without one."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "message", sound(self.message))
-        object.__setattr__(self, "body", sound(self.body))
+        _clean(self, "message", "body")
 
     def __repr__(self) -> str:
         return brief_repr(self, "should_retry")
@@ -163,7 +167,7 @@ class ToolReturned:
     """What the tool gave besides JSON; the output says where each stands, by its label."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "output", sound(self.output))
+        _clean(self, "output")
 
     def __repr__(self) -> str:
         return brief_repr(self, "parts")
@@ -188,7 +192,7 @@ class ApprovalGiven:
             raise ProtocolError(
                 f"ApprovalGiven.approved is {self.approved!r}: give True to run the tool, False to deny it"
             )
-        object.__setattr__(self, "reason", sound(self.reason))
+        _clean(self, "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +210,7 @@ class CancelRequested:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reason", sound(self.reason))
+        _clean(self, "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +227,7 @@ class UserSpoke:
     """The whole message in order, if it has more than text."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "content", sound(self.content))
+        _clean(self, "content")
         if self.parts and self.content != parts_text(self.parts):
             raise ConfigError("content: it differs from the text of the parts; write user_spoke(parts)")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
+from toolreel_core._conversation import brief_repr
 from toolreel_core._jsontext import JsonText
 from toolreel_core._replies import ProblemCode
 
@@ -28,8 +29,7 @@ class Completed:
 
     def __repr__(self) -> str:
         """Without a value, as it was before there were values: users print it, and compare what they see."""
-        value = "" if self.value is None else f", value={self.value!r}"
-        return f"Completed(content={self.content!r}{value})"
+        return brief_repr(self, "value")
 
 
 @dataclass(frozen=True, slots=True)

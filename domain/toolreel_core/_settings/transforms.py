@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Literal, NamedTuple, TypeAlias, cast, get_args
 
-from toolreel_core._config_checks import Registry, unknown_name
+from toolreel_core._config_checks import Registry, item_named
 from toolreel_core._errors import ConfigError, TransformError
 from toolreel_core._jsontext import (
     Json,
@@ -56,7 +56,7 @@ class Applied(NamedTuple):
     """The names of the transforms that changed something, in order."""
 
 
-_REGISTRY = {kind: Registry[Transform](f"{kind} transform") for kind in KINDS}
+_REGISTRY: Mapping[str, Registry[Transform]] = {kind: Registry(f"{kind} transform") for kind in KINDS}
 """The built-in transforms, and those that users register."""
 
 
@@ -85,9 +85,7 @@ def register_transform(
 
 
 def _registry_of_kind(kind: TransformKind) -> Registry[Transform]:
-    if kind not in KINDS:
-        raise ConfigError(unknown_name("kind of transform", kind, KINDS))
-    return _REGISTRY[kind]
+    return item_named("kind of transform", kind, _REGISTRY)
 
 
 def transform(kind: TransformKind, name: str) -> Transform:
