@@ -119,7 +119,7 @@ class HostSession:
             "step": state.step_number,
             "effects": [_encode_effect(effect) for effect in answer.effects],
             "notes": [encode(note) for note in answer.notes],
-            "outcome": None if state.outcome is None else encode(state.outcome),
+            "outcome": encode(state.outcome),
             **({"state": to_json(state)} if name is None or "state" in asked else {}),
             **({"journal": [*answer.lines]} if "journal" in asked else {}),
             **(answer.shown or {}),

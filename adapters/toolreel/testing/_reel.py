@@ -241,11 +241,12 @@ class Reel:
 
         :raises SecretFound: if it would contain a secret; nothing is written
         """
+        known = self.live.secrets | self._secrets
         for journal in self._journals:
-            journal.refuse_secrets(self._known_secrets)
+            journal.refuse_secrets(known)
         written: tuple[Path, ...] = ()
         if self._session is not None and self._session.has_changes:
-            self._session.save(self._known_secrets)
+            self._session.save(known)
             written = (self.cassette,)
         else:
             self.cassette.unlink(missing_ok=True)
@@ -259,10 +260,6 @@ class Reel:
         """Close the connections of the endpoint."""
         if self._endpoint is not None:
             self._endpoint.close()
-
-    @property
-    def _known_secrets(self) -> dict[str, str]:
-        return self.live.secrets | self._secrets
 
     def _check_exists(self) -> None:
         if not self.recording and not is_recorded(self.cassette):

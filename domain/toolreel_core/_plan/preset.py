@@ -229,12 +229,11 @@ def _merge_settings(base: Tree, patch: Mapping[str, Any]) -> dict[str, Any]:
 
 def _apply_list_patches(config: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with patches of lists turned into the lists that they make of the defaults."""
-    lists = {
-        key: join_name_patches([*short_dialects(getattr(_LOOP, key))], config[key])
-        for key in LISTS
-        if key in config
-    }
-    return {**config, **{key: [*patch_names(patch)] for key, patch in lists.items()}}
+
+    def with_default(key: str) -> list[str]:
+        return [*patch_names(join_name_patches([*short_dialects(getattr(_LOOP, key))], config[key]))]
+
+    return {key: with_default(key) if key in LISTS else value for key, value in config.items()}
 
 
 def exact_config(config: LoopConfig) -> JsonText:
