@@ -238,7 +238,7 @@ class Plan:
     def __post_init__(self) -> None:
         self._check_parts()
         check_fallbacks(self.fallbacks, self.price)
-        self._choose_output_mode()
+        self._choose_final_tool()
         try:
             check_surface(self.tools, self.config)
             object.__setattr__(self, "bodies", self._request_bodies())
@@ -293,7 +293,7 @@ class Plan:
             raise ConfigError(refusal_of_unknown_cost(self.config, self.model))
         check_registered("history_policies", self.config.history_policies, history_policy)
 
-    def _choose_output_mode(self) -> None:
+    def _choose_final_tool(self) -> None:
         spec, tools, last, mode = self.output, self.tools, self.answer_tool, None
         if spec is not None:
             mode = self._output_mode(spec)
