@@ -7,9 +7,9 @@ as the properties of characters, is an error.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
@@ -69,19 +69,7 @@ _MOST = 10_000
 _EACH_PLACE = 100
 """What counts once at the beginning of a text counts as so much if it is tried at each place."""
 _LONG = 200
-
-
-class _Part(NamedTuple):
-    """How the matcher may go through a part of a pattern."""
-
-    ways: int = 1
-    """The number of ways, apart from those through what repeats without a limit."""
-    loops: int = 0
-    """The repetitions without a limit that may end at several places."""
-    runs: int = 0
-    """All repetitions without a limit; a high limit is none."""
-    before: int = 0
-    """The ways through the alternatives before."""
+"""A limit from which on a repetition counts as one without a limit."""
 
 
 def is_linear(pattern: str) -> bool:
@@ -92,77 +80,51 @@ def is_linear(pattern: str) -> bool:
 
     :param pattern: which Python compiles
     """
-    tokens: list[re.Match[str]] = []
-    at = 0
-    while at < len(pattern):
-        token = _LINEAR_TOKEN.match(pattern, at)
-        if token is None:
-            return False
-        tokens.append(token)
-        at = token.end()
-    parts = [_Part()]
+    tokens = [*_LINEAR_TOKEN.finditer(pattern)]
+    if "".join(token[0] for token in tokens) != pattern:  # something stands between them
+        return False
+    anchored = pattern.startswith("^")
+    # A repetition without a limit may end at several places (it is loose), and what repeats behind it would
+    # be followed from each of them. All others multiply the ways through the group that they are in.
+    runs = loose = False
+    ways = [1]
     for token, following in zip(tokens, [*tokens[1:], None], strict=True):
-        part = parts[-1]
+        repeats, may_end, factor = False, True, 1
         match token.lastgroup:
             case "open":
-                parts.append(_Part())
+                ways.append(1)
             case "either":
-                parts[-1] = _Part(1, part.loops, part.runs, part.before + part.ways)
-            case "close":
-                group = parts.pop()
-                repeated = _repeated_group(group, token["times"] or "{1}")
-                if repeated is None:
-                    return False
-                parts[-1] = _join_parts(parts[-1], repeated)
+                ways[-1] += 1
+                anchored = anchored and len(ways) > 1
             case "edge":
                 pass
             case "again":  # what a group has matched, which may be long
-                parts[-1] = _join_parts(part, _Part(runs=1))
+                repeats, may_end = True, False
+            case "close":
+                inside = ways.pop()
+                least, most = _repetition_limits(token["times"] or "{1}")
+                repeats = most > _LONG
+                if (most > 1 and loose) or (repeats and inside > 1):
+                    return False
+                factor = 1 if repeats else inside**most * (most - least + 1)
             case _:
-                parts[-1] = _join_parts(part, _single_character(token, following))
-    whole = parts[0]
-    ways = whole.ways + whole.before
-    anchored = pattern.startswith("^") and not whole.before
-    if whole.loops > 1 or (whole.runs and not anchored):
-        return False
-    return ways * (1 if anchored and not whole.runs else _EACH_PLACE) <= _MOST
+                if token["repeated"] and following:  # at the end of a pattern nothing can fail behind it
+                    least, most = _repetition_limits(token["repeated"])
+                    sign = following["sign"] if following["repeated"] in {None, "+"} else None
+                    may_end = sign is None or bool(re.fullmatch(token["one"], sign.removeprefix("\\")))
+                    repeats = most > _LONG
+                    factor = most - least + 1 if may_end and not repeats else 1
+        if repeats and loose:
+            return False
+        runs, loose = runs or repeats, loose or (repeats and may_end)
+        ways[-1] *= factor
+        if ways[-1] > _MOST or (runs and not anchored):
+            return False
+    return ways[0] * (1 if anchored and not runs else _EACH_PLACE) <= _MOST
 
 
-def _join_parts(first: _Part, second: _Part) -> _Part:
-    return _Part(
-        min(first.ways * second.ways, 2 * _MOST),
-        # What ends at several places is followed from each of them.
-        first.loops + second.loops + bool(first.loops and second.runs),
-        first.runs + second.runs,
-        first.before,
-    )
-
-
-def _repeated_group(group: _Part, times: str) -> _Part | None:
-    least, most = _repetition_limits(times)
-    ways = group.ways + group.before
-    if most == 1:
-        return _Part(ways + 1 - least, group.loops, group.runs)
-    if group.loops or (ways > 1 and (most is None or most > 16)):
-        return None
-    if most is None:
-        return _Part(1, 1, 1)
-    return _Part(min(ways**most * (most - least + 1), 2 * _MOST), 0, group.runs + (most > _LONG))
-
-
-def _single_character(token: re.Match[str], following: re.Match[str] | None) -> _Part:
-    if token["repeated"] is None or following is None:  # at the end of a pattern nothing can fail behind it
-        return _Part()
-    least, most = _repetition_limits(token["repeated"])
-    part = _Part(1, 1, 1) if most is None or most > _LONG else _Part(most - least + 1)
-    sign = following["sign"] if following["repeated"] in {None, "+"} else None
-    if sign and not re.fullmatch(token["one"], sign.removeprefix("\\")):  # it can end at one place only
-        return _Part(runs=part.runs)
-    return part
-
-
-def _repetition_limits(repeated: str) -> tuple[int, int | None]:
+def _repetition_limits(repeated: str) -> tuple[int, int]:
     if repeated in {"*", "+", "?"}:
-        return int(repeated == "+"), 1 if repeated == "?" else None
+        return int(repeated == "+"), 1 if repeated == "?" else sys.maxsize
     least, comma, most = repeated[1:-1].partition(",")
-    return int(least or 0), int(most) if most else None if comma else int(least or 0)
+    return int(least or 0), int(most or (sys.maxsize if comma else least))
