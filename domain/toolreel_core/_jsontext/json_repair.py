@@ -19,7 +19,6 @@ from toolreel_core._jsontext.canonical import (
     MAX_DEPTH,
     ArgumentRepairs,
     Json,
-    either,
     finite,
     integer,
     read,
@@ -255,10 +254,10 @@ def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
     something else: ``1`` may become ``12``.
     """
     body = text[end_of(_FENCE, text, 0) :]
-    whole = either(read(body, max_depth=max_depth).map(lambda value: (value,)).alt(lambda _: None))
+    whole = read(body, max_depth=max_depth).value_or(None)
     start = _START.match(body)
     if whole is not None or start is None:
-        return whole[0] if whole else None
+        return whole
     open_string = next(
         (string for string in _STRING.finditer(body, start.end()) if not string["closer"]), None
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias, cast
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, Tree, canonical, sound
@@ -103,8 +103,8 @@ def merged(base: Tree, patch: Tree) -> Tree:
 
 
 _ALLOWED = "use None, a bool, a number, a str, a list or a dict"
-
-_Path: TypeAlias = tuple[str | int, ...]
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels"
+"""The one error without a place: that would be as long."""
 
 
 def json_text(value: object, name: str) -> JsonText:
@@ -112,53 +112,38 @@ def json_text(value: object, name: str) -> JsonText:
 
     :param name: name of the whole value in errors, such as ``options``
     """
-    for path, why in _find_errors(value, (name,)):
-        raise ConfigError(f"{_path_text(path)}: {why}")
+    if why := _error_in(value, name, MAX_DEPTH):
+        raise ConfigError(f"{name}: {why}" if why == _TOO_DEEP else why)
     return canonical(cast("Json", value))
 
 
-def _find_errors(value: object, path: _Path) -> Iterator[tuple[_Path, str]]:
+def _error_in(value: object, path: str, levels: int) -> str:
+    """The place of the first part that is not JSON, and why; empty if there is none."""
     match value:
         case None | bool():
-            return
+            return ""
         case str():
-            if sound(value) != value:
-                yield path, "holds a lone surrogate, which cannot be sent"
+            sent = sound(value) == value
+            return "" if sent else f"{path}: holds a lone surrogate, which cannot be sent"
         case int() | float():
-            if not _is_printable_number(value):
+            try:
+                canonical(value)
+            except ValueError:
                 shown = value if isinstance(value, float) else "an integer this long"
-                yield path, f"{shown} is not JSON; use a finite number"
-        case dict() | list() | tuple():
-            if len(path) > MAX_DEPTH:
-                yield path[:1], f"nested deeper than {MAX_DEPTH} levels"
-            elif isinstance(value, dict):
-                yield from _errors_of_object(value, path)
-            else:
-                for index, item in enumerate(value):
-                    yield from _find_errors(item, (*path, index))
+                return f"{path}: {shown} is not JSON; use a finite number"
+            return ""
+        case dict():
+            inside = (_error_of_member(key, item, path, levels) for key, item in value.items())
+        case list() | tuple():
+            inside = (_error_in(item, f"{path}[{place}]", levels - 1) for place, item in enumerate(value))
         case _:
-            yield path, f"a {type(value).__name__} is not JSON; {_ALLOWED}"
+            return f"{path}: a {type(value).__name__} is not JSON; {_ALLOWED}"
+    return next(filter(None, inside), "") if levels else _TOO_DEEP
 
 
-def _errors_of_object(value: dict[object, object], path: _Path) -> Iterator[tuple[_Path, str]]:
-    for key, item in value.items():
-        if not isinstance(key, str):
-            yield path, f"the key {key!r} is not JSON; use a str"
-        elif sound(key) != key:
-            yield path, f"the key {key!r} holds a lone surrogate, which cannot be sent"
-        else:
-            yield from _find_errors(item, (*path, key))
-
-
-def _is_printable_number(number: float) -> bool:
-    """Whether it is finite, and has no more digits than Python writes."""
-    try:
-        canonical(number)
-    except ValueError:
-        return False
-    return True
-
-
-def _path_text(path: _Path) -> str:
-    whole, *steps = path
-    return f"{whole}{''.join(f'[{step}]' if isinstance(step, int) else f'.{step}' for step in steps)}"
+def _error_of_member(key: object, item: object, path: str, levels: int) -> str:
+    if not isinstance(key, str):
+        return f"{path}: the key {key!r} is not JSON; use a str"
+    if sound(key) != key:
+        return f"{path}: the key {key!r} holds a lone surrogate, which cannot be sent"
+    return _error_in(item, f"{path}.{key}", levels - 1)

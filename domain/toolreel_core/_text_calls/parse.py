@@ -101,7 +101,9 @@ class Scan:
         self.unread: list[str] = []
         """The texts of the calls among what was rejected."""
         self._head = 0
-        """Where the calls and tags begin of which the last span is one."""
+        """Where the group of calls and tags begins of which the last span is one."""
+        self._before = 0
+        """End of the span before that group, from which on text may be its label."""
         self._edge = 0
         """End of the last call, frame or token, after which the current message begins."""
 
@@ -175,15 +177,13 @@ class Scan:
 
     def _take_calls(self, start: int, reading: Reading) -> None:
         end, text = reading.end, self.source.text[start : reading.end].rstrip()
-        head = self._start_of_neighbours(start)
-        shown = self._is_example(start, head)
-        # One next to a call that runs stands where that stands.
-        if head < start and self.spans[-1].kind == "call":
-            quoted = is_escaped(self.source.text, start)
-        else:
-            quoted = not shown and is_quoted(self.source, start, start + len(text), head)
-        if shown or quoted or was_said(text.strip(), self.earlier):
-            self._add_span(start, end, "quotation", ["quotation"], "example" if shown else "")
+        self._begin_group(start)
+        head = self._head
+        # A label such as "Example:", before the call or before what it stands next to.
+        shown = shows_an_example(self.source.text[max(self._before, head - _LABEL) : head])
+        quoted = shown or is_quoted(self.source, start, start + len(text), head)
+        if quoted or was_said(text.strip(), self.earlier):
+            self._add_span(start, end, "quotation", ["quotation"])
         elif self._is_in_a_sentence(start, end, head):
             self._add_span(start, end, "quotation", ["mentioned"])
         else:
@@ -208,24 +208,21 @@ class Scan:
         behind = text[end : end + _LABEL].partition("\n")[0].strip()
         return is_in_a_sentence(text[begin:head] if start == head else "", behind)
 
-    def _is_example(self, start: int, head: int) -> bool:
-        """Whether a label such as "Example:" stands before a call, or before an example next to it."""
+    def _begin_group(self, start: int) -> None:
+        """Begin a group of calls and tags, unless only blanks are between this place and the one before."""
         last = self.spans[-1] if self.spans else None
-        if last and head < start and (last.kind == "call" or last.about == "example"):
-            return last.about == "example"
-        since = last.end if last and head == start else 0
-        return shows_an_example(self.source.text[max(since, head - _LABEL) : head])
-
-    def _start_of_neighbours(self, start: int) -> int:
-        last = self.spans[-1] if self.spans else None
-        if last is None or last.kind == "prose" or (last.kind == "quotation" and not last.about):
-            return start
-        return self._head if _is_blank(self.source.text[last.end : start]) else start
+        if (
+            last is None
+            or last.kind == "prose"
+            or (last.kind == "quotation" and not last.about)
+            or not _is_blank(self.source.text[last.end : start])
+        ):
+            self._head, self._before = start, last.end if last else 0
 
     def _add_span(
         self, start: int, end: int, kind: Kind, rejected: Sequence[Rejection] = (), about: str = ""
     ) -> None:
-        self._head = self._start_of_neighbours(start)
+        self._begin_group(start)
         self.spans.append(Span(start, end, kind, about or "".join(rejected[-1:])))
         self.rejected.extend(rejected)
         self.unread.extend(self.source.text[start:end] for why in rejected if why not in _NOT_OFFERED)

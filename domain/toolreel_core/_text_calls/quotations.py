@@ -112,10 +112,14 @@ class Quotations:
             return Region(start, places[index] + end - start)
         return Region(start, stop, closed=False) if self.source.cut and paragraph is None else None
 
-    def code_around(self, place: int, since: int) -> Region | None:
+    def region_around(self, place: int, openers: re.Pattern[str], since: int = 0) -> Region | None:
+        """The quotation that a place is in, as far as no call is open there.
+
+        :param openers: of all quotations, or of code alone
+        """
         at = since
-        while mark := _MARK.search(self.source.text, at, place):
-            region = self.code_opened_at(*mark.span())
+        while mark := openers.search(self.source.text, at, place):
+            region = self.region_of_opener(mark, mark.lastgroup or "")
             if region and region.end > place:
                 return region
             at = region.end if region else mark.end()
@@ -181,16 +185,6 @@ class Quotations:
             case _:
                 return self.code_opened_at(start, end)
 
-    def is_quoted_at(self, place: int) -> bool:
-        """Whether a place is in a quotation, as far as no call is open there."""
-        at = 0
-        while mark := _ANY.search(self.source.text, at, place):
-            region = self.region_of_opener(mark, mark.lastgroup or "")
-            if region and region.end > place:
-                return True
-            at = region.end if region else mark.end()
-        return False
-
     def text_outside(self) -> str:
         """The text without what is quoted; a quotation without a closer quotes nothing here."""
         text = self.source.text
@@ -247,7 +241,7 @@ class Quotations:
         Real reasoning leaves fences and backticks open, and ends all the same: code holds the closer only if
         it is closed behind it, in its line or as a fence, or has an opener of its own.
         """
-        code = self.code_around(close.start(), since)
+        code = self.region_around(close.start(), _MARK, since)
         if code is None:
             return None
         text = self.source.text
@@ -386,5 +380,5 @@ def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
         bool(set_apart and _GOES_ON.match(source.text, close.end()))
         or is_quoted(source, start, close.end(), start)
         or in_indented_code(source.text, start, close.end(), start - len(line.lstrip()))
-        or quotations.is_quoted_at(start)
+        or quotations.region_around(start, _ANY) is not None
     )
