@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias, assert_never
 
+from returns.result import Success
+
 from toolreel_core._jsontext import (
     REPAIRS,
     ArgumentRepairs,
@@ -23,7 +25,6 @@ from toolreel_core._jsontext import (
     Value,
     canonical,
     damaged,
-    either,
     json_type,
     read,
     read_tolerant,
@@ -42,8 +43,8 @@ _OPEN_FENCE = lazy_pattern(r"\s*+(?:```|~~~)")
 # JSON; the length is bounded, so that a long text of `<` is not searched again from each of them.
 # The outer group is not possessive: see the numbers of `json_repair`.
 _TOKENS = lazy_pattern(r"(?:\s*+(?:<[^<>\s\"'{}]{1,64}+>|\[/?[A-Z_]{2,32}+\]))+\s*+")
-# Strings are skipped as a whole, since brackets inside them do not count. Possessive: no backtracking.
-_STRUCTURE = lazy_pattern(r'"(?:[^"\\]++|\\.)*+(?P<closed>"?)|(?P<up>[\[{])|(?P<down>[\]}])', re.DOTALL)
+# Brackets inside strings do not count. Possessive: no backtracking.
+_STRING = lazy_pattern(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
 # Qwen3-Coder's own notation, which a server passed on; without markup in the values.
@@ -83,12 +84,9 @@ def is_cut(text: str) -> bool:
     # Brackets are counted instead of parsed, because the text may be wrong before the place where it stops.
     if _OPEN_FENCE.match(text) and without_fence(text) == text:
         return True
-    depth = 0
-    for token in _STRUCTURE.finditer(text):
-        if token["closed"] == "":
-            return True
-        depth += bool(token["up"]) - bool(token["down"])
-    return depth > 0 or not text.strip()
+    outside = _STRING.sub("", text)
+    opened, closed = sum(map(outside.count, "[{")), sum(map(outside.count, "]}"))
+    return '"' in outside or opened > closed or not text.strip()
 
 
 class Reading(NamedTuple):
@@ -112,23 +110,15 @@ def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Reading
 def _parse_strictly(text: str, max_depth: int) -> Reading | Unreadable:
     """Parse a text without repairs; the last of repeated keys wins, and is reported."""
     # Nearly every text is parsed once. The second attempt tells a repeated key from text that is not JSON.
-    return either(
-        read(text, max_depth=max_depth, unique_keys=True)
-        .map(Reading)
-        .lash(
-            lambda _: read(text, max_depth=max_depth).map(
-                lambda tree: Reading(tree, ("ARGUMENTS_DUPLICATE_KEYS",))
-            )
-        )
-        # NaN and infinite numbers have a code, and are never repaired.
-        .alt(
-            lambda why: either(
-                read_tolerant(text, max_depth=max_depth)
-                .map(lambda _: Unreadable(why, ("NON_FINITE_NUMBER",)))
-                .alt(lambda _: Unreadable(why))
-            )
-        )
-    )
+    unique = read(text, max_depth=max_depth, unique_keys=True)
+    if isinstance(unique, Success):
+        return Reading(unique.unwrap())
+    repeated = read(text, max_depth=max_depth)
+    if isinstance(repeated, Success):
+        return Reading(repeated.unwrap(), ("ARGUMENTS_DUPLICATE_KEYS",))
+    # NaN and infinite numbers have a code, and are never repaired.
+    odd = isinstance(read_tolerant(text, max_depth=max_depth), Success)
+    return Unreadable(repeated.failure(), ("NON_FINITE_NUMBER",) if odd else ())
 
 
 _NOTHING = ("None", "undefined")

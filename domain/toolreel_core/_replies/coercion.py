@@ -94,7 +94,34 @@ def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH
     if not strings:
         return Intended(arguments)
     before, whole = parse(arguments), [parse(arguments)]
-    _Walk(schema, cast("_Schema", parse(schema)), whole, may_try=strings <= _LIMIT).coerce()
+    root = cast("_Schema", parse(schema))
+
+    def decode_at(holder: Any, key: str | int, schemas: Sequence[Json], place: _Place) -> None:  # noqa: ANN401 - a list or an object
+        """Decode what one key or index holds, to which these schemas apply, and what is in it."""
+        value, applied = holder[key], [*_applied_schemas(root, schemas)]
+        if isinstance(value, str):
+            candidate = _decoded_text(value, applied)
+            if candidate is None:
+                return
+            holder[key] = candidate
+        if isinstance(inside := holder[key], dict | list):
+            for inner in inside if isinstance(inside, dict) else range(len(inside)):
+                members = [_member_schema(inner, each) for each in applied]
+                decode_at(inside, inner, members, (*place, inner))
+        # Unless the schemas may accept the string itself, decoding can only help.
+        if not isinstance(value, str) or not any(map(_may_accept_text, applied)):
+            return
+        candidate, holder[key] = holder[key], value
+        # Else it is tried, at two validations each, so that not too many are.
+        if strings <= _LIMIT:
+            now = violating_paths(schema, whole[0])
+            holder[key] = candidate
+            after = violating_paths(schema, whole[0])
+            # The place has to be valid now, and there may not be more violations than before.
+            valid = not any(each[: len(place)] == place for each in after)
+            holder[key] = candidate if valid and len(after) <= len(now) else value
+
+    decode_at(whole, 0, [root], ())
     text = canonical(whole[0])
     if whole[0] == before or nesting(text, enough=max_depth + 1) > max_depth:
         return Intended(arguments)
@@ -138,45 +165,6 @@ def _open_envelope(
     if fits and (not may_stay or meant):
         return Intended(inner.arguments, ("ARGUMENTS_UNWRAPPED", *inner.codes))
     return outer._replace(doubt=f"an object inside {key!r}, which the schema does not declare")
-
-
-class _Walk(NamedTuple):
-    text: JsonText
-    root: _Schema
-    whole: list[Json]
-    may_try: bool
-    """Whether to try strings that the schema also allows as strings, at two validations each."""
-
-    def coerce(self) -> None:
-        self._coerce_place(self.whole, 0, [self.root], ())
-
-    def _coerce_place(self, holder: Any, key: str | int, schemas: Sequence[Json], place: _Place) -> None:  # noqa: ANN401 - a list or an object
-        """Decode what one key or index holds, to which these schemas apply, and what is in it.
-
-        :param schemas: the schemas that apply there
-        """
-        value, applied = holder[key], [*_applied_schemas(self.root, schemas)]
-        if isinstance(value, str):
-            candidate = _decoded_text(value, applied)
-            if candidate is None:
-                return
-            holder[key] = candidate
-        if isinstance(holder[key], dict | list):
-            inside = holder[key]
-            for inner in inside if isinstance(inside, dict) else range(len(inside)):
-                members = [_member_schema(inner, each) for each in applied]
-                self._coerce_place(inside, inner, members, (*place, inner))
-        # Unless the schemas may accept the string itself, decoding can only help.
-        if not isinstance(value, str) or not any(map(_may_accept_text, applied)):
-            return
-        candidate, holder[key] = holder[key], value
-        if self.may_try:
-            before = violating_paths(self.text, self.whole[0])
-            holder[key] = candidate
-            after = violating_paths(self.text, self.whole[0])
-            # The place has to be valid now, and there may not be more violations than before.
-            valid = not any(each[: len(place)] == place for each in after)
-            holder[key] = candidate if valid and len(after) <= len(before) else value
 
 
 def _may_accept_text(schema: _Schema) -> bool:

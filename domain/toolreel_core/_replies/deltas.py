@@ -26,7 +26,7 @@ def joined(deltas: Iterable[Tree], whole: Tree = _NOTHING) -> dict[str, Json]:
         for key, value in delta.items():
             if value is not None:
                 given.setdefault(key, []).append(value)
-    fields = {key: _JOINING.get(key, _last_value)(values) for key, values in given.items()}
+    fields = {key: _JOINING[key](values) if key in _JOINING else values[-1] for key, values in given.items()}
     for key, value in whole.items():
         if key == "tool_calls":
             fields[key] = joined_calls(given.get(key, []), whole=value)
@@ -53,10 +53,6 @@ def _joined_content(values: Sequence[Json]) -> Json:
 
 def _joined_text(values: Sequence[Json]) -> Json:
     return "".join(value if isinstance(value, str) else canonical(value) for value in values)
-
-
-def _last_value(values: Sequence[Json]) -> Json:
-    return values[-1]
 
 
 def _flat_parts(values: Sequence[Json]) -> list[Json]:

@@ -380,30 +380,33 @@ def _calls_in_source(whole_text: Source, earlier: Iterable[str]) -> TextCalls:
     if cut and not source.enabled.isdisjoint(_JSON) and begins_a_call(replace(source, text=message)):
         return TextCalls((), source.text, thought.text, ("truncated",))
     # Bare dialects come first: in a message that is one call, markers inside its arguments are data.
-    if whole := _whole_message(source, message, earlier):
-        return _calls_of_whole(whole, message, (thought.text,), Span(thought.end, len(content), "call"))
+    whole_span = Span(thought.end, len(content), "call")
+    if whole := _whole_message(source, message, thought.text, whole_span, earlier):
+        return whole
     if source.enabled.isdisjoint(MARKED):
         return TextCalls((), source.text, thought.text)
     marked = scan_for_calls(source, earlier)
-    rest, reasoning = text_beside_calls(marked)
-    if not marked.calls and rest != source.text and (whole := _whole_message(source, rest, earlier)):
-        return _calls_of_whole(
-            whole, rest, (thought.text, reasoning), Span(thought.end, len(content), "call")
-        )
+    rest, said = text_beside_calls(marked)
+    reasoning = "\n".join(filter(None, (thought.text, said)))
+    unframed = not marked.calls and rest != source.text
+    if unframed and (whole := _whole_message(source, rest, reasoning, whole_span, earlier)):
+        return whole
     behind = thought.end
     spans = [replace(span, start=span.start + behind, end=span.end + behind) for span in marked.spans]
     return TextCalls(
         _with_distinct_ids(marked.calls),
         rest,
-        "\n".join(filter(None, (thought.text, reasoning))),
+        reasoning,
         tuple(marked.rejected),
         tuple(marked.unread),
         tuple(spans),
     )
 
 
-def _whole_message(source: Source, text: str, earlier: Iterable[str]) -> TextCalls | None:
-    """The reading of the first bare dialect that accepts the whole message.
+def _whole_message(
+    source: Source, text: str, reasoning: str, span: Span, earlier: Iterable[str]
+) -> TextCalls | None:
+    """The reading of the first bare dialect that accepts the whole message, which is this span.
 
     Rejected are quotations of earlier text, a message with a marked call before the bare one, one whose
     lead-in shows an example, and truncated messages, of which nobody knows how they would have gone on.
@@ -417,16 +420,14 @@ def _whole_message(source: Source, text: str, earlier: Iterable[str]) -> TextCal
     if whole is None or scan_for_calls(replace(source, text=before)).calls:
         return None
     kind = "announced" if text.startswith(_SECTIONS) else lead_in(whole.content)
+    if kind == "shown":
+        return None
     if kind == "unclear":
-        return TextCalls((), text, rejected=("quotation",))
-    return whole if kind == "announced" else None
-
-
-def _calls_of_whole(whole: TextCalls, text: str, thought: tuple[str, ...], span: Span) -> TextCalls:
+        whole = TextCalls((), text, rejected=("quotation",))
     return replace(
         whole,
         calls=_with_distinct_ids(_with_originals(whole.calls, text)),
-        reasoning="\n".join(filter(None, (*thought, whole.reasoning))),
+        reasoning="\n".join(filter(None, (reasoning, whole.reasoning))),
         spans=(replace(span, about=_names_of(whole.calls)),),
     )
 
