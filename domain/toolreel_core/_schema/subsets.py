@@ -6,7 +6,17 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, json_type, named_types, tree_at
+from toolreel_core._jsontext import (
+    Json,
+    Tree,
+    as_tree,
+    canonical,
+    items_of,
+    json_type,
+    named_types,
+    text_at,
+    tree_at,
+)
 from toolreel_core._schema.walk import inline_references
 
 # The subset of OpenAPI 3.0 that Gemini accepts. One unknown keyword makes Gemini reject the whole request
@@ -96,16 +106,17 @@ def _gemini_type(tree: Tree, kind: str, *, nullable: bool) -> dict[str, Json]:
     if isinstance(tree.get("title"), str):
         node["title"] = tree["title"]
     # What Gemini has no keyword for is said in the description.
-    about, form, listed = tree.get("description"), tree.get("format"), _listed_values(tree)
-    words = [about] if isinstance(about, str) and about else []
-    if isinstance(form, str) and form not in (*_FORMATS.get(kind, ()), "enum"):
-        words.append(f"Format: {form}.")
-    choices = [canonical(choice) for choice in listed if not isinstance(choice, str)]
-    if kind != "string" and choices:
-        words.append(f"One of: {', '.join(choices)}.")
-    if words:
-        node["description"] = " ".join(words)
-    if form in _FORMATS.get(kind, ()):
+    about, form, listed = text_at(tree, "description"), text_at(tree, "format"), _listed_values(tree)
+    known = form in _FORMATS.get(kind, ())
+    choices = ", ".join(canonical(choice) for choice in listed if not isinstance(choice, str))
+    words = (
+        about,
+        "" if known or form in {"", "enum"} else f"Format: {form}.",
+        f"One of: {choices}." if choices and kind != "string" else "",
+    )
+    if description := " ".join(filter(None, words)):
+        node["description"] = description
+    if known:
         node["format"] = form
     node |= {key: tree[key] for key in _COUNTS.get(kind, ()) if type(tree.get(key)) is int}
     match kind:
