@@ -351,7 +351,8 @@ def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answer
     said = text if repairs == "strict" else without_thoughts(text)
     found = read_text(said, max_depth=max_depth, repairs=repairs)
     if isinstance(found, Reading):
-        return Answers((_decode_json_string(found, max_depth, repairs),), whole=True)
+        inner = found if repairs == "strict" else _decode_json_string(found, max_depth, repairs)
+        return Answers((inner,), whole=True)
     if repairs == "strict":
         return Answers((), whole=False, why=found.why)
     blocks = (
@@ -369,20 +370,17 @@ def without_thoughts(text: str) -> str:
     return text if not has_think_tags(text) else text[thoughts(text).end :]
 
 
-def _decode_json_string(
-    reading: Reading, max_depth: int, repairs: ArgumentRepairs, levels: int = _LEVELS
-) -> Reading:
+def _decode_json_string(reading: Reading, max_depth: int, repairs: ArgumentRepairs) -> Reading:
     """The reading of JSON text inside a JSON string, if the string holds an object or a list."""
-    if repairs == "strict" or not levels or not isinstance(reading.tree, str):
-        return reading
-    inner = read_text(reading.tree, max_depth=max_depth, repairs=repairs)
-    if not isinstance(inner, Reading) or not isinstance(inner.tree, str | Mapping | list):
-        return reading
-    inner = _decode_json_string(inner, max_depth, repairs, levels - 1)
-    if isinstance(inner.tree, str):
-        return reading
-    codes: WarningCodes = ("ARGUMENTS_DOUBLE_ENCODED",)
-    return Reading(inner.tree, (*reading.codes, *codes, *inner.codes))
+    inner, codes = reading, reading.codes
+    for _ in range(_LEVELS):
+        if not isinstance(inner.tree, str):
+            break
+        found = read_text(inner.tree, max_depth=max_depth, repairs=repairs)
+        if isinstance(found, Unreadable):
+            return reading
+        inner, codes = found, (*codes, "ARGUMENTS_DOUBLE_ENCODED", *found.codes)
+    return Reading(inner.tree, codes) if isinstance(inner.tree, Mapping | list) else reading
 
 
 def _objects_between_words(text: str, max_depth: int, repairs: ArgumentRepairs) -> Iterator[Reading]:

@@ -100,8 +100,9 @@ def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH
         """Decode what one key or index holds, to which these schemas apply, and what is in it."""
         value, applied = holder[key], [*_applied_schemas(root, schemas)]
         if isinstance(value, str):
-            candidate = _decoded_text(value, applied)
-            if candidate is None:
+            named = {kind for each in applied for kind in named_types(each)} & {"array", "object"}
+            candidate = read(value, unique_keys=True).value_or("") if named else ""
+            if json_type(candidate) not in named:
                 return
             holder[key] = candidate
         if isinstance(inside := holder[key], dict | list):
@@ -182,12 +183,6 @@ def _applied_schemas(root: _Schema, schemas: Sequence[Json]) -> Iterator[_Schema
             pending.append(pointed(root, str(reference)))
         for key in _BRANCHES:
             pending += items_of(schema, key)
-
-
-def _decoded_text(text: str, applied: Sequence[_Schema]) -> Json:
-    named = {kind for schema in applied for kind in named_types(schema)} & {"array", "object"}
-    tree = read(text, unique_keys=True).value_or("") if named else ""
-    return tree if json_type(tree) in named else None
 
 
 def _member_schema(key: str | int, schema: _Schema) -> Json:

@@ -12,7 +12,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import Json, damaged, either, parse, read, read_tolerant
+from returns.result import Success
+
+from toolreel_core._jsontext import Json, damaged, parse, read, read_tolerant
 from toolreel_core._replies.arguments import ArgumentError, is_cut
 from toolreel_core._replies.classification import (
     MALFORMED,
@@ -132,15 +134,14 @@ def _parse_body(body: bytes | Json) -> _Parsed | Problem:
         except (ValueError, RecursionError) as error:
             return Problem("INVALID_BODY", str(error))
     codes: WarningCodes = ("LONE_SURROGATE",) if damaged(text) else ()
-    strict = either(read(text).map(lambda tree: (tree, codes)))
-    if not isinstance(strict, str):
-        return strict
-    odd: WarningCodes = (*codes, "NON_FINITE_NUMBER")
-    tolerant = either(read_tolerant(text).map(lambda tree: (tree, odd)))
-    if not isinstance(tolerant, str):
-        return tolerant
+    strict = read(text)
+    if isinstance(strict, Success):
+        return strict.unwrap(), codes
+    tolerant = read_tolerant(text)
+    if isinstance(tolerant, Success):
+        return tolerant.unwrap(), (*codes, "NON_FINITE_NUMBER")
     # HTML from a proxy, or a connection that broke: transient, so the same request may work.
-    why = _STREAM if text.startswith(FIELDS) else strict
+    why = _STREAM if text.startswith(FIELDS) else strict.failure()
     if page := html_page(text):
         why = f"the body is {page}"
     return Problem("INVALID_BODY", why if text else "the body is empty", passing=True)

@@ -107,16 +107,16 @@ def _gemini_type(tree: Tree, kind: str, *, nullable: bool) -> dict[str, Json]:
         node["title"] = tree["title"]
     # What Gemini has no keyword for is said in the description.
     about, form, listed = text_at(tree, "description"), text_at(tree, "format"), _listed_values(tree)
-    known = form in _FORMATS.get(kind, ())
+    has_format = form in _FORMATS.get(kind, ())
     choices = ", ".join(canonical(choice) for choice in listed if not isinstance(choice, str))
     words = (
         about,
-        "" if known or form in {"", "enum"} else f"Format: {form}.",
+        "" if has_format or form in {"", "enum"} else f"Format: {form}.",
         f"One of: {choices}." if choices and kind != "string" else "",
     )
     if description := " ".join(filter(None, words)):
         node["description"] = description
-    if known:
+    if has_format:
         node["format"] = form
     node |= {key: tree[key] for key in _COUNTS.get(kind, ()) if type(tree.get(key)) is int}
     match kind:

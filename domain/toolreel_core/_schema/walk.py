@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, pointed
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, pointed, text_at
 from toolreel_core._lazy_pattern import lazy_pattern
 
 _SCHEMA = frozenset({
@@ -113,7 +113,9 @@ def inline_references(schema: Tree) -> Tree:
         place = str(part["$ref"])
         target = reference_target(place, schema)
         if place in above:
-            return {**_cut_recursion(as_tree(target)), **beside}
+            definition = as_tree(target)
+            notes = {key: definition[key] for key in ("title", "description") if key in definition}
+            return {"type": text_at(definition, "type") or "object", **notes, **beside}
         room -= len(canonical(target))
         if room < 0:
             raise _TooLargeError
@@ -132,12 +134,6 @@ def _merge_siblings(target: Json, beside: dict[str, Json]) -> Json:
     if not beside:
         return target
     return {**beside, "allOf": [*items_of(beside, "allOf"), target]}
-
-
-def _cut_recursion(definition: Tree) -> dict[str, Json]:
-    kind = definition.get("type")
-    notes = {key: definition[key] for key in ("title", "description") if key in definition}
-    return {"type": kind if isinstance(kind, str) else "object", **notes}
 
 
 def _without_definitions(schema: Tree) -> dict[str, Json]:

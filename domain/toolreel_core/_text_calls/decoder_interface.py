@@ -61,12 +61,6 @@ class Offered:
     def has_required(self, name: str, given: Mapping[str, Json]) -> bool:
         return all(key in given for key in items_of(as_tree(self.schemas.get(name)), "required"))
 
-    def only_tool_taking(self, given: Mapping[str, Json]) -> str:
-        """The only tool that accepts these arguments; empty if there is none or more than one."""
-        tools = self.names & self.schemas.keys()
-        fitting = [name for name in tools if given.keys() <= self.parameters(name).keys()]
-        return fitting[0] if len(fitting) == 1 else ""
-
 
 @dataclass(frozen=True, slots=True)
 class Source(SearchedText):

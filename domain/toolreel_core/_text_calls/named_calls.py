@@ -212,10 +212,12 @@ def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading | None:
         if not reading.calls:
             return reading
         (call,) = reading.calls
-        inferred = source.offered.only_tool_taking(as_tree(parse(call.arguments)))
-        if not inferred:
+        given, offered = as_tree(parse(call.arguments)), source.offered
+        tools = offered.names & offered.schemas.keys()
+        fitting = [name for name in tools if given.keys() <= offered.parameters(name).keys()]
+        if len(fitting) != 1:
             return broken("malformed", reading.end)
-        return replace(reading, calls=(replace(call, name=inferred),))
+        return replace(reading, calls=(replace(call, name=fitting[0]),))
     name = source.offered.resolve_name(_KIMI_COUNT.sub("", call_id).removeprefix("functions."))
     return named_call(source, head.end(), name, _KIMI, call_id if _KIMI_COUNT.search(call_id) else "")
 

@@ -38,8 +38,8 @@ from toolreel_core._text_calls.markers import (
 from toolreel_core._text_calls.named_calls import start_of_header_words, start_of_title
 from toolreel_core._text_calls.payloads import skip_blanks
 from toolreel_core._text_calls.quotations import (
+    THOUGHT_BEGIN,
     Quotations,
-    opener_of_thoughts,
     thoughts,
     was_said,
 )
@@ -263,9 +263,9 @@ def text_beside_calls(scan: Scan) -> tuple[str, str]:
     if rest and _UNFINISHED.match(scan.source.text, rest.start):
         group.append(rest)
     removed.extend(_merged_spans(group))
-    start = opener_of_thoughts(scan.source)
-    if 0 <= start <= removed[0].start:
-        said = "\n".join(filter(None, (scan.source.text[start : removed[0].start].strip(), said)))
+    opening = THOUGHT_BEGIN.match(scan.source.text)  # of reasoning that is never closed
+    if opening and opening.end() <= removed[0].start:
+        said = "\n".join(filter(None, (scan.source.text[opening.end() : removed[0].start].strip(), said)))
         removed[0] = Span(0, removed[0].end, "debris")
     return _text_outside(scan.source.text, removed), said
 

@@ -311,7 +311,8 @@ _PAIRS = {
 }
 _ANY_OPENER = lazy_pattern(rf"{OPENERS}|<\|open\|>think<\|sep\|>", re.IGNORECASE)
 """An opener, also of the families whose text is not a tag."""
-_OPENER = lazy_pattern(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
+THOUGHT_BEGIN = lazy_pattern(rf"{_LEAD}(?P<opener>{_ANY_OPENER.pattern})", re.IGNORECASE)
+"""An opener at the head of a text, with what templates write before it."""
 _CLOSER = lazy_pattern(
     rf"</{_THINK_TAG}|\[/THINK\]|<\|END_THINKING\|>|<\|inner_suffix\|>|<\|plamo:end_think:plamo\|>"
     r"|<\|close\|>think<\|sep\|>",
@@ -337,7 +338,7 @@ def thoughts(text: str, *, cut: bool = False) -> Thoughts:
 
     :param cut: whether the text was truncated, so that code in it may go on
     """
-    opening, closers = _OPENER.match(text), [*islice(_CLOSER.finditer(text), _LONE_CLOSERS)]
+    opening, closers = THOUGHT_BEGIN.match(text), [*islice(_CLOSER.finditer(text), _LONE_CLOSERS)]
     if opening is None and not closers:
         return Thoughts("", 0)
     said: list[str] = []
@@ -347,10 +348,10 @@ def thoughts(text: str, *, cut: bool = False) -> Thoughts:
         closing = closer_of(opening["opener"])
         close = quotations.find_closer(closing, opening.start("opener"), opening.end())
         if not isinstance(close, re.Match):
-            return Thoughts("\n".join(said), at)
+            break
         said.append(text[opening.end() : close.start()].strip())
         at = close.end()
-        opening = _OPENER.match(text, at)
+        opening = THOUGHT_BEGIN.match(text, at)
     # The server may have removed the opener: the first closer that is not only mentioned counts.
     if closers and not said and not _ANY_OPENER.search(text, 0, closers[0].start()):
         for close in closers:
@@ -362,12 +363,6 @@ def thoughts(text: str, *, cut: bool = False) -> Thoughts:
 def closer_of(opener: str) -> re.Pattern[str]:
     mark = opener.lower()
     return re.compile(re.escape(_PAIRS.get(mark, f"</{mark[1:]}")), re.IGNORECASE)
-
-
-def opener_of_thoughts(source: Source) -> int:
-    """The start of unclosed reasoning at the head of a text; -1 if there is none."""
-    opening = _OPENER.match(source.text)
-    return opening.end() if opening else -1
 
 
 def _is_mentioned(quotations: Quotations, close: re.Match[str]) -> bool:
