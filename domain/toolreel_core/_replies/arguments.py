@@ -69,10 +69,6 @@ def without_fence(text: str) -> str:
     return fenced["body"].strip() if fenced else text
 
 
-def without_tokens(text: str) -> str:
-    return "" if _TOKENS.fullmatch(text) else text
-
-
 def without_tokens_behind_fence(text: str) -> str:
     """The text without the control tokens after its closing code fence."""
     fence = max(text.rfind("```"), text.rfind("~~~")) + 3
@@ -155,7 +151,7 @@ def _parse_by_repairs(
     values, count, rest, commented = _values_in_a_row(
         sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth)
     )
-    trailing = without_tokens(rest)
+    trailing = "" if _TOKENS.fullmatch(rest) else rest
     # Prose after the object is harmless when lenient, but another brace may be a second, broken object.
     left_over = "{" in trailing if repairs == "lenient" else trailing.strip()
     if not values or left_over or (rest and not isinstance(values[0].tree, Mapping)):

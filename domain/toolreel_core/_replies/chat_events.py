@@ -54,8 +54,8 @@ class ChatEvents(Events):
 
     def add_event(self, event: Tree) -> tuple[ChatEvents, Deltas]:
         choices = choices_of(event)
-        first = [choice for choice in choices if choice.get("index") in _FIRST][:1]
-        mine = first[0] if first else _NOTHING
+        mine = next((choice for choice in choices if choice.get("index") in _FIRST), _NOTHING)
+        others = [choice for choice in choices if choice is not mine]
         is_error = event.get("object") == "error" or ("choices" not in event and bare_error(event))
         if failure := event.get("error") or mine.get("error") or (event if is_error else None):
             return replace(self, failure=failure, over=True), ()
@@ -93,11 +93,9 @@ class ChatEvents(Events):
             misplaced=apart,
             spelled=self.spelled or isinstance(mine.get("delta"), Mapping),
             kinds=self.kinds.union(each.kind for each in shown),
-            others=self.others or len(choices) > len(first),
+            others=self.others or bool(others),
             calls_of_others=self.calls_of_others.extend(
-                {"tool_calls": calls}
-                for one in choices
-                if one not in first and (calls := delta_of(one).get("tool_calls"))
+                {"tool_calls": calls} for one in others if (calls := delta_of(one).get("tool_calls"))
             ),
         ), shown
 

@@ -194,7 +194,7 @@ class _Calls:
         indexes = {call.index for call in self._begun if call.index is not None}
         if len(indexes) == len(self._begun) and not self._others:
             self._begun.sort(key=lambda call: call.index or 0)
-        calls: list[Json] = [call.as_entry() for call in self._begun]
+        calls: list[Json] = [{**call.rest, "function": call.function_part()} for call in self._begun]
         for place, entry in reversed(self._others):
             calls.insert(place, entry)
         return calls
@@ -243,12 +243,13 @@ class _Call:
         """Whether its name came again after its arguments: the next arguments are those of another call."""
         self._arguments: list[Json] = []
         self._braces = _Braces()
-        self._rest: dict[str, Json] = {}
+        self.rest: dict[str, Json] = {}
+        """The fields of its entry beside the function."""
         self._in_function: dict[str, Json] = {}
 
     @property
     def id(self) -> str | None:
-        return id_of_call(self._rest.get("id"))
+        return id_of_call(self.rest.get("id"))
 
     def ended_before(self, fragment: _Fragment) -> bool:
         """Whether the fragment begins another call: a name after complete arguments (ollama#15457).
@@ -281,7 +282,7 @@ class _Call:
         for key, value in fragment.entry.items():
             if key not in {"function", "index"} and value is not None and value != "":
                 # Of several ids, the first: earlier fragments have been shown under it.
-                self._rest[key] = self._rest[key] if key == "id" and self.id else value
+                self.rest[key] = self.rest[key] if key == "id" and self.id else value
         for key, value in tree_at(fragment.entry, "function").items():
             if key == "arguments" and value is not None and value != "":
                 self._arguments.append(value)
@@ -290,9 +291,6 @@ class _Call:
                 self._in_function[key] = value
         # A server may repeat the whole name in every chunk (hermes#12230); joining would double it.
         self.name += "" if name == self.name or len(self.name) > _LONGEST_NAME else name
-
-    def as_entry(self) -> Json:
-        return {**self._rest, "function": self.function_part()}
 
     def function_part(self) -> Json:
         name = {"name": self.name} if self.name else {}

@@ -88,10 +88,8 @@ class BlockEvents(Events):
         place = self.find_place(None, names)
         if place is None:
             known = self.places.get(index)
-            if index is None or (known is None and index in self.begun):
-                place = self.next_place()
-            elif known is None:
-                place = index
+            if known is None:
+                place = self.next_place() if index is None or index in self.begun else index
             else:
                 # The same value begins again, as far as its type and its id say, or another one.
                 was = self.begun[known]

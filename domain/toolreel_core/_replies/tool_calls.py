@@ -235,32 +235,26 @@ def _flat_lists(value: Json) -> Iterable[Json]:
 
 def _read_entry(value: Tree, where: WarningCodes) -> CallEntry | WarningCode:
     function = next((one for key in _WRAPPERS if isinstance(one := value.get(key), dict)), _NO_ENTRY)
-    kind = value.get("type")
-    custom = isinstance(value.get("custom"), dict) or (isinstance(kind, str) and kind.lower() == "custom")
-    if not function and custom:
+    if not function and (isinstance(value.get("custom"), dict) or text_at(value, "type").lower() == "custom"):
         return "UNSUPPORTED_CALL_TYPE"
     called = _called_name(function)
     name = called or _called_name(value)
     if not name:
         return "CALL_WITHOUT_NAME"
-    given = function.get("arguments")
-    arguments = given
-    if given is None:
-        places = [place.get(key) for place in (function, value) for key in _ARGUMENTS]
-        arguments = next((each for each in places if each is not None), None)
+    given = (place.get(key) for place in (function, value) for key in _ARGUMENTS)
+    arguments = next((each for each in given if each is not None), None)
     in_function = called and value.get("function") is function
-    documented = in_function and (given is not None or arguments is None)
+    documented = in_function and function.get("arguments") is arguments
     # Parts of a content need no ``function`` wrapper (Anthropic's shape).
     wrapped = documented or "CALLS_IN_CONTENT_PARTS" in where
     # Response transforms that read calls from text set the provenance, as we do for a legacy call.
-    given_provenance = value.get("provenance")
-    known = isinstance(given_provenance, str) and given_provenance.startswith(("text:", "legacy"))
+    provenance = text_at(value, "provenance")
     return CallEntry(
         # In the shape of the Responses API the result goes back under `call_id`; `id` is that of the item.
         value.get("call_id") or value.get("id", function.get("id")),
         name,
-        given if documented else arguments,
-        str(given_provenance) if known else "structured",
+        arguments,
+        provenance if provenance.startswith(("text:", "legacy")) else "structured",
         of_call(value, function),
         where if wrapped else (*where, "MISSING_FUNCTION_WRAPPER"),
     )

@@ -46,9 +46,6 @@ class Offered:
                 return rest
         return name
 
-    def name_at_start(self, text: str) -> str:
-        return max((name for name in self.names if text.startswith(name)), key=len, default="")
-
     def parameters(self, name: str) -> Mapping[str, Json]:
         return tree_at(self.schemas, name, "properties")
 

@@ -270,7 +270,7 @@ def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
         return None
     raw, at = head["name"], head.end()
     if not head["sep"] and _KEY_END.match(source.text, at):  # the opener of the first key is lost
-        raw = source.offered.name_at_start(raw)
+        raw = max(filter(raw.startswith, source.offered.names), key=len, default="")
         if not raw:
             return broken("malformed", source.end_of_next(_CALL_CLOSE, at))
         at = head.start("name") + len(raw)

@@ -230,11 +230,8 @@ def end_of_debris(source: Source, begin: int, at: int, block: Block) -> int:
     early = source.search(block.closing, begin)
     if early and block.opening.match(source.text, skip_blanks(source.text, early.end())):
         return early.end()
-    close = source.search(block.closing, at)
     sibling = source.search(block.opening, at)
-    if close and (not sibling or close.start() < sibling.start()):
-        return close.end()
-    return sibling.start() if sibling else len(source.text)
+    return min(source.end_of_next(block.closing, at), sibling.start() if sibling else len(source.text))
 
 
 def skip_blanks(text: str, at: int) -> int:
