@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
-from json.encoder import encode_basestring, encode_basestring_ascii
+from json.encoder import encode_basestring
 from typing import Any, Literal, TypeAlias, TypeVar, assert_never
 
 from returns.result import Failure, Result, Success
@@ -65,12 +65,6 @@ _pieces: Callable[[Json, bool], Iterable[str]] = (
 
 _SORTING = json.JSONEncoder(sort_keys=True)
 
-_sorted_pieces: Callable[[Json, bool], Iterable[str]] = (
-    _MAKE_ENCODER(None, _SORTING.default, encode_basestring_ascii, None, ": ", ", ", True, False, True)
-    if _MAKE_ENCODER
-    else _SORTING.iterencode
-)
-
 
 class JsonText(str):
     """JSON text in canonical form; made by :func:`canonical` or :func:`read`, never by hand."""
@@ -95,7 +89,7 @@ def canonical(value: Json) -> JsonText:
 
 def sorted_text(value: Json) -> str:
     """A text in ASCII that is the same whatever the order of keys, for comparing values; never sent."""
-    return "".join(_sorted_pieces(value, False))
+    return _SORTING.encode(value)
 
 
 NOTHING = canonical({})
