@@ -7,7 +7,6 @@ as the properties of characters, is an error.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -70,6 +69,7 @@ _EACH_PLACE = 100
 """What counts once at the beginning of a text counts as so much if it is tried at each place."""
 _LONG = 200
 """A limit from which on a repetition counts as one without a limit."""
+_NO_LIMIT = 2**32
 
 
 def is_linear(pattern: str) -> bool:
@@ -125,6 +125,6 @@ def is_linear(pattern: str) -> bool:
 
 def _repetition_limits(repeated: str) -> tuple[int, int]:
     if repeated in {"*", "+", "?"}:
-        return int(repeated == "+"), 1 if repeated == "?" else sys.maxsize
+        return int(repeated == "+"), 1 if repeated == "?" else _NO_LIMIT
     least, comma, most = repeated[1:-1].partition(",")
-    return int(least or 0), int(most or (sys.maxsize if comma else least))
+    return int(least or 0), int(most or (_NO_LIMIT if comma else least))
