@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
-from contextlib import aclosing, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from threading import Lock
@@ -21,13 +20,11 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, assert_never, cast
 from toolreel._driver import (
     NOT_MEASURED,
     AsyncEndpoint,
-    AsyncPerformer,
     AsyncToolHost,
     Endpoint,
     Journal,
     Lap,
     Observer,
-    Performer,
     Run,
     ToolHost,
     Wanted,
@@ -37,7 +34,6 @@ from toolreel._driver import (
     iterated,
     resolved,
     run,
-    scoped_items,
     secrets_of,
     speak,
 )
@@ -69,11 +65,7 @@ if TYPE_CHECKING:
 
 def with_recorded_time(event: ReplyReceived | RequestFailed | ToolReturned, record: Record) -> Event:
     """The new event with the recorded time, so that limits on time decide the same."""
-    match record.event:
-        case ReplyReceived() | RequestFailed() | ToolReturned():
-            return replace(event, at_ms=record.event.at_ms)
-        case _:
-            return event
+    return replace(event, at_ms=getattr(record.event, "at_ms", None))
 
 
 def describe_effect(effect: Wanted) -> str:
@@ -92,10 +84,9 @@ def describe_effect(effect: Wanted) -> str:
 
 _Endpoint = TypeVar("_Endpoint")
 _ToolHost = TypeVar("_ToolHost")
-_Performer = TypeVar("_Performer")
 
 
-class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
+class _Rehearsing(Generic[_Endpoint, _ToolHost]):
     """The parts of a rehearsal that are the same on every driver.
 
     Each line of the journal is used once; effects run concurrently, so a lock guards them. Most lines answer
@@ -110,14 +101,12 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         endpoint: _Endpoint | None = None,
         tape: Session | None = None,
         tools: _ToolHost | None = None,
-        live: _Performer | None = None,
         allowed: AllowedDifferences | None = None,
     ) -> None:
         self._recorded = recorded
         self._endpoint = endpoint
         self._tape = tape
         self._tools = tools
-        self._live = live
         self._allowed = allowed
         lines = list(enumerate(recorded.records))
         self._left = OrderedDict((at, one) for at, one in lines if not isinstance(one.event, UserSpoke))
@@ -129,8 +118,8 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The credentials that endpoint, tools and what follows the recording send, by name."""
-        return secrets_of(self._endpoint, self._tools, self._live)
+        """The credentials that endpoint and tools send, by name."""
+        return secrets_of(self._endpoint, self._tools)
 
     def messages_before(self, effect: Wanted | None, /) -> Sequence[UserSpoke]:
         """What the user said before the recorded answer to an effect; without one, before the next line."""
@@ -146,7 +135,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
             return self._said.popitem(last=False)[1] if is_next else None
 
     def lap_of(self, effect: Wanted, /) -> Lap | None:
-        """The recorded times of an effect; ``None`` if it came after the recording."""
+        """The recorded times of an effect; ``None`` at the end of the record of a paused run."""
         with self._lock:
             place = self._places.get(effect.ref)
         return None if place is None else self._recorded.records[place].lap or NOT_MEASURED
@@ -162,10 +151,6 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
                 f"{self._recorded.source}: the run ended, but {len(places)} recorded events are left, "
                 f"from line {first.line} ({first.kind}) on"
             )
-
-    def _live_performer(self) -> _Performer | None:
-        with self._lock:
-            return None if self._left else self._live
 
     def _take_line(self, effect: Wanted) -> tuple[Record, bool] | None:
         """The line that answers the effect, else the first unused one, and which of them it is.
@@ -236,10 +221,6 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         return done
 
     async def _perform(self, effect: Wanted) -> Event | None:
-        live: Any = self._live_performer()
-        if live:
-            after: Event | None = await resolved(live.perform(effect))
-            return after
         line = self._take_line(effect)
         if line is None:
             return None
@@ -247,17 +228,11 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         if endpoint:
             return self._checked_event(effect, *line, await resolved(endpoint.send(effect)))
         event, tools = self._checked_event(effect, *line), cast("Any", self._tools)
-        if isinstance(effect, RunTool) and tools and tool_runs_again(event):
-            return with_recorded_time(await resolved(tools.run(effect)), line[0])
-        return event
+        if tools is None or not isinstance(event, ToolReturned) or is_withheld(event):
+            return event
+        return with_recorded_time(await resolved(tools.run(effect)), line[0])
 
     async def _stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
-        live: Any = self._live_performer()
-        if hasattr(live, "stream"):
-            async with aclosing(scoped_items(live.stream(effect), nullcontext)) as pieces:
-                async for piece in pieces:
-                    yield piece
-            return
         event = await self._perform(effect)
         if effect.request.streamed and isinstance(event, ReplyReceived):
             for delta in deltas_in(event.body, effect.request.form, whole=True):
@@ -265,7 +240,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost, _Performer]):
         yield event
 
 
-class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
+class Rehearsal(_Rehearsing[Endpoint, ToolHost]):
     """A performer that replays a journal; approvals are not asked for again, and waits take no time.
 
     ``stream(plan, Rehearsal(recorded))`` shows a recorded run again.
@@ -273,7 +248,6 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
     :param endpoint: answers requests instead of the journal
     :param tape: the recording that the endpoint answers from, which has failed exchanges too
     :param tools: runs tools instead of the journal
-    :param live: performs the effects after the last line of the journal
     :param allowed: requests that count as the recorded ones though they differ
     """
 
@@ -289,14 +263,11 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost, Performer]):
         return immediately(self._perform(effect))
 
     def stream(self, effect: SendRequest) -> Generator[Delta | Event | None, None, None]:
-        """Each piece of the recorded reply, at once, and last what :meth:`perform` returns.
-
-        What follows the journal comes piece by piece, if ``live`` offers that.
-        """
+        """Each piece of the recorded reply, at once, and last what :meth:`perform` returns."""
         return iterated(self._stream(effect))
 
 
-class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
+class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost]):
     """The async version of :class:`Rehearsal`."""
 
     async def play(
@@ -317,10 +288,6 @@ class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost, AsyncPerformer]):
         return self._stream(effect)
 
 
-def tool_runs_again(event: Event) -> bool:
-    return not isinstance(event, CancelRequested) and not is_withheld(event)
-
-
 def has_whole_response(event: Event) -> bool:
     """Whether there was a complete response, which every cassette stores."""
     return not isinstance(event, RequestFailed) or event.failure == "status"
@@ -337,12 +304,12 @@ def exchange_key(effect: SendRequest) -> tuple[str, str, *tuple[bytes, ...]]:
 # both are the same after the rules.
 
 
+@dataclass(eq=False)
 class AllowedDifferences:
-    def __init__(self, recorded: Recorded, rules: Sequence[Vary]) -> None:
-        self._recorded = recorded
-        self._rules = rules
-        self._known: dict[str, bytes] = {}
-        """Digests of requests after the rules, by their own digest: each is compared more than once."""
+    recorded: Recorded
+    rules: Sequence[Vary]
+    _known: dict[str, bytes] = field(default_factory=dict)
+    """Digests of requests after the rules, by their own digest: each is compared more than once."""
 
     def matches(self, record: Record, effect: Wanted | None, event: Event) -> bool:
         """Whether an effect of the replay and its answer count as those of a recorded line.
@@ -355,14 +322,15 @@ class AllowedDifferences:
             return False
         if was == event:
             return record.fp is not None
-        is_told = any(isinstance(later, SendRequest) for later in self._recorded_effects[record.n :])
         match was, event:
             case ToolReturned(), ToolReturned():
-                return is_told and replace(event, output=was.output, parts=was.parts) == was
+                is_same = replace(event, output=was.output, parts=was.parts) == was
             case UserSpoke(), UserSpoke():
-                return is_told and replace(event, content=was.content, parts=was.parts) == was
+                is_same = replace(event, content=was.content, parts=was.parts) == was
             case _:
                 return False
+        is_told = any(isinstance(later, SendRequest) for later in self._recorded_effects[record.n :])
+        return is_same and is_told
 
     def matches_effect(self, record: Record, effect: Wanted) -> bool:
         if record.fp == fingerprint(effect):
@@ -378,10 +346,10 @@ class AllowedDifferences:
     def _request_digest(self, request: Request) -> bytes:
         known = self._known.get(request.digest)
         if known is None:
-            body = apply_rules_to_body(b"".join(request.pieces()), self._rules)[0]
+            body = apply_rules_to_body(b"".join(request.pieces()), self.rules)[0]
             known = self._known[request.digest] = sha256(body).digest()
         return known
 
     @cached_property
     def _recorded_effects(self) -> Sequence[Wanted | None]:
-        return tuple(traced.effect for traced in retrace(self._recorded).events)
+        return tuple(traced.effect for traced in retrace(self.recorded).events)

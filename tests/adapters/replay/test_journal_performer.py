@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -101,25 +100,3 @@ def test_what_broke_off_breaks_off_again(driver: Driver, tmp_path: Path) -> None
     path, journal = broken_session(tmp_path)
     assert path.read_text().count("kind: RemoteProtocolError") == 1
     assert replay(path, driver=driver).recorded.text == journal
-
-
-def uncancelled(recorded: Recorded) -> Recorded:
-    """The record without its last event, the cancellation."""
-    assert isinstance(recorded.events[-1], CancelRequested)
-    return replace(recorded, records=recorded.records[:-1])
-
-
-@pytest.mark.parametrize(("at", "asked"), [(1, 0), (2, 1), (3, 1)])
-def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(at: int, asked: int) -> None:
-    live, journal = Ports(ScriptedEndpoint([*SUM][asked:]), PythonTools([add])), MemoryJournal(PLAN)
-    rehearsal = Rehearsal(uncancelled(recorded(stopped_at=at)), live=live)
-    run(PLAN, rehearsal, journal=journal)
-    rehearsal.finish()
-    assert journal.text == recorded().text
-
-
-def test_another_run_is_not_gone_on_with() -> None:
-    other = Plan.of(model="other", messages="hi", tools=PLAN.tools)
-    live = Ports(ScriptedEndpoint([]), PythonTools([add]))
-    rehearsal = Rehearsal(uncancelled(recorded(stopped_at=2)), live=live)
-    assert "the run wants a request" in complaint(ReplayMismatch, lambda: run(other, rehearsal))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,15 @@ import anyio
 import httpx
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateTools
 from tests.servers.chat_server import Answer, replying, serving
 from tests.servers.chat_server import streaming as pieces
-from toolreel import AsyncPorts, LoopConfig, Plan, Ports, PythonTools, astream, stream
-from toolreel._driver import ImmediateEndpoint
+from toolreel import LoopConfig, Plan, Ports, PythonTools, astream, stream
 from toolreel._replay import TapedEndpoint
 from toolreel.cassette import use_cassette
 from toolreel.http import HttpEndpoint
 from toolreel.journals import AsyncRehearsal, MemoryJournal, Rehearsal, parse_journal
-from toolreel.stream_events import StreamEvent, TextDelta
+from toolreel.stream_events import StreamEvent
 from toolreel.testing import Lost, ScriptedEndpoint, calling, saying, streaming
-from toolreel_core import CancelRequested
 
 
 def stock(part: str) -> int:
@@ -76,31 +72,3 @@ def test_a_cassette_shows_it_too(tmp_path: Path) -> None:
     with use_cassette(tmp_path / "tape.yaml") as session:
         rehearsal = Rehearsal(parse_journal(journal.text), endpoint=TapedEndpoint(session), tools=TOOLS)
         assert list(stream(wanted, rehearsal)) == shown
-
-
-def test_what_follows_the_record_comes_piece_by_piece() -> None:
-    wanted = plan()
-    journal = MemoryJournal(wanted)
-    with closing(stream(wanted, Ports(ScriptedEndpoint([ASKS]), TOOLS), journal=journal)) as events:
-        next(event for event in events if type(event).__name__ == "ToolResult")
-    text = "".join(journal.text.splitlines(keepends=True)[:3])
-    tape = parse_journal(text)
-
-    def live() -> Ports:
-        return Ports(ScriptedEndpoint([streaming("Three ", "pins.")]), TOOLS)
-
-    goes_on = MemoryJournal(wanted)
-    with closing(stream(wanted, Rehearsal(tape, live=live()), journal=goes_on)) as events:
-        assert next(event.text for event in events if isinstance(event, TextDelta)) == "Three "
-    assert parse_journal(goes_on.text).events[:2] == tape.events
-    assert isinstance(parse_journal(goes_on.text).events[-1], CancelRequested)
-
-    async def first() -> str:
-        ports = AsyncPorts(ImmediateEndpoint(live().endpoint), ImmediateTools(TOOLS))
-        async with aclosing(astream(wanted, AsyncRehearsal(tape, live=ports), journal=goes_on)) as events:
-            async for event in events:
-                if isinstance(event, TextDelta):
-                    return event.text
-        raise AssertionError("there was no text")
-
-    assert anyio.run(first) == "Three "

@@ -190,7 +190,7 @@ def test_whatever_wraps_an_endpoint_says_what_it_sends(
     paused(server, echo, path)
     with HttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint:
         ports = Ports(endpoint, PythonTools())
-        rehearsal = Rehearsal(read_journal(path), live=ports)
+        rehearsal = Rehearsal(read_journal(path), endpoint=endpoint)
         assert secrets_of(ports) == secrets_of(rehearsal) == {"the header authorization": KEY}
     assert secrets_of(object()) == {}
 
