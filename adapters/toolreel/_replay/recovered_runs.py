@@ -21,10 +21,8 @@ from toolreel._secrets import known_secrets, leaks
 from toolreel.cassette import (
     CANCELLED,
     CLOSED,
-    CassetteTransport,
     Exchange,
     Session,
-    StoredResponse,
     canonical_body,
     compared_endpoint,
     drift_text,
@@ -32,7 +30,7 @@ from toolreel.cassette import (
     replay_response,
 )
 from toolreel.http import HttpEndpoint
-from toolreel_core._client_requests import ClientRequest, Refusal, client_request
+from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._conversation import (
     AssistantMessage,
     Message,
@@ -45,7 +43,7 @@ from toolreel_core._errors import ConfigError, ReplayMismatch, ToolreelError
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read
 from toolreel_core._plan import Plan, Preset
 from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Wait, events
-from toolreel_core._settings import PATHS, WireForm, form_of
+from toolreel_core._settings import PATHS, form_of
 from toolreel_core._tools import ToolDefinition
 
 if TYPE_CHECKING:
@@ -58,20 +56,17 @@ if TYPE_CHECKING:
 # :class:`~toolreel._driver.ports.ImmediateEndpoint`, since it never blocks.
 
 
+_URL = "http://replay.invalid/v1"
+
+
 class TapedEndpoint(HttpEndpoint):
     replays: Final = True
     """Its answers cost no time and no tokens, which matters when a run is measured."""
 
-    def __init__(
-        self,
-        recording: Session,
-        *,
-        transport: httpx.BaseTransport | None = None,
-        on_delta: Listener | None = None,
-    ) -> None:
+    def __init__(self, recording: Session, *, on_delta: Listener | None = None) -> None:
         super().__init__(
-            "http://replay.invalid/v1",
-            transport=transport or CassetteTransport(recording),
+            _URL,
+            transport=recording.transport(),
             on_delta=on_delta,
             now=float,  # is 0.0: a clock that stands still
         )
@@ -126,17 +121,12 @@ def recover_runs(
     unasked = {"fix_empty_final": False, "accept_suspected_calls": True, "repetition_stop": None}
     inferred = {**unasked, "max_turns": len(tapes.exchanges), **(settings or {})}
     while tapes.has_next and (not plans or len(runs) < len(plans)):
-        began = tapes.at
-        request = tapes.exchanges[began]
-        if plans:
-            plan = plans[len(runs)]
-        else:
-            form = form_of(request.url)
-            plan = _plan_of_request(request.body, request.name, form=form, preset=preset, settings=inferred)
+        tapes.began = tapes.at
+        request = tapes.exchanges[tapes.at]
+        plan = plans[len(runs)] if plans else _plan_of_request(request, preset, inferred)
         journal = MemoryJournal(plan)
-        tapes.began = began
         done = run(plan, tapes, journal=journal)
-        if tapes.at == began:
+        if tapes.at == tapes.began:
             raise JournalError(f"{request.name}: the plan of the run asks for nothing")
         tapes.check_no_results_left()
         recorded = parse_journal(journal.text, f"{tape.path}, run {len(runs) + 1}")
@@ -160,8 +150,9 @@ class _Tape:
             raise JournalError(
                 f"{recording.path}: holds no chat completion, Responses or Messages, so there is no run in it"
             )
-        self._answers = _StoredAnswer(recording)
-        self._endpoint = TapedEndpoint(recording, transport=self._answers)
+        from httpx import MockTransport  # with the extra that cassettes need
+
+        self._endpoint = HttpEndpoint(_URL, transport=MockTransport(self._stored_response), now=float)
         self.began = 0
         """Index of the first exchange of this run."""
         self._results = 0
@@ -209,8 +200,14 @@ class _Tape:
         self._results = 0
         if exchange.broke and exchange.broke.kind == CANCELLED:
             return events.RequestFailed(effect.ref, "timeout", CANCELLED)
-        self._answers.stored = exchange.answer
         return self._endpoint.send(effect)
+
+    def _stored_response(self, request: httpx.Request) -> httpx.Response:
+        """The answer of the last exchange, whatever is asked; what the client closed ends there."""
+        stored = self.exchanges[self.at - 1].answer
+        if stored.broke and stored.broke.kind == CLOSED:
+            stored = replace(stored, broke=None)
+        return replay_response(stored, self._path, request)
 
     def _has_next_exchange(self) -> bool:
         if not self.has_next or self.at == self.began or self._exact:
@@ -254,18 +251,6 @@ class _Tape:
         )
 
 
-class _StoredAnswer(CassetteTransport):
-    """Gives one stored answer, whatever is asked; what the client closed ends there."""
-
-    stored: StoredResponse
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        stored = self.stored
-        if stored.broke and stored.broke.kind == CLOSED:
-            stored = replace(stored, broke=None)
-        return replay_response(stored, self._session.path, request)
-
-
 def _asks_a_model(exchange: Exchange) -> bool:
     """Whether a model was asked: the last segments of the path say in which form."""
     path = compared_endpoint(exchange.url).partition("?")[0]
@@ -283,7 +268,7 @@ _MESSAGE = ("role", "content", "tool_calls", "tool_call_id")
 """What is read of a message: clients send further keys, which have no meaning for a run."""
 
 
-def _messages_in(tree: Tree, place: str) -> list[Message]:
+def _messages_in(exchange: Exchange, tree: Tree) -> list[Message]:
     messages = []
     for n, entry in enumerate(items_of(tree, "messages")):
         kept: dict[str, Json] = {key: value for key, value in as_tree(entry).items() if key in _MESSAGE}
@@ -292,13 +277,13 @@ def _messages_in(tree: Tree, place: str) -> list[Message]:
         try:
             messages.append(message_in(kept, f"messages[{n}]"))
         except ConfigError as error:
-            raise JournalError(f"{place}: {error}") from None
+            raise JournalError(f"{exchange.name}: {error}") from None
     return messages
 
 
 def _request_content(exchange: Exchange) -> tuple[Tree, Sequence[Message]]:
-    tree = _chat_body(exchange.body, exchange.name, form_of(exchange.url))
-    messages = _messages_in(tree, exchange.name)
+    tree = _chat_body(exchange)
+    messages = _messages_in(exchange, tree)
     return {"model": tree.get("model"), "messages": [*map(_plain_message, messages)]}, messages
 
 
@@ -335,49 +320,39 @@ def _parse_value(text: str) -> Json:
 _OWNED = ("model", "messages", "tools", "stream", "stream_options")
 
 
-def _plan_of_request(
-    body: bytes,
-    place: str,
-    *,
-    form: WireForm,
-    preset: Preset,
-    settings: Mapping[str, Any],
-) -> Plan:
+def _plan_of_request(exchange: Exchange, preset: Preset, settings: Mapping[str, Any]) -> Plan:
     """The plan of a run that begins with this request: its model, messages, tools and options.
 
-    :param form: in which the request is
     :param settings: loop and provider settings, which a request does not contain
     """
-    tree = _chat_body(body, place, form)
+    tree, form = _chat_body(exchange), form_of(exchange.url)
     spoken = {} if form == "chat_completions" else {"wire_form": form}
-    options = {key: value for key, value in tree.items() if key not in _OWNED}
-    messages = _messages_in(tree, place)
+    messages = _messages_in(exchange, tree)
     try:
         return preset.plan(
             model=str(tree.get("model") or "unknown"),
             messages=messages,
             tools=tuple([_tool_definition(entry) for entry in items_of(tree, "tools")]),
-            options=options,
+            options={key: value for key, value in tree.items() if key not in _OWNED},
             settings={**spoken, **settings},
         )
     except ToolreelError as error:
-        raise JournalError(f"{place}: {error}") from error
+        raise JournalError(f"{exchange.name}: {error}") from error
 
 
-def _chat_body(body: bytes, place: str, form: WireForm) -> Tree:
-    found = read(body.decode(errors="replace")).value_or(None)
-    tree = found if isinstance(found, Mapping) else {}
-    if form != "chat_completions":
-        asked = client_request(body, form)
-        tree = {} if isinstance(asked, Refusal) else asked.tree
-        if isinstance(asked, ClientRequest) and any(loss.code == "stored_response" for loss in asked.losses):
+def _chat_body(exchange: Exchange) -> Tree:
+    """The body of a request in any form, as chat completions."""
+    form = form_of(exchange.url)
+    asked = client_request(exchange.body, form)
+    if isinstance(asked, ClientRequest):
+        if any(loss.code == "stored_response" for loss in asked.losses):
             raise JournalError(
-                f"{place}: goes on with a response that the server has stored, so the tape lacks the "
+                f"{exchange.name}: goes on with a response that the server has stored, so the tape lacks the "
                 "conversation; record with the whole input instead of previous_response_id"
             )
-    if items_of(tree, "messages"):
-        return tree
-    raise JournalError(f"{place}: not the body of a {form.replace('_', '-')} request")
+        if items_of(asked.tree, "messages"):
+            return asked.tree
+    raise JournalError(f"{exchange.name}: not the body of a {form.replace('_', '-')} request")
 
 
 def _tool_definition(entry: Json) -> ToolDefinition:
