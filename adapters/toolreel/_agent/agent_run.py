@@ -253,7 +253,7 @@ class AgentRuns:
                     ports = opened.enter_context(self.agent.ports(tape and tape.transport()))
                 if decision is not None:
                     ports = replace(ports, approver=_DecidedCall(decision, ports.approver))
-                yield ports, files or self.journal
+                yield ports, files.journal if files else self.journal
 
     def _as_agent_run(self, run: Run, begun: Plan | Run, ports: Ports | AsyncPorts) -> AgentRun[Any]:
         going_on = replace(self, sent={name: Secret(value) for name, value in ports.secrets.items()})

@@ -106,12 +106,12 @@ class LiveSession:
             return Live(Underway(plan))
         self.print_key_notice()
         files = RecordedFiles(record, plan, self.target.secrets, overwrite=overwrite, durable=self.durable)
-        return Live(Underway(plan, files), files, files.tape)
+        return Live(Underway(plan, files.journal), files, files.tape)
 
     def reopen(self, cassette: Path) -> tuple[Live, ResumedFiles]:
         self.print_key_notice()
         files = ResumedFiles(cassette, self.target.secrets, durable=self.durable)
-        return Live(Underway(files.trace.run, files), files, files.tape, has_begun=True), files
+        return Live(Underway(files.trace.run, files.journal), files, files.tape, has_begun=True), files
 
     def print_key_notice(self) -> None:
         if notice := self.target.key_notice:
@@ -138,7 +138,7 @@ class LiveSession:
                 ms = max(0, round((monotonic() - began) * 1000) - since)
                 log.record(None, CancelRequested(STOPPED), Lap(ms, ms))
         except AdapterError as error:
-            if live.files is None or error is not live.files.refused:
+            if live.files is None or error is not live.files.journal.failure:
                 raise
             if log.state.outcome is None:  # not recorded: the run can be resumed
                 log.take_event(None, CancelRequested("the recording could not be written"))

@@ -266,7 +266,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
                 run = live.log.run
                 code = _show_answer(run, server) or code
                 spent = isinstance(run.outcome, ConversationSpent | CostUnknown)
-                if spent or (live.files and live.files.refused):
+                if spent or (live.files and live.files.journal.failure):
                     break
         finally:
             ended = live.close() if live else None

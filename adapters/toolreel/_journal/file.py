@@ -16,7 +16,6 @@ from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from io import FileIO
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Final, Self
 
 from toolreel._driver import Lap, Wanted
@@ -154,7 +153,8 @@ class _OpenJournal:
         self._events = 0
         self._blobs: set[str] = set()
         self._seal = Sealing()
-        self._failure: AdapterError | None = None
+        self.failure: AdapterError | None = None
+        """What the last event could not be written for."""
         self._holds_results = False
 
     def withhold(self, secrets: Mapping[str, str]) -> None:
@@ -177,8 +177,8 @@ class _OpenJournal:
         :raises SecretFound: if another event contains a secret; it is not written
         :raises JournalError: if the file cannot be written, or was deleted
         """
-        if self._failure is not None:
-            raise self._failure
+        if self.failure is not None:
+            raise self.failure
         try:
             self._check_file()
             line = event_line(self._events + 1, effect, event, lap)
@@ -193,7 +193,7 @@ class _OpenJournal:
             blobs = blob_lines(event, self._blobs)
             self._write_lines((*blobs.values(), line), effect, event)
         except AdapterError as error:
-            self._failure = error
+            self.failure = error
             raise
         self._events += 1
         self._blobs |= blobs.keys()
@@ -209,7 +209,7 @@ class _OpenJournal:
         if self._is_inherited:
             self._file.close()  # the other process goes on writing it
             return
-        if self._failure is not None:
+        if self.failure is not None:
             self.leave()
             return
         with as_journal_errors(self.path):
@@ -245,9 +245,7 @@ class _OpenJournal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _open(self, *, create: bool = False) -> None:
@@ -284,8 +282,8 @@ class _OpenJournal:
         self._check_name()
 
     def _check_line(self, line: str, value: Plan | Event) -> None:
-        where = f"{self.path}, line {self._events + (not isinstance(value, Plan)) + 1}"
-        refuse_secrets(line, self._secrets, where, blobs_in(value))
+        number = 1 if isinstance(value, Plan) else self._events + 2
+        refuse_secrets(line, self._secrets, f"{self.path}, line {number}", blobs_in(value))
 
     def _write_lines(self, lines: Iterable[str], effect: Wanted | None, event: Event | None) -> None:
         before, data = self._end, "".join(f"{line}\n" for line in lines).encode()
@@ -391,7 +389,7 @@ class FileJournal(_OpenJournal):
         """
         super().withhold(secrets)
         try:
-            refuse_secrets(self._header, secrets, f"{self.path}, line 1", blobs_in(self._plan))
+            self._check_line(self._header, self._plan)
         except SecretFound:
             self.discard()
             raise

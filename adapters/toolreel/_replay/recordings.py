@@ -4,50 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from toolreel._driver import Lap, Resting, Run, Wanted
+from toolreel._driver import Resting, Run
 from toolreel._internal import AdapterError, CassetteError
 from toolreel._journal import FileJournal, ReopenedJournal, journal_path, read_journal
 from toolreel._replay.journal_performer import exchange_key, has_whole_response
 from toolreel._replay.trace import Trace, retrace
+from toolreel.cassette import Session
 from toolreel_core._errors import ConfigError, ReplayMismatch, ToolreelError
 from toolreel_core._loop import NO_REPLIES
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Event, ReplyRead, SendRequest
-
-if TYPE_CHECKING:
-    from toolreel.cassette import Mode, Session
+from toolreel_core._protocol import ReplyRead, SendRequest
 
 
-_Journal = TypeVar("_Journal", bound="FileJournal | ReopenedJournal")
-
-
-class _Files(Generic[_Journal]):
-    keeps_times: Final = True
-
-    def __init__(self, cassette: Path, secrets: Mapping[str, str], journal: _Journal) -> None:
-        self._path = cassette
-        self._secrets = secrets
-        self.journal: _Journal = journal
-        self.refused: AdapterError | None = None
-        self.left: Path | None = None
-        """The ``.part`` that was left, if the recording could not be written."""
-
-    def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
-        try:
-            return self.journal.record(effect, event, lap)
-        except AdapterError as error:
-            self.refused = error
-            raise
-
-
-class RecordedFiles(_Files[FileJournal]):
+class RecordedFiles:
     """A cassette and its journal, of which both are written or neither.
 
     If an event cannot be written, the run ends there and existing files stay unchanged. Results of tools that
     were recorded are kept in the journal's ``.part``, from which the run can be resumed.
     """
+
+    refused: AdapterError | None = None
+    """Why the recording could not be written, once it is closed."""
+    left: Path | None = None
+    """The ``.part`` that was left, if the recording could not be written."""
 
     def __init__(
         self,
@@ -60,15 +40,16 @@ class RecordedFiles(_Files[FileJournal]):
     ) -> None:
         if not overwrite:
             check_not_recorded(path)
-        self.tape = _open_session(path, "record")
+        self._path, self._secrets = path, secrets
+        self.tape = Session(path, "record")
         replaces = overwrite or journal_path(path).exists()
-        journal = FileJournal(
+        self.journal = FileJournal(
             journal_path(path), plan, known_secrets=secrets, overwrite=replaces, durable=durable
         )
-        super().__init__(path, secrets, journal)
 
     def close(self, *, keep: bool = True, ended: bool = True) -> tuple[Path, ...]:
         """:param ended: whether the run has ended; if not, results of tools are not deleted"""
+        self.refused = self.journal.failure
         if keep and not self.refused:
             try:
                 self.tape.save(self._secrets)
@@ -87,7 +68,7 @@ class RecordedFiles(_Files[FileJournal]):
         return (self._path, self.journal.path)
 
 
-class ResumedFiles(_Files[ReopenedJournal]):
+class ResumedFiles:
     """The files of a run that is resumed.
 
     The journal is continued, and so is the cassette of a run that waited, because it has all exchanges. A
@@ -95,11 +76,14 @@ class ResumedFiles(_Files[ReopenedJournal]):
     ``<name>.yaml.old``.
     """
 
+    refused: AdapterError | None = None
+    left: Path | None = None
+
     def __init__(
         self, cassette: Path, secrets: Mapping[str, str], *, durable: bool = False, after: Run | None = None
     ) -> None:
-        journal = ReopenedJournal(journal_path(cassette), known_secrets=secrets, durable=durable)
-        super().__init__(cassette, secrets, journal)
+        self._path, self._secrets = cassette, secrets
+        self.journal = ReopenedJournal(journal_path(cassette), known_secrets=secrets, durable=durable)
         try:
             self.trace = retrace(self.journal.recorded)
             if after is not None and self.trace.run.state != after.state:
@@ -114,6 +98,7 @@ class ResumedFiles(_Files[ReopenedJournal]):
 
     def close(self, **_: bool) -> tuple[Path, ...]:
         """What was recorded before is kept in any case."""
+        self.refused = self.journal.failure
         if self.refused:
             self.left = self.journal.leave()
             return ()
@@ -145,19 +130,12 @@ def _never_answered(journal: Path) -> bool:
     return not isinstance(run.outcome, Resting) and all(problem in NO_REPLIES for problem in problems)
 
 
-def _open_session(path: Path, mode: Mode) -> Session:
-    # Imported late: a run without a recording needs none of it.
-    from toolreel.cassette import Session
-
-    return Session(path, mode)
-
-
 def _continue_session(path: Path, trace: Trace) -> Session | None:
     """A session after the recorded exchanges, if the cassette holds exactly those of the journal."""
     if not path.exists():
         return None
     try:
-        session = _open_session(path, "extend")
+        session = Session(path, "extend")
         for traced in trace.events:
             effect = traced.effect
             if isinstance(effect, SendRequest):
