@@ -63,10 +63,11 @@ def withhold_result(event: ToolReturned, reason: Reason) -> ToolReturned:
     """
     data: Json = {"withheld": reason}
     text = _EXPLAINED[reason]
-    if _has_succeeded(event.output):
-        tree: Json = {"ok": True, "data": data, "warnings": [f"{CODE}: {text}"]}
-    else:
-        tree = {"ok": False, "data": data, "errors": [{"code": CODE, "message": text}]}
+    match read(event.output).value_or(None):
+        case {"ok": False}:
+            tree: Json = {"ok": False, "data": data, "errors": [{"code": CODE, "message": text}]}
+        case _:
+            tree = {"ok": True, "data": data, "warnings": [f"{CODE}: {text}"]}
     return replace(event, output=canonical(tree), parts=())
 
 
@@ -74,14 +75,6 @@ def is_withheld(event: Event) -> bool:
     return isinstance(event, ToolReturned) and any(
         withhold_result(event, reason) == event for reason in _EXPLAINED
     )
-
-
-def _has_succeeded(output: str) -> bool:
-    match read(output).value_or(None):
-        case {"ok": False}:
-            return False
-        case _:
-            return True
 
 
 _BLOB = b'{"blob":'
@@ -122,7 +115,8 @@ def seal_text(text: str) -> bytes:
 
 def remove_seal(text: str, source: str) -> str:
     before, end, last = text.removesuffix("\n").rpartition("\n")
-    if not text.endswith("\n") or not _is_seal(last):
+    tree = read(last).value_or(None)
+    if not text.endswith("\n") or not isinstance(tree, Mapping) or set(tree) != {"digest", "end"}:
         return text
     before += end
     if seal_text(before) != text.encode():
@@ -131,11 +125,6 @@ def remove_seal(text: str, source: str) -> str:
             "recorded; restore the file or record it again (if the change is meant, delete this line)"
         )
     return before
-
-
-def _is_seal(line: str) -> bool:
-    tree = read(line).value_or(None)
-    return isinstance(tree, Mapping) and set(tree) == {"digest", "end"}
 
 
 _TOOK = "took"
@@ -214,7 +203,10 @@ def read_journal(path: Path | str) -> Recorded:
     try:
         return parse_journal(path.read_bytes().decode("utf-8"), str(path))
     except FileNotFoundError:
-        raise JournalError(f"{path}: there is no such journal; {_remedy_for(path)}") from None
+        remedy, part = "record one with `toolreel run --record`", part_path(path)
+        if part.exists():
+            remedy = f"but there is {part.name}, of a run that did not end: go on with `toolreel resume`"
+        raise JournalError(f"{path}: there is no such journal; {remedy}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise JournalError(f"{path}: not a readable journal: {error}") from None
 
@@ -309,15 +301,8 @@ def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = No
     line = untimed_line(n, effect, event)
     if lap is None or lap.ms is None:
         return line
-    first = {} if lap.first_ms is None else {"first_ms": lap.first_ms}
-    took = canonical({"ms": lap.ms, "passed_ms": lap.passed_ms, **first})
+    took = canonical({name: ms for name, ms in lap._asdict().items() if ms is not None})
     return f'{line[:-1]},"{_TOOK}":{took}}}'
-
-
-def _remedy_for(path: Path) -> str:
-    if part_path(path).exists():
-        return f"but there is {part_path(path).name}, of a run that did not end: go on with `toolreel resume`"
-    return "record one with `toolreel run --record`"
 
 
 def _parse_line(line: str, place: str) -> Mapping[str, Json]:
@@ -368,16 +353,10 @@ def _read_record(tree: Mapping[str, Json], n: int, line: int, source: str) -> Re
         record = Record(n, kind, fp, decode_event(event), line, _read_lap(tree.get(_TOOK), place))
     except CodecError as error:
         raise JournalError(f"{place}: {error}") from None
-    if (kind, fp is None) not in _line_kinds_of_event(record.event):
+    answers = next((each for effect, each in ANSWERS.items() if type_name(effect) == kind), ())
+    # An answer that nobody had asked for has no fingerprint, and stands under its own kind.
+    if not (isinstance(record.event, answers) if fp is not None else kind == type_name(type(record.event))):
         raise JournalError(
             f"{place}: a {type_name(type(record.event))} stands under the kind {kind!r}; record it again"
         )
     return record
-
-
-def _line_kinds_of_event(event: Event) -> set[tuple[str, bool]]:
-    """The kinds that a line with this event can have, each with whether the line has no fingerprint."""
-    answered = {
-        (type_name(effect), False) for effect, answers in ANSWERS.items() if isinstance(event, answers)
-    }
-    return {*answered, (type_name(type(event)), True)}  # an answer that nobody had asked for has none

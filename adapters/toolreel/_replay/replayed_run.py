@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolreel._driver import ImmediateEndpoint, Run
-from toolreel._internal import MissingExtra
+from toolreel._internal import MissingExtra, counted
 from toolreel._journal import MemoryJournal, Recorded, journals_of, read_journal, recording_files
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel.cassette import Change, changed_lines, first_change
@@ -21,7 +21,6 @@ from toolreel_core._jsontext import JsonText, parse
 from toolreel_core._tools import ToolSurface
 
 if TYPE_CHECKING:
-    from toolreel._replay.recovered_runs import TapedEndpoint
     from toolreel.cassette import Session
 
 Driver: TypeAlias = Literal["sync", "asyncio", "trio"]
@@ -47,8 +46,7 @@ class Replayed:
     @property
     def proof(self) -> str:
         """The result in one line: driver, number of events, digest of the journal."""
-        count = len(self.recorded.records)
-        events = "1 event" if count == 1 else f"{count} events"
+        events = counted(len(self.recorded.records), "event")
         return f"identical on {self.driver}: {events}, journal {self.recorded.digest[:16]}"
 
 
@@ -67,18 +65,21 @@ def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None =
     if cassette and BEHIND_PROXY in recorded.plan.presets:
         check_recovered_journals(cassette)
         cassette = None  # its requests are another client's, in words of its own
-    journal, plan = MemoryJournal(recorded.plan), recorded.plan
+    journal, plan, sync = MemoryJournal(recorded.plan), recorded.plan, driver == "sync"
+    host: Any = None
+    if tools:
+        given = [*tools()]
+        check_tools_unchanged(recorded, Toolbox(given).surface)
+        host = PythonTools(given) if sync else AsyncPythonTools(given)
     with ExitStack() as stack:
-        taped, tape = _open_taped_endpoint(cassette, stack)
-        given = [*tools()] if tools else None
-        check_tools_unchanged(recorded, plan.tools if given is None else Toolbox(given).surface)
-        endpoint: Any = taped
-        host: Any = None
-        sync = driver == "sync"
-        if given is not None:
-            host = PythonTools(given) if sync else AsyncPythonTools(given)
-        if taped is not None and not sync:
-            endpoint = ImmediateEndpoint(taped)
+        endpoint: Any = None
+        tape: Session | None = None
+        if cassette:  # imported late: a journal alone is replayed without HTTP
+            from toolreel._replay.recovered_runs import TapedEndpoint
+            from toolreel.cassette import use_cassette
+
+            tape = stack.enter_context(use_cassette(cassette))
+            endpoint = TapedEndpoint(tape) if sync else ImmediateEndpoint(TapedEndpoint(tape))
         playing = Rehearsal if sync else AsyncRehearsal
         rehearsal: Any = playing(recorded, endpoint=endpoint, tape=tape, tools=host)
         play = partial(rehearsal.play, plan, journal=journal)
@@ -116,34 +117,19 @@ def _run_async(driver: Driver, play: Callable[[], Coroutine[Any, Any, Run]]) -> 
     return trio.run(play)
 
 
-def _open_taped_endpoint(
-    cassette: Path | None, stack: ExitStack
-) -> tuple[TapedEndpoint, Session] | tuple[None, None]:
-    """An endpoint that answers from a cassette, which has to be played to its end."""
-    if cassette is None:
-        return None, None
-    from toolreel._replay.recovered_runs import TapedEndpoint
-    from toolreel.cassette import use_cassette
-
-    tape = stack.enter_context(use_cassette(cassette))
-    return TapedEndpoint(tape), tape
-
-
 def check_tools_unchanged(recorded: Recorded, given: ToolSurface) -> None:
-    now = {tool.name: tool for tool in given.definitions}
-    for was in recorded.plan.tools.definitions:
-        if was.name not in now:
+    was, now = (
+        {tool.name: {"description": tool.description, "parameters": parse(tool.parameters)} for tool in tools}
+        for tools in (recorded.plan.tools.definitions, given.definitions)
+    )
+    for name, shown in was.items():
+        if name not in now:
             there = f"there are: {', '.join(now)}" if now else "there are none"
-            raise ReplayMismatch(f"{recorded.source}: the run had a tool {was.name!r}; {there}")
-        then, today = (
-            {"description": tool.description, "parameters": parse(tool.parameters)}
-            for tool in (was, now[was.name])
-        )
-        change = first_change(then, today)
-        if change:
+            raise ReplayMismatch(f"{recorded.source}: the run had a tool {name!r}; {there}")
+        if change := first_change(shown, now[name]):
             lines = "\n".join(changed_lines(change, "now:    "))
             raise ReplayMismatch(
-                f"{recorded.source}: the tool {was.name!r} is not what the model was shown; {lines}\n"
+                f"{recorded.source}: the tool {name!r} is not what the model was shown; {lines}\n"
                 "If the change is meant, record the session again."
             )
 
