@@ -40,7 +40,6 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode, b64encode
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from itertools import takewhile
@@ -131,23 +130,21 @@ class ConversationBodies:
     """
 
     def __init__(self) -> None:
-        self._last = b""
-        """The last body up to the end of its last message."""
-        self._ends: list[int] = []
-        """The offset of its first message, and those of the ends of all of them."""
+        self._head = b""
+        """The last body up to its first message."""
+        self._messages: list[bytes] = []
 
     def read(self, body: bytes) -> tuple[dict[str, Json], int] | None:
         """``None`` for a body that is not canonical JSON with messages."""
-        # Bisection: if the first n messages agree, so do all fewer.
-        same = bisect_left(self._ends, True, key=lambda end: not body.startswith(self._last[:end])) - 1
-        end = self._ends[same] if same > 0 else 0
-        after = body[end : end + 1]
-        if same <= 0 or after not in {b",", b"]"}:  # any other byte: the prefix ends inside a message
-            same, short = 0, body
-        else:
-            short = body[: self._ends[0]] + body[end + (after == b",") :]
+        same, end = 0, len(self._head)
+        if body.startswith(self._head):
+            for message in self._messages:
+                after = end + len(message)
+                if not body.startswith(message, end) or body[after : after + 1] not in {b",", b"]"}:
+                    break
+                same, end = same + 1, after + (body[after : after + 1] == b",")
         try:
-            text = short.decode()
+            text = (self._head + body[end:] if same else body).decode()
         except UnicodeDecodeError:
             return None
         tree = read(text, max_depth=_MAX_DEPTH).value_or(None)
@@ -158,12 +155,8 @@ class ConversationBodies:
             if not messages or isinstance(messages[0], list):
                 return None
             before = dict(takewhile(lambda item: item[0] != "messages", tree.items()))
-            self._ends = [len(canonical({**before, "messages": []}).encode()) - len("]}")]
-        del self._ends[same + 1 :]
-        for message in messages:
-            comma = len(self._ends) > 1
-            self._ends.append(self._ends[-1] + comma + len(canonical(message).encode()))
-        self._last = body[: self._ends[-1]]
+            self._head = canonical({**before, "messages": []}).removesuffix("]}").encode()
+        self._messages[same:] = [canonical(message).encode() for message in messages]
         return tree, same
 
 
@@ -256,49 +249,51 @@ def written_bodies(bodies: Iterable[bytes]) -> tuple[list[dict[str, Any]], dict[
     return forms, blobs, anchors
 
 
-class BodyReader:
-    def __init__(self) -> None:
-        self._known: dict[int, Rope] = {}
-        """The messages of folded lists, by ``id``, so that none is encoded twice."""
+def body_pieces(
+    stored: Mapping[str, Any], place: str, ropes: dict[int, Rope] | None = None
+) -> tuple[bytes, ...]:
+    """The body in a ``body`` mapping of one key.
 
-    def pieces(self, stored: Mapping[str, Any], place: str, *, folds: bool = False) -> tuple[bytes, ...]:
-        """The body in a ``body`` mapping of one key; the lists of messages in requests may be folded."""
-        try:
-            match [*stored.items()]:
-                case [("json", {"messages": [_, *_]} as tree)] if folds:
-                    return self._conversation_pieces(tree)
-                case [("json", tree)]:
-                    return (canonical(tree).encode(),)
-                case [("text", str() as text)]:
-                    return (text.encode(),)
-                case [("binary", bytes() as data)]:
-                    return (data,)
-                case pairs:
-                    found = ", ".join(f"{key}: {type(value).__name__}" for key, value in pairs)
-        except (TypeError, ValueError) as error:
-            raise CassetteError(f"{place}.json: not JSON: {error}") from error
-        raise CassetteError(
-            f"{place}: expected one of 'json: <tree>', 'text: <quoted text>' or "
-            f"'binary: !!binary <base64>', found {found or 'nothing'}"
-        )
+    :param ropes: of requests, the messages in lists by their ``id``, so that none is encoded twice
+    """
+    try:
+        match [*stored.items()]:
+            case [("json", {"messages": [_, *_]} as tree)] if ropes is not None:
+                return _conversation_pieces(tree, ropes)
+            case [("json", tree)]:
+                return (canonical(tree).encode(),)
+            case [("text", str() as text)]:
+                return (text.encode(),)
+            case [("binary", bytes() as data)]:
+                return (data,)
+            case pairs:
+                found = ", ".join(f"{key}: {type(value).__name__}" for key, value in pairs)
+    except (TypeError, ValueError) as error:
+        raise CassetteError(f"{place}.json: not JSON: {error}") from error
+    raise CassetteError(
+        f"{place}: expected one of 'json: <tree>', 'text: <quoted text>' or "
+        f"'binary: !!binary <base64>', found {found or 'nothing'}"
+    )
 
-    def _conversation_pieces(self, tree: Mapping[str, Any]) -> tuple[bytes, ...]:
-        members = [
-            f"{quote(key)}:{'[' if key == 'messages' else canonical(value)}" for key, value in tree.items()
-        ]
-        at = [*tree].index("messages") + 1
-        head, foot = ",".join(members[:at]), ",".join(["]", *members[at:]])
-        return f"{{{head}".encode(), *self._messages_in(tree["messages"]).pieces(), f"{foot}}}".encode()
 
-    def _messages_in(self, folded: Sequence[Json]) -> Rope:
-        if id(folded) not in self._known:
-            inner = folded[0] if folded else None
-            is_folded = isinstance(inner, list)
-            rope = self._messages_in(inner) if isinstance(inner, list) else Rope()
-            for message in folded[is_folded:]:
-                rope = rope.append(canonical(message).encode())
-            self._known[id(folded)] = rope
-        return self._known[id(folded)]
+def _conversation_pieces(tree: Mapping[str, Any], ropes: dict[int, Rope]) -> tuple[bytes, ...]:
+    members = [
+        f"{quote(key)}:{'[' if key == 'messages' else canonical(value)}" for key, value in tree.items()
+    ]
+    at = [*tree].index("messages") + 1
+    head, foot = ",".join(members[:at]), ",".join(["]", *members[at:]])
+    return f"{{{head}".encode(), *_rope_of(tree["messages"], ropes).pieces(), f"{foot}}}".encode()
+
+
+def _rope_of(folded: Sequence[Json], ropes: dict[int, Rope]) -> Rope:
+    if id(folded) not in ropes:
+        rope, added = Rope(), folded
+        if folded and isinstance(folded[0], list):  # a list that continues another
+            rope, added = _rope_of(folded[0], ropes), folded[1:]
+        for message in added:
+            rope = rope.append(canonical(message).encode())
+        ropes[id(folded)] = rope
+    return ropes[id(folded)]
 
 
 def _form_of_unfolded_body(body: bytes) -> dict[str, Any]:
@@ -314,9 +309,5 @@ def body_form(body: bytes) -> dict[str, Any]:
         text = body.decode()
     except UnicodeDecodeError:
         return {"binary": body}
-    as_text: dict[str, Any] = {"text": text}
-    return (
-        read(text, max_depth=_MAX_DEPTH)
-        .map(lambda value: {"json": value} if canonical(value) == text else as_text)
-        .value_or(as_text)
-    )
+    tree = read(text, max_depth=_MAX_DEPTH).value_or(None)  # which the text of no other value is
+    return {"json": tree} if canonical(tree) == text else {"text": text}

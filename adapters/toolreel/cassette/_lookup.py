@@ -17,8 +17,9 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._secrets import scrubbed_url
+from toolreel.cassette._vary import NOT_JSON
 from toolreel_core._conversation import with_digests
-from toolreel_core._jsontext import Json, canonical, either, read
+from toolreel_core._jsontext import Json, canonical, read
 
 # The differences between a request and the recorded one.
 
@@ -72,11 +73,10 @@ def first_change(old: Json, new: Json, place: str = "") -> Change | None:
 
 def drift_text(recorded: bytes, request: bytes) -> str:
     old, new = (body.decode(errors="backslashreplace") for body in (recorded, request))
-    found = either(
-        read(old)
-        .bind(lambda was: read(new).map(lambda now: [*changes(with_digests(was), with_digests(now))]))
-        .alt(lambda _: [Change("the body", old, new)])
-    )
+    was, now = read(old).value_or(NOT_JSON), read(new).value_or(NOT_JSON)
+    found = [Change("the body", old, new)]
+    if was is not NOT_JSON and now is not NOT_JSON:
+        found = [*changes(with_digests(was), with_digests(now))]
     if not found:
         return "the bodies are the same JSON"
     lines = changed_lines(found[0])

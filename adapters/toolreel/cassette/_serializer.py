@@ -22,7 +22,7 @@ from typing import Any
 
 from toolreel._internal import CassetteError, SecretFound, VaryError, check_version
 from toolreel._secrets import Leak, body_texts, leaks_at, secrets_in, tree_texts
-from toolreel.cassette._bodies import BodyReader, ConversationBodies, body_form, insert_blobs, written_bodies
+from toolreel.cassette._bodies import ConversationBodies, body_form, body_pieces, insert_blobs, written_bodies
 from toolreel.cassette._stored_exchange import (
     CANCELLED,
     CLOSED,
@@ -34,6 +34,7 @@ from toolreel.cassette._stored_exchange import (
 )
 from toolreel.cassette._vary import Vary, rule_as_mapping, rule_of
 from toolreel.cassette._yaml import BLOB_TAG, dump_yaml, load_yaml
+from toolreel_core._conversation import Rope
 from toolreel_core._jsontext import items_of
 
 
@@ -169,12 +170,12 @@ def parse_cassette(text: str) -> tuple[Header, list[Exchange]]:
     _check_shape(tree, _CASSETTE)
     if "blobs" in tree or BLOB_TAG in text:
         insert_blobs(tree["interactions"], tree.get("blobs", {}))
-    reader = BodyReader()
-    exchanges = [_read_exchange(entry, reader, n) for n, entry in enumerate(tree["interactions"], 1)]
+    ropes: dict[int, Rope] = {}
+    exchanges = [_read_exchange(entry, ropes, n) for n, entry in enumerate(tree["interactions"], 1)]
     return header_of(tree), exchanges
 
 
-def _read_exchange(entry: Mapping[str, Any], reader: BodyReader, number: int) -> Exchange:
+def _read_exchange(entry: Mapping[str, Any], ropes: dict[int, Rope], number: int) -> Exchange:
     place, request = f"interaction {number}", entry["request"]
     broke = Break(**entry["error"]) if "error" in entry else None
     if broke and broke.kind not in (*KINDS, CLOSED, CANCELLED):
@@ -186,7 +187,7 @@ def _read_exchange(entry: Mapping[str, Any], reader: BodyReader, number: int) ->
     if "response" in entry:
         response, body = entry["response"], b""
         if "body" in response:
-            body = b"".join(reader.pieces(response["body"], f"{place}: response.body"))
+            body = b"".join(body_pieces(response["body"], f"{place}: response.body"))
         headers = tuple((name, value) for name, values in response["headers"].items() for value in values)
         status = response["status"]
         answer = StoredResponse(status["code"], status["message"], headers, body, broke)
@@ -194,7 +195,7 @@ def _read_exchange(entry: Mapping[str, Any], reader: BodyReader, number: int) ->
         raise CassetteError(f"{place}: the key 'response' is missing: {_RERECORD}")
     pieces: tuple[bytes, ...] = ()
     if "body" in request:
-        pieces = reader.pieces(request["body"], f"{place}: request.body", folds=True)
+        pieces = body_pieces(request["body"], f"{place}: request.body", ropes)
     return Exchange(number, request["method"], request["uri"], request["headers"], pieces, answer)
 
 

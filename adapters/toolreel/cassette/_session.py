@@ -167,16 +167,31 @@ class Session:
         :param body: in one or more pieces
         :raises ReplayMismatch: if no exchange fits; shows how the nearest one differs
         """
-        place = self._take_place(method, url, *body)
-        if place is not None:
-            return self.exchanges[place].answer
+        exchange = self.pass_over(method, url, *body)
+        if exchange is not None:
+            return exchange.answer
         if self.replays or self.unplayed:
             raise self._mismatch_error(request_name(method, url), b"".join(body))
         return None
 
-    def pass_over(self, method: str, url: str, *body: bytes, whole: bool = True) -> None:
-        """Count the next exchange for a request as played; unless ``whole``, only if it broke off."""
-        self._take_place(method, url, *body, whole=whole)
+    def pass_over(self, method: str, url: str, *body: bytes, whole: bool = True) -> Exchange | None:
+        """Count the next exchange for a request as played, if there is one, and return it.
+
+        :param whole: otherwise, only an exchange that broke off counts
+        """
+        name = request_name(method, url)
+        used: tuple[Vary, ...] = ()
+        with self._lock:
+            if self.rules:
+                compared, used = apply_rules_to_body(b"".join(body), self.rules)
+                left = self._left.get(request_key(name, [compared]))
+            else:  # most bodies are canonical already, so parsing is the fallback
+                left = self._left.get(request_key(name, body))
+                left = left or self._left.get(request_key(name, [canonical_body(b"".join(body))]))
+            if not left or not (whole or self.exchanges[left[0]].broke):
+                return None
+            self._count_rules(b"".join(body), used)
+            return self.exchanges[left.popleft()]
 
     def append(
         self,
@@ -197,8 +212,8 @@ class Session:
         sent = secrets_sent(url, headers, credentials)
         with self._lock:
             stored = _without_secrets(secrets_to_scrub(sent), stored_answer(answer))
-            kept = {name.lower(): [value] for name, value in headers.items()}
-            kept = {name: values for name, values in kept.items() if name in REQUEST_HEADERS}
+            named = {name.lower(): [value] for name, value in headers.items()}
+            kept = {name: named[name] for name in named if name in REQUEST_HEADERS}
             number = len(self.exchanges) + 1
             self.exchanges.append(Exchange(number, method, scrubbed_url(url), kept, (body,), stored))
             self._sent |= sent
@@ -214,8 +229,8 @@ class Session:
         """
         with self._lock:
             faults = [*self._faults]
-        if faults:
-            raise type(faults[0])(str(faults[0]))
+        for first in faults:
+            raise type(first)(str(first))
 
     def finish(self) -> None:
         """End the session, and check that every exchange was played and every rule used.
@@ -262,21 +277,6 @@ class Session:
             log("cassette", "info", "cassette_saved", {"path": self.path})
         return self.has_changes
 
-    def _take_place(self, method: str, url: str, *body: bytes, whole: bool = True) -> int | None:
-        name = request_name(method, url)
-        used: tuple[Vary, ...] = ()
-        with self._lock:
-            if self.rules:
-                compared, used = apply_rules_to_body(b"".join(body), self.rules)
-                left = self._left.get(request_key(name, [compared]))
-            else:  # most bodies are canonical already, so parsing is the fallback
-                left = self._left.get(request_key(name, body))
-                left = left or self._left.get(request_key(name, [canonical_body(b"".join(body))]))
-            if not left or not (whole or self.exchanges[left[0]].broke):
-                return None
-            self._count_rules(b"".join(body), used)
-            return left.popleft()
-
     def _count_rules(self, body: bytes, used: Sequence[Vary]) -> None:
         self._fits.update(used)
         if used:
@@ -287,20 +287,16 @@ class Session:
 
     def _mismatch_error(self, name: str, body: bytes) -> ReplayMismatch:
         compared, total = self._compared_body(body), len(self.exchanges)
-        text = f"{self.path}: {name} is not in the recording"
+        problem, rest = "is not in the recording", f"all {total} interactions have been played. {RERECORD}."
         if request_key(name, [compared]) in self._left:
-            text = f"{self.path}: {name} was recorded, but is asked for more often than that"
+            problem = "was recorded, but is asked for more often than that"
         if left := [self.exchanges[place] for place in self.unplayed]:
             following = next((each for each in left if each.request_name == name), left[0])
             change = "\n".join(changed_lines(Change("the endpoint", following.request_name, name)))
             if following.request_name == name:
                 change = drift_text(self._compared_body(following.body), compared)
-            text += (
-                f"; the next that is still unplayed is {following.name} of {total}:\n{change}\n{RERECORD}."
-            )
-        else:
-            text += f"; all {total} interactions have been played. {RERECORD}."
-        mismatch = ReplayMismatch(text)
+            rest = f"the next that is still unplayed is {following.name} of {total}:\n{change}\n{RERECORD}."
+        mismatch = ReplayMismatch(f"{self.path}: {name} {problem}; {rest}")
         with self._lock:
             self._faults.append(mismatch)
         return mismatch

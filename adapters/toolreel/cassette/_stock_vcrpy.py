@@ -22,9 +22,9 @@ from toolreel._secrets import known_secrets
 from toolreel.cassette._serializer import Header, read_cassette, write_cassette
 from toolreel.cassette._session import Session
 from toolreel.cassette._stored_exchange import Exchange, StoredResponse, values_by_name
-from toolreel.cassette._transports import BODY_LIMIT
+from toolreel.cassette._transports import BODY_LIMIT, decoded_response, without_encoding
 from toolreel.cassette._yaml import load_yaml
-from toolreel.http import BodyError, BoundedDecoder
+from toolreel.http import BodyError
 
 _PYTHON_TAGS = ("!!python/", "tag:yaml.org,2002:python/")
 
@@ -146,16 +146,12 @@ def _header_pairs(headers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _decoded(response: StoredResponse) -> StoredResponse:
     """The response as a client sees it; vcrpy may leave the encoding header on a decoded body."""
-    encodings = [value for name, value in response.headers if name == "content-encoding"]
-    headers = tuple((name, value) for name, value in response.headers if name != "content-encoding")
     try:
-        decoder = BoundedDecoder(", ".join(encodings), BODY_LIMIT)
-        decoder.feed(response.body)
-        return replace(response, headers=headers, body=decoder.finish())
+        return decoded_response(response, BODY_LIMIT)
     except BodyError:
         with suppress(UnicodeDecodeError):
             response.body.decode()
-            return replace(response, headers=headers)
+            return replace(response, headers=without_encoding(response))
         return response
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import Self
 
 from toolreel._secrets import shown_url
@@ -53,8 +52,8 @@ class Break:
 
     @classmethod
     def of(cls, error: Exception) -> Self:
-        bases = (base for base in type(error).__mro__ if base.__module__ == "httpx")
-        return cls(next(base.__name__ for base in bases if base.__name__ in KINDS), str(error))
+        names = (base.__name__ for base in type(error).__mro__)
+        return cls(next(name for name in names if name in KINDS), str(error))
 
 
 REQUEST_HEADERS = frozenset({"accept", "content-type"})
@@ -161,9 +160,10 @@ def stored_answer(answer: StoredResponse) -> StoredResponse:
     """An answer with the headers that a cassette stores: cookies without values, URLs without secrets."""
     found = values_by_name(answer.headers)
     with_date = not _NEEDS_DATE.isdisjoint(found)
-    kept = (
-        ((name, _stored_value(name, value)) for value in values)
+    kept = [
+        (name, _stored_value(name, value))
         for name, values in found.items()
         if is_stored(name) or (with_date and name == "date")
-    )
-    return replace(answer, headers=tuple(chain.from_iterable(kept)))
+        for value in values
+    ]
+    return replace(answer, headers=tuple(kept))

@@ -30,7 +30,7 @@ import httpx
 from toolreel._driver import immediately, resolved
 from toolreel._internal import log
 from toolreel.cassette._session import Session
-from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, Break, StoredResponse
+from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, Break, StoredResponse, values_by_name
 from toolreel.http import (
     CREDENTIALS,
     BodyError,
@@ -50,17 +50,9 @@ _LONGEST_WAIT = 600.0
 """Seconds for which a replay lets a client wait that has no read timeout."""
 
 
-def replay_response(
-    stored: StoredResponse,
-    cassette: Path,
-    request: httpx.Request,
-    wait: Callable[[float], object] = time.sleep,
-) -> httpx.Response:
-    """The httpx response for a stored one; a stored failure is raised.
-
-    :param wait: lets the client wait, where the recorded one was cancelled
-    """
-    return immediately(areplay_response(stored, cassette, request, wait))
+def replay_response(stored: StoredResponse, cassette: Path, request: httpx.Request) -> httpx.Response:
+    """The httpx response for a stored one; a stored failure is raised."""
+    return immediately(areplay_response(stored, cassette, request, time.sleep))
 
 
 async def areplay_response(
@@ -69,6 +61,11 @@ async def areplay_response(
     request: httpx.Request,
     wait: Callable[[float], object] = anyio.sleep,
 ) -> httpx.Response:
+    """The async version of :func:`replay_response`.
+
+    :param wait: lets the client wait, where the recorded one was cancelled
+    """
+
     async def end() -> None:
         broke = stored.broke
         if broke is None:
@@ -117,8 +114,8 @@ class _Replayed(httpx.SyncByteStream, httpx.AsyncByteStream):
 
 
 def is_event_stream(stored: StoredResponse) -> bool:
-    kinds = [value for name, value in stored.headers if name == "content-type"]
-    return bool(kinds) and kinds[0].lower().startswith("text/event-stream")
+    kind, *_ = values_by_name(stored.headers).get("content-type", [""])
+    return kind.lower().startswith("text/event-stream")
 
 
 def _body_pieces(stored: StoredResponse) -> Iterator[bytes]:
@@ -220,19 +217,31 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         )
 
     def _stored_answer(self, broke: Break | None, *, whole: bool) -> StoredResponse:
-        response, body = self._response, self._raw.body
+        response = replace(self._response, body=self._raw.body)
         # What cannot be decoded is stored as sent, with its content-encoding, so that the client decides.
         with suppress(UndecodableBody):
-            encodings = [value for name, value in response.headers if name == "content-encoding"]
-            decoder = BoundedDecoder(", ".join(encodings), self._limit)
-            decoder.feed(body)
-            body = decoder.finish() if whole else decoder.body
-            headers = (pair for pair in response.headers if pair[0] != "content-encoding")
-            response = replace(response, headers=tuple(headers))
+            response = decoded_response(response, self._limit, whole=whole)
         if broke:
-            stream, _ = stream_in(form_of(str(self._request.url))).feed(body.decode("utf-8", "replace"))
+            text = response.body.decode("utf-8", "replace")
+            stream, _ = stream_in(form_of(str(self._request.url))).feed(text)
             broke = None if stream.done else broke
-        return replace(response, body=body, broke=broke)
+        return replace(response, broke=broke)
+
+
+def decoded_response(response: StoredResponse, limit: int, *, whole: bool = True) -> StoredResponse:
+    """The response with its body as a client sees it, and without the header that says how it was encoded.
+
+    :raises BodyError: if the body is damaged, or larger than ``limit`` bytes
+    """
+    named = values_by_name(response.headers)
+    decoder = BoundedDecoder(", ".join(named.get("content-encoding", ())), limit)
+    decoder.feed(response.body)
+    body = decoder.finish() if whole else decoder.body
+    return replace(response, headers=without_encoding(response), body=body)
+
+
+def without_encoding(response: StoredResponse) -> tuple[tuple[str, str], ...]:
+    return tuple(pair for pair in response.headers if pair[0] != "content-encoding")
 
 
 BODY_LIMIT = 64 * 2**20

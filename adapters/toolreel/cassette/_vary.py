@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from string import ascii_lowercase
 
@@ -89,8 +89,7 @@ def rule_of(entry: object, place: str = "") -> Vary:
 
 
 def rule_as_mapping(rule: Vary) -> dict[str, str]:
-    given = ((name, getattr(rule, name)) for name in _FIELDS)
-    return {name: value for name, value in given if value is not None}
+    return {name: value for name, value in asdict(rule).items() if value is not None}
 
 
 def distinct_rules(*rules: Iterable[Vary]) -> tuple[Vary, ...]:
@@ -109,8 +108,8 @@ def apply_rules_to_body(body: bytes, rules: Sequence[Vary]) -> tuple[bytes, tupl
         text = body.decode()
     except UnicodeDecodeError:
         return body, ()
-    tree = read(text).value_or(_NO_JSON)
-    if tree is _NO_JSON:  # a form or plain text: one text, which has no places
+    tree = read(text).value_or(NOT_JSON)
+    if tree is NOT_JSON:  # a form or plain text: one text, which has no places
         changed, used = apply_rules(text, [rule for rule in rules if rule.at is None])
         return str(changed).encode(), used
     changed, used = apply_rules(tree, rules)
@@ -141,23 +140,20 @@ def _apply_rule(rule: Vary, value: Json, path: Sequence[str], found: list[Json])
         found += [value] * bool(count)
         return changed
     step, rest = (path[0], path[1:]) if path else (_ANY, ())  # a pattern fits texts at any depth
+    if not isinstance(value, Mapping | list):
+        return value
+    inner = [
+        (str(key), _apply_rule(rule, one, rest, found) if step in {_ANY, str(key)} else one)
+        for key, one in (value.items() if isinstance(value, Mapping) else enumerate(value))
+    ]
     if isinstance(value, Mapping):
-        inner = {
-            key: _apply_rule(rule, one, rest, found) if step in {_ANY, key} else one
-            for key, one in value.items()
-        }
-        return {key: one for key, one in inner.items() if one is not _LEFT_OUT}
-    if isinstance(value, list):
-        items = [
-            _apply_rule(rule, one, rest, found) if step in {_ANY, str(at)} else one
-            for at, one in enumerate(value)
-        ]
-        # An item that is left out keeps its place: the places behind it stay what they are.
-        return [None if one is _LEFT_OUT else one for one in items]
-    return value
+        return {key: one for key, one in inner if one is not _LEFT_OUT}
+    # An item that is left out keeps its place: the places behind it stay what they are.
+    return [None if one is _LEFT_OUT else one for _, one in inner]
 
 
-_NO_JSON: Json = "\0not JSON"
+NOT_JSON: Json = "\0not JSON"
+"""Stands for the value of a text that is not JSON; compared by identity, as is the next."""
 _LEFT_OUT: Json = "\0left out"
 """Compared by identity."""
 
