@@ -96,12 +96,17 @@ class Instruments:
             for name, (unit, about, bounds) in _HISTOGRAMS.items()
         }
 
-    def record(self, name: str, value: float, attributes: Attributes, context: Context) -> None:
-        self._histograms[name].record(value, nonempty(attributes), context)
+    def start_span(self, named: str, kind: SpanKind, attributes: Attributes, around: Context) -> OpenSpan:
+        began = time.time_ns()
+        span = self.tracer.start_span(named, around, kind, attributes, start_time=began)
+        return OpenSpan(span, set_span_in_context(span, around), began)
+
+    def record(self, name: str, value: float, attributes: Attributes, of: OpenSpan) -> None:
+        self._histograms[name].record(value, nonempty(attributes), of.context)
 
 
 @dataclass(slots=True)
-class _Open:
+class OpenSpan:
     span: Span
     context: Context
     began: int
@@ -114,36 +119,36 @@ class _Open:
     def seconds(self) -> float:
         return (self.ended - self.began) / _SECOND
 
+    def end(self, attributes: Attributes, error: str) -> None:
+        """:param error: its code alone, since messages may quote what was said; empty if there was none"""
+        self.span.set_attributes(attributes)
+        if error:
+            self.span.set_attribute("error.type", error)
+            self.span.set_status(Status(StatusCode.ERROR, error))
+        self.span.end(self.ended or None)
+
 
 class RunWatch(Watch):
     def __init__(self, begun: Begun, instruments: Instruments, *, content: bool) -> None:
+        self._begun = begun
         self._instruments = instruments
         self._captures_content = content
         self._labels = LABELS.get()
         self._agent = str(self._labels.get(AGENT, ""))
-        self._performer = begun.performer
-        self._plan = begun.first.state.plan
-        self._before = begun.first.state.tally
         self._state = begun.first.state
-        self._secrets = begun.secrets
-        self._open: dict[int, _Open] = {}
+        self._plan = begun.first.state.plan
+        self._open: dict[int, OpenSpan] = {}
         self._replayed = self._performed = 0
-        around = get_current()
-        attributes = run_attributes(begun, self._labels)
-        named = f"invoke_agent {self._agent}".rstrip()
-        self._began = time.time_ns()
-        self._span = instruments.tracer.start_span(
-            named, around, SpanKind.INTERNAL, attributes, start_time=self._began
-        )
-        self._inside = set_span_in_context(self._span, around)
-        self._add_events(self._span, begun.first.notes)
+        named, attributes = f"invoke_agent {self._agent}".rstrip(), run_attributes(begun, self._labels)
+        self._run = instruments.start_span(named, SpanKind.INTERNAL, attributes, get_current())
+        _add_events(self._run, begun.first.notes)
 
     @contextmanager
     def performing(self, effect: Wanted) -> Generator[None, None, None]:
         opened = self._span_of(effect)
         # An agent that a tool runs is another one.
         labels = LABELS.set({name: value for name, value in self._labels.items() if name != AGENT})
-        token = attach(self._inside if opened is None else opened.context)
+        token = attach((opened or self._run).context)
         try:
             yield
         finally:
@@ -165,7 +170,7 @@ class RunWatch(Watch):
         """End the span of the effect, with what the run made of the answer."""
         before, self._state = self._state, after.state
         opened = None if effect is None else self._open.pop(effect.ref, None)
-        self._add_events(self._span if opened is None else opened.span, after.notes)
+        _add_events(opened or self._run, after.notes)
         if opened is None:
             return
         opened.ended = opened.ended or time.time_ns()
@@ -183,13 +188,14 @@ class RunWatch(Watch):
         stopped = "" if error is None else "cancelled"
         why = type(error).__qualname__ if isinstance(error, Exception) else stopped
         for opened in self._open.values():
-            self._close(opened, {}, why)
+            opened.end({}, why)
         self._open.clear()
         outcome = why or (state.outcome.name if state.outcome else "resting")
         fault = "" if outcome in {"completed", "resting", "cancelled"} else outcome
-        tally, now = state.tally.since(self._before), time.time_ns()
+        tally = state.tally.since(self._begun.first.state.tally)
         replayed = 0 < self._performed == self._replayed
-        self._span.set_attributes(
+        self._run.ended = time.time_ns()
+        self._run.end(
             {
                 "gen_ai.usage.input_tokens": tally.prompt_tokens,
                 "gen_ai.usage.output_tokens": tally.completion_tokens,
@@ -197,36 +203,37 @@ class RunWatch(Watch):
                 "toolreel.turns": state.tally.since(state.exchange_began).turns,
                 "toolreel.tool_calls": tally.tool_calls,
                 "toolreel.replayed": replayed,
-            }
+            },
+            fault,
         )
-        _mark_error(self._span, fault)
-        self._span.end(now)
         if not replayed:
-            seconds, model = (now - self._began) / _SECOND, {"gen_ai.request.model": self._plan.model}
-            of_run: Attributes = {**model, AGENT: self._agent, "error.type": fault}
-            self._instruments.record("invoke_agent.duration", seconds, of_run, self._inside)
+            of_run: Attributes = {
+                "gen_ai.request.model": self._plan.model,
+                AGENT: self._agent,
+                "error.type": fault,
+            }
+            self._instruments.record("invoke_agent.duration", self._run.seconds, of_run, self._run)
 
-    def _span_of(self, effect: Wanted) -> _Open | None:
+    def _span_of(self, effect: Wanted) -> OpenSpan | None:
         """The span of an effect, which begins with its first scope; waits and approvals have none."""
         if (opened := self._open.get(effect.ref)) is not None:
             return opened
         match effect:
             case SendRequest():
                 named, kind = f"chat {effect.request.model}", SpanKind.CLIENT
-                attributes = request_attributes(effect, self._performer, self._labels)
+                attributes = request_attributes(effect, self._begun.performer, self._labels)
                 attributes["toolreel.turn"] = self._state.tally.turns
             case RunTool():
                 named, kind = f"execute_tool {effect.name}", SpanKind.INTERNAL
                 attributes = tool_attributes(effect, self._plan)
             case _:
                 return None
-        began = time.time_ns()
-        span = self._instruments.tracer.start_span(named, self._inside, kind, attributes, start_time=began)
-        opened = self._open[effect.ref] = _Open(span, set_span_in_context(span, self._inside), began)
+        opened = self._instruments.start_span(named, kind, attributes, self._run.context)
+        self._open[effect.ref] = opened
         return opened
 
     def _end_request(
-        self, opened: _Open, effect: SendRequest, reply: Reply | None, notes: tuple[Note, ...]
+        self, opened: OpenSpan, effect: SendRequest, reply: Reply | None, notes: tuple[Note, ...]
     ) -> None:
         attributes = reply_attributes(reply, notes)
         first = (opened.first - opened.began) / _SECOND if opened.first and not opened.replayed else None
@@ -234,23 +241,22 @@ class RunWatch(Watch):
         if self._captures_content and reply is not None:
             content |= reply_content(reply)
         for name, value in content.items():
-            opened.span.set_attribute(name, redacted(value, self._secrets))
+            opened.span.set_attribute(name, redacted(value, self._begun.secrets))
         timed = attributes if first is None else {**attributes, "gen_ai.response.time_to_first_chunk": first}
-        self._close(opened, timed, str(attributes.get("error.type", "")))
+        error, model = (str(attributes.get(name, "")) for name in ("error.type", "gen_ai.response.model"))
+        opened.end(timed, error)
         if opened.replayed:
             return  # it took no time and no tokens
-        record, context = self._instruments.record, opened.context
-        model = attributes.get("gen_ai.response.model", "")
-        common: Attributes = {**server_attributes(effect, self._performer), "gen_ai.response.model": model}
+        record, server = self._instruments.record, server_attributes(effect, self._begun.performer)
+        common: Attributes = {**server, "gen_ai.response.model": model}
         for kind in ("input", "output"):
             if isinstance(count := attributes.get(f"gen_ai.usage.{kind}_tokens"), int):
-                record("client.token.usage", count, {**common, "gen_ai.token.type": kind}, context)
+                record("client.token.usage", count, {**common, "gen_ai.token.type": kind}, opened)
         if first is not None:
-            record("client.operation.time_to_first_chunk", first, common, context)
-        timed = {**common, "error.type": attributes.get("error.type", "")}
-        record("client.operation.duration", opened.seconds, timed, context)
+            record("client.operation.time_to_first_chunk", first, common, opened)
+        record("client.operation.duration", opened.seconds, {**common, "error.type": error}, opened)
 
-    def _end_tool(self, opened: _Open, effect: RunTool, event: Event, notes: tuple[Note, ...]) -> None:
+    def _end_tool(self, opened: OpenSpan, effect: RunTool, event: Event, notes: tuple[Note, ...]) -> None:
         output = event.output if isinstance(event, ToolReturned) else ""
         ended = next((note for note in notes if isinstance(note, CallEnded)), None)
         error = "cancelled"
@@ -258,31 +264,24 @@ class RunWatch(Watch):
             error = "" if ended.ok else next(iter(ended.codes), "tool_error")
         if self._captures_content:
             for name, text in (("arguments", effect.arguments), ("result", output)):
-                said = redacted(parsed_json(text), self._secrets)
+                said = redacted(parsed_json(text), self._begun.secrets)
                 opened.span.set_attribute(f"gen_ai.tool.call.{name}", said)
-        self._close(opened, {}, error)
+        opened.end({}, error)
         if not opened.replayed:
-            named = {"gen_ai.tool.name": effect.name, "gen_ai.tool.type": "function"}
-            of_call: Attributes = {**named, AGENT: self._agent, "error.type": error}
-            self._instruments.record("execute_tool.duration", opened.seconds, of_call, opened.context)
-
-    def _close(self, opened: _Open, attributes: Attributes, error: str) -> None:
-        opened.span.set_attributes(attributes)
-        _mark_error(opened.span, error)
-        opened.span.end(opened.ended or None)
-
-    def _add_events(self, span: Span, notes: tuple[Note, ...]) -> None:
-        for note in notes:
-            if not isinstance(note, _SHOWN_BY_SPANS):
-                facts: Attributes = {f"toolreel.{name}": value for name, value in note_fields(note).items()}
-                span.add_event(f"toolreel.{name_of(note)}", facts)
+            of_call: Attributes = {
+                "gen_ai.tool.name": effect.name,
+                "gen_ai.tool.type": "function",
+                AGENT: self._agent,
+                "error.type": error,
+            }
+            self._instruments.record("execute_tool.duration", opened.seconds, of_call, opened)
 
 
-def _mark_error(span: Span, error: str) -> None:
-    """Say that a span ended in an error, by its code alone: messages may quote what was said."""
-    if error:
-        span.set_attribute("error.type", error)
-        span.set_status(Status(StatusCode.ERROR, error))
+def _add_events(opened: OpenSpan, notes: tuple[Note, ...]) -> None:
+    for note in notes:
+        if not isinstance(note, _SHOWN_BY_SPANS):
+            facts: Attributes = {f"toolreel.{name}": value for name, value in note_fields(note).items()}
+            opened.span.add_event(f"toolreel.{name_of(note)}", facts)
 
 
 # ``instrument`` and ``uninstrument``: spans and metrics of every run in this process.
