@@ -139,7 +139,8 @@ class Stop:
 def answer_from_record(run: Underway, record: Iterable[Traced]) -> Stop | None:
     """Answer a run from recorded events until one answers no pending effect, or the run has ended."""
     for traced in record:
-        over, then, event = isinstance(run.state.phase, Settled), traced.effect, traced.record.event
+        over, then = isinstance(run.state.phase, Settled), traced.effect
+        event: Any = traced.record.event
         if over and not isinstance(traced.before.phase, Settled):
             return None
         if then is None and (over or isinstance(event, events.CancelRequested | events.UserSpoke)):
@@ -151,7 +152,7 @@ def answer_from_record(run: Underway, record: Iterable[Traced]) -> Stop | None:
             return None if over else Stop(traced.record.n, f"the record {what}; {_phase_and_wants(run)}")
         same_ref = (effect for effect in equivalent if then and effect.ref == then.ref)
         effect = next(same_ref, equivalent[0])
-        run.take_event(effect, _with_reference(event, effect.ref))
+        run.take_event(effect, replace(event, ref=effect.ref))
     return None
 
 
@@ -161,17 +162,9 @@ def _phase_and_wants(run: Underway) -> str:
 
 
 def _asks_for_the_same(now: Wanted, then: Wanted | None) -> bool:
-    if type(now) is not type(then):
-        return False
     if isinstance(now, RunTool | AskApproval) and isinstance(then, RunTool | AskApproval):
-        return (now.name, now.arguments) == (then.name, then.arguments)
-    return True
-
-
-def _with_reference(event: events.Event, ref: int) -> events.Event:
-    if isinstance(event, events.RunStarted | events.CancelRequested | events.UserSpoke):
-        return event
-    return replace(event, ref=ref)
+        return (type(now), now.name, now.arguments) == (type(then), then.name, then.arguments)
+    return type(now) is type(then)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,15 +256,15 @@ def fork(
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan
     """
     trace, run = _keep_beginning(source, at, changes)
-    kept = len(run.answered)
+    kept, stop = len(run.answered), None
     if performer is not None:
         go_on(run.state, performer, journal=run, observe=observe)
-        return Forked(trace.recorded, kept, tuple(run.answered), run.run)
-    other = trace if answers is None else retrace(open_recorded(answers))
-    stop = answer_from_record(run, other.events[kept:])
-    if stop is None and not isinstance(run.state.phase, Settled):
-        end = len(other.events) + 1
-        stop = Stop(end, f"the record has no event {end}; {_phase_and_wants(run)}")
+    else:
+        other = trace if answers is None else retrace(open_recorded(answers))
+        stop = answer_from_record(run, other.events[kept:])
+        if stop is None and not isinstance(run.state.phase, Settled):
+            end = len(other.events) + 1
+            stop = Stop(end, f"the record has no event {end}; {_phase_and_wants(run)}")
     return Forked(trace.recorded, kept, tuple(run.answered), run.run, stop)
 
 

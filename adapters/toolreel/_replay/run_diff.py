@@ -221,25 +221,24 @@ def diff(a: Source, b: Source) -> Difference:
 
 
 def _first_divergence(one: Trace, other: Trace) -> Divergence | None:
-    for a, b in zip_longest(one.events, other.events):
-        if a is None or b is None:  # one of the runs has no more events
-            lines = [
-                each.summary if each else _end_of_run(trace.run) for trace, each in ((one, a), (other, b))
-            ]
-            turn = max(each.before.tally.turns for each in (a, b) if each)
-            return Divergence(1 + min(len(one.events), len(other.events)), turn, "end", (), *lines)
-        turn = a.before.tally.turns
-        if changed := _effect_changes(a, b):
-            return Divergence(a.record.n, turn, "wanted", changed, a.summary, b.summary)
-        if a.record.event != b.record.event and (
-            changed := tuple(changes(_event_as_tree(a), _event_as_tree(b)))
-        ):
-            return Divergence(a.record.n, turn, "told", changed, a.summary, b.summary)
+    for a, b in zip(one.events, other.events, strict=False):
+        aspect, changed = "wanted", _effect_changes(a, b)
+        if not changed and a.record.event != b.record.event:
+            aspect, changed = "told", tuple(changes(_event_as_tree(a), _event_as_tree(b)))
+        if changed:
+            turn = a.before.tally.turns
+            return Divergence(a.record.n, turn, cast("Aspect", aspect), changed, a.summary, b.summary)
+    both = min(len(one.events), len(other.events))
+    for following in (*one.events[both:], *other.events[both:])[:1]:
+        lines = (_event_or_end(trace, both) for trace in (one, other))
+        return Divergence(both + 1, following.before.tally.turns, "end", (), *lines)
     return None
 
 
-def _end_of_run(run: Run) -> str:
-    outcome = run.state.outcome
+def _event_or_end(trace: Trace, at: int) -> str:
+    if at < len(trace.events):
+        return trace.events[at].summary
+    outcome = trace.run.state.outcome
     return f"no event: {'the run rests' if outcome is None else f'the run has ended as {outcome.name}'}"
 
 

@@ -10,7 +10,6 @@ from functools import partial
 from html import escape
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TypeVar
 
 from toolreel._driver import Run
 from toolreel._internal import (
@@ -33,7 +32,6 @@ from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json
 from toolreel_core._protocol import RunTool
 
-_T = TypeVar("_T")
 LIMIT = 14_000_000
 """Bytes of all data; above it, texts are shortened until they fit."""
 _LONGEST = (20_000, 2_000, 400, 80)
@@ -96,14 +94,10 @@ def list_page(title: str) -> str:
 def _script_elements(runs: Iterable[RunTree]) -> Iterator[str]:
     for number, run in enumerate(runs):
         yield json_element(f"run-{number}", run.head)
-        for at, turns in enumerate(_in_chunks(run.steps, _TURNS)):
-            yield packed_element(f"run-{number}-turns-{at}", packed([[turn, steps] for turn, steps in turns]))
-        for at, items in enumerate(_in_chunks(run.items, _ITEMS)):
-            yield packed_element(f"run-{number}-items-{at}", packed([*items]))
-
-
-def _in_chunks(values: Sequence[_T], size: int) -> Iterator[Sequence[_T]]:
-    return (values[at : at + size] for at in range(0, len(values), size))
+        turns: list[Json] = [[turn, steps] for turn, steps in run.steps]
+        for name, values, size in (("turns", turns, _TURNS), ("items", run.items, _ITEMS)):
+            for at, first in enumerate(range(0, len(values), size)):
+                yield packed_element(f"run-{number}-{name}-{at}", packed(values[first : first + size]))
 
 
 def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) -> list[RunTree]:
@@ -113,13 +107,11 @@ def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) ->
     :param folder: where their recordings are, which are in it or in a folder below; ``None`` without any
     """
     runs = [(recorded_run_tree(trace, name), trace) for name, trace in traces]
-    at = 0
-    while folder is not None and at < len(runs):
+    for at, (_, outer) in enumerate(runs):  # which grows meanwhile
         known = {run.key for run, _ in runs}
-        for key, name, trace in _load_inner_runs(runs[at][1], folder):
+        for key, name, trace in _load_inner_runs(outer, folder) if folder else ():
             if key not in known:
                 runs.append((replace(recorded_run_tree(trace, name), key=key, parent=at), trace))
-        at += 1
     return [run for run, _ in runs]
 
 
@@ -217,8 +209,8 @@ def _named_traces(source: Source) -> Iterator[tuple[str, Trace]]:
 
         for run in recover_runs(Session(cassette)):
             yield recording_name(source), retrace(run.recorded)
-        return
-    yield recording_name(source), retrace(open_recorded(source))
+    else:
+        yield recording_name(source), retrace(open_recorded(source))
 
 
 def _foreign_cassette(path: Path) -> Path | None:

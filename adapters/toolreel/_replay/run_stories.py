@@ -154,17 +154,21 @@ def _calls_with_results(run: Run) -> Iterator[tuple[CallSummary, ...]]:
 
 
 def _call_summary(call: SentCall, result: ToolMessage, provenance: str) -> CallSummary:
+    ok = True
     match read(result.content).value_or(result.content):
         case {"ok": False, "errors": [*errors]}:
-            reasons = [
-                f"{error['code']}: {error['message']}"
-                if isinstance(error, Mapping) and {"code", "message"} <= error.keys()
-                else canonical(error)
-                for error in errors
-            ]
-            return CallSummary(call.name, call.arguments, provenance, False, "; ".join(reasons))
+            ok, text = False, "; ".join(map(_error_in_words, errors))
         case {"ok": True, "tool_name": _, "data": data} | data:
-            return CallSummary(call.name, call.arguments, provenance, True, canonical(data))
+            text = canonical(data)
+    return CallSummary(call.name, call.arguments, provenance, ok, text)
+
+
+def _error_in_words(error: Json) -> str:
+    match error:
+        case {"code": code, "message": message}:
+            return f"{code}: {message}"
+        case _:
+            return canonical(error)
 
 
 # Why a run ended as it did: the rule that decided, the settings it reads, and the event that it judged.

@@ -50,17 +50,19 @@ class Underway:
     keeps_times: Final = True
 
     def __init__(self, begun: Plan | Run, journal: Journal | None = None) -> None:
-        known = begun if isinstance(begun, Run) else None
-        self.at = (
-            start(begun) if isinstance(begun, Plan) else Step(begun.state, pending(begun.state), begun.notes)
-        )
+        self._took: list[EffectTime] = []
+        if isinstance(begun, Plan):
+            self.at = start(begun)
+        else:
+            self.at = Step(begun.state, pending(begun.state), begun.notes)
+            self._took += begun.timing.took
         self.wanted: dict[int, Wanted] = {}
         """Pending effects by ``ref``; they stay after the end of the run, since answers may arrive late."""
         self.answered: list[Answered] = []
         """What was taken here."""
         self.watch: Callable[[Answered, Lap, State], None] | None = None
         """Called with each event once it is recorded, its times, and the state after it."""
-        self._notes, self._took = [*self.at.notes], [*(known.timing.took if known else ())]
+        self._notes = [*self.at.notes]
         self._journal = journal
         self._await_effects()
 
