@@ -12,6 +12,7 @@ if TYPE_CHECKING:
         lock_file,
         make_folders,
         sync_folders,
+        whole_lines,
     )
     from toolreel._journal.format import (
         MemoryJournal,

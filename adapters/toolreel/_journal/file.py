@@ -419,7 +419,7 @@ class ReopenedJournal(_OpenJournal):
         super().__init__(path, known_secrets, durable=durable)
         if not self._part.exists():
             try:
-                _whole_lines(path.read_bytes(), path)  # raises a clear error before anything is changed
+                whole_lines(path.read_bytes(), path)  # raises a clear error before anything is changed
             except OSError:
                 read_journal(path)  # says what is wrong
                 raise
@@ -437,7 +437,7 @@ class ReopenedJournal(_OpenJournal):
         self._holds_results = any(isinstance(event, ToolReturned) for event in self.recorded.events)
 
     def _take_over(self) -> Recorded:
-        recorded, lines, torn = _whole_lines(self._file.readall(), self._part)
+        recorded, lines, torn = whole_lines(self._file.readall(), self._part)
         end = b"" if lines.endswith(b"\n") else b"\n"  # the line end that the last line lacks
         self._seal.add_lines(lines + end)
         if torn:  # kept, since it may show that a tool has run
@@ -457,7 +457,7 @@ class ReopenedJournal(_OpenJournal):
         return recorded
 
 
-def _whole_lines(data: bytes, source: Path) -> tuple[Recorded, bytes, bytes]:
+def whole_lines(data: bytes, source: Path) -> tuple[Recorded, bytes, bytes]:
     """What a journal holds that was not closed: the run, its lines without a seal, and a truncated last line.
 
     :raises JournalError: if anything else is wrong
@@ -474,7 +474,9 @@ def _whole_lines(data: bytes, source: Path) -> tuple[Recorded, bytes, bytes]:
 
 def _parse_lines(data: bytes, source: Path) -> tuple[Recorded, bytes]:
     if not data:
-        raise JournalError(f"{source}: not even its first line was written; start the run again")
+        raise JournalError(
+            f"{source}: nothing is recorded yet; if its process has ended, start the run again"
+        )
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

@@ -31,7 +31,7 @@ from toolreel._internal import (
     server_config,
     visible,
 )
-from toolreel._journal import Recorded, Source, parse_journal, read_journal
+from toolreel._journal import Recorded, Source, read_journal, whole_lines
 from toolreel._replay.run_page import list_page, recording_page
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json
@@ -154,10 +154,7 @@ def recording_facts(found: Found) -> Facts | None:
 def read_recording(path: Path) -> Recorded:
     if not path.name.endswith(".part"):
         return read_journal(path)
-    whole, end, _ = path.read_text("utf-8").rpartition("\n")
-    if not end:
-        raise AdapterError(f"{path.name}: nothing is recorded yet")
-    return parse_journal(whole + end, path.name)
+    return whole_lines(path.read_bytes(), Path(path.name))[0]
 
 
 _HEADERS = {

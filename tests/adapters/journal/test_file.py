@@ -113,7 +113,7 @@ def test_a_journal_of_which_nothing_is_whole_cannot_be_gone_on_with(tmp_path: Pa
     for torn in (b"", b'{"toolreel_journal"'):
         path = killed(tmp_path, 0, torn)
         told = complaint(JournalError, lambda: ReopenedJournal(path))  # noqa: B023
-        assert told == f"{path}.part: not even its first line was written; start the run again"
+        assert told == f"{path}.part: nothing is recorded yet; if its process has ended, start the run again"
         assert part_path(path).read_bytes() == torn
 
 
