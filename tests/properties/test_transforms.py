@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +15,7 @@ from tests.strategies import json_objects, json_values
 from toolreel_core._jsontext import Tree, canonical
 from toolreel_core._settings import KINDS, Transform, TransformKind, apply_all, transform, transform_names
 
+SOURCE = Path(inspect.getfile(Transform)).read_text("utf-8")
 ALL = [transform(kind, name) for kind in KINDS for name in transform_names(kind)]
 
 _tagged = st.sampled_from(
@@ -58,8 +62,9 @@ TREES: dict[TransformKind, st.SearchStrategy[Any]] = {
 @pytest.mark.parametrize("shipped", ALL, ids=lambda each: each.name)
 def test_each_says_what_it_does_and_where_the_need_was_seen(shipped: Transform) -> None:
     assert shipped.about.endswith(".")
-    assert shipped.evidence
-    assert all(thread.strip() == thread != "" for thread in shipped.evidence)
+    before, _, _ = SOURCE.partition(f'    "{shipped.name}",')
+    *_, threads, _, _ = before.splitlines()
+    assert re.fullmatch(r"# .*([\w.-]+/[\w.-]+#\d+|https://\S+)", threads)
 
 
 @pytest.mark.parametrize("shipped", ALL, ids=lambda each: each.name)

@@ -212,21 +212,19 @@ class _Checker:
 
     def _check_replay(self, journals: Sequence[tuple[Path, Recorded]], tape: Session | None) -> None:
         """Run each plan again, and compare its requests with the cassette and its events with the journal."""
-        of_proxy = any(BEHIND_PROXY in recorded.plan.presets for _, recorded in journals)
-        for path, recorded in journals:
-            try:
-                if tape and of_proxy:
-                    path = tape.path  # noqa: PLW2901 - its journals are made of it, all at once
-                    check_recovered_journals(path)
-                    return
+        path = tape.path if tape else Path()
+        try:
+            if tape and any(BEHIND_PROXY in recorded.plan.presets for _, recorded in journals):
+                check_recovered_journals(path)  # they are made of it, all at once
+                return
+            for path, recorded in journals:
                 journal = ReelJournal(recorded.plan, path, recorded)
                 rehearsal = Rehearsal(recorded, endpoint=TapedEndpoint(tape) if tape else None, tape=tape)
                 rehearsal.play(recorded.plan, journal=journal)
                 journal.check()
-            except ToolreelError as error:
-                is_drift = isinstance(error, ReplayMismatch)
-                self.add(path, "drift", str(error) if is_drift else f"cannot be replayed here: {error}")
-                return
+        except ToolreelError as error:
+            is_drift = isinstance(error, ReplayMismatch)
+            self.add(path, "drift", str(error) if is_drift else f"cannot be replayed here: {error}")
 
     def find_orphans(self, recordings: Sequence[Path], tests: Sequence[Path]) -> None:
         """A test names a recording by a string that is its path without the suffix or ends in it.

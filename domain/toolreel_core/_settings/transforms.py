@@ -45,8 +45,6 @@ class Transform(NamedTuple):
     kind: TransformKind
     about: str
     """One sentence: what it does, and for which servers or models."""
-    evidence: tuple[str, ...]
-    """Public threads, as ``owner/name#number``, or pages that show the need for it."""
     apply: Change
 
 
@@ -60,9 +58,7 @@ _REGISTRY: Mapping[str, Registry[Transform]] = {kind: Registry(f"{kind} transfor
 """The built-in transforms, and those that users register."""
 
 
-def register_transform(
-    kind: TransformKind, name: str, *, about: str, evidence: tuple[str, ...] = ()
-) -> Callable[[Change], Change]:
+def register_transform(kind: TransformKind, name: str, *, about: str) -> Callable[[Change], Change]:
     """Register a transform, as a decorator, before you make or load a plan that names it.
 
     ::
@@ -78,7 +74,7 @@ def register_transform(
         raise ConfigError(f"transform {name!r}: about is empty; say in a sentence what it does")
 
     def registered(change: Change) -> Change:
-        found.add(name, Transform(name, kind, about, evidence, change))
+        found.add(name, Transform(name, kind, about, change))
         return change
 
     return registered
@@ -137,7 +133,8 @@ def _text_after(each: Transform, before: JsonText) -> JsonText:
 
 
 # What is shipped: transforms of messages, tools and results that are sent, and of responses. Each is opt-in,
-# because what one provider requires another rejects.
+# because what one provider requires another rejects. Above each are public threads, or pages, that show the
+# need for it.
 
 
 # Control tokens are neutralized in texts from outside. They matter because a server renders the
@@ -209,11 +206,11 @@ _UNSIGNED = "skip_thought_signature_validator"
 """What Google accepts in place of a signature, for history that its model did not write."""
 
 
+# vercel/ai#13505, vercel/ai#14950, router-for-me/CLIProxyAPI#749
 @register_transform(
     "message",
     "assistant_tool_calls_content_null_if_blank",
     about="Blank text next to tool calls becomes null, for servers that refuse an empty text.",
-    evidence=("vercel/ai#13505", "vercel/ai#14950", "router-for-me/CLIProxyAPI#749"),
 )
 def content_null_if_blank(message: Tree) -> Tree:
     if not calls_of(message) or not is_blank(message.get("content")):
@@ -221,11 +218,11 @@ def content_null_if_blank(message: Tree) -> Tree:
     return {**message, "content": None}
 
 
+# crewAIInc/crewAI#5878, JohnnyZ93/oai-compatible-copilot#215, anomalyco/opencode#35689
 @register_transform(
     "message",
     "assistant_tool_calls_reasoning_content_empty_if_missing",
     about="Tool calls without reasoning_content get an empty one, for thinking modes that demand the field.",
-    evidence=("crewAIInc/crewAI#5878", "JohnnyZ93/oai-compatible-copilot#215", "anomalyco/opencode#35689"),
 )
 def reasoning_content_empty_if_missing(message: Tree) -> Tree:
     """The message with ``reasoning_content: ""``, if it has calls; reasoning that is there stays."""
@@ -236,15 +233,11 @@ def reasoning_content_empty_if_missing(message: Tree) -> Tree:
     return {**message, "reasoning_content": ""}
 
 
+# https://ai.google.dev/gemini-api/docs/thought-signatures, vercel/ai#15550, jeremychone/rust-genai#115
 @register_transform(
     "message",
     "assistant_tool_calls_signature_skip_validator_if_missing",
     about="Tool calls without a thought signature get Google's dummy, for history that Gemini did not write.",
-    evidence=(
-        "https://ai.google.dev/gemini-api/docs/thought-signatures",
-        "vercel/ai#15550",
-        "jeremychone/rust-genai#115",
-    ),
 )
 def signature_skip_validator_if_missing(message: Tree) -> Tree:
     """The message with the dummy on its first call, if no call is signed.
@@ -261,11 +254,11 @@ def signature_skip_validator_if_missing(message: Tree) -> Tree:
     return {**message, "tool_calls": [signed, *calls[1:]]}
 
 
+# ggml-org/llama.cpp#24382, vllm-project/vllm#31735, huggingface/transformers#29279
 @register_transform(
     "message",
     "user_special_tokens_neutralized",
     about="Control tokens of chat templates in a user's text get a space behind their first character.",
-    evidence=("ggml-org/llama.cpp#24382", "vllm-project/vllm#31735", "huggingface/transformers#29279"),
 )
 def user_special_tokens_neutralized(message: Tree) -> Tree:
     """The user's message with ``<|im_end|>`` as ``< |im_end|>``, and so on; no other message changes."""
@@ -288,38 +281,33 @@ def _is_signed(message: Tree) -> bool:
 # Transforms of the tools that are sent, most of them of the schemas in them, and of tool results.
 
 
+# getsentry/sentry-mcp#106, OpenHands/OpenHands#4838, aaif-goose/goose#739
 @register_transform(
     "tool",
     "openai_tools_strip_function_descriptions",
     about="Leaves out what is said about each function, for servers that limit it, or to save tokens.",
-    evidence=("getsentry/sentry-mcp#106", "OpenHands/OpenHands#4838", "aaif-goose/goose#739"),
 )
 def strip_function_descriptions(tool: Tree) -> Tree:
     return _with_function(tool, lambda function: _without_key(function, "description"))
 
 
+# pydantic/pydantic-ai#10243, pydantic/pydantic-ai#1598, anomalyco/opencode#12295
 @register_transform(
     "tool",
     "schema_inline_defs",
     about="Writes out $ref and $defs, for models that write text where a reference stands for an object.",
-    evidence=("pydantic/pydantic-ai#10243", "pydantic/pydantic-ai#1598", "anomalyco/opencode#12295"),
 )
 def schema_inline_defs(tool: Tree) -> Tree:
     return _with_parameters(tool, inline_references)
 
 
+# https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Schema,
+# pizza-bot-app/pizza-bot#62, anomalyco/opencode#15795, decolua/9router#359, Smana/runlore#40,
+# directus/mcp#8
 @register_transform(
     "tool",
     "schema_gemini_subset",
     about="Rewrites what Gemini refuses in a schema, and leaves out what cannot be rewritten.",
-    evidence=(
-        "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Schema",
-        "pizza-bot-app/pizza-bot#62",
-        "anomalyco/opencode#15795",
-        "decolua/9router#359",
-        "Smana/runlore#40",
-        "directus/mcp#8",
-    ),
 )
 def schema_gemini_subset(tool: Tree) -> Tree:
     """The tool with parameters that Gemini takes, and not ``strict``."""
@@ -328,11 +316,11 @@ def schema_gemini_subset(tool: Tree) -> Tree:
     return _with_parameters(tool, gemini_subset)
 
 
+# BerriAI/litellm#6136, earendil-works/pi#1172, OpenCoworkAI/open-cowork#232
 @register_transform(
     "tool",
     "schema_strip_strict",
     about="Leaves out strict and what only strict mode asks for, for servers that refuse to know it.",
-    evidence=("BerriAI/litellm#6136", "earendil-works/pi#1172", "OpenCoworkAI/open-cowork#232"),
 )
 def schema_strip_strict(tool: Tree) -> Tree:
     """The tool without ``strict``, and with parameters that nowhere forbid further properties."""
@@ -372,11 +360,11 @@ def _without_key(tree: Tree, key: str) -> Tree:
 _FROM_THE_TOOL = ("data", "warnings", "errors")
 
 
+# context-foundry/context-foundry#233, taskgenius/taskgenius-plugin#506
 @register_transform(
     "tool_result",
     "tool_result_compact_envelope",
     about="Leaves out of an envelope what is empty, to spend fewer tokens on it.",
-    evidence=("context-foundry/context-foundry#233", "taskgenius/taskgenius-plugin#506"),
 )
 def compact_envelope(envelope: Tree) -> Tree:
     """The envelope without data, warnings and errors that say nothing; ``ok`` and the name stay."""
@@ -414,11 +402,11 @@ def _for_each_message(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
     return changed
 
 
+# MeetKai/functionary#243
 @register_transform(
     "response",
     "assistant_function_call_to_tool_calls",
     about="A call in the legacy function_call becomes the one entry of tool_calls.",
-    evidence=("MeetKai/functionary#243",),
 )
 @_for_each_message
 def function_call_to_tool_calls(message: Tree) -> Tree:
@@ -430,11 +418,11 @@ def function_call_to_tool_calls(message: Tree) -> Tree:
     return {**rest, "tool_calls": [{"type": "function", "function": legacy}]}
 
 
+# sgl-project/sglang#34609
 @register_transform(
     "response",
     "assistant_tool_calls_object_to_array",
     about="A single call in the place of the list of calls becomes a list of one; calls by number, a list.",
-    evidence=("sgl-project/sglang#34609",),
 )
 @_for_each_message
 def tool_calls_object_to_array(message: Tree) -> Tree:
@@ -445,11 +433,11 @@ def tool_calls_object_to_array(message: Tree) -> Tree:
     return {**message, "tool_calls": [single] if single and not numbered else numbered}
 
 
+# ggml-org/llama.cpp#20198, openclaw/openclaw#97834
 @register_transform(
     "response",
     "assistant_tool_calls_arguments_json_string_if_hash",
     about="Arguments that came as an object become its JSON text.",
-    evidence=("ggml-org/llama.cpp#20198", "openclaw/openclaw#97834"),
 )
 @_for_each_message
 def arguments_json_string_if_hash(message: Tree) -> Tree:
@@ -466,11 +454,11 @@ def arguments_json_string_if_hash(message: Tree) -> Tree:
     return {**message, "tool_calls": calls} if calls else message
 
 
+# ollama/ollama#17353, ollama/ollama#14656, xiaoY233/Chat2API#122
 @register_transform(
     "response",
     "assistant_content_tool_call_tags_to_tool_calls",
     about="Calls in the text as <tool_call> tags become tool_calls, if there are none.",
-    evidence=("ollama/ollama#17353", "ollama/ollama#14656", "xiaoY233/Chat2API#122"),
 )
 @_for_each_choice
 def content_tool_call_tags_to_tool_calls(choice: Tree) -> Tree:
@@ -505,11 +493,11 @@ def content_tool_call_tags_to_tool_calls(choice: Tree) -> Tree:
     return {**choice, "message": {**message, **moved}, **finish_change}
 
 
+# openai/openai-agents-js#664, sigoden/aichat#1217, SillyTavern/SillyTavern#4084
 @register_transform(
     "tool_call",
     "assistant_tool_calls_arguments_blank_to_empty_object",
     about="Arguments that are blank, null or missing become an empty object, as models mean it.",
-    evidence=("openai/openai-agents-js#664", "sigoden/aichat#1217", "SillyTavern/SillyTavern#4084"),
 )
 def arguments_blank_to_empty_object(call: Tree) -> Tree:
     """The call with ``arguments: "{}"``, if it was made without any; the text ``null`` is none either."""

@@ -49,9 +49,9 @@ def shouted(tree: Tree) -> Tree:
 
 
 def test_a_user_registers_a_transform_and_names_it() -> None:
-    assert register_transform("message", "shout", about="Shouts.", evidence=("us#1",))(shouted) is shouted
+    assert register_transform("message", "shout", about="Shouts.")(shouted) is shouted
     found = transform("message", "shout")
-    assert (found.name, found.kind, found.about, found.evidence) == ("shout", "message", "Shouts.", ("us#1",))
+    assert (found.name, found.kind, found.about) == ("shout", "message", "Shouts.")
     assert apply_all("message", ["shout"], {"content": "hi"}) == Applied({"content": "HI"}, ("shout",))
 
 
