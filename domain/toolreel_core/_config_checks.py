@@ -40,8 +40,11 @@ _MANY = 30
 _FEW = 12
 
 
-def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
-    """The complaint about a name that does not exist, with the nearest one that does."""
+def unknown_name(what: str, name: str, known: Iterable[str], remedy: str = "") -> str:
+    """The complaint about a name that does not exist, with the nearest one that does.
+
+    :param remedy: a sentence that follows
+    """
     names = list(known)
     from difflib import get_close_matches  # noqa: PLC0415 - few programs have a wrong name
 
@@ -50,6 +53,8 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     # A line with all the dialects says less than one that can be read.
     shown = names if len(names) <= _MANY else [*names[:_FEW], f"and {len(names) - _FEW} more"]
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(shown)}"
+    if remedy:
+        hint += f" {remedy}" if close else f". {remedy}"
     return f"there is no {what} {name!r}; {hint}"
 
 
@@ -82,11 +87,12 @@ class Registry(dict[str, _Thing]):
         self[name] = thing
 
     def __missing__(self, name: str) -> NoReturn:
-        hint = unknown_name(self._kind, name, self)
         # A plan has only the name, and the process that loads it may not have imported the function yet.
-        stop = "" if hint.endswith("?") else "."
-        first = "before you make or load the plan; a command does with --import MODULE"
-        raise ConfigError(f"{hint}{stop} If it is your own, import the module that registers it {first}")
+        remedy = (
+            "If it is your own, import the module that registers it before you make or load the plan; "
+            "a command does with --import MODULE"
+        )
+        raise ConfigError(unknown_name(self._kind, name, self, remedy))
 
 
 def matches_wildcard(pattern: str, text: str) -> bool:

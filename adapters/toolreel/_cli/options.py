@@ -160,9 +160,8 @@ def parse_settings(items: Iterable[str]) -> SetOptions:
         elif key in homes:
             homes[key][key] = value
         else:
-            hint = unknown_name("setting", key, homes)
-            stop = "" if hint.endswith("?") else "."
-            raise ConfigError(f"--set {item}: {hint}{stop} Another key of the body is written body.{key}.")
+            remedy = f"Another key of the body is written body.{key}."
+            raise ConfigError(f"--set {item}: {unknown_name('setting', key, homes, remedy)}")
     return found
 
 

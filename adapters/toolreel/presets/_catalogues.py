@@ -83,9 +83,8 @@ def at_provider(collection: Presets, provider: str | None, model: str = "") -> P
     if not provider:
         return Preset()
     if not collection.defaults(provider).names:
-        known = unknown_name("provider", provider, collection.providers)
-        stop = "" if known.endswith("?") else "."
-        raise ConfigError(f"{known}{stop} For any other use the preset default_tool_calling.")
+        remedy = "For any other use the preset default_tool_calling."
+        raise ConfigError(unknown_name("provider", provider, collection.providers, remedy))
     return collection.for_(provider, model)
 
 
