@@ -95,9 +95,10 @@ def known_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     further = rules_in(environ).variables
     found: dict[str, str] = {}
     for name, value in environ.items():
+        is_path = _PATH_NAME.search(name) and _PLACE.match(value)
         if name in further and value.strip():
             found[name] = value
-        elif name != VARIABLE and _SECRET_NAME.search(name) and not _is_path(name, value):
+        elif name != VARIABLE and _SECRET_NAME.search(name) and not is_path:
             found |= {name: value} if _is_long(value) else {}
         elif password := _password_in_url(value):
             found[name] = password
@@ -186,10 +187,6 @@ def _base64_and_hex_of(data: bytes) -> Iterator[str]:
 
 def _is_long(value: str) -> bool:
     return len(value.strip()) >= _MIN_LENGTH and len(set(value)) >= _MIN_DISTINCT
-
-
-def _is_path(name: str, value: str) -> bool:
-    return bool(_PATH_NAME.search(name) and _PLACE.match(value))
 
 
 def _password_in_url(value: str) -> str:

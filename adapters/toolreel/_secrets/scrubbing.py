@@ -101,13 +101,11 @@ class _Piece:
     def labels(self, word: str) -> tuple[Json, ...]:
         """They may say to which text of the reply it belongs; some servers send ids once."""
         return tuple(
-            [
-                value
-                for holder in self.holders
-                if isinstance(holder, dict)
-                for name, value in holder.items()
-                if name.rpartition("_")[2] == word and not isinstance(value, list | dict)
-            ]
+            value
+            for holder in self.holders
+            if isinstance(holder, dict)
+            for name, value in holder.items()
+            if name.rpartition("_")[2] == word and not isinstance(value, list | dict)
         )
 
     def replace(self, start: int, end: int, text: str) -> None:
