@@ -23,7 +23,6 @@ if TYPE_CHECKING:
         Text,
         blobs_of,
         estimate_tokens_with_parts,
-        is_part_supported,
         left_out_sentence,
         media_type_in,
         parse_part,
@@ -59,6 +58,7 @@ if TYPE_CHECKING:
         task_passages,
     )
     from toolreel_core._conversation.message import (
+        INPUT_ITEMS,
         MESSAGES_ITEMS,
         REASONING,
         AssistantMessage,
@@ -71,10 +71,8 @@ if TYPE_CHECKING:
         UserMessage,
         Written,
         brief_repr,
-        messages_text,
         parts_of,
         readable_content,
-        responses_texts,
         wire,
         wire_tree,
         write_message,
@@ -95,7 +93,6 @@ if TYPE_CHECKING:
         StoredMessages,
         Transcript,
         stored_message_text,
-        tokens_of,
         wire_is_memo,
     )
     from toolreel_core._conversation.valid_history import (

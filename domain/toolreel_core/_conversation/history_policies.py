@@ -196,14 +196,11 @@ def apply_history_policies(
     :param excess: the tokens that are too many
     :returns: the messages that go out, and the names of the policies that changed something
     """
-    policies = [(name, history_policy(name)) for name in names]
     kept, applied = group_into_turns(messages), list[str]()
     allowed = _total_cost(kept, cost) - excess
-    for name, policy in policies:
-        remaining = _total_cost(kept, cost) - allowed
-        if remaining <= 0:
-            break
-        before, kept = kept, policy(kept, remaining, cost)
+    for name in names:
+        policy, remaining = history_policy(name), _total_cost(kept, cost) - allowed
+        before, kept = kept, policy(kept, remaining, cost) if remaining > 0 else kept
         if kept != before:
             applied.append(name)
     return _messages_of(kept), tuple(applied)

@@ -34,10 +34,10 @@ from toolreel_core._jsontext import (
     merged,
     parse,
     read,
+    text_at,
 )
 from toolreel_core._settings import (
-    MESSAGES_BLOCKS,
-    RESPONSES_ITEMS,
+    KEPT_IN,
     Provider,
     apply_all,
     neutralized,
@@ -169,11 +169,16 @@ def wire(message: Message) -> JsonText:
 
 
 def wire_tree(message: Message) -> Tree:
+    return _message_tree(message, wire_part)
+
+
+def _message_tree(message: Message, write_part: Callable[[Part], Tree]) -> Tree:
+    """A message of chat completions, with its parts as this form writes them."""
+    parts = [*map(write_part, parts_of(message))]
     match message:
         case SystemMessage():
             return {"role": "system", "content": message.content}
         case UserMessage():
-            parts = [*map(wire_part, message.parts)]
             by: Tree = {"name": message.name} if message.name else {}
             return {"role": "user", **by, "content": parts or message.content}
         case AssistantMessage():
@@ -187,8 +192,7 @@ def wire_tree(message: Message) -> Tree:
             return _merge_extras(tree, message.extras)
         case ToolMessage():
             named = {"name": message.name} if message.name else {}
-            media = [*map(wire_part, message.parts)]
-            content = [wire_part(Text(message.content)), *media] if media else message.content
+            content = [write_part(Text(message.content)), *parts] if parts else message.content
             return {"role": "tool", "tool_call_id": message.call_id, **named, "content": content}
         case _:
             assert_never(message)
@@ -277,12 +281,10 @@ def write_message(message: Message, form: Form, *, opens: bool = True, closes: b
         quirks += ["special_token_guard"] if guarded != message else []
         message = guarded
     if form.provider.wire_form == "responses":
-        first, *further = responses_texts(message)
+        first, *further = map(canonical, _input_items(message))
         return Written(first, tuple(quirks), tuple(further))
     if form.system_apart:
-        if isinstance(message, SystemMessage):
-            return Written(canonical(message.content), tuple(quirks))
-        return Written(messages_text(message, opens=opens, closes=closes), tuple(quirks))
+        return Written(_messages_text(message, opens=opens, closes=closes), tuple(quirks))
     tree = wire_tree(message)
     for name, quirk in _QUIRKS.items() if isinstance(message, AssistantMessage) else ():
         changed = quirk(tree, form.provider)
@@ -412,33 +414,22 @@ def _item_type(item: Json) -> Json:
     return as_tree(item).get("type")
 
 
-def messages_text(
-    message: UserMessage | AssistantMessage | ToolMessage, *, opens: bool = True, closes: bool = True
-) -> JsonText:
-    """The text of an element of ``messages``; of a result, a piece: ``opens`` and ``closes`` say which.
-
-    :param opens: of a result: whether it is the first of its turn
-    :param closes: of a result: whether it is the last of its turn
-    """
-    match message:
-        case UserMessage():
-            blocks = [*map(_part_block, message.parts)]
-            return canonical({"role": "user", "content": blocks or message.content})
-        case AssistantMessage():
-            return canonical({"role": "assistant", "content": MESSAGES_ITEMS.of(message)})
-        case ToolMessage():
-            parts: list[Json] = [_part_block(Text(message.content)), *map(_part_block, message.parts)]
-            content: Json = parts if message.parts else message.content
-            block: Tree = {"type": "tool_result", "tool_use_id": message.call_id, "content": content}
-            opening, closing = '{"role":"user","content":[' if opens else "", "]}" if closes else ""
-            return JsonText(f"{opening}{canonical(block)}{closing}")
-        case _:
-            assert_never(message)
+def _messages_text(message: Message, *, opens: bool, closes: bool) -> JsonText:
+    """The text of an element of ``messages``; of a result a piece of one, of the system what stands apart."""
+    if isinstance(message, AssistantMessage):
+        return canonical({"role": "assistant", "content": MESSAGES_ITEMS.of(message)})
+    content = _message_tree(message, _part_block)["content"]
+    if isinstance(message, SystemMessage):
+        return canonical(content)
+    if isinstance(message, UserMessage):
+        return canonical({"role": "user", "content": content})
+    block: Tree = {"type": "tool_result", "tool_use_id": message.call_id, "content": content}
+    opening, closing = '{"role":"user","content":[' if opens else "", "]}" if closes else ""
+    return JsonText(f"{opening}{canonical(block)}{closing}")
 
 
 def _block_text(block: Json) -> str | None:
-    text = as_tree(block).get("text") if _item_type(block) == "text" else None
-    return text if isinstance(text, str) else None
+    return text_at(as_tree(block), "text") if _item_type(block) == "text" else None
 
 
 def _block_may_go_back(block: Json) -> bool:
@@ -454,7 +445,7 @@ def _tool_use_block(call: SentCall, kept: Json) -> Tree:
 
 
 MESSAGES_ITEMS = Items(
-    key=MESSAGES_BLOCKS,
+    key=KEPT_IN["messages"],
     is_call=lambda block: _item_type(block) == "tool_use",
     text_in=_block_text,
     may_go_back=_block_may_go_back,
@@ -486,28 +477,15 @@ def _block_source(part: Image | File) -> Tree:
     return {"type": "base64", "media_type": source.media_type, "data": source.base64}
 
 
-def responses_texts(message: Message) -> tuple[JsonText, ...]:
-    """The texts of the items of ``input`` that a message is."""
-    items: list[Json]
-    match message:
-        case SystemMessage():
-            items = [{"role": "system", "content": message.content}]
-        case UserMessage():
-            parts = [*map(_responses_input_part, message.parts)]
-            items = [{"role": "user", "content": parts or message.content}]
-        case AssistantMessage():
-            # One whose only item may not go back is an empty text, since a message is at least one item.
-            items = _RESPONSES_ITEMS.of(message) or [_RESPONSES_ITEMS.text("")]
-        case ToolMessage():
-            shown: list[Json] = [
-                _responses_input_part(Text(message.content)),
-                *map(_responses_input_part, message.parts),
-            ]
-            output: Json = shown if message.parts else message.content
-            items = [{"type": "function_call_output", "call_id": message.call_id, "output": output}]
-        case _:
-            assert_never(message)
-    return tuple(map(canonical, items))
+def _input_items(message: Message) -> Sequence[Json]:
+    """The items of ``input`` that a message is."""
+    if isinstance(message, AssistantMessage):
+        # One whose only item may not go back is an empty text, since a message is at least one item.
+        return INPUT_ITEMS.of(message) or [INPUT_ITEMS.text("")]
+    tree = _message_tree(message, _responses_input_part)
+    if isinstance(message, ToolMessage):
+        return [{"type": "function_call_output", "call_id": message.call_id, "output": tree["content"]}]
+    return [{"role": tree["role"], "content": tree["content"]}]
 
 
 def _is_call_item(item: Json) -> bool:
@@ -518,8 +496,8 @@ def _is_call_item(item: Json) -> bool:
 def _item_text(item: Json) -> str | None:
     if _item_type(item) != "message":
         return None
-    texts = (as_tree(part).get("text") for part in items_of(as_tree(item), "content"))
-    return "".join(text for text in texts if isinstance(text, str))
+    parts = map(as_tree, items_of(as_tree(item), "content"))
+    return "".join(text_at(part, "refusal") or text_at(part, "text") for part in parts)
 
 
 def _item_may_go_back(item: Json) -> bool:
@@ -533,8 +511,8 @@ def _function_call_item(call: SentCall, kept: Json) -> Tree:
     return {**as_tree(kept), "type": "function_call", **own}
 
 
-_RESPONSES_ITEMS = Items(
-    key=RESPONSES_ITEMS,
+INPUT_ITEMS = Items(
+    key=KEPT_IN["responses"],
     is_call=_is_call_item,
     text_in=_item_text,
     may_go_back=_item_may_go_back,

@@ -23,7 +23,7 @@ from toolreel_core._conversation.message import (
     wire_tree,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, JsonText, json_text
+from toolreel_core._jsontext import NOTHING, Json, JsonText, as_list, json_text
 
 MessageLike: TypeAlias = Message | Mapping[str, Any]
 """A message, or one in the chat-completions form such as ``{"role": "user", "content": "Hello."}``."""
@@ -132,7 +132,7 @@ def message_in(tree: Mapping[str, Any], place: str) -> Message:
     if media and role not in {"user", "tool"}:
         raise ConfigError(f"{place}.content: expected text alone, got {media[0].label}")
     if role == "assistant":
-        calls = [_read_call(call, n, place) for n, call in enumerate(tree.get("tool_calls") or ())]
+        calls = [_read_call(call, n, place) for n, call in enumerate(as_list(tree.get("tool_calls") or []))]
         own = {key: tree[key] for key in tree if key not in {"role", "content", "tool_calls"}}
         return AssistantMessage(text, tuple(calls), _provider_fields(own, place))
     for key, value in tree.items():
@@ -177,7 +177,8 @@ def _read_call(call: Any, number: int, place: str) -> SentCall:  # noqa: ANN401 
 
 def _provider_fields(further: Mapping[str, Any], place: str) -> JsonText:
     """The provider's own fields; SDKs write those that are not there as null or empty."""
-    return json_text({key: value for key, value in further.items() if value not in (None, [], {}, "")}, place)
+    given = {key: value for key, value in further.items() if value not in (None, [], {}, "")}
+    return json_text(given, place) if given else NOTHING
 
 
 # Conversations as lists of dicts in OpenAI's form, both ways, so that nothing is lost without a word.

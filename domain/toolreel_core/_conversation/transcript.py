@@ -7,18 +7,14 @@ when the history is shortened. Until then ``stored`` and ``texts`` are one objec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, islice
-from typing import Any, cast, overload
+from itertools import chain
+from typing import Any, assert_never, cast, overload
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
-from toolreel_core._conversation.content_parts import (
-    estimate_tokens_with_parts,
-    media_parts,
-    parse_stored_content,
-)
+from toolreel_core._conversation.content_parts import estimate_tokens_with_parts, parse_part
 from toolreel_core._conversation.message import (
     AssistantMessage,
     Form,
@@ -29,16 +25,18 @@ from toolreel_core._conversation.message import (
     UserMessage,
     parts_of,
     wire,
+    wire_tree,
     write_message,
 )
+from toolreel_core._conversation.message_input import message_in
 from toolreel_core._conversation.valid_history import (
     Outgoing,
     Projection,
-    is_late_result,
     project_each_message,
 )
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, canonical, linked, parse, quote
-from toolreel_core._settings import Estimator, estimator
+from toolreel_core._errors import ConfigError
+from toolreel_core._jsontext import NOTHING, Json, JsonText, canonical, linked, parse, quote
+from toolreel_core._settings import estimator
 
 # Stored messages: a rope of JSON texts, and the messages parsed from them when they are accessed.
 #
@@ -118,8 +116,7 @@ class Rope:
         return map(canonical, self.values())
 
     def __getitem__(self, index: int) -> JsonText:
-        texts: list[JsonText] = [*self]
-        return texts[index]
+        return [*self][index]
 
 
 def _parse_value(text: bytes) -> Json:
@@ -128,10 +125,6 @@ def _parse_value(text: bytes) -> Json:
 
 def _parse_values(block: bytes) -> Sequence[Json]:
     return cast("Sequence[Json]", _parse_value(b"[%b]" % block.removeprefix(b",")))
-
-
-_MESSAGE_FIELDS = frozenset({"role", "content", "tool_calls"})
-_CALL_FIELDS = frozenset({"id", "type", "function"})
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -155,9 +148,7 @@ class StoredMessages(Sequence[Message]):
     @overload
     def __getitem__(self, index: slice) -> Sequence[Message]: ...
     def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
-        if isinstance(index, slice):
-            return tuple(self)[index]
-        return next(islice(self, range(len(self))[index], None))
+        return tuple(self)[index]
 
     def __repr__(self) -> str:
         return f"StoredMessages({[*self]})"
@@ -180,27 +171,25 @@ class Quotable:
     def among(self, *words: str) -> Iterator[str]:
         """A subset of the texts, including all that contain one of the words."""
         sent = () if self.sent is None else self.sent.mentioning(*words)
-        return _quotable_texts(chain(self.history.mentioning(*words), sent))
+        for message in chain(self.history.mentioning(*words), sent):
+            if isinstance(message, ToolMessage | UserMessage):
+                yield message.content
 
     def __iter__(self) -> Iterator[str]:
-        return _quotable_texts(chain(self.history, self.sent or ()))
-
-
-def _quotable_texts(messages: Iterable[Message]) -> Iterator[str]:
-    return (message.content for message in messages if isinstance(message, ToolMessage | UserMessage))
+        return self.among("")
 
 
 def wire_is_memo(message: Message) -> bool:
     """Whether a message can be restored from its wire form."""
-    # Provider fields are merged into it, so one with the name of a standard field would replace that.
     if not isinstance(message, AssistantMessage):
         return True
-    signed = [call for call in message.calls if call.extras is not NOTHING]
-    if not signed and message.extras is NOTHING:
+    if message.extras is NOTHING and all(call.extras is NOTHING for call in message.calls):
         return True
-    return _are_provider_fields(message.extras, _MESSAGE_FIELDS) and all(
-        _are_provider_fields(call.extras, _CALL_FIELDS) for call in signed
-    )
+    # Provider fields are merged into it, so one with the name of a standard field would replace that.
+    try:
+        return message_in(wire_tree(message), "message") == message
+    except ConfigError:
+        return False
 
 
 def stored_message_text(message: Message) -> JsonText:
@@ -211,42 +200,17 @@ def stored_message_text(message: Message) -> JsonText:
     return canonical([message.content, calls, message.extras])
 
 
-def _are_provider_fields(extras: JsonText, own_fields: Set[str]) -> bool:
-    return own_fields.isdisjoint(cast("Tree", parse(extras)))
-
-
 def _message_of_memo(value: Json) -> Message:
     tree = cast("Any", value)
     if isinstance(tree, list):
         content, calls_, extras = tree
         sent = [SentCall(id_, name, arguments, JsonText(own)) for id_, name, arguments, own in calls_]
         return AssistantMessage(content, tuple(sent), JsonText(extras))
-    content, role = tree["content"], tree["role"]
-    text, parts = (content, ()) if isinstance(content, str) else parse_stored_content(content)
-    match role:
-        case "tool":
-            return ToolMessage(tree["tool_call_id"], text, tree.get("name", ""), media_parts(parts))
-        case "user":
-            return UserMessage(text, parts, tree.get("name", ""))
-        case "system":
-            return SystemMessage(text)
-        case _:
-            calls = [
-                SentCall(
-                    call["id"],
-                    call["function"]["name"],
-                    call["function"]["arguments"],
-                    _provider_fields_of(call, _CALL_FIELDS),
-                )
-                for call in tree.get("tool_calls", ())
-            ]
-            return AssistantMessage(text, tuple(calls), _provider_fields_of(tree, _MESSAGE_FIELDS))
-
-
-def _provider_fields_of(tree: Mapping[str, Json], own_fields: Set[str]) -> JsonText:
-    if tree.keys() <= own_fields:
-        return NOTHING
-    return canonical({key: value for key, value in tree.items() if key not in own_fields})
+    message = message_in(tree, "message")
+    if isinstance(message, UserMessage) and not isinstance(tree["content"], str):
+        # Parts stay parts here, also where all of them are texts.
+        return replace(message, parts=tuple([parse_part(part, "content") for part in tree["content"]]))
+    return message
 
 
 _PLAIN = Form()
@@ -286,7 +250,7 @@ class Transcript:
         :param kept: what of them goes out, where that is not all
         """
         if kept is not None:
-            return _shortened_to(_append_memos(_NO_TEXTS, messages), kept, form)
+            return replace(cls.of((), form), stored=_append_memos(_NO_TEXTS, messages)).shortened(kept)
         if form.estimator:
             # One that nobody knows is a mistake even where there is nothing to count.
             estimator(form.estimator)
@@ -324,22 +288,19 @@ class Transcript:
     def append(self, *messages: Message) -> Transcript:
         after = self
         for message in messages:
-            # A late result belongs before what was sent meanwhile.
-            if (
-                is_late_result(after.projection, message)
-                if isinstance(message, ToolMessage)
-                else not isinstance(message, AssistantMessage) and self._changes_earlier(message)
-            ):
+            if after._changes_earlier(message):
                 every = [*self.outgoing, *messages]
                 if self.less is None:
                     return Transcript.of(every, self.form)
-                return _shortened_to(_append_memos(self.stored, messages), every, self.form)
+                return replace(self, stored=_append_memos(self.stored, messages)).shortened(every)
             projection, sent = after.projection.of(message)
             after = after._append_outgoing(sent, projection, message)
         return after
 
     def shortened(self, kept: Iterable[Message]) -> Transcript:
-        return _shortened_to(self.stored, kept, self.form)
+        """A transcript with the same messages stored, of which only these go out."""
+        out = Transcript.of(kept, self.form)
+        return replace(out, stored=self.stored, less=out.stored)
 
     def complete(self) -> Transcript:
         """This transcript with a result for each unanswered call, since providers reject one without."""
@@ -353,12 +314,20 @@ class Transcript:
         projection, sent = self.projection.of(reminder)
         return self._append_outgoing(sent, projection, None)
 
-    def _changes_earlier(self, message: SystemMessage | UserMessage) -> bool:
-        """Whether appending this message changes how earlier ones are sent."""
+    def _changes_earlier(self, message: Message) -> bool:
+        """Whether appending this message changes what is sent before it."""
         provider = self.form.provider
-        if isinstance(message, UserMessage):
-            return provider.reasoning_replay == "current_turn"
-        return provider.single_leading_system
+        match message:
+            case ToolMessage():
+                return self.projection.is_late(message)
+            case UserMessage():
+                return provider.reasoning_replay == "current_turn"
+            case SystemMessage():
+                return provider.single_leading_system
+            case AssistantMessage():
+                return False
+            case _:
+                assert_never(message)
 
     def _append_outgoing(
         self, sent: Sequence[Outgoing], projection: Projection, message: Message | None
@@ -386,7 +355,8 @@ class Transcript:
                     more = text.encode()
                     texts, links = texts.append(more), linked(links, more)
             if estimated is not None:
-                tokens += tokens_of(entry.message, JsonText("".join((out.text, *out.further))), estimated)
+                whole = "".join((out.text, *out.further))
+                tokens += estimate_tokens_with_parts(parts_of(entry.message), whole, estimated)
             for name in (*entry.quirks, *out.quirks):
                 quirks = quirks.set(name, (quirks.get(name, 0)) + 1)
                 unchanged = False
@@ -398,21 +368,6 @@ class Transcript:
             if less is not None:
                 less = texts if unchanged and less is self.texts else less.append(note)
         return Transcript(stored, less, form, texts, links, tokens, quirks, projection, system, unfinished)
-
-
-def tokens_of(message: Message, text: JsonText, estimate: Estimator) -> int:
-    """Estimated tokens of a message.
-
-    :param text: the message as it is sent
-    """
-    parts = parts_of(message)
-    return estimate_tokens_with_parts(parts, text, estimate) if parts else estimate(text)
-
-
-def _shortened_to(stored: Rope, kept: Iterable[Message], form: Form) -> Transcript:
-    """A transcript of messages that are stored already, of which only some go out."""
-    out = Transcript.of(kept, form)
-    return replace(out, stored=stored, less=out.stored)
 
 
 def _append_memos(before: Rope, messages: Iterable[Message]) -> Rope:

@@ -156,6 +156,11 @@ class Projection:
         message = Outgoing(UserMessage(parts_text(parts), parts), ("images_in_tool_results", *settings))
         return (*unknown, *self._bridge(after_result=True), message)
 
+    def is_late(self, result: ToolMessage) -> bool:
+        """Whether the call of a result was sent and does not wait for it any more."""
+        waiting = [self.called[place].id for place in self.waiting]
+        return result.call_id in self.used_ids and result.call_id not in waiting
+
     def answered(self) -> Projection:
         return replace(self, waiting=(), after_result=not self.moved, moved=())
 
@@ -226,12 +231,10 @@ class Projection:
         """
         call, waiting = self.sent[place], len(self.waiting) - before
         opens, closes = waiting == len(self.sent), waiting == 1
-        if self.provider.tool_result_name:
-            named = ToolMessage(call.id, message.content, call.name, message.parts)
-            return Outgoing(named, ("tool_result_name",), opens, closes)
-        same = call.id == message.call_id and not message.name
-        sent = message if same else ToolMessage(call.id, message.content, parts=message.parts)
-        return Outgoing(sent, (), opens, closes)
+        name = call.name if self.provider.tool_result_name else ""
+        same = (call.id, name) == (message.call_id, message.name)
+        sent = message if same else ToolMessage(call.id, message.content, name, message.parts)
+        return Outgoing(sent, ("tool_result_name",) if name else (), opens, closes)
 
 
 def _order_for_provider(
@@ -249,37 +252,18 @@ def _order_for_provider(
 
 
 def _with_results_behind_calls(messages: Sequence[Message]) -> Sequence[Message]:
-    """The messages with each late result behind its call, where a provider demands it."""
-    places: dict[str, int] = {}
-    """Where the latest unanswered call of each id stands."""
-    late: dict[int, list[Message]] = {}
-    behind: set[int] = set()
-    for at, message in enumerate(messages):
-        match message:
-            case AssistantMessage():
-                places |= {call.id: at for call in message.calls}
-            case ToolMessage():
-                place = places.pop(message.call_id, at)
-                if not all(isinstance(each, ToolMessage) for each in messages[place + 1 : at]):
-                    late.setdefault(place, []).append(message)
-                    behind.add(at)
-            case _:
-                pass
-    moved: list[Message] = []
-    waiting: list[Message] = []
-    for at, message in enumerate(messages):
-        if not isinstance(message, ToolMessage):
-            moved, waiting = [*moved, *waiting, message], late.get(at, [])
-        elif at not in behind:
-            moved.append(message)
-    return [*moved, *waiting] if late else messages
-
-
-def is_late_result(projection: Projection, message: Message) -> bool:
-    """Whether a message is a result whose call was sent and does not wait for it any more."""
-    if not isinstance(message, ToolMessage) or message.call_id not in projection.used_ids:
-        return False
-    return all(projection.called[place].id != message.call_id for place in projection.waiting)
+    """The messages with each result behind its call, where a provider demands it, however late it came."""
+    in_order: list[list[Message]] = []
+    called: dict[str, list[Message]] = {}
+    """The message with the latest call of each id, and the results behind it."""
+    for message in messages:
+        if isinstance(message, ToolMessage) and message.call_id in called:
+            called[message.call_id].append(message)
+            continue
+        in_order.append([message])
+        if isinstance(message, AssistantMessage):
+            called |= dict.fromkeys([call.id for call in message.calls], in_order[-1])
+    return [message for group in in_order for message in group]
 
 
 def project_each_message(

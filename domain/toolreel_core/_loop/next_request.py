@@ -16,14 +16,15 @@ from toolreel_core._conversation import (
     UserMessage,
     apply_history_policies,
     conversation_passages,
+    estimate_tokens_with_parts,
     is_question,
     is_summary,
+    parts_of,
     readable_content,
     split_for_summary,
     summary_message,
     summary_request_text,
     task_passages,
-    tokens_of,
     write_message,
 )
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, chain, parse, sorted_text
@@ -189,7 +190,11 @@ def _window_tokens(state: State) -> int:
 def _message_cost_function(state: State) -> Cost:
     """Measures each message of this conversation once, as it is sent."""
     form, tokens = state.messages.form, estimator(state.present.config.estimator)
-    return cache(lambda message: tokens_of(message, write_message(message, form).text, tokens))
+    return cache(
+        lambda message: estimate_tokens_with_parts(
+            parts_of(message), write_message(message, form).text, tokens
+        )
+    )
 
 
 _TARGET_PERCENT = 75

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never, cast
 
-from toolreel_core._conversation import Media, ToolMessage, blobs_of, is_part_supported, left_out_sentence
+from toolreel_core._conversation import Media, ToolMessage, blobs_of, left_out_sentence
 from toolreel_core._jsontext import JsonText, canonical, chain, deeper
 from toolreel_core._loop.finish import settle, with_notes, with_tool_spending
 from toolreel_core._loop.next_request import (
@@ -281,7 +281,7 @@ def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> St
         provider, most = state.present.provider, config.max_tool_parts_bytes
         if (size := sum(blob.size for blob in blobs_of(parts))) > most:
             result, parts = failed_envelope(call.name, parts_too_large(call.name, size, most)), ()
-        lost = tuple([part for part in parts if not is_part_supported(part, provider)])
+        lost = tuple([part for part in parts if not provider.takes(part.kind)])
         warnings = [left_out_sentence(part, provider) for part in lost]
         result = replace(result, warnings=(*result.warnings, *warnings))
         parts = tuple([part for part in parts if part not in lost])

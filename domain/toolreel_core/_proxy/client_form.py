@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from toolreel_core._conversation import MESSAGES_ITEMS, Items, SentCall
+from toolreel_core._conversation import INPUT_ITEMS, MESSAGES_ITEMS, Items, SentCall
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, text_at, tree_at
 from toolreel_core._replies import Usage, choices_of, type_of, whole_blocks, whole_items
 from toolreel_core._settings import WireForm
@@ -197,18 +197,6 @@ _TEXTS = {
 }
 
 
-def _item_text(item: Json) -> str | None:
-    if type_of(as_tree(item)) != "message":
-        return None
-    parts = map(as_tree, items_of(as_tree(item), "content"))
-    return "".join(text_at(part, "refusal") or text_at(part, "text") for part in parts)
-
-
-def _call_item(call: SentCall, kept: Json) -> Tree:
-    own: Tree = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
-    return {"status": "completed", **as_tree(kept), "type": "function_call", **own}
-
-
 def _item(kind: Kind, text: str) -> Tree:
     if kind == "thinking":
         return {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": text}]}
@@ -297,11 +285,11 @@ REPLY_FORMS: Mapping[OtherForm, ReplyForm] = {
     ),
     "responses": ReplyForm(
         key="output",
-        items=Items(
+        # Here, calls have their ids, and items all fields that clients expect.
+        items=INPUT_ITEMS._replace(
             is_call=lambda item: type_of(as_tree(item)) == "function_call",
-            text_in=_item_text,
             text=lambda text: _item("text", text),
-            call=_call_item,
+            call=lambda call, kept: {"status": "completed", **as_tree(INPUT_ITEMS.call(call, kept))},
         ),
         own_blocks=whole_items,
         block=_item,

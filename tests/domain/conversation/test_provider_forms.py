@@ -25,8 +25,6 @@ from toolreel_core._conversation import (
     Transcript,
     UserMessage,
     Written,
-    messages_text,
-    responses_texts,
     wire,
     write_message,
 )
@@ -109,8 +107,7 @@ def test_what_the_system_says_is_no_message() -> None:
 def test_sound_is_told_by_its_name(form: WireForm) -> None:
     sound = UserMessage("Listen.", (Text("Listen."), Audio(Blob("audio/wav", "AAAA"))))
     assert "audio" in json.dumps(sent_in(Provider(wire_form=form), sound))
-    encode = messages_text if form == "messages" else responses_texts
-    assert "AAAA" not in str(encode(sound))
+    assert "AAAA" not in write_message(sound, Form(Provider(wire_form=form))).text
 
 
 def test_transforms_of_chat_completions_are_refused_in_other_forms() -> None:

@@ -22,8 +22,9 @@ from toolreel_core._conversation import (
     ToolMessage,
     Transcript,
     UserMessage,
+    estimate_tokens_with_parts,
+    parts_of,
     stored_message_text,
-    tokens_of,
     wire,
     wire_is_memo,
     write_message,
@@ -69,7 +70,10 @@ def test_a_transcript_holds_each_message_and_the_texts_that_go_out(
 ) -> None:
     sent = project(messages, form.provider)
     texts = [write_message(message, form).text for message in sent]
-    tokens = [tokens_of(message, text, bytes_per_4) for message, text in zip(sent, texts, strict=True)]
+    tokens = [
+        estimate_tokens_with_parts(parts_of(message), text, bytes_per_4)
+        for message, text in zip(sent, texts, strict=True)
+    ]
     transcript = Transcript.of(iter(messages), form).complete()
     assert list(transcript.messages) == messages
     assert list(transcript.texts) == texts
@@ -113,7 +117,7 @@ def test_what_goes_out_as_it_is_stored_is_held_once() -> None:
 
 
 def test_what_goes_out_in_other_words_is_held_beside_them() -> None:
-    foreign = AssistantMessage("said", extras=canonical({"content": "also said"}))
+    foreign = AssistantMessage("said", extras=canonical({"content": 7}))
     histories: list[tuple[list[Message], Form]] = [
         ([HI, CALLING, RESULT], Form(Provider(tool_turn_content="null"))),
         ([HI, CALLING, RESULT], Form(Provider(tool_result_name=True))),
