@@ -7,12 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from toolreel_core._client_requests import ClientRequest
+from toolreel_core._conversation import without_empty_fields
 from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, text_at, tree_at
 from toolreel_core._proxy.client_form import REPLY_FORMS, Kind, OtherForm, body_in_form
 from toolreel_core._proxy.held_text import HeldText
 from toolreel_core._proxy.reply import Head, Repaired, repaired
 from toolreel_core._proxy.upstream_request import Profile
-from toolreel_core._replies import ChatEvents, Delta, Usage, choices_of, stream_in, type_of
+from toolreel_core._replies import (
+    ChatEvents,
+    Delta,
+    MessageEvents,
+    ResponseEvents,
+    Usage,
+    choices_of,
+    stream_in,
+    type_of,
+)
 
 _KINDS: Mapping[str, Kind] = {
     "text": "text",
@@ -31,46 +41,47 @@ class EventRow:
     call waits for the end, as calls do.
     """
 
-    def __init__(self, form: OtherForm) -> None:
+    def __init__(self, form: OtherForm, request: Tree) -> None:
         self.form: OtherForm = form
+        self._request = request
         self._writer = REPLY_FORMS[form]
         self._shown: list[Tree] = []
         """The blocks, as far as they have gone out."""
-        self._places: list[int] = []
-        """Where the upstream has each; -1 where it speaks another form."""
-        self._open = False
-        """Whether the last one goes on."""
+        self._open: tuple[Kind, int] | None = None
+        """The kind of the last one if it goes on, and where the upstream has it."""
         self._held = False
         """Whether the rest waits for the end."""
         self._count = 0
         self.id = ""
         """The id of the reply, once it has been told."""
 
-    def shows(self, place: int) -> bool:
-        return place in self._places
-
     def add_piece(
-        self, kind: Kind, text: str, head: Tree, place: int, blocks: Mapping[int, Tree]
+        self, kind: Kind, text: str, chat: Tree, upstream: MessageEvents | ResponseEvents | None
     ) -> list[Tree]:
         """The events for more of a text or thought.
 
-        :param head: the body of the reply before anything is said
-        :param place: where the upstream has the block; -1 if it speaks another form
-        :param blocks: the blocks of the upstream so far by their places, if this one is new
+        :param chat: the reply before anything is said
+        :param upstream: what the upstream has sent so far, if it speaks this form
         """
-        goes_on = self._open and (_kind(self._shown[-1]), self._places[-1]) == (kind, place)
-        self._held = self._held or not (goes_on or self._may_follow(place, blocks))
+        place, events = -1 if upstream is None else upstream.latest, list[Tree]()
+        if self._open != (kind, place) and not self._held:
+            # Where the upstream has no blocks, the new one is behind those that have gone out.
+            blocks, own = [*self._shown], self._writer.block(kind, "")
+            if upstream is not None:
+                *blocks, new = [block for at, block in upstream.blocks().items() if at <= place]
+                own = {**own, **without_empty_fields(id=new.get("id"))}
+            done = len(self._shown)
+            self._held = self._text_left(blocks) != "" or any(map(_waits, blocks[done:]))
+            if not self._held:
+                head = {} if upstream is None else upstream.head
+                events += self._opening(body_in_form(self.form, chat, Usage(), head, self._request))
+                events += self._end_of_block(blocks[done - 1]) if done else ()
+                events += self._add_blocks(blocks[done:])
+                self._shown.append(self._with_id(own))
+                self._open = kind, place
+                events += self._events_of_last(self._shown[-1])[: self._writer.before_text]
         if self._held:
             return []
-        events = self._opening(head)
-        if not goes_on:
-            events += self._advance_to(place, blocks)
-            own = {key: value for key, value in blocks.get(place, {}).items() if key == "id"}
-            block = self._writer.with_id({**self._writer.block(kind, ""), **own}, self.id, len(self._shown))
-            self._shown.append(block)
-            self._places.append(place)
-            self._open = True
-            events += self._events_of_last(block)[: self._writer.before_text]
         events.append(self._text_event(kind, text))
         last = self._shown[-1]
         self._shown[-1] = {**last, **self._writer.block(kind, _block_text(last) + text)}
@@ -82,20 +93,16 @@ class EventRow:
         :param rest: the text that has not passed, where the blocks do not go on with what has
         """
         events, blocks = self._opening(body), [*map(as_tree, items_of(body, self._writer.key))]
-        done = len(self._shown)
-        if self._is_beginning_of(blocks):
-            blocks = [*map(_with_known_id, self._shown, blocks), *blocks[done:]]
-            if self._open:
-                last = self._shown[-1]
-                if more := text_after(_block_text(blocks[done - 1]), _block_text(last)):
-                    events.append(self._text_event(_KINDS[type_of(last)], more))
-                events += self._end_of_block(blocks[done - 1])
+        done, left = len(self._shown), self._text_left(blocks)
+        if left is None:
+            events += self._end_of_block(self._shown[-1])
+            events += self._add_blocks([*self._blocks_left(blocks, rest)])
         else:
-            blocks = [*self._shown, *self._blocks_left(blocks, rest)]
-            events += self._end_of_block() if self._open else ()
-        for place in range(done, len(blocks)):
-            events += self._writer.block_events(place, blocks[place])
-        events += self._writer.closing_events({**body, self._writer.key: blocks})
+            events += [self._text_event(_KINDS[type_of(self._shown[-1])], left)] if left else ()
+            events += self._end_of_block(blocks[done - 1]) if done else ()
+            self._shown = [*map(_with_known_id, self._shown, blocks)]
+            events += self._add_blocks(blocks[done:])
+        events += self._writer.closing_events({**body, self._writer.key: self._shown})
         return self._numbered(events)
 
     def _opening(self, body: Tree) -> list[Tree]:
@@ -107,64 +114,58 @@ class EventRow:
     def _blocks_left(self, blocks: Sequence[Tree], rest: str) -> Iterator[Tree]:
         """The blocks that follow where others have gone out than the reply has."""
         if rest.strip():
-            yield self._writer.with_id(self._writer.block("text", rest), self.id, len(self._shown))
+            yield self._writer.block("text", rest)
         shown = [*map(canonical, self._shown)]
         for block in blocks:
             if type_of(block) not in _KINDS and canonical(block) not in shown:
                 yield block
 
-    def _may_follow(self, place: int, blocks: Mapping[int, Tree]) -> bool:
-        passed = dict(zip(self._places, map(_block_text, self._shown), strict=True))
-        for at, block in blocks.items():
-            waits = type_of(block) in _CALLS or (
-                type_of(block) in _KINDS and passed.get(at, "") != _block_text(block)
-            )
-            if at < place and waits:
-                return False
-        return place == -1 or all(at < place for at in self._places)
+    def _text_left(self, blocks: Sequence[Tree]) -> str | None:
+        """The text of these blocks behind what has gone out; ``None`` if that is not their beginning."""
+        left: str | None = ""
+        for number, shown in enumerate(self._shown):
+            if left or number == len(blocks) or _kind(blocks[number]) != _kind(shown):
+                return None
+            left = text_after(_block_text(blocks[number]), _block_text(shown))
+        return left
 
-    def _advance_to(self, place: int, blocks: Mapping[int, Tree]) -> list[Tree]:
-        events = [*self._end_of_block(blocks.get(self._places[-1]))] if self._open else []
-        for at in sorted(blocks):
-            if at < place and at not in self._places:
-                number = len(self._shown)
-                block = self._writer.with_id(blocks[at], self.id, number)
-                events += self._writer.block_events(number, block)
-                self._shown.append(block)
-                self._places.append(at)
+    def _add_blocks(self, blocks: Sequence[Tree]) -> list[Tree]:
+        """The events of further blocks, each as a whole."""
+        events = list[Tree]()
+        for block in blocks:
+            self._shown.append(self._with_id(block))
+            events += self._events_of_last(self._shown[-1])
         return events
+
+    def _with_id(self, block: Tree) -> Tree:
+        return self._writer.with_id(block, self.id, len(self._shown))
 
     def _text_event(self, kind: Kind, text: str) -> Tree:
         return self._events_of_last(self._writer.block(kind, text))[self._writer.before_text]
 
     def _events_of_last(self, block: Tree) -> list[Tree]:
-        """The events of the open block, as if this were all of it."""
+        """The events of the last block, as if this were all of it."""
         known = _with_known_id(self._shown[-1], block)
         return [*self._writer.block_events(len(self._shown) - 1, known)]
 
-    def _end_of_block(self, block: Tree | None = None) -> list[Tree]:
-        whole, after = block or self._shown[-1], self._writer.before_text + 1
+    def _end_of_block(self, whole: Tree) -> list[Tree]:
+        after = self._writer.before_text + 1
         events = self._events_of_last(whole)
         if len(items_of(whole, "content")) > 1:  # its texts have passed as one
             one = self._writer.block(_KINDS[type_of(whole)], _block_text(whole))
             return [*self._events_of_last({**whole, "content": one["content"]})[after:-1], events[-1]]
         return events[after:]
 
-    def _is_beginning_of(self, blocks: Sequence[Tree]) -> bool:
-        if len(self._shown) > len(blocks):
-            return False
-        for number, (one, block) in enumerate(zip(self._shown, blocks, strict=False)):
-            rest = text_after(_block_text(block), _block_text(one)) if type_of(block) in _KINDS else ""
-            goes_on = self._open and number == len(self._shown) - 1
-            if _kind(block) != _kind(one) or rest is None or (rest and not goes_on):
-                return False
-        return True
-
     def _numbered(self, events: list[Tree]) -> list[Tree]:
         first, self._count = self._count, self._count + len(events)
         if self.form == "messages":
             return events
         return [{**event, "sequence_number": number} for number, event in enumerate(events, first)]
+
+
+def _waits(block: Tree) -> bool:
+    """Whether a block of which nothing has gone out can't go out as a whole before the end."""
+    return type_of(block) in _CALLS or (type_of(block) in _KINDS and _block_text(block) != "")
 
 
 def _kind(block: Tree) -> str:
@@ -212,7 +213,7 @@ class ReplyStream:
         """Whether reasoning has passed."""
         self.opened = False
         """Whether a chunk has passed."""
-        self._row = None if request.form == "chat_completions" else EventRow(request.form)
+        self._row = None if request.form == "chat_completions" else EventRow(request.form, request.own)
 
     @property
     def body(self) -> str:
@@ -264,18 +265,12 @@ class ReplyStream:
             return []
         if self._row is None:
             return [self._delta_chunk({"content" if kind == "content" else "reasoning_content": text})]
-        own: Tree = {}
-        place, blocks = -1, dict[int, Tree]()
         events = self.stream.events
-        if own_form and not isinstance(events, ChatEvents):
-            own, place = events.head, events.latest
-            if events.has_text(place, "summary_text"):  # goes out whole, as an item
-                return []
-            blocks = {} if self._row.shows(place) else events.blocks()
-        head: Tree = {}
-        if not self._row.id:  # nothing has gone out
-            head = body_in_form(self._row.form, self._chunk_frame({}), Usage(), own, self._request.own)
-        return self._row.add_piece("text" if kind == "content" else "thinking", text, head, place, blocks)
+        upstream = events if own_form and not isinstance(events, ChatEvents) else None
+        if upstream is not None and upstream.has_text(upstream.latest, "summary_text"):
+            return []  # goes out whole, as an item
+        frame = self._chunk_frame({})
+        return self._row.add_piece("text" if kind == "content" else "thinking", text, frame, upstream)
 
     def _closing_chunks(self, choice: Tree, rest: str, body: Tree) -> Iterator[Tree]:
         message = tree_at(choice, "message")

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from toolreel_core._replies.normalize import FIELDS, is_stream, normalize_reply
     from toolreel_core._replies.other_forms import (
         MessageEvents,
+        ResponseEvents,
         chat_of_message,
         chat_of_response,
         whole_blocks,
