@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import cast
 
-from toolreel_core._client_requests.losses import Loss, Said
+from toolreel_core._client_requests.losses import Findings, Loss, Said
 from toolreel_core._client_requests.other_forms import read_messages_request, read_responses_request
 from toolreel_core._conversation import AssistantMessage, Message, ToolMessage, UserMessage, message_in
 from toolreel_core._errors import ConfigError
@@ -20,12 +19,14 @@ from toolreel_core._jsontext import (
     Json,
     JsonText,
     Tree,
+    as_list,
     as_tree,
     canonical,
     finite,
     items_of,
     parse,
     read,
+    text_at,
     tree_at,
 )
 from toolreel_core._settings import WireForm
@@ -114,19 +115,21 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
         return refusal
     model = tree.get("model")
     name = model if isinstance(model, str) else ""
-    if form == "chat_completions":
-        entries = [*map(as_tree, items_of(tree, "messages"))]
-        return ClientRequest(tree, name, _read_messages(entries), _tool_surface(canonical(tree.get("tools"))))
-    read_form = read_messages_request if form == "messages" else read_responses_request
-    options, said, found = read_form(tree)
-    entries = [entry for each in said for entry in each.chat]
+    own: Tree = {}
+    options, said, found = tree, tuple[Said, ...](), Findings()
+    entries = [*map(as_tree, items_of(tree, "messages"))]
+    if form != "chat_completions":
+        read_form = read_messages_request if form == "messages" else read_responses_request
+        own, (options, said, found) = tree, read_form(tree)
+        entries = [entry for each in said for entry in each.chat]
+    messages = _read_messages(entries, found)
     return ClientRequest(
         {**options, "messages": entries},
         name,
-        _read_messages(entries),
+        messages,
         _tool_surface(canonical(finite(options.get("tools")))),
         form,
-        tree,
+        own,
         said,
         tuple(found.losses),
         tuple(found.hints),
@@ -147,28 +150,29 @@ def _refusal_of(tree: Tree, form: WireForm) -> Refusal | None:
     return None
 
 
-def _read_messages(entries: Sequence[Tree]) -> tuple[Message, ...] | None:
-    try:
-        return tuple([message_in(entry, f"messages[{n}]") for n, entry in enumerate(entries)])
-    except ConfigError:
-        return None
+def _read_messages(entries: Sequence[Tree], found: Findings) -> tuple[Message, ...] | None:
+    messages = list[Message]()
+    for number, entry in enumerate(entries):
+        try:
+            messages.append(message_in(entry, f"messages[{number}]"))
+        except ConfigError as error:
+            stored = '"file_id"' in canonical(finite(entry))
+            found.add_loss("stored_file" if stored else "unknown", str(error).partition(": ")[0])
+            return None
+    return tuple(messages)
 
 
 # A conversation sends the same tools with every request, and reading schemas takes longest.
 @lru_cache(maxsize=256)
 def _tool_surface(tools: JsonText) -> ToolSurface:
     definitions: dict[str, ToolDefinition] = {}
-    given = parse(tools)
-    for entry in map(as_tree, given if isinstance(given, list) else ()):
-        match entry.get("function"):
-            case {"name": str() as name, **further}:
-                parameters = further.get("parameters")
-                schema = cast("Tree", parameters) if isinstance(parameters, Mapping) else None
-                try:
-                    definition = ToolDefinition.of(name, "", schema)
-                except ConfigError:  # a name or a schema that only this server knows
-                    continue
-                definitions.setdefault(definition.outward, definition)
-            case _:
-                continue
+    for entry in map(as_tree, as_list(parse(tools))):
+        function = tree_at(entry, "function")
+        parameters = function.get("parameters")
+        schema = parameters if isinstance(parameters, Mapping) else None
+        try:
+            definition = ToolDefinition.of(text_at(function, "name"), "", schema)
+        except ConfigError:  # a name or a schema that only this server knows
+            continue
+        definitions.setdefault(definition.outward, definition)
     return ToolSurface(tuple(definitions.values()))

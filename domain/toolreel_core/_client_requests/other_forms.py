@@ -71,25 +71,23 @@ def read_messages_request(tree: Tree) -> AsChat:
 def _chat_messages(tree: Tree, found: Findings) -> Iterator[Said]:
     for number, entry in enumerate(map(as_tree, items_of(tree, "messages"))):
         content, place = entry.get("content"), f"messages[{number}].content"
-        if isinstance(content, str) or not isinstance(content, Sequence):
-            if entry.get("role") == "assistant":
-                content = content or ""
+        if entry.get("role") == "assistant" and isinstance(content, Sequence | None):
+            yield Said((entry,), (_assistant_of_blocks(entry, place, found),))
+        elif isinstance(content, str) or not isinstance(content, Sequence):
             yield Said((entry,), ({"role": entry.get("role"), "content": content},))
-        elif entry.get("role") == "assistant":
-            yield Said((entry,), (_assistant_of_blocks([*map(as_tree, content)], place, found),))
         else:
             yield Said((entry,), tuple(_user_messages(entry, place, found)))
 
 
-def _assistant_of_blocks(blocks: Sequence[Tree], place: str, found: Findings) -> Tree:
-    for number, block in enumerate(blocks):
+def _assistant_of_blocks(entry: Tree, place: str, found: Findings) -> Tree:
+    for number, block in enumerate(map(as_tree, items_of(entry, "content"))):
         at, kind = f"{place}[{number}]", type_of(block)
         if kind == "redacted_thinking":
             found.add_loss("encrypted_reasoning", at)
         elif kind not in {"text", "thinking", "tool_use"}:
             found.add_loss("server_tool" if "tool" in kind else "unknown", at)
         _note_extras(block, at, found)
-    return assistant_entry(chat_of_message({"content": blocks}))
+    return assistant_entry(chat_of_message({"content": entry.get("content")}))
 
 
 def _user_messages(entry: Tree, place: str, found: Findings) -> Iterator[Tree]:
@@ -271,7 +269,7 @@ def _part_of_item(part: Tree, place: str, found: Findings) -> Tree:
         found.add_loss("stored_file", f"{place}.file_id")
         return part
     match part:
-        case {"type": kind, "text": str() as text} if kind in _TEXTS:
+        case {"text": str() as text} if type_of(part) in _TEXTS:
             return {"type": "text", "text": text}
         case {"type": "input_image", "image_url": str() as url}:
             image = without_empty_fields(url=url, detail=part.get("detail"))

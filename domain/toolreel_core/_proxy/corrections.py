@@ -22,7 +22,7 @@ from toolreel_core._protocol import (
     ReplyReceived,
     RequestFailed,
     SendRequest,
-    Step,
+    State,
     Wait,
     WaitElapsed,
 )
@@ -76,18 +76,14 @@ _REASONS = (
 """Why the loop asks again, by what it notes; it notes something else if a failure may pass."""
 
 
+@dataclass(slots=True)
 class Corrections:
-    def __init__(self, begun: Step, asked: SendRequest, first: JsonText, extras: Extras) -> None:
-        self._state = begun.state
-        self._ref = asked.ref
-        self._first = first
-        """The body of the first request, which later ones differ from in messages and tools only."""
-        self._left = {
-            "retry": extras.retries,
-            "recover_empty": 2 if extras.recover_empty else 0,
-            "correct_arguments": extras.correct_arguments,
-        }
-        """How many requests may be added, by reason."""
+    state: State
+    ref: int
+    first: Tree
+    """The body of the first request, which later ones differ from in messages and tools only."""
+    left: dict[str, int]
+    """How many requests may be added, by reason."""
 
     @classmethod
     def of(
@@ -118,10 +114,15 @@ class Corrections:
             return None
         begun = start(plan)
         asked = _only_request(begun.effects)
-        return None if asked is None else cls(begun, asked, body, extras)
+        left = {
+            "retry": extras.retries,
+            "recover_empty": 2 if extras.recover_empty else 0,
+            "correct_arguments": extras.correct_arguments,
+        }
+        return None if asked is None else cls(begun.state, asked.ref, sent, left)
 
     def after(self, event: ReplyReceived | RequestFailed) -> Again | None:
-        done = step(self._state, replace(event, ref=self._ref))
+        done = step(self.state, replace(event, ref=self.ref))
         notes, wait_ms = done.notes, 0
         for effect in done.effects:
             if isinstance(effect, Wait):
@@ -132,13 +133,13 @@ class Corrections:
         reason = next(
             (why for kind, why in _REASONS if any(isinstance(note, kind) for note in notes)), "retry"
         )
-        if asked is None or not self._left[reason]:
+        if asked is None or not self.left[reason]:
             return None
-        self._left[reason] -= 1
-        self._state, self._ref = done.state, asked.ref
-        before, now = as_tree(parse(self._first)), as_tree(parse(JsonText(asked.request.body)))
+        self.left[reason] -= 1
+        self.state, self.ref = done.state, asked.ref
+        now = as_tree(parse(JsonText(asked.request.body)))
         body: Tree = {
-            **{key: value for key, value in before.items() if key in now or key not in _SENT},
+            **{key: value for key, value in self.first.items() if key in now or key not in _SENT},
             **{key: now[key] for key in _MESSAGES if key in now},
         }
         return Again(canonical(body), wait_ms, reason)

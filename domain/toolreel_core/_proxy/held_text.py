@@ -143,8 +143,7 @@ def _end_overlap(text: str, words: tuple[str, ...]) -> int:
         (
             size
             for size in range(len(end), 0, -1)
-            if any(word.startswith(end[len(end) - size :]) for word in words)
-            and not text[: len(text) - size][-1:].isalnum()
+            if any(word.startswith(end[-size:]) for word in words) and not text[:-size][-1:].isalnum()
         ),
         0,
     )

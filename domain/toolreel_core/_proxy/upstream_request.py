@@ -6,7 +6,7 @@ that understand each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import islice
 from typing import Any
@@ -21,12 +21,10 @@ from toolreel_core._conversation import (
     Outgoing,
     SystemMessage,
     ToolMessage,
-    message_in,
     parts_of,
     project_history,
     write_message,
 )
-from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
     NOTHING,
     Json,
@@ -34,7 +32,6 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    finite,
     finite_text,
     items_of,
     merged,
@@ -107,8 +104,11 @@ def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Ou
     own_form = request.form == form
     if not own_form:
         given, found = options_in_form(request.tree, form)
-        losses = [*wrong_shapes(request.body, request.form), *request.losses, *found.losses]
-        losses += _unreadable_messages(request, form)
+        losses = [*wrong_shapes(request.body, request.form), *found.losses, *request.losses]
+        if form != "chat_completions":
+            for number, message in enumerate(request.messages or ()):
+                if any(isinstance(part, Audio) for part in parts_of(message)):
+                    losses.append(Loss("audio", f"messages[{number}]"))
         if losses:
             return losses[0]
         hints += [f"without_{hint}" for hint in (*request.hints, *found.hints)]
@@ -135,19 +135,6 @@ def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Ou
             options = {**options, "stream_options": {"include_usage": True}}
         body = {**parts, **options_for_form(form, options)}
     return Outbound(finite_text(body), tuple(dict.fromkeys((*mended, *transformed, *dropped, *hints))))
-
-
-def _unreadable_messages(request: ClientRequest, form: WireForm) -> Iterator[Loss]:
-    """What of the messages an upstream's form can't say, where reading them has not told."""
-    for number, entry in enumerate(request.entries):
-        try:
-            message = message_in(as_tree(entry), f"messages[{number}]")
-        except ConfigError as error:
-            stored = '"file_id"' in canonical(finite(entry))
-            yield Loss("stored_file" if stored else "unknown", str(error).partition(": ")[0])
-        else:
-            if form != "chat_completions" and any(isinstance(part, Audio) for part in parts_of(message)):
-                yield Loss("audio", f"messages[{number}]")
 
 
 def _options(given: Tree, profile: Profile, words: WireForm) -> tuple[Tree, tuple[str, ...]]:

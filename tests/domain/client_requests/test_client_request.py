@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.domain.proxy.asked import PING, asked
-from toolreel_core._client_requests import ClientRequest, Refusal, client_request
+from toolreel_core._client_requests import ClientRequest, Loss, Refusal, client_request
 from toolreel_core._conversation import UserMessage
 from toolreel_core._settings import WireForm
 
@@ -45,8 +45,9 @@ def test_reads_the_tools_that_it_can() -> None:
     twice = {"type": "function", "function": {"name": "ping", "parameters": "none"}}
     request = asked(tools=(PING, strange, twice, {"type": "web_search"}, {"function": {"name": "bare"}}))
     assert request.tools.names == ("ping", "bare")
+    unread = Loss("unknown", "messages[0].role")
     assert client_request('{"messages":[{}],"tools":"all"}') == ClientRequest(
-        {"messages": [{}], "tools": "all"}, "", None
+        {"messages": [{}], "tools": "all"}, "", None, losses=(unread,)
     )
 
 
