@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from toolreel.http._httpx_endpoint import (
         AsyncHttpEndpoint,
         HttpEndpoint,
-        async_chunks_of,
-        hang_up,
+        async_response_chunks,
         within,
     )
     from toolreel.http._request import (

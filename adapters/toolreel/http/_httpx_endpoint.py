@@ -79,13 +79,6 @@ def async_chunks_of(response: httpx.Response) -> AsyncIterator[bytes]:
     return aiter(cast("httpx.AsyncByteStream", response.stream))
 
 
-async def hang_up(response: httpx.Response, chunks: AsyncIterator[bytes]) -> None:
-    """Close the response, then exhaust its generators: trio warns about unfinished async generators."""
-    await response.aclose()
-    with suppress(httpx.HTTPError, httpx.StreamError):
-        [_ async for _ in chunks]
-
-
 @asynccontextmanager
 async def async_response_chunks(
     response: httpx.Response,
@@ -95,7 +88,10 @@ async def async_response_chunks(
     try:
         yield response, chunks
     finally:
-        await hang_up(response, chunks)
+        await response.aclose()
+        with suppress(httpx.HTTPError, httpx.StreamError):
+            # Exhausts its generators: trio warns about unfinished async generators.
+            [_ async for _ in chunks]
 
 
 @asynccontextmanager

@@ -6,7 +6,7 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from functools import lru_cache, partial
 from types import FrameType
@@ -18,16 +18,15 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.routing import Route as Path
+from starlette.types import Receive, Scope
 
 from toolreel._internal import ProxyConfigError, listening, server_config
 from toolreel.http import pooled_transport
-from toolreel.proxy._chat import ChatExchange, Pieces, Sent
+from toolreel.proxy._chat import ChatExchange, Sent, reply_pieces
 from toolreel.proxy._client import (
     ClientAnswer,
     Guarded,
     Metrics,
-    Receive,
-    Scope,
     Trouble,
     client_error,
     log_and_tell,
@@ -103,7 +102,7 @@ class Proxy:
         await anyio.to_thread.run_sync(self.recorder.close)
 
     async def serve_reply(self, form: WireForm, scope: Scope, receive: Receive, answer: ClientAnswer) -> None:
-        request = await read_request(receive, form, self.settings.limits.request_bytes)
+        request = await read_request(scope, receive, form, self.settings.limits.request_bytes)
         if request is None:
             return
         answer.model = request.model
@@ -139,13 +138,11 @@ class Proxy:
         out = outbound(request, profile, model=route.upstream_model)
         if isinstance(out, Loss):
             raise client_error(400, out.message(form, request.form), out.code, out.param)
-        transport, sent = self._request_to(route, scope, form)
-        out, sent = replace(out, repairs=(*more, *out.repairs)), replace(sent, body=out.body.encode())
+        sent = replace(self._request_to(route, scope, form), body=out.body.encode())
         return ChatExchange(
             request,
             profile,
-            out,
-            transport,
+            replace(out, repairs=(*more, *out.repairs)),
             sent,
             answer,
             caller,
@@ -168,7 +165,7 @@ class Proxy:
 
     async def serve_metrics(self, _scope: Scope, _receive: Receive, answer: ClientAnswer) -> None:
         answer.kind = ""
-        await answer.send_text(self.metrics.prometheus_text(), kind="text/plain; version=0.0.4")
+        await answer.send_text(self.metrics.prometheus_text(), "text/plain; version=0.0.4")
 
     async def serve_models(self, scope: Scope, _receive: Receive, answer: ClientAnswer) -> Tree:
         """The models that can be asked for.
@@ -198,27 +195,23 @@ class Proxy:
             known = (route.model,)
         elif not self.settings.replays:
             form = self._profile(number, route.upstream_model).provider.wire_form
-            transport, sent = self._request_to(route, scope, form)
+            sent = self._request_to(route, scope, form)
             base, question, query = sent.url.partition("?")
             url = f"{base.removesuffix(PATHS[form])}{_MODELS}{question}{query}"
-            listing = Pieces(transport, self.settings.limits, replace(sent, url=url, method="GET"))
-            async with aclosing(listing) as pieces:
-                async for piece in pieces:
-                    answer.passed = pieces.headers
-                    if isinstance(piece, RequestFailed):
-                        raise upstream_error(piece)
-                    if isinstance(piece, ReplyReceived):
-                        entries = map(as_tree, items_of(as_tree(read(piece.body).value_or("")), "data"))
-                        return {name: each for each in entries if isinstance(name := each.get("id"), str)}
+            listing = reply_pieces(replace(sent, url=url, method="GET"), self.settings.limits, answer)
+            *_, event = [piece async for piece in listing]
+            if isinstance(event, RequestFailed):
+                raise upstream_error(event)
+            if isinstance(event, ReplyReceived):
+                entries = map(as_tree, items_of(as_tree(read(event.body).value_or("")), "data"))
+                return {name: each for each in entries if isinstance(name := each.get("id"), str)}
         return {name: {"id": name, "object": "model", "created": 0, "owned_by": "toolreel"} for name in known}
 
     async def refuse_path(self, scope: Scope, _receive: Receive, _answer: ClientAnswer) -> None:
         words = f"There is nothing at {scope['path']}. Here are: {_EXISTING}."
         raise client_error(404, words, "unknown_path")
 
-    def _request_to(
-        self, route: Route, scope: Scope, form: WireForm
-    ) -> tuple[httpx.AsyncBaseTransport, Sent]:
+    def _request_to(self, route: Route, scope: Scope, form: WireForm) -> Sent:
         url = route.url(form)
         if url not in self._transports:
             most = self.settings.limits.connections
@@ -226,7 +219,7 @@ class Proxy:
         headers = headers_for_upstream(
             Headers(scope=scope), token=self.settings.token, api_key_env=route.api_key_env, form=form
         )
-        return self._transports[url], Sent(url, headers, b"")
+        return Sent(self._transports[url], url, headers)
 
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

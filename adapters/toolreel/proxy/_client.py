@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
 
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Receive, Scope, Send
 
 from toolreel._internal import Durations, log, log_error, metric
 from toolreel.proxy._headers import headers_for_client, is_foreign, shows_token
@@ -59,15 +61,9 @@ class Trouble(Exception):
         return {**self.further, **own}
 
 
-def client_error(
-    status: int, message: str, code: str, param: str | None = None, *, allow: str = ""
-) -> Trouble:
-    """An error of the client, which repeating the request does not mend.
-
-    :param allow: the method that the path takes instead
-    """
-    headers = {**NEVER_AGAIN, "allow": allow} if allow else NEVER_AGAIN
-    return Trouble(status, message, code, "invalid_request_error", param, headers)
+def client_error(status: int, message: str, code: str, param: str | None = None) -> Trouble:
+    """An error of the client, which repeating the request does not mend."""
+    return Trouble(status, message, code, "invalid_request_error", param, NEVER_AGAIN)
 
 
 def upstream_error(event: RequestFailed) -> Trouble:
@@ -94,11 +90,7 @@ def problem_error(problem: Problem) -> Trouble:
     return Trouble(status, problem_text(problem), problem.code.lower(), UPSTREAM)
 
 
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-Scope: TypeAlias = MutableMapping[str, Any]
-
+_NO_HEADERS: Mapping[str, str] = {}
 _KEEP_ALIVE = 5.0
 """Seconds without an event after which a comment says that the upstream is at work."""
 
@@ -153,15 +145,15 @@ class ClientAnswer:
         return {"repairs": [*self.repairs], "noticed": [*self.noticed], "added": self.added}
 
     async def send_json(
-        self, tree: Tree, status: int = 200, headers: Mapping[str, str] | None = None
+        self, tree: Tree, status: int = 200, headers: Mapping[str, str] = _NO_HEADERS
     ) -> None:
-        await self.send_text(canonical(tree), status, "application/json", headers)
+        await self.send_text(canonical(tree), "application/json", status, headers)
 
     async def send_text(
-        self, text: str, status: int = 200, kind: str = "text/plain", headers: Mapping[str, str] | None = None
+        self, text: str, kind: str, status: int = 200, headers: Mapping[str, str] = _NO_HEADERS
     ) -> None:
         body = text.encode("utf-8", "replace")
-        await self._start(status, {"content-length": str(len(body)), "content-type": kind, **(headers or {})})
+        await self._start(status, {"content-length": str(len(body)), "content-type": kind, **headers})
         self._over = True
         await self._send({"type": "http.response.body", "body": body})
 
@@ -227,17 +219,16 @@ class ClientAnswer:
         await self._send({"type": "http.response.body", "body": b""})
 
 
-async def read_request(receive: Receive, form: WireForm, most: int) -> ClientRequest | None:
-    pieces, size, more = list[bytes](), 0, True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            return None
-        pieces.append(message.get("body", b""))
-        size, more = size + len(pieces[-1]), message.get("more_body", False)
-        if size > most:
-            raise client_error(413, f"The request is larger than {most} bytes.", "request_too_large")
-    request = client_request(b"".join(pieces), form)
+async def read_request(scope: Scope, receive: Receive, form: WireForm, most: int) -> ClientRequest | None:
+    body = bytearray()
+    try:
+        async for piece in Request(scope, receive).stream():
+            body += piece
+            if len(body) > most:
+                raise client_error(413, f"The request is larger than {most} bytes.", "request_too_large")
+    except ClientDisconnect:
+        return None
+    request = client_request(bytes(body), form)
     if isinstance(request, Refusal):
         raise client_error(400, request.message, "invalid_request", request.param)
     return request
@@ -250,10 +241,10 @@ class Metrics:
     def __init__(self) -> None:
         self.under_way = 0
         """Requests that are being answered."""
-        self._requests: Counter[tuple[str, int]] = Counter()
-        self._repairs: Counter[str] = Counter()
-        self._tokens: Counter[str] = Counter()
-        self._added: Counter[str] = Counter()
+        self._requests = Counter[tuple[str, int]]()
+        self._repairs = Counter[str]()
+        self._tokens = Counter[str]()
+        self._added = Counter[str]()
         self._took = Durations(_BUCKETS)
 
     def count_answer(self, answer: ClientAnswer) -> None:
@@ -357,4 +348,5 @@ class Guarded:
             raise client_error(401, words, "no_token")
         if self.method and scope["method"] != self.method:
             words = f"{scope['path']} takes {self.method}, not {scope['method']}."
-            raise client_error(405, words, "method_not_allowed", allow=self.method)
+            trouble = client_error(405, words, "method_not_allowed")
+            raise replace(trouble, headers={**NEVER_AGAIN, "allow": self.method})

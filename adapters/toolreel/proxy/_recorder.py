@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import blake2b, sha256
+from itertools import count
 from pathlib import Path
 from threading import Event
 
@@ -49,12 +51,11 @@ _COMPARED = 2_000
 class Shelf:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._answers: dict[tuple[str, bytes], list[tuple[Path, StoredResponse]]] = {}
-        self._turn: dict[tuple[str, bytes], int] = {}
+        self._answers = defaultdict[tuple[str, bytes], deque[tuple[Path, StoredResponse]]](deque)
+        """The next one is the first."""
         self._asked: list[tuple[Path, Exchange]] = []
         for path in sorted(folder.glob("*.yaml")):
-            recording = Session(path)
-            for exchange in recording.exchanges:
+            for exchange in Session(path).exchanges:
                 self.add(path, exchange)
 
     @property
@@ -64,18 +65,15 @@ class Shelf:
         return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
     def add(self, path: Path, exchange: Exchange) -> None:
-        key = _key(exchange.url, exchange.body)
-        self._answers.setdefault(key, []).append((path, exchange.answer))
+        self._answers[_key(exchange.url, exchange.body)].append((path, exchange.answer))
         self._asked.append((path, exchange))
 
     def next_answer(self, url: str, body: bytes) -> tuple[Path, StoredResponse] | None:
-        key = _key(url, body)
-        found = self._answers.get(key)
+        found = self._answers.get(_key(url, body))
         if not found:
             return None
-        turn = self._turn.get(key, 0)
-        self._turn[key] = turn + 1
-        return found[turn % len(found)]
+        found.rotate(-1)
+        return found[-1]
 
     def mismatch(self, url: str, body: bytes) -> ReplayMismatch:
         asked, name = canonical_body(body), compared_endpoint(url)
@@ -157,8 +155,8 @@ class Recorder:
         self._by_key: dict[str, dict[str, Conversation]] = {}
         """By both forms of their key, then by name."""
         self._size = 0
-        self._numbers: OrderedDict[str, int] = OrderedDict()
-        """How many conversations had the same first words, by their name."""
+        self._numbers = lru_cache(_KEPT_NAMES)(lambda _first: count(1))
+        """The numbers of conversations with the same first words."""
         self._thread = ThreadPoolExecutor(1, "toolreel-recordings")
         """Saves conversations, and makes the journals of those that are over."""
         self._due: dict[str, Conversation] = {}
@@ -282,31 +280,27 @@ class Recorder:
         model = _NOT_IN_NAMES.sub("-", request.model.rpartition("/")[2]).strip("-.")[:40] or "model"
         first = f"{model}--{key.alike[:10]}"
         while True:
-            number = self._numbers.get(first, 0) + 1
-            self._numbers[first] = number
-            self._numbers.move_to_end(first)
-            if len(self._numbers) > _KEPT_NAMES:
-                self._numbers.popitem(last=False)
+            number = next(self._numbers(first))
             name = first if number == 1 else f"{first}-{number}"
             path = folder / f"{name}.yaml"
             if not path.exists():
                 return Conversation(name, Session(path, "record"), profile, key)
 
 
+@dataclass(frozen=True, slots=True)
 class _FromShelf(httpx.AsyncBaseTransport):
     """Answers from recordings; what is in none goes on, if there is a transport for it."""
 
-    def __init__(self, shelf: Shelf, inner: httpx.AsyncBaseTransport | None) -> None:
-        self._shelf = shelf
-        self._inner = inner
+    shelf: Shelf
+    inner: httpx.AsyncBaseTransport | None
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         body = await request.aread()
         url = str(request.url)
-        found = self._shelf.next_answer(url, body)
+        found = self.shelf.next_answer(url, body)
         if found is not None:
             path, answer = found
             return await areplay_response(answer, path, request)
-        if self._inner is None:
-            raise self._shelf.mismatch(url, body)
-        return await self._inner.handle_async_request(request)
+        if self.inner is None:
+            raise self.shelf.mismatch(url, body)
+        return await self.inner.handle_async_request(request)
