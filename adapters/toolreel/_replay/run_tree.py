@@ -111,7 +111,7 @@ def _event_steps(traced: Traced, items: NumberedItems, options: dict[str, int]) 
             "purpose": effect.purpose,
             "form": request.form,
             "messages": request.sent.texts.count,
-            "bytes": request.sent.size,
+            "bytes": request.sent.texts.size,
             "streamed": request.streamed,
             "options": options.setdefault(request.options.text, len(options)),
             "sent": [[*each] for each in items.sent_ranges(request, traced.before.messages)],

@@ -128,10 +128,6 @@ class Conversation:
     withheld: str = ""
     """Why it is not written to disk, if it is not."""
 
-    @property
-    def path(self) -> Path:
-        return self.recording.path
-
 
 class Recorder:
     """The recordings of a proxy, and the conversations under way, recognised by what was said in them.
@@ -199,7 +195,7 @@ class Recorder:
         if self.shelf is not None:
             exchanges = conversation.recording.exchanges
             for exchange in exchanges[conversation.shelved :]:
-                self.shelf.add(conversation.path, exchange)
+                self.shelf.add(conversation.recording.path, exchange)
             conversation.shelved = len(exchanges)
         conversation.key = keys_after(conversation.key, messages)[-1]
         conversation.size += size
@@ -251,7 +247,7 @@ class Recorder:
             return
         if conversation.withheld or not conversation.recording.exchanges:
             return
-        profile, extras, path = conversation.profile, self._settings.extras, conversation.path
+        profile, extras, path = conversation.profile, self._settings.extras, conversation.recording.path
         config, provider = exact_config(profile.config), canonical(profile.provider.changes())
         preset = Preset((BEHIND_PROXY,), config=config, provider=provider)
         # The settings of the loop under which its replies were read.

@@ -101,8 +101,9 @@ class ClientRequest:
     @property
     def quotable_texts(self) -> tuple[str, ...]:
         """Texts of users and tools: a call in text that stands there word by word is a quotation."""
-        heard = (each for each in self.messages or () if isinstance(each, UserMessage | ToolMessage))
-        return tuple(message.content for message in heard)
+        return tuple(
+            each.content for each in self.messages or () if isinstance(each, UserMessage | ToolMessage)
+        )
 
 
 def client_request(body: bytes | str, form: WireForm = "chat_completions") -> ClientRequest | Refusal:
@@ -113,8 +114,6 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
         return Refusal("The body is no JSON object.")
     if refusal := _refusal_of(tree, form):
         return refusal
-    model = tree.get("model")
-    name = model if isinstance(model, str) else ""
     own: Tree = {}
     options, said, found = tree, tuple[Said, ...](), Findings()
     entries = [*map(as_tree, items_of(tree, "messages"))]
@@ -125,7 +124,7 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
     messages = _read_messages(entries, found)
     return ClientRequest(
         {**options, "messages": entries},
-        name,
+        text_at(tree, "model"),
         messages,
         _tool_surface(canonical(finite(options.get("tools")))),
         form,

@@ -280,11 +280,6 @@ class Transcript:
         """SHA-256 chain over the texts: two transcripts with the same chain say the same."""
         return self.links.hex()
 
-    @property
-    def size(self) -> int:
-        """UTF-8 bytes of all texts together."""
-        return self.texts.size
-
     def append(self, *messages: Message) -> Transcript:
         after = self
         for message in messages:

@@ -284,5 +284,6 @@ def project_history(messages: Iterable[Message], provider: Provider = _ANY) -> l
     """What goes out for a whole history, in order."""
     at, outgoing = Projection(provider), list[Outgoing]()
     for _, projection, sent in project_each_message(tuple(messages), provider):
-        at, outgoing = projection, [*outgoing, *sent]
+        at = projection
+        outgoing += sent
     return [*outgoing, *at.unanswered()]

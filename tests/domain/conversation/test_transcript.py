@@ -70,15 +70,13 @@ def test_a_transcript_holds_each_message_and_the_texts_that_go_out(
 ) -> None:
     sent = project(messages, form.provider)
     texts = [write_message(message, form).text for message in sent]
-    tokens = [
-        estimate_tokens_with_parts(parts_of(message), text, bytes_per_4)
-        for message, text in zip(sent, texts, strict=True)
-    ]
+    pairs = zip(sent, texts, strict=True)
+    tokens = [estimate_tokens_with_parts(parts_of(each), text, bytes_per_4) for each, text in pairs]
     transcript = Transcript.of(iter(messages), form).complete()
     assert list(transcript.messages) == messages
     assert list(transcript.texts) == texts
     assert transcript.chain == chain("", *texts)
-    assert transcript.size == len("".join(texts).encode())
+    assert transcript.texts.size == len("".join(texts).encode())
     assert transcript.tokens == (sum(tokens) if form.estimator else 0)
 
 

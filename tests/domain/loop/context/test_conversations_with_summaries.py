@@ -141,7 +141,7 @@ def test_a_conversation_that_outgrows_its_window_is_summarised_first() -> None:
         note for note in played.notes if isinstance(note, SummaryRequested | HistorySummarized | RequestSent)
     )
     first = request_in(start(plan()))
-    size = first.request.messages.size
+    size = first.request.messages.texts.size
     assert asked == SummaryRequested(1, 13, size, first.request.digest)
     assert isinstance(summed, HistorySummarized)
     assert summed == HistorySummarized(1, 25, 13, summed.tokens_before, summed.tokens_after, 0, 0, TEXT)
