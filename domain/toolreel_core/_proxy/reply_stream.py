@@ -124,7 +124,7 @@ class EventRow:
         """The text of these blocks behind what has gone out; ``None`` if that is not their beginning."""
         left: str | None = ""
         for number, shown in enumerate(self._shown):
-            if left or number == len(blocks) or _kind(blocks[number]) != _kind(shown):
+            if left != "" or number == len(blocks) or _kind(blocks[number]) != _kind(shown):
                 return None
             left = text_after(_block_text(blocks[number]), _block_text(shown))
         return left
