@@ -116,7 +116,8 @@ class Rope:
         return map(canonical, self.values())
 
     def __getitem__(self, index: int) -> JsonText:
-        return [*self][index]
+        texts: list[JsonText] = [*self]
+        return texts[index]
 
 
 def _parse_value(text: bytes) -> Json:

@@ -22,7 +22,7 @@ from toolreel_core._protocol import (
     ReplyReceived,
     RequestFailed,
     SendRequest,
-    State,
+    Step,
     Wait,
     WaitElapsed,
 )
@@ -76,14 +76,18 @@ _REASONS = (
 """Why the loop asks again, by what it notes; it notes something else if a failure may pass."""
 
 
-@dataclass(slots=True)
 class Corrections:
-    state: State
-    ref: int
-    first: Tree
-    """The body of the first request, which later ones differ from in messages and tools only."""
-    left: dict[str, int]
-    """How many requests may be added, by reason."""
+    def __init__(self, begun: Step, asked: SendRequest, first: Tree, extras: Extras) -> None:
+        self._state = begun.state
+        self._ref = asked.ref
+        self._first = first
+        """The body of the first request, which later ones differ from in messages and tools only."""
+        self._left = {
+            "retry": extras.retries,
+            "recover_empty": 2 if extras.recover_empty else 0,
+            "correct_arguments": extras.correct_arguments,
+        }
+        """How many requests may be added, by reason."""
 
     @classmethod
     def of(
@@ -114,15 +118,10 @@ class Corrections:
             return None
         begun = start(plan)
         asked = _only_request(begun.effects)
-        left = {
-            "retry": extras.retries,
-            "recover_empty": 2 if extras.recover_empty else 0,
-            "correct_arguments": extras.correct_arguments,
-        }
-        return None if asked is None else cls(begun.state, asked.ref, sent, left)
+        return None if asked is None else cls(begun, asked, sent, extras)
 
     def after(self, event: ReplyReceived | RequestFailed) -> Again | None:
-        done = step(self.state, replace(event, ref=self.ref))
+        done = step(self._state, replace(event, ref=self._ref))
         notes, wait_ms = done.notes, 0
         for effect in done.effects:
             if isinstance(effect, Wait):
@@ -133,13 +132,13 @@ class Corrections:
         reason = next(
             (why for kind, why in _REASONS if any(isinstance(note, kind) for note in notes)), "retry"
         )
-        if asked is None or not self.left[reason]:
+        if asked is None or not self._left[reason]:
             return None
-        self.left[reason] -= 1
-        self.state, self.ref = done.state, asked.ref
+        self._left[reason] -= 1
+        self._state, self._ref = done.state, asked.ref
         now = as_tree(parse(JsonText(asked.request.body)))
         body: Tree = {
-            **{key: value for key, value in self.first.items() if key in now or key not in _SENT},
+            **{key: value for key, value in self._first.items() if key in now or key not in _SENT},
             **{key: now[key] for key in _MESSAGES if key in now},
         }
         return Again(canonical(body), wait_ms, reason)

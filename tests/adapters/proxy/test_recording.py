@@ -321,7 +321,7 @@ def ended(conversations: list[Conversation], *, hurried: bool = False) -> list[M
     """What is told when these conversations end."""
     told: list[Mapping[str, Json]] = []
     routes = (Route("http://nowhere.invalid"),)
-    recorder = Recorder(ProxySettings(routes, folder=conversations[0].path.parent), told.append)
+    recorder = Recorder(ProxySettings(routes, folder=conversations[0].recording.path.parent), told.append)
     for each in conversations:
         recorder.put_back(each, [], 0)
     if hurried:
@@ -349,7 +349,7 @@ def test_what_stands_in_the_way_is_told(
     if secret:
         monkeypatch.setenv("SOME_API_KEY", "How many pins?")
     else:
-        over[0].path.write_text("no cassette")
+        over[0].recording.path.write_text("no cassette")
     (entry,) = ended(over[:1])
     assert (entry["conversation"], entry["is"]) == ("c0", "without a journal")
     assert ("secret" in str(entry["why"])) is secret
