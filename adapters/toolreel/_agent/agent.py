@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    AsyncExitStack,
+    asynccontextmanager,
+)
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from inspect import iscoroutinefunction
@@ -141,15 +146,15 @@ class Agent(Generic[Value_co]):
         ) -> None: ...
         @overload
         def __init__(
-            self, model: str, *, output: Output[Value_co], **settings: Unpack[AgentSettings]
-        ) -> None: ...
-        @overload
-        def __init__(
             self: Agent[Json], model: str, *, output: Mapping[str, Json], **settings: Unpack[AgentSettings]
         ) -> None: ...
         @overload
         def __init__(
-            self, model: str, *, output: type[Value_co], **settings: Unpack[AgentSettings]
+            self,
+            model: str,
+            *,
+            output: Output[Value_co] | type[Value_co],
+            **settings: Unpack[AgentSettings],
         ) -> None: ...
         @overload
         def __init__(
@@ -342,30 +347,26 @@ class Agent(Generic[Value_co]):
         told = description or self.instructions or "Ask an assistant; it does not know this conversation."
         return Tool.of(aask if is_async else ask, name=name, description=told, **flags)
 
-    @contextmanager
-    def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - of httpx, an extra
+    def ports(self, transport: Any = None) -> AbstractContextManager[Ports]:  # noqa: ANN401 - of httpx, an extra
         """The ports of a run, for ``run``, ``go_on`` and ``resume``; the endpoint is open inside the block.
 
         :param transport: of httpx, for example a cassette's
         """
-        host, approver = self._offered.host(), approver_of(self.approve)
-        with entered(AsyncExitStack()) as opened:
-            yield Ports(immediately(self._open_endpoint(opened, transport)), host, approver)
+        return entered(self.open_ports(transport))
+
+    def aports(self, transport: Any = None) -> AbstractAsyncContextManager[AsyncPorts]:  # noqa: ANN401 - see above
+        """The async version of :meth:`ports`."""
+        return self.open_ports(transport, awaits=True)
 
     @asynccontextmanager
-    async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - see above
-        """The async version of :meth:`ports`."""
-        host, approver = self._offered.host(awaits=True), approver_of(self.approve, awaits=True)
+    async def open_ports(self, transport: Any, *, awaits: bool = False) -> AsyncGenerator[Any]:  # noqa: ANN401
+        """The ports of a sync or async run, for :meth:`ports` and :meth:`aports`."""
+        host, approver = self._offered.host(awaits=awaits), approver_of(self.approve, awaits=awaits)
         async with AsyncExitStack() as opened:
-            yield AsyncPorts(await self._open_endpoint(opened, transport, awaits=True), host, approver)
+            endpoint = await self._open_endpoint(opened, transport, awaits=awaits)
+            yield (AsyncPorts if awaits else Ports)(endpoint, host, approver)
 
-    async def _open_endpoint(
-        self,
-        opened: AsyncExitStack,
-        transport: Any,  # noqa: ANN401 - see above
-        *,
-        awaits: bool = False,
-    ) -> Any:  # noqa: ANN401 - sync or async
+    async def _open_endpoint(self, opened: AsyncExitStack, transport: Any, *, awaits: bool) -> Any:  # noqa: ANN401
         first: Any = self.endpoint
         if first is None:
             from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
@@ -392,13 +393,11 @@ class Agent(Generic[Value_co]):
         """The credentials that its runs send, by name; nothing shows or records them."""
         from toolreel.http import Address
 
-        if self.at_fallbacks:
-            return secrets_of(replace(self, fallbacks=()), *self.at_fallbacks.values())
-        if self.endpoint is not None:
-            return secrets_of(self.endpoint, *self._offered.hosts)
-        connection = self._connection_settings()
-        address = Address.of(connection.pop("base_url"), connection.pop("api_key_env"), **connection)
-        return {**secrets_of(*self._offered.hosts), **address.secrets}
+        own: object = self.endpoint
+        if own is None:
+            connection = self._connection_settings()
+            own = Address.of(connection.pop("base_url"), connection.pop("api_key_env"), **connection)
+        return secrets_of(own, *self._offered.hosts, *self.at_fallbacks.values())
 
     def __repr__(self) -> str:
         where = ""
@@ -428,9 +427,7 @@ class Agent(Generic[Value_co]):
         return {"base_url": url, "api_key": key, "api_key_env": variable, "headers": headers}
 
 
-def _fallback_agents(agent: Agent[Any], fallbacks: object) -> dict[str, Agent[Any]]:
-    if isinstance(fallbacks, str) or not isinstance(fallbacks, Iterable):
-        raise ConfigError(f"fallbacks: expected a list of Fallback, got {type(fallbacks).__name__}")
+def _fallback_agents(agent: Agent[Any], fallbacks: Iterable[object]) -> dict[str, Agent[Any]]:
     found = dict[str, Any]()
     for number, there in enumerate(fallbacks):
         if not isinstance(there, Fallback):

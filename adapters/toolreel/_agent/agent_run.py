@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
-from contextlib import (
-    AsyncExitStack,
-    aclosing,
-    asynccontextmanager,
-    contextmanager,
-    nullcontext,
-)
+from contextlib import aclosing, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -244,16 +238,10 @@ class AgentRuns:
     ) -> AsyncGenerator[tuple[Ports | AsyncPorts, Journal | None]]:
         with self._recording(begun, streams=streams) as files:
             tape = files and files.tape
-            async with AsyncExitStack() as opened:
-                ports: Any
-                if awaits:
-                    opening = self.agent.aports(tape and tape.async_transport())
-                    ports = await opened.enter_async_context(opening)
-                else:
-                    ports = opened.enter_context(self.agent.ports(tape and tape.transport()))
-                if decision is not None:
-                    ports = replace(ports, approver=_DecidedCall(decision, ports.approver))
-                yield ports, files.journal if files else self.journal
+            transport = tape and (tape.async_transport() if awaits else tape.transport())
+            async with self.agent.open_ports(transport, awaits=awaits) as ports:
+                decided = {"approver": _DecidedCall(decision, ports.approver)} if decision else {}
+                yield replace(ports, **decided), files.journal if files else self.journal
 
     def _as_agent_run(self, run: Run, begun: Plan | Run, ports: Ports | AsyncPorts) -> AgentRun[Any]:
         going_on = replace(self, sent={name: Secret(value) for name, value in ports.secrets.items()})

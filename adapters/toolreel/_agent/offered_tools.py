@@ -160,8 +160,8 @@ def check_approve(given: object) -> None:
     instead = "write approve=lambda name, arguments: True, or approve=Always()"
     if given is None or (_decide_method(given) and not isinstance(given, type)):
         return
-    if isinstance(given, type) or not callable(given):
-        kind = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+    if not callable(given):
+        kind = type(given).__name__
         raise ConfigError(f"approve: expected a function of name and arguments, got {kind}; {instead}")
     try:
         signature(given).bind("name", {})

@@ -100,6 +100,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "config": (LoopConfig, Mapping),
     "price": (Price,),
     "preset": (str, Path, Iterable, Preset),
+    "fallbacks": (Sequence,),
     "name": (str,),
     "on": (Iterable,),
     "description": (str,),

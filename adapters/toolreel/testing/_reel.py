@@ -8,8 +8,8 @@ HTTP client.
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Generator, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -391,15 +391,12 @@ class _InReel(Agent[Value_co]):
         inbox, observe = how.get("inbox"), how.get("observe")
         return AgentRuns(self, self._output, journal=self.reel.journal(plan), inbox=inbox, observe=observe)
 
-    @contextmanager
-    def ports(self, transport: Any = None) -> Generator[Ports]:  # noqa: ANN401 - as of the base
-        with Agent.ports(self, transport or self.reel.transport) as ports:
-            yield ports if self.reel.recording else replace(ports, clock=InstantClock())
-
     @asynccontextmanager
-    async def aports(self, transport: Any = None) -> AsyncGenerator[AsyncPorts]:  # noqa: ANN401 - as of the base
-        async with Agent.aports(self, transport or self.reel.async_transport) as ports:
-            yield ports if self.reel.recording else replace(ports, clock=ImmediateClock(InstantClock()))
+    async def open_ports(self, transport: Any, *, awaits: bool = False) -> AsyncGenerator[Any]:  # noqa: ANN401
+        own = self.reel.async_transport if awaits else self.reel.transport
+        async with Agent.open_ports(self, transport or own, awaits=awaits) as ports:
+            clock = ImmediateClock(InstantClock()) if awaits else InstantClock()
+            yield ports if self.reel.recording else replace(ports, clock=clock)
 
     def _connection_settings(self) -> dict[str, Any]:
         """The server of the reel, if it has one; while recording else that of the agent."""

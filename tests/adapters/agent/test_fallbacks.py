@@ -98,7 +98,7 @@ def test_each_reply_costs_by_the_price_of_its_endpoint() -> None:
     ("fallbacks", "wrong"),
     [
         (["b"], "fallbacks[0]: expected a Fallback, got str; write Fallback(model)"),
-        ("b", "fallbacks: expected a list of Fallback, got str"),
+        (3, "fallbacks: expected Sequence, got int"),
         ([Fallback("b"), Fallback("b")], "fallbacks[1]: there are two named 'b'; write name= in one"),
         ([Fallback("b", provider="nobody")], "fallbacks[0]: provider: there is no provider 'nobody'"),
     ],
