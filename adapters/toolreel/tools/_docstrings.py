@@ -18,15 +18,18 @@ _TITLES = f"{_PARAMETERS}|{_OTHERS}"
 _UNDERLINED = lazy_pattern(rf"(?m)^({_TITLES})\n-{{3,}}$")  # NumPy: a title above a line of dashes
 # Google: a title with a colon, alone on its line; or one of NumPy, with its dashes on the same line.
 _SECTION = lazy_pattern(rf"({_TITLES})(:|---)")
-# One name or several, such as "x", "*args", "`x`", "- x" or "x, y"; what follows is a type or the text.
-_NAMES = lazy_pattern(r"(?:[-*+•]\s)?\s*([\w`*]+(?:\s*,\s*[\w`*]+)*)(.*)")
-_TEXT = lazy_pattern(r"(?::|--?\s|–\s)\s*(.*)")  # what follows the name and its type
-# Sphinx: ":param type name: text", with all spellings that Sphinx accepts.
-_FIELD = lazy_pattern(r":(?:param|parameter|arg|argument|key|keyword)\s([^:]*\w):\s*(.*)")
-# Other fields end the description of a parameter.
-_OTHER_FIELD = lazy_pattern(r":(?:type|returns?|rtype|raises?|yields?)\b[^:]*:")
-_ITEM = lazy_pattern(r"(?:[-*+•]|\d{1,3}[.)])\s")
-_FENCE = ("```", "~~~")
+# One name or several, such as "x", "*args", "`x`", "- x" or "x, y".
+_NAMES = r"(?:[-*+•]\s)?\s*([\w`*]+(?:\s*,\s*[\w`*]+)*)\s*"
+_TYPE = r"(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\s*)?"  # in brackets, of up to three levels
+_GOOGLE_ENTRY = lazy_pattern(rf"{_NAMES}{_TYPE}(?::|--?\s|–\s)\s*(.*)")
+_NUMPY_ENTRY = lazy_pattern(rf"{_NAMES}(?::.*)?()")  # the text follows on indented lines
+# Sphinx: ":param type name: text", with all spellings that Sphinx accepts. Other fields end a description.
+_FIELD = lazy_pattern(
+    r":(?:(?:param|parameter|arg|argument|key|keyword)\s([^:]*\w):\s*(.*)"
+    r"|(?:type|returns?|rtype|raises?|yields?)\b[^:]*:)"
+)
+# Lists, examples, tables and fenced code keep their lines.
+_VERBATIM = lazy_pattern(r"(?:[-*+•]|\d{1,3}[.)])\s|>>>|\||```|~~~")
 
 
 class Docstring(NamedTuple):
@@ -48,21 +51,22 @@ def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
     for line in _UNDERLINED.sub(r"\1---", docstring).splitlines():
         text, depth = line.strip(), len(line) - len(line.lstrip())
         if found := _FIELD.match(text):
-            section, current = "fields", [found[2]]
-            described[found[1].split()[-1].lstrip("*")] = current
+            section, current = "fields", [found[2] if found[1] else "…"]
+            if found[1]:
+                described[found[1].split()[-1].lstrip("*")] = current
         elif found := _SECTION.fullmatch(text):
             section, current, underlined, indent = found[1], [], found[2] != ":", -1
-        elif _OTHER_FIELD.match(text):
-            section, current = "fields", ["…"]
         elif not section or not text:
             current.append(line)
         else:
             indent = depth if indent < 0 else indent
-            is_entry = section in _PARAMETERS.split("|") and depth <= indent
-            found_names, about = (is_entry and _parameter_entry(text, underlined=underlined)) or ([], "")
+            entry = None
+            if section in _PARAMETERS.split("|") and depth <= indent:
+                entry = (_NUMPY_ENTRY if underlined else _GOOGLE_ENTRY).fullmatch(text)
+            found_names = [name.strip().strip("`*") for name in entry[1].split(",")] if entry else []
             known = [name for name in found_names if name in names]
-            if known or (found_names and depth) or (underlined and not depth):
-                current = [about]  # ignored if it is of another parameter
+            if known or (entry and depth) or (underlined and not depth):
+                current = [entry[2] if entry else ""]  # ignored if it is of another parameter
                 described |= dict.fromkeys(known, current)
             elif depth or (section == "fields" and current[-1].strip()):
                 current.append(line)
@@ -76,39 +80,18 @@ def parse_docstring(docstring: str, names: Container[str]) -> Docstring:
     return Docstring(_join_paragraphs(summary), texts)
 
 
-def _parameter_entry(text: str, *, underlined: bool) -> tuple[list[str], str] | None:
-    found = _NAMES.fullmatch(text)
-    if found is None:
-        return None
-    names = [name.strip().strip("`*") for name in found[1].split(",")]
-    if underlined:  # the text follows on indented lines
-        return (names, "") if not found[2] or found[2].lstrip().startswith(":") else None
-    after = _TEXT.match(_after_type(found[2].lstrip()))
-    return (names, after[1]) if after else None
-
-
-def _after_type(text: str) -> str:
-    depth = 0
-    for at, char in enumerate(text):
-        depth += {"(": 1, ")": -1}.get(char, 0)
-        if depth <= 0:
-            return text[at + 1 :].lstrip() if char == ")" else text
-    return ""
-
-
 def _join_paragraphs(lines: Iterable[str]) -> str:
     written: list[str] = []
     fenced = verbatim = flows = False
     begins = True
     for line in lines:
         text = line.strip()
-        is_fence = text.startswith(_FENCE)
-        fenced ^= is_fence
+        fenced ^= text.startswith(("```", "~~~"))
         if not text and not fenced:
             verbatim, begins = False, True
             continue
-        begins_code = text.startswith((">>>", "|")) or (begins and line[:4].isspace())
-        verbatim = verbatim or fenced or is_fence or begins_code or _ITEM.match(text) is not None
+        is_code = fenced or (begins and line[:4].isspace())
+        verbatim = verbatim or is_code or _VERBATIM.match(text) is not None
         if flows and not verbatim:
             written[-1] += f" {text}"
         else:
