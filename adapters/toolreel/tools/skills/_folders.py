@@ -23,17 +23,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from toolreel._internal import MissingExtra, SkillError, log
-from toolreel_core._jsontext import canonical, sound
-
-try:
-    from toolreel._internal import Rules, YamlError, read_tree
-except ImportError:
-    raise MissingExtra.of("skills", "PyYAML") from None
-
+from toolreel._internal import Rules, SkillError, YamlError, log, read_tree
+from toolreel_core._jsontext import canonical, sound, text_at
 
 _FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _MARK = "---"
+# What stands between the first two marks, which may have blanks behind them, and what follows.
+_FRONT_MATTER = re.compile(r"(?ms)---[^\S\n]*\n(.*?)^---[^\S\n]*$(.*)")
 _HEAD_LIMIT = 16 * 1024
 """Characters of front matter; its longest fields have 1,024 and 500."""
 _RULES = Rules(plain=str, tags={}, max_depth=16, max_size=2 * _HEAD_LIMIT, aliases=False)
@@ -78,7 +74,10 @@ def parse_skill(text: str, folder: Path, *, strict: bool = False) -> Skill:
     if not text.startswith(_MARK):
         problems.append(f"it has to begin with front matter, a line {_MARK!r}")
         text = f"{_MARK}\n{_MARK}\n{text}"
-    head, body = _split_front_matter(text)
+    found = _FRONT_MATTER.match(text)
+    if found is None:
+        raise SkillError(f"its front matter has to stand between two lines {_MARK!r}")
+    head, body = found[1], found[2].strip()
     try:
         fields = _parse_fields(head)
     except SkillError as error:
@@ -88,27 +87,17 @@ def parse_skill(text: str, folder: Path, *, strict: bool = False) -> Skill:
             raise
         fields = _parse_fields(quoted)
         problems.append(str(error))
-    name = unicodedata.normalize("NFKC", _text_field(fields, "name"))
+    name = unicodedata.normalize("NFKC", text_at(fields, "name").strip())
     problems += _find_problems(fields, name, folder.name)
     name = _WORDS.sub("-", (name or folder.name).lower()).strip("-")
     # The first line that is no heading says what a skill is for, where nothing else does.
     lines = [line.strip() for line in body.split("\n") if not line.startswith("#")]
-    description = _text_field(fields, "description") or next(filter(None, lines), "")
+    description = text_at(fields, "description").strip() or next(filter(None, lines), "")
     if problems and (strict or not name or not description):
         raise SkillError("; ".join(problems))
     if sound(texts := canonical(fields)) != texts:
         raise SkillError("its front matter holds half a character (\\ud800 to \\udfff); write it whole")
-    return Skill(name, description, _text_field(fields, "compatibility"), body, tuple(problems), folder)
-
-
-def _split_front_matter(text: str) -> tuple[str, str]:
-    first, *lines = (line.rstrip() if line.startswith(_MARK) else line for line in text.split("\n"))
-    if first != _MARK:
-        raise SkillError(f"it has to begin with front matter, a line {_MARK!r}")
-    if _MARK not in lines:
-        raise SkillError(f"its front matter is not closed; put a line {_MARK!r} below it")
-    end = lines.index(_MARK)
-    return "\n".join(lines[:end]), "\n".join(lines[end + 1 :]).strip()
+    return Skill(name, description, text_at(fields, "compatibility").strip(), body, tuple(problems), folder)
 
 
 def _parse_fields(head: str) -> Mapping[str, Any]:
@@ -122,11 +111,6 @@ def _parse_fields(head: str) -> Mapping[str, Any]:
     if not isinstance(tree, dict):
         raise SkillError("its front matter has to be fields, such as 'name: …' and 'description: …'")
     return tree
-
-
-def _text_field(fields: Mapping[str, Any], name: str) -> str:
-    value = fields.get(name, "")
-    return value.strip() if isinstance(value, str) else ""
 
 
 def _find_problems(fields: Mapping[str, Any], name: str, folder: str) -> Iterator[str]:
@@ -160,9 +144,11 @@ _FLAGS = (
 class UnreadableFile(Exception):
     """A path that cannot be read; the text says why, and which paths are valid."""
 
-    def __init__(self, message: str, *, too_large: bool = False) -> None:
-        super().__init__(message)
-        self.too_large = too_large
+    code = "ARGUMENT_ERROR"
+
+
+class FileTooLarge(UnreadableFile):
+    code = "TOOL_OUTPUT_TOO_LARGE"
 
 
 def read_inside(folder: Path, path: str, limit: int) -> bytes:
@@ -219,7 +205,7 @@ def _file_content(file: int, path: str, limit: int) -> bytes:
         content += chunk
     if len(content) > limit:
         size = max(found.st_size, len(content))
-        raise UnreadableFile(f"{path!r} has {size} bytes; at most {limit} are read", too_large=True)
+        raise FileTooLarge(f"{path!r} has {size} bytes; at most {limit} are read")
     return content
 
 
@@ -281,11 +267,9 @@ def read_skill(folder: Path | str, *, strict: bool = False) -> Skill:
     try:
         text = read_inside(folder, name, MANIFEST_LIMIT).decode()
         return replace(parse_skill(text, folder, strict=strict), files=_skill_files(folder, name))
-    except UnreadableFile as error:
-        raise SkillError(f"{folder}: {error}") from None
     except UnicodeDecodeError as error:
         raise SkillError(f"{folder / name}: not UTF-8 at byte {error.start}; save it as UTF-8") from None
-    except SkillError as error:
+    except (UnreadableFile, SkillError) as error:
         raise SkillError(f"{folder / name}: {error}") from None
 
 

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import shlex
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import Any, NamedTuple, TypeAlias
 
 from toolreel._internal import SkillError
@@ -198,8 +197,7 @@ class _SkillTools:
         try:
             content = read_inside(self._find_skill(name).folder, path, _FILE_LIMIT)
         except UnreadableFile as error:
-            code = "TOOL_OUTPUT_TOO_LARGE" if error.too_large else "ARGUMENT_ERROR"
-            raise ToolError(f"Skill {name}: {error}.", code) from None
+            raise ToolError(f"Skill {name}: {error}.", error.code) from None
         about: dict[str, Json] = {"name": name, "path": path, "bytes": len(content)}
         try:
             if b"\0" not in content:
@@ -211,44 +209,31 @@ class _SkillTools:
     def run_script(self, run: RunContext[Any], name: str, script: str, args: Sequence[str] = ()) -> Json:
         """Run a script of a skill, when its instructions say so; it gets no input."""
         skill, known = self._find_skill(name), self.scripts.get((name, script))
-        why = ""
-        if known is None:
-            allowed = ", ".join(self._script_paths(name)) or "none of its files"
-            why = f"it is not allowed. You may run: {allowed}."
-        elif _current_script(skill, script) != known:
+        if known is None or _current_script(skill, script) != known:
             why = "it is no longer what it was when it was allowed. Do not call it again."
-        if known is None or why:
+            if known is None:
+                allowed = ", ".join(self._script_paths(name)) or "none of its files"
+                why = f"it is not allowed. You may run: {allowed}."
             raise ToolError(f"{script!r} of skill {name} was not run: {why}", "TOOL_NOT_ALLOWED")
-        try:
-            ended = self._run_process(known.program, skill.folder, [script, *args], run)
-        except (OSError, ValueError) as error:  # it cannot be started, or an argument holds NUL
-            raise ToolError(f"{script!r} of skill {name} cannot be run: {error}.") from None
-        return _script_result(ended, script, self.deadline)
-
-    def _run_process(
-        self, program: Sequence[str], folder: Path, arguments: Sequence[str], call: RunContext[Any]
-    ) -> ProcessResult:
-        """Run a script until it exits, reaches its deadline, or the call ends; no shell reads its arguments.
-
-        It has no input, and nothing of the environment but ``PATH``; its home is a temporary folder.
-
-        :param arguments: the path of the script in the folder, and its arguments
-        """
-        found = sys.executable if program[0] in _PYTHON else shutil.which(program[0])
-        if not found:
-            raise FileNotFoundError(f"{program[0]} is not installed here")
+        program, *options = known.program
+        # Nothing of the environment but where programs are; its home is a temporary folder.
         with tempfile.TemporaryDirectory(prefix="toolreel-", ignore_cleanup_errors=True) as scratch:
             environment = {
                 **inherited_environment(("PATH", "SYSTEMROOT")),
                 **dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP"), scratch),
                 "LANG": "C.UTF-8",
                 "PYTHONDONTWRITEBYTECODE": "1",
-                "TOOLREEL_CALL_KEY": call.key,
+                "TOOLREEL_CALL_KEY": run.key,
             }
-            command = [found, *program[1:], str(folder / arguments[0]), *arguments[1:]]
-            process = BoundedProcess(command, environment, _OUTPUT_LIMIT, cwd=folder)
-            call.on_end(process.kill)
-            return process.run(deadline=self.deadline)
+            program = sys.executable if program in _PYTHON else program
+            command = [program, *options, str(skill.folder / script), *args]
+            process = BoundedProcess(command, environment, _OUTPUT_LIMIT, cwd=skill.folder)
+            run.on_end(process.kill)
+            try:
+                ended = process.run(deadline=self.deadline)
+            except (OSError, ValueError) as error:  # it cannot be started, or an argument holds NUL
+                raise ToolError(f"{script!r} of skill {name} cannot be run: {error}.") from None
+        return _script_result(ended, script, self.deadline)
 
     def _find_skill(self, name: str) -> Skill:
         if name not in self.skills:

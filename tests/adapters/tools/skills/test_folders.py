@@ -217,7 +217,7 @@ def test_a_manifest_that_is_a_link_out_or_huge_or_no_file_is_refused(tmp_path: P
     assert read_skill(tmp_path / "zip").files == {}
     (tmp_path / "zip" / "skill.md").unlink()
     os.mkfifo(manifest)
-    assert refusal(tmp_path / "zip") == f"{tmp_path / 'zip'}: 'SKILL.md' is no ordinary file"
+    assert refusal(tmp_path / "zip") == f"{tmp_path / 'zip' / 'SKILL.md'}: 'SKILL.md' is no ordinary file"
 
 
 def test_a_folder_of_very_many_files_or_folders_is_refused(tmp_path: Path) -> None:
