@@ -60,7 +60,7 @@ def without(packages: list[str], code: str) -> subprocess.CompletedProcess[str]:
     ("package", "name", "extra", "lacks"),
     [
         ("toolreel.presets", "register_tokenizer", "tokens", "tokenizers"),
-        ("toolreel.tools.skills", "read_skills", "skills", "PyYAML"),
+        ("toolreel.tools.skills", "read_skills", "skills", "yaml"),
         ("toolreel.http", "HttpEndpoint", "http", "httpx"),
         ("toolreel.proxy", "proxy_app", "proxy", "httpx"),
         ("toolreel.durable", "DurableRuns", "durable", "sqlalchemy"),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from toolreel._driver.first_checks import aperform, perform
     from toolreel._driver.immediate import entered, immediately, iterated, resolved, scoped_items
-    from toolreel._driver.inbox import Inbox, Incoming, attach, message_of
+    from toolreel._driver.inbox import Inbox, Incoming, attach, media_of, message_of
     from toolreel._driver.log_watch import CONTENT, LEVELS, logged_field_name, name_of, note_fields
     from toolreel._driver.outcome_words import (
         OutcomeWords,

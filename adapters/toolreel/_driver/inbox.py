@@ -114,10 +114,14 @@ def attach(path: str | os.PathLike[str], *, media_type: str = "") -> Media:
             f"attach: nothing says what {file.name} is; write its type, for example "
             'attach(path, media_type="text/plain")'
         )
-    match found.partition("/")[0]:
+    return media_of(data, found, file.name)
+
+
+def media_of(data: bytes, media_type: str, name: str) -> Media:
+    match media_type.partition("/")[0]:
         case "image":
-            return Image.from_bytes(data, found)
+            return Image.from_bytes(data, media_type)
         case "audio":
-            return Audio.from_bytes(data, found)
+            return Audio.from_bytes(data, media_type)
         case _:
-            return File.from_bytes(data, found, name=file.name)
+            return File.from_bytes(data, media_type, name=name)

@@ -18,7 +18,7 @@ from typing import Any
 from uuid import uuid4
 
 from toolreel._driver import ToolHost
-from toolreel._internal import EvalPlanError, MissingExtra, ResultsError, read_file, read_toml
+from toolreel._internal import EvalPlanError, ResultsError, read_file, read_toml
 from toolreel.tools import PythonTools, load_tools
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
 from toolreel_core._errors import ConfigError
@@ -113,10 +113,8 @@ def _open_hosts(real: Mapping[str, Json], stack: ExitStack) -> Sequence[tuple[To
         tools = PythonTools(load_tools(map(str, python)))
         hosts.append((tools.surface, tools))
     if isinstance(mcp, str):
-        try:
-            from toolreel.tools.mcp import McpTools, read_mcp_servers
-        except ImportError as error:
-            raise MissingExtra.of("mcp", "mcp") from error
+        from toolreel.tools.mcp import McpTools, read_mcp_servers
+
         servers = stack.enter_context(McpTools(read_mcp_servers(Path(mcp), os.environ)))
         hosts.append((servers.surface, servers))
     return hosts

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from toolreel.tools.mcp._server import McpListener, McpNews
     from toolreel.tools.mcp._transports import running_descendants, running_processes
 else:
+    from toolreel._internal import MissingExtra
     from toolreel_core._lazy_names import face
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("mcp"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -134,18 +134,14 @@ def _read_server(name: str, table: Table, environment: Mapping[str, str]) -> Mcp
         what = f"expected one of stdio, {', '.join(_HTTP[:2])}, got {transport!r}"
         raise table.complaint(f"{what}{hint * (transport == 'sse')}", "type")
     kind: type[McpServer] = StdioServer if transport == "stdio" else HttpServer
-    needed = "command" if transport == "stdio" else "url"
-    if not entry.get(needed):
-        raise table.complaint("is missing", needed)
     # Keys of other clients are left alone: there, ``${...}`` may mean something else. The values are checked
     # before variables are expanded, so that no error shows the value of one.
-    there = Table(table.place, {key: value for key, value in entry.items() if value is not None})
-    given, _ = there.split(*({each.name for each in fields(kind)} - {"name", "settings"}))
+    keys = {each.name for each in fields(kind)} - {"name", "settings"}
+    given = {key: value for key, value in entry.items() if key in keys and value is not None}
     settings = table.table("toolreel").build(ServerSettings)
-    server = given.build(kind, {"name": name, "settings": settings})
-    at = f"mcpServers.{name}"
-    for key in given.values:
-        value = _expand_variables(getattr(server, key), f"{at}.{key}", environment)
+    server = Table(table.place, given).build(kind, {"name": name, "settings": settings})
+    for key in given:
+        value = _expand_variables(getattr(server, key), f"mcpServers.{name}.{key}", environment)
         server = replace(server, **{key: value})
     if isinstance(server, HttpServer) and urlsplit(server.url).scheme not in {"http", "https"}:
         raise table.complaint(f"expected an http or https URL, got {shown_url(server.url)!r}", "url")

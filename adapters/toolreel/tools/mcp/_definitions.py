@@ -19,7 +19,17 @@ from typing import Any, cast
 from toolreel._internal import McpConfigError, read_file
 from toolreel.tools.mcp._config_file import ServerSettings
 from toolreel_core._config_checks import matches_wildcard
-from toolreel_core._jsontext import Json, Tree, canonical, finite, read
+from toolreel_core._jsontext import (
+    Json,
+    Tree,
+    as_list,
+    as_tree,
+    canonical,
+    finite,
+    read,
+    text_at,
+    tree_at,
+)
 from toolreel_core._schema import modernize_schema, usable_schema
 from toolreel_core._tools import (
     ToolDefinition,
@@ -50,7 +60,7 @@ def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: Ser
     allowed = [
         (name, tool)
         for tool in listed
-        if _matches_any(settings.allow, name := _text_field(tool, "name"))
+        if _matches_any(settings.allow, name := text_at(tool, "name"))
         and not _matches_any(settings.deny, name)
     ]
     inner = {own: prefixed_name(MCP_PREFIX, server, own) for own, _ in allowed}
@@ -69,20 +79,15 @@ def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: Ser
     return ServerTools(tools, left_out)
 
 
-def _text_field(tool: Mapping[str, Any], key: str) -> str:
-    return value if isinstance(value := tool.get(key), str) else ""
-
-
 def _tool_definition(name: str, tool: Mapping[str, Any], settings: ServerSettings) -> ToolDefinition:
-    given = tool.get("annotations")
-    hints = given if settings.trust_hints and isinstance(given, Mapping) else {}
+    hints = tree_at(tool, "annotations") if settings.trust_hints else {}
     reads = hints.get("readOnlyHint") is True
     destroys = not reads and hints.get("destructiveHint") is True
     parameters, left_out = _usable_parameters(finite(tool.get("inputSchema")))
-    own = _text_field(tool, "name")
+    own = text_at(tool, "name")
     definition = ToolDefinition.of(
         name,
-        _text_field(tool, "description") or _text_field(tool, "title"),
+        text_at(tool, "description") or text_at(tool, "title"),
         parameters,
         read_only=reads or _matches_any(settings.read_only, own),
         needs_approval=destroys or _matches_any(settings.needs_approval, own),
@@ -92,14 +97,11 @@ def _tool_definition(name: str, tool: Mapping[str, Any], settings: ServerSetting
 
 
 def _usable_parameters(listed: Json) -> tuple[Tree, tuple[str, ...]]:
-    kinds = listed.get("type", "object") if isinstance(listed, Mapping) else "object"
-    if not isinstance(listed, Mapping | None) or "object" not in (
-        kinds if isinstance(kinds, list) else [kinds]
-    ):
+    schema = as_tree(listed)
+    kinds = schema.get("type", "object")
+    if not isinstance(listed, Mapping | None) or "object" not in as_list(kinds):
         return {"type": "object"}, (f"its inputSchema, not of type 'object': {canonical(listed):.80}",)
-    return usable_schema(
-        cast("Tree", modernize_schema(resolve_root_reference({**(listed or {}), "type": kinds})))
-    )
+    return usable_schema(cast("Tree", modernize_schema(resolve_root_reference({**schema, "type": kinds}))))
 
 
 def _matches_any(patterns: Iterable[str], name: str) -> bool:

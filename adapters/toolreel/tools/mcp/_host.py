@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Self
 
+import anyio
+from anyio.from_thread import start_blocking_portal
+
 from toolreel._driver import fault_event
 from toolreel._driver import notify as notify_listener
-from toolreel._internal import McpServerError, MissingExtra, log
+from toolreel._internal import McpServerError, log
 from toolreel.tools import DEADLINE
 from toolreel.tools.mcp._config_file import McpServer, server_credentials
 from toolreel.tools.mcp._definitions import McpTool, unaccepted_tools
-from toolreel.tools.mcp._server import McpListener, McpNews, Server
+from toolreel.tools.mcp._server import McpListener, Server
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._tools import (
@@ -26,13 +30,6 @@ from toolreel_core._tools import (
     tool_not_implemented,
     with_digest,
 )
-
-try:
-    import anyio
-    from anyio.from_thread import start_blocking_portal
-except ImportError:
-    raise MissingExtra.of("mcp", "mcp") from None
-
 
 _SHUTDOWN_TIMEOUT = 5.0
 """Seconds that all servers together have to shut down."""
@@ -92,7 +89,8 @@ class AsyncMcpTools(_McpHost):
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
         self._tools: dict[str, tuple[Server, McpTool]] = {}
-        self._servers = [Server(config, self._group, self._notify) for config in self._configs]
+        notify = partial(notify_listener, self._listen)
+        self._servers = [Server(config, self._group, notify) for config in self._configs]
         try:
             await self._open()
         except BaseException as error:
@@ -117,9 +115,6 @@ class AsyncMcpTools(_McpHost):
             return fault_event(effect, tool_changed if effect.name in self.left_out else tool_not_implemented)
         server, tool = self._tools[effect.name]
         return await server.run(effect, tool, tool.definition.seconds(self._deadline))
-
-    def _notify(self, news: McpNews) -> None:
-        notify_listener(self._listen, [news])
 
     async def _open(self) -> None:
         failures: list[str] = []

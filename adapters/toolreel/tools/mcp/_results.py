@@ -7,17 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias, cast
 
-from toolreel._internal import MissingExtra
+from mcp import types
+
+from toolreel._driver import media_of
 from toolreel.tools import failed_event, returned_event
-from toolreel_core._conversation import Audio, Blob, File, Image, Media, media_type_in, usual_media_type
-from toolreel_core._jsontext import Json, canonical, finite, read
+from toolreel_core._conversation import Media, media_type_in, usual_media_type
+from toolreel_core._jsontext import Json, canonical, finite, read, text_at
 from toolreel_core._protocol import RunTool, ToolReturned
-
-try:
-    from mcp import types
-except ImportError:
-    raise MissingExtra.of("mcp", "mcp") from None
-
 
 _TAKEN = frozenset({
     "image/png", "image/jpeg", "image/gif", "image/webp", "audio/wav", "audio/mpeg", "application/pdf",
@@ -39,9 +35,9 @@ def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
             case {"type": "text", "text": str(words)}:
                 texts.append(words)
             case {"type": "image" | "audio" as kind, "data": str(base64), "mimeType": str()}:
-                parts.append(_media_part(kind, _describe_block(kind, block), base64, media, warnings))
+                parts.append(_media_part(kind, block, base64, media, warnings))
             case {"type": "resource", "resource": {"uri": str(), "blob": str(base64)} as found}:
-                parts.append(_media_part("file", _describe_block("resource", found), base64, media, warnings))
+                parts.append(_media_part("resource", found, base64, media, warnings))
             case {"type": "resource", "resource": {"uri": str(), "text": str()} as found}:
                 parts.append(_describe_block("resource", found))
             case {"type": "resource_link", "uri": str(), "name": str()}:
@@ -118,7 +114,7 @@ def _describe_block(kind: str, block: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _media_part(
-    kind: str, about: dict[str, Json], base64: str, media: list[Media], warnings: list[str]
+    kind: str, block: Mapping[str, Json], base64: str, media: list[Media], warnings: list[str]
 ) -> Json:
     """What stands for bytes in the data; what is not Base64, or of a type no provider takes, is left out.
 
@@ -126,8 +122,7 @@ def _media_part(
 
     :param warnings: takes a warning, if it is left out
     """
-    mime, uri = str(about.get("mime_type", "")), str(about.get("uri", ""))
-    size = len(base64.rstrip("=")) * 3 // 4
+    mime, size = text_at(block, "mimeType"), len(base64.rstrip("=")) * 3 // 4
     try:
         data = b64decode(base64, validate=True)
     except ValueError:
@@ -135,14 +130,8 @@ def _media_part(
     else:
         found = media_type_in(data) or usual_media_type(mime)
         if found in _TAKEN:
-            blob = Blob.of(data, found)
-            part: Media = File(blob, uri.rpartition("/")[2])
-            if found.startswith("image/"):
-                part = Image(blob)
-            elif found.startswith("audio/"):
-                part = Audio(blob)
-            media.append(part)
-            return part.label
+            media.append(media_of(data, found, text_at(block, "uri").rpartition("/")[2]))
+            return media[-1].label
         problem = f"models take {_TAKEN_SHOWN}"
     warnings.append(f"{kind} of {size} bytes ({mime or 'unknown type'}) left out: {problem}")
-    return {**about, "bytes": size}
+    return {**_describe_block(kind, block), "bytes": size}

@@ -13,8 +13,16 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Literal, TypeAlias, cast
 
+import anyio
+from anyio.abc import TaskGroup, TaskStatus
+from mcp import Client, MCPError, types
+from mcp.client.subscriptions import SubscriptionLost
+from mcp.shared.dispatcher import ProgressFnT
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
 from toolreel._driver import fault_event
-from toolreel._internal import AdapterError, McpServerError, MissingExtra, log
+from toolreel._internal import AdapterError, McpServerError, log
 from toolreel.tools import timeout_event
 from toolreel.tools.mcp._config_file import McpServer
 from toolreel.tools.mcp._definitions import McpTool, ServerTools, server_tools
@@ -31,17 +39,6 @@ from toolreel.tools.mcp._transports import (
 from toolreel_core._jsontext import parse
 from toolreel_core._protocol import RunTool, ToolReturned
 from toolreel_core._tools import tool_changed, tool_not_implemented
-
-try:
-    import anyio
-    from anyio.abc import TaskGroup, TaskStatus
-    from mcp import Client, MCPError, types
-    from mcp.client.subscriptions import SubscriptionLost
-    from mcp.shared.dispatcher import ProgressFnT
-    from mcp.types.version import MODERN_PROTOCOL_VERSIONS
-    from pydantic import ValidationError
-except ImportError:
-    raise MissingExtra.of("mcp", "mcp") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,7 @@ class _NoResponse(AdapterError):
 
 
 class Server:
-    def __init__(self, config: McpServer, group: TaskGroup, notify: Callable[[McpNews], None]) -> None:
+    def __init__(self, config: McpServer, group: TaskGroup, notify: Callable[[list[McpNews]], None]) -> None:
         self.config = config
         self._shown = f"the MCP server {config.name!r}"
         self.offer = ServerTools({})
@@ -89,8 +86,7 @@ class Server:
         self._link: Connection | None = None
         self._starting = anyio.Lock()
         self._starts = 0
-        self._forgotten = 0
-        """Sessions that the server forgot, which is not a failure."""
+        """Those after a session that the server forgot are not counted: that is not a failure."""
         self._current: ServerTools | None = None
         """Its tools now."""
 
@@ -208,11 +204,11 @@ class Server:
             link = self._link
             if link and not link.forgotten and not link.over.is_set():
                 return link
-            self._forgotten += link is not None and link.forgotten
-            limit = self.config.settings.max_restarts
-            if self._starts - self._forgotten > limit:
-                raise ServerUnreachable(f"it has ended too often; it is restarted at most {limit} times")
-            self._starts += 1
+            if link is None or not link.forgotten:
+                limit = self.config.settings.max_restarts
+                if self._starts > limit:
+                    raise ServerUnreachable(f"it has ended too often; it is restarted at most {limit} times")
+                self._starts += 1
             started: Connection = await self._group.start(self._hold_connection)
             self._link = started
             return started
@@ -230,14 +226,13 @@ class Server:
                 client_info=about,
                 cache=None,
             )
-            with anyio.CancelScope() as scope:
-                scope.deadline = anyio.current_time() + settings.start_ms / 1000
+            with anyio.move_on_after(settings.start_ms / 1000) as scope:
                 async with client, anyio.create_task_group() as watching:
                     link.session = client.session
                     await self._refresh_tools(link)
                     scope.deadline = math.inf
                     started = True
-                    if self._starts > 1:
+                    if self._link:
                         self._report("restarted", f"MCP server {self.config.name} was restarted")
                     watching.start_soon(_subscribe_to_changes, client, link)
                     task_status.started(link)
@@ -305,7 +300,7 @@ class Server:
             self._report("changed", f"MCP server {self.config.name} changed its tools; rejected are: {names}")
 
     def _report(self, kind: Literal["restarted", "ended", "changed", "progress"], text: str) -> None:
-        self._notify(McpNews(kind, self.config.name, text))
+        self._notify([McpNews(kind, self.config.name, text)])
 
 
 async def _subscribe_to_changes(client: Client, link: Connection) -> None:

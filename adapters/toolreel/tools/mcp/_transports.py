@@ -21,25 +21,21 @@ from functools import partial
 from subprocess import PIPE
 from typing import Any, TypeAlias, cast
 
-from toolreel._internal import AdapterError, MissingExtra
+import anyio
+import httpx2
+from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp import ClientSession, types
+from mcp.client import IncomingMessage
+from mcp.client.stdio import get_default_environment
+from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
+from mcp.shared.message import SessionMessage
+
+from toolreel._internal import AdapterError
 from toolreel.tools import describe_exit
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
 from toolreel_core._jsontext import Json, finite, read_tolerant
-
-try:
-    import anyio
-    import httpx2
-    from anyio.abc import ByteReceiveStream, ByteSendStream, Process
-    from anyio.streams.buffered import BufferedByteReceiveStream
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-    from mcp import ClientSession, types
-    from mcp.client import IncomingMessage
-    from mcp.client.stdio import get_default_environment
-    from mcp.client.streamable_http import MCP_SESSION_ID, streamable_http_client
-    from mcp.shared.message import SessionMessage
-except ImportError:
-    raise MissingExtra.of("mcp", "mcp") from None
-
 
 # Error codes of our own, outside the range that JSON-RPC reserves.
 TOO_LARGE = -1_000_001
@@ -368,8 +364,6 @@ def _signal_process(process: Process, how: signal.Signals) -> None:
 
 _TIMEOUT = httpx2.Timeout(30.0, read=None)
 """No read timeout: the host enforces the deadline of a call."""
-_REJECTED = frozenset({400, 404, 410})
-"""Statuses of a request that was not run."""
 
 
 @asynccontextmanager
@@ -406,40 +400,32 @@ async def _limit_body(response: httpx2.Response, limit: int) -> None:
     request, kind = response.request, response.headers.get("content-type", "").lower()
     if request.method != "POST" or (kind.startswith("text/event-stream") and not response.is_error):
         return
-    request_id = json.loads(request.content).get("id")  # written by the SDK
-    stream = cast("httpx2.AsyncByteStream", response.stream)
-    content, refusal = b"", None
-    if "content-encoding" in response.headers:
-        why = "its answer is compressed, although the request ruled that out"
-        refusal = error_response(request_id, types.CONNECTION_CLOSED, why)
+    stream, status = cast("httpx2.AsyncByteStream", response.stream), response.status_code
+    content, refusal = b"", (0, "")
+    if response.headers.pop("content-encoding", None):
+        refusal = types.CONNECTION_CLOSED, "its answer is compressed, although the request ruled that out"
     else:
         async for chunk in stream:
             content += chunk
             if len(content) > limit:
-                content = _encode_message(error_response(request_id, TOO_LARGE, _TOO_LARGE_WORDS))
+                refusal = TOO_LARGE, _TOO_LARGE_WORDS
                 break
         # The SDK itself reads a JSON-RPC error. Servers reject a session that they do not know with 404, as
         # the protocol says, or with 400, as the examples of the TypeScript SDK do.
-        if (
-            MCP_SESSION_ID in request.headers
-            and response.status_code in _REJECTED
-            and (response.status_code == 404 or b"session" in content.lower())
-        ):
-            refusal = error_response(request_id, SESSION_FORGOTTEN, "it has forgotten the session")
+        is_rejected = status == 404 or (status in {400, 410} and b"session" in content.lower())
+        if is_rejected and MCP_SESSION_ID in request.headers:
+            refusal = SESSION_FORGOTTEN, "it has forgotten the session"
         elif response.is_error and not kind.startswith("application/json"):
-            why = f"it answered with HTTP status {response.status_code}"
-            refusal = error_response(request_id, types.CONNECTION_CLOSED, why)
+            refusal = types.CONNECTION_CLOSED, f"it answered with HTTP status {status}"
     # Not response.aclose(), after which the new body could not be read either.
     await stream.aclose()
-    if refusal is not None:
-        response.headers.pop("content-encoding", None)
+    code, why = refusal
+    if code:
         response.headers["content-type"] = "application/json"
-        content = _encode_message(refusal)
+        request_id = json.loads(request.content).get("id")  # written by the SDK
+        refused = error_response(request_id, code, why)
+        content = refused.model_dump_json(by_alias=True, exclude_unset=True).encode()
     response.stream = httpx2.ByteStream(content)
-
-
-def _encode_message(message: types.JSONRPCMessage) -> bytes:
-    return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
 
 
 RAW = "toolreel/raw"

@@ -110,7 +110,7 @@ def test_texts_structures_and_parts_that_are_not_text(tools: McpTools) -> None:
         ],
     }
     assert tree(everything)["warnings"] == [
-        "file of 15 bytes (unknown type) left out: models take PNG, JPEG, GIF, WebP, WAV, MP3 and PDF"
+        "resource of 15 bytes (unknown type) left out: models take PNG, JPEG, GIF, WebP, WAV, MP3 and PDF"
     ]
     pixel = b"\x89PNG-not-really"
     assert everything.parts == (
