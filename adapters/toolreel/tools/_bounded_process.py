@@ -8,10 +8,14 @@ import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import wait
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO, NamedTuple
+
+from toolreel._internal import in_thread
 
 _CHUNK_SIZE = 64 * 1024
 _GRACE = 1.0
@@ -19,8 +23,9 @@ _GRACE = 1.0
 group may hold the pipe open for ever."""
 
 
-class ProcessOutput(NamedTuple):
-    kept: bytes = b""
+@dataclass(slots=True)
+class ProcessOutput:
+    kept: bytes | bytearray = field(default_factory=bytearray)
     """The first bytes, up to the limit."""
     size: int = 0
     """Total number of bytes written."""
@@ -28,6 +33,12 @@ class ProcessOutput(NamedTuple):
     @property
     def text(self) -> str:
         return self.kept.decode("utf-8", "replace")
+
+    def read(self, pipe: IO[bytes], limit: int) -> None:
+        with pipe:
+            while chunk := os.read(pipe.fileno(), _CHUNK_SIZE):
+                self.size += len(chunk)
+                self.kept += chunk[: limit - len(self.kept)]
 
 
 class ProcessResult(NamedTuple):
@@ -95,7 +106,11 @@ class BoundedProcess:
         timer = threading.Timer(deadline, self.kill)
         timer.daemon = True
         timer.start()
-        readers = [_Reader(pipe, self.limit) for pipe in (process.stdout, process.stderr) if pipe]
+        ended = ProcessResult(None, ProcessOutput(), ProcessOutput())
+        pipes = ((process.stdout, ended.stdout), (process.stderr, ended.stderr))
+        readers = [
+            in_thread("output", partial(output.read, pipe, self.limit)) for pipe, output in pipes if pipe
+        ]
         try:
             if process.stdin is not None:
                 with suppress(BrokenPipeError), process.stdin as pipe:
@@ -109,33 +124,14 @@ class BoundedProcess:
                 self._process = None  # once reaped, its id may be reused by another process
             timer.cancel()
             atexit.unregister(self.kill)
-        return ProcessResult(None if killed else exit_code, *(reader.output() for reader in readers))
+        wait(readers, _GRACE)
+        return ended if killed else ended._replace(exit_code=exit_code)
 
     def kill(self) -> None:
         with self._lock:
             self._killed.set()
             if self._process is not None:
                 _kill_group(self._process)
-
-
-class _Reader(threading.Thread):
-    def __init__(self, pipe: IO[bytes], limit: int) -> None:
-        super().__init__(daemon=True)
-        self._pipe = pipe
-        self._limit = limit
-        self._kept = bytearray()
-        self._size = 0
-        self.start()
-
-    def run(self) -> None:
-        with self._pipe:
-            while chunk := os.read(self._pipe.fileno(), _CHUNK_SIZE):
-                self._size += len(chunk)
-                self._kept += chunk[: self._limit - len(self._kept)]
-
-    def output(self) -> ProcessOutput:
-        self.join(_GRACE)
-        return ProcessOutput(bytes(self._kept), self._size)
 
 
 def _wait_without_reaping(process: subprocess.Popen[bytes]) -> None:

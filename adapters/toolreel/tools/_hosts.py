@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from toolreel._driver import AsyncToolHost, NoTools, ToolHost, resolved, secrets_of
-from toolreel._internal import MissingExtra, in_thread
+from toolreel._internal import in_thread
 from toolreel_core._protocol import (
     ApprovalGiven,
     AskApproval,
@@ -51,10 +51,8 @@ class Threaded:
 
 
 async def await_future(returned: Future[_Result]) -> _Result:
-    try:
-        import anyio
-    except ImportError:
-        raise MissingExtra.of("http", "anyio") from None
+    import anyio  # the drivers say so if it is not installed
+
     done = anyio.Event()
     returned.add_done_callback(_wake_from_thread(done.set))
     await done.wait()

@@ -6,14 +6,13 @@ Output of the tool goes to stderr, because stdout carries the response.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 import os
 import sys
 import traceback
 from collections.abc import Mapping
 from contextlib import suppress
-from operator import attrgetter
+from pkgutil import resolve_name
 from typing import Any, cast
 
 from toolreel._driver import immediately
@@ -45,10 +44,8 @@ def serve_request() -> None:
 def run_request(request: Mapping[str, Any]) -> Mapping[str, Json]:
     """The event of the requested call, and the traceback of an unexpected exception."""
     effect = cast("RunTool", load_effect(request["effect"]))
-    module, _, name = request["target"].partition(":")
-    function = attrgetter(name)(importlib.import_module(module))
     tool = Tool.of(
-        function,
+        resolve_name(request["target"]),
         name=effect.name,
         parameters=request["parameters"],
         ok_key=request["ok_key"],

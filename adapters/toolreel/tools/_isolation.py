@@ -8,11 +8,11 @@ and no access to the memory of the run. Run hostile code in a container or a vir
 
 from __future__ import annotations
 
-import importlib
 import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pkgutil import resolve_name
 from typing import Any
 
 from toolreel.tools._call_context import RunContext
@@ -74,12 +74,11 @@ class Crash(Exception):
 def import_path(function: Callable[..., object], place: str) -> str:
     """Where another process imports a function; :class:`ConfigError` if it could not."""
     module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
-    found: object = None
-    if module not in {"", "__main__"}:
-        found = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part, None)
-    if not name or not callable(found):
+    try:
+        found = resolve_name(f"{module}:{name}")
+    except (ValueError, ImportError, AttributeError):  # a place that is no name, such as a function's inside
+        found = None
+    if module == "__main__" or not callable(found):
         raise ConfigError(
             f"{place}: a separate process could not import {function!r}; "
             "put it at the top level of a module that is not the main program"

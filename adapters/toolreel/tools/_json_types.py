@@ -44,7 +44,7 @@ from uuid import UUID
 from toolreel.tools._docstrings import parse_docstring
 from toolreel.tools._values import value_as_json
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, canonical
+from toolreel_core._jsontext import Json, as_tree, canonical, items_of, json_type, named_types
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema import changed_within, violating_paths
 
@@ -364,18 +364,12 @@ def _without_titles(schema: Any) -> Any:  # noqa: ANN401 - a schema
     return _with_type(tree)
 
 
-_NAMES_OF_TYPES: Mapping[type, str] = {
-    bool: "boolean", int: "integer", float: "number", str: "string", NoneType: "null", dict: "object",
-    list: "array",
-}  # fmt: skip
-
-
 def _with_type(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     """The schema with the types of its choices, which some providers demand."""
     choices = schema.get("enum")
     if "type" in schema or not isinstance(choices, list) or not choices:
         return schema
-    found = dict.fromkeys(_NAMES_OF_TYPES[type(choice)] for choice in choices)
+    found = dict.fromkeys(map(json_type, choices))
     kinds = [kind for kind in found if kind != "integer" or "number" not in found]
     return {"type": kinds if len(kinds) > 1 else kinds[0], **schema}
 
@@ -426,10 +420,9 @@ def _is_field(value: Any) -> bool:  # noqa: ANN401
 
 
 def _types_in_schema(schema: Mapping[str, Json]) -> set[str]:
-    types = schema.get("type", [])
-    kinds = {types} if isinstance(types, str) else {*cast("list[str]", types)}
-    for choice in cast("Sequence[Mapping[str, Json]]", schema.get("anyOf", ())):
-        kinds |= _types_in_schema(choice)
+    kinds = {*named_types(schema)}
+    for choice in items_of(schema, "anyOf"):
+        kinds |= _types_in_schema(as_tree(choice))
     return {"number" if kind == "integer" else kind for kind in kinds}
 
 

@@ -9,6 +9,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from types import ModuleType
 from typing import Any, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
 
 from toolreel._driver import immediately
-from toolreel._internal import MissingExtra, ToolModuleError, in_thread
+from toolreel._internal import ToolModuleError, in_thread
 from toolreel.tools._call_context import CurrentCall, RunContext, as_current_call
 from toolreel.tools._hosts import await_future
 from toolreel.tools._isolation import Crash, Isolation, import_path
@@ -152,12 +153,10 @@ def tool(
 
 
 def _typed_arguments(definition: ToolDefinition, function: Callable[..., object]) -> Arguments:
-    try:
+    with suppress(ConfigError):
         signature = signature_of(function, definition.name)
-    except ConfigError:
-        return untyped_arguments(function)
-    if signature.definition.parameters == definition.parameters:
-        return signature.arguments
+        if signature.definition.parameters == definition.parameters:
+            return signature.arguments
     return untyped_arguments(function)
 
 
@@ -195,10 +194,17 @@ def _load_tools(name: str) -> Iterator[Tool]:
 
 
 def load_module(place: str, option: str) -> ModuleType:
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    name = _module_of_file(Path(place), option) if place.endswith(".py") else place
+    file, name = Path(place), place
+    for folder in (Path.cwd(), file.resolve().parent):
+        if str(folder) not in sys.path:
+            sys.path.insert(0, str(folder))
+    if place.endswith(".py"):
+        if not file.is_file():
+            raise ToolModuleError(f"{option}: there is no file {file}")
+        name = file.stem
+        found = importlib.util.find_spec(name)
+        if Path(str(found and found.origin)).resolve() != file.resolve():
+            raise ToolModuleError(f"{option}: another module is named {name}; rename the file to import it")
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -212,18 +218,6 @@ def load_module(place: str, option: str) -> ModuleType:
         raise ToolModuleError(
             f"{option}: importing {name} failed with {type(error).__name__}: {error}{where}"
         ) from error
-
-
-def _module_of_file(file: Path, option: str) -> str:
-    if not file.is_file():
-        raise ToolModuleError(f"{option}: there is no file {file}")
-    folder = str(file.resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    found = importlib.util.find_spec(file.stem)
-    if found is None or found.origin is None or Path(found.origin).resolve() != file.resolve():
-        raise ToolModuleError(f"{option}: another module is named {file.stem}; rename the file to import it")
-    return file.stem
 
 
 DEADLINE = 60.0
@@ -392,19 +386,13 @@ class AsyncPythonTools(Toolbox):
     :class:`PythonTools`.
     """
 
-    def _check_kinds(self) -> None:
-        # Not at the top: ``toolreel`` has this class among its names and loads them without any extra.
-        try:
-            from anyio import move_on_after
-        except ImportError:
-            raise MissingExtra.of("http", "anyio") from None
-        self._move_on_after = move_on_after
-
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool; failures become results for the model."""
+        from anyio import move_on_after  # not at the top: ``toolreel`` has this class without any extra
+
         call = self._prepare_call(effect)
         try:
-            with self._move_on_after(math.inf if call.seconds is None else call.seconds):
+            with move_on_after(math.inf if call.seconds is None else call.seconds):
                 return await _await_call(call, effect.name)
             return call.timeout_result()
         finally:
