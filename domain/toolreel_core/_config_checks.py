@@ -252,11 +252,6 @@ class Table:
     def tables(self) -> tuple[tuple[str, Table], ...]:
         return tuple((key, self.table(key)) for key in self.values)
 
-    def split(self, *keys: str) -> tuple[Table, Table]:
-        own = {key: value for key, value in self.values.items() if key in keys}
-        rest = {key: value for key, value in self.values.items() if key not in keys}
-        return Table(self.place, own), Table(self.place, rest)
-
     def value(self, key: str, hint: Any, default: Any = None) -> Any:  # noqa: ANN401 - of the annotation
         """The value under a key, as :func:`read_setting` reads it."""
         if key not in self.values:

@@ -6,7 +6,8 @@ Everything here computes: ``__main__`` reads the lines and writes them. ``docs/p
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias, cast
 
@@ -127,20 +128,26 @@ class HostSession:
 
     def _advance(self, message: Tree, *, with_journal: bool) -> _Answer:
         if "start" in message:
-            begun = start(cast("Plan", _decode_field(Plan, message["start"], "start")))
+            with _naming("start"):
+                begun = start(cast("Plan", decode(Plan, message["start"], "start")))
             plan = begun.state.plan
             lines = [header_line(plan), *blob_lines(plan).values()] if with_journal else []
             run = _Run(begun.state, _unanswered_by_ref(begun.effects))
             return _Answer(run, begun.effects, begun.notes, lines)
-        run = _restore_run(message["state"]) if "state" in message else self._runs[str(message["run"])]
+        if "state" in message:
+            with _naming("state"):
+                state = load_state(cast("Tree", message["state"]))
+            run = _Run(state, _unanswered_by_ref(pending(state)))
+        else:
+            run = self._runs[str(message["run"])]
         if "event" not in message:
             return _Answer(run, tuple(run.waiting.values()), ())
-        event = cast("_Given", _decode_field(_Given, message["event"], "event"))
+        with _naming("event"):
+            event = cast("_Given", decode(_Given, message["event"], "event"))
         if isinstance(event, HttpChunk):
             if "run" not in message:
                 raise _BadLine("event", "chunks are gathered in a run that has a name")
-            run, shown = _take_chunk(run, event)
-            return _Answer(run, (), (), shown=shown)
+            return _take_chunk(run, event)
         return _apply_event(run, event, with_journal=with_journal)
 
 
@@ -152,10 +159,8 @@ def _apply_event(run: _Run, given: Event | HttpResponse, *, with_journal: bool) 
     else:
         event = given
     ref, before = getattr(event, "ref", None), run.state
-    try:
+    with _naming("event"):
         after = step(before, event)
-    except ProtocolError as error:
-        raise _BadLine("event", str(error)) from None
     lines: list[str] = []
     # An event that came too late changed nothing, and no journal has it.
     if with_journal and after.state.step_number > before.step_number:
@@ -184,25 +189,17 @@ def _parse_line(line: str) -> Tree:
     return tree
 
 
-def _decode_field(kind: object, tree: Json, place: str) -> object:
+@contextmanager
+def _naming(field: str) -> Generator[None]:
+    """What is wrong with the value of a field is said with its place in it."""
     try:
-        return decode(kind, tree, place)
+        yield
     except (CodecError, ConfigError, ProtocolError) as error:
-        raise _bad_part(error, place, place) from None
-
-
-def _bad_part(error: Exception, field: str, *own: str, prefix: str = "") -> _BadLine:
-    """The error about a part of a line, at the place that it names if that begins with one of ``own``."""
-    where, _, why = str(error).partition(": ")
-    return _BadLine(prefix + where, why) if where.startswith(own) else _BadLine(field, str(error))
-
-
-def _restore_run(tree: Json) -> _Run:
-    try:
-        state = load_state(cast("Tree", tree))
-    except CodecError as error:
-        raise _bad_part(error, "state", "value", "blobs", prefix="state.") from None
-    return _Run(state, _unanswered_by_ref(pending(state)))
+        where, _, why = str(error).partition(": ")
+        if where.startswith(("value", "blobs")):  # of a stored value
+            where = f"{field}.{where}"
+        bad = _BadLine(where, why) if where.startswith(field) else _BadLine(field, str(error))
+        raise bad from None
 
 
 def _unanswered_by_ref(effects: Sequence[Effect]) -> dict[int, Unanswered]:
@@ -223,10 +220,11 @@ def _encode_effect(effect: Effect) -> Json:
     }
 
 
-def _take_chunk(run: _Run, chunk: HttpChunk) -> tuple[_Run, Tree]:
+def _take_chunk(run: _Run, chunk: HttpChunk) -> _Answer:
     """The run with a chunk of the response that is arriving, and what of it can be shown already."""
     if not isinstance(run.waiting.get(chunk.ref), SendRequest):
         raise _BadLine("event.ref", f"no request with the ref {chunk.ref} is pending")
     stream, deltas = (run.stream or stream_in(run.state.present.provider.wire_form)).feed(chunk.text)
     arriving = replace(run, stream=stream, chunks=run.chunks.append(chunk.text))
-    return arriving, {"deltas": [encode(delta) for delta in deltas], "done": stream.done}
+    shown = {"deltas": [encode(delta) for delta in deltas], "done": stream.done}
+    return _Answer(arriving, (), (), shown=shown)

@@ -61,8 +61,9 @@ class ModelPrice:
     @classmethod
     def of(cls, name: str, tree: object) -> ModelPrice:
         table = Table.of(tree, "price", name)
-        own, price = table.split("patterns", "provider")
-        return cls(name, own.names("patterns", (name,)), own.text("provider"), price.build(Price))
+        price = {key: value for key, value in table.values.items() if key not in {"patterns", "provider"}}
+        built = Table(table.place, price).build(Price)
+        return cls(name, table.names("patterns", (name,)), table.text("provider"), built)
 
 
 Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]

@@ -11,6 +11,7 @@ from toolreel_core._jsontext import (
     Json,
     JsonText,
     Tree,
+    as_list,
     as_tree,
     canonical,
     either,
@@ -305,14 +306,14 @@ def _wrap_value(tool_name: str, value: Json, *, untrusted: bool) -> Envelope:
     if not isinstance(ok, bool) or not tree.keys() <= _KEYS:
         whole = value if isinstance(value, Mapping) else {"value": value}
         return Envelope(True, tool_name, canonical(whole), (), (), untrusted)
-    data, errors = tree.get("data", {}), tuple(map(_failure_of_error, _as_list(tree.get("errors"))))
+    data, errors = tree.get("data", {}), tuple(map(_failure_of_error, _list_at(tree, "errors")))
     if not ok and not errors:
         errors = (ToolFailure("INTERNAL_ERROR", _UNEXPLAINED),)
     return Envelope(
         ok,
         tool_name,
         canonical(data if isinstance(data, Mapping) else {"value": data}),
-        tuple(map(_as_text, _as_list(tree.get("warnings")))),
+        tuple(map(_as_text, _list_at(tree, "warnings"))),
         errors,
         untrusted,
     )
@@ -326,10 +327,9 @@ def _failure_of_error(error: Json) -> ToolFailure:
             return ToolFailure("INTERNAL_ERROR", _as_text(error))
 
 
-def _as_list(value: Json) -> Sequence[Json]:
-    if value is None:
-        return ()
-    return value if isinstance(value, Sequence) and not isinstance(value, str) else (value,)
+def _list_at(tree: Tree, key: str) -> Sequence[Json]:
+    value = tree.get(key)
+    return () if value is None else as_list(value)
 
 
 def _as_text(value: Json) -> str:

@@ -6,9 +6,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias, TypedDict, Unpack
 
-from toolreel_core._config_checks import matches_wildcard, unknown_name
+from toolreel_core._config_checks import Table, matches_wildcard, unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, JsonText, canonical, chain, digest, json_text, parse, quote, sound
+from toolreel_core._jsontext import (
+    Json,
+    JsonText,
+    as_list,
+    canonical,
+    chain,
+    digest,
+    json_text,
+    parse,
+    quote,
+)
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._schema import changed_within, check_schema
 from toolreel_core._settings import LoopConfig
@@ -110,7 +120,7 @@ def schema_text(tree: Mapping[str, Json]) -> JsonText:
     """The canonical text of a schema; :class:`ConfigError` if it is not JSON, or allows no object."""
     text = json_text(tree, "parameters")
     kinds = tree.get("type", "object")
-    if "object" not in (kinds if isinstance(kinds, list) else [kinds]):
+    if "object" not in as_list(kinds):
         raise ConfigError(
             f"parameters: arguments are an object, but the schema has the type {canonical(kinds)}; "
             "make it a property of an object"
@@ -143,7 +153,7 @@ def without_empty_required(schema: Json) -> Json:
 
 
 _NO_PARAMETERS = canonical({"type": "object", "properties": {}, "additionalProperties": False})
-_LIMITS = {"deadline_ms": "milliseconds", "max_args_bytes": "bytes", "max_output_bytes": "bytes"}
+_LIMITS = ("deadline_ms", "max_args_bytes", "max_output_bytes")
 
 
 class ToolFlags(TypedDict, total=False):
@@ -196,15 +206,12 @@ class ToolDefinition:
 
     def __post_init__(self) -> None:
         check_name(self.name)
-        for limit, unit in _LIMITS.items():
-            value = getattr(self, limit)
-            if value is not None and (type(value) is not int or value < 1):
-                why = f"expected whole {unit} of at least 1, or None, got {value!r}"
-                raise ConfigError(f"tool {self.name!r}: {limit}: {why}")
-        for part, text in (("description", self.description), ("parameters", self.parameters)):
-            if sound(text) != text:
-                raise ConfigError(f"tool {self.name!r}: {part}: holds a lone surrogate, which cannot be sent")
+        limits = Table((), {limit: getattr(self, limit) for limit in _LIMITS})
         try:
+            for limit in _LIMITS:
+                limits.value(limit, int | None)
+            json_text(self.description, "description")
+            json_text(self.parameters, "parameters")
             check_schema(self.parameters)
         except ConfigError as error:
             raise ConfigError(f"tool {self.name!r}: {error}") from None
@@ -372,30 +379,28 @@ def masked(
     :param deny: the tools to exclude, even if ``allow`` has them
     :raises ConfigError: if a pattern matches no tool
     """
-    allowed = None if allow is None else _check_patterns("allow", allow, surface)
-    denied = _check_patterns("deny", deny, surface)
-    if allowed is None and not denied:
+    names = [tool.name for tool in surface.definitions]
+    allowed = {*names} if allow is None else _matching_names("allow", allow, surface)
+    kept = allowed - _matching_names("deny", deny, surface)
+    gone = [name for name in names if name not in kept]
+    if not gone:
         return surface
-    kept, gone = list[ToolDefinition](), list[str]()
-    for tool in surface.definitions:
-        is_allowed = allowed is None or any(matches_tool_name(pattern, tool.name) for pattern in allowed)
-        if is_allowed and not any(matches_tool_name(pattern, tool.name) for pattern in denied):
-            kept.append(tool)
-        else:
-            gone.append(tool.name)
-    return ToolSurface(tuple(kept), (*surface.masked, *gone))
+    definitions = tuple(tool for tool in surface.definitions if tool.name in kept)
+    return ToolSurface(definitions, (*surface.masked, *gone))
 
 
-def _check_patterns(mask: str, given: Iterable[str], surface: ToolSurface) -> tuple[str, ...]:
-    """The checked patterns: one that matches nothing is a typo, which could let tools through."""
-    if isinstance(given, str):
-        raise ConfigError(f"{mask}: expected a list of names, got {given!r}")
-    patterns, names = tuple(given), (*(tool.name for tool in surface.definitions), *surface.masked)
+def _matching_names(mask: str, patterns: Iterable[str], surface: ToolSurface) -> set[str]:
+    """The names that match; a pattern that matches nothing is a typo, which could let tools through."""
+    if isinstance(patterns, str):
+        raise ConfigError(f"{mask}: expected a list of names, got {patterns!r}")
+    names, found = (*(tool.name for tool in surface.definitions), *surface.masked), set[str]()
     for pattern in patterns:
-        if not any(matches_tool_name(pattern, name) for name in names):
+        matching = {name for name in names if matches_tool_name(pattern, name)}
+        if not matching:
             forms = dict.fromkeys(form for name in names for form in (name, outward_name(name)))
             raise ConfigError(f"{mask}: {unknown_name('tool', pattern, forms)}")
-    return patterns
+        found |= matching
+    return found
 
 
 @dataclass(frozen=True, slots=True)
