@@ -252,6 +252,10 @@ class Table:
     def tables(self) -> tuple[tuple[str, Table], ...]:
         return tuple((key, self.table(key)) for key in self.values)
 
+    def without(self, *keys: str) -> Table:
+        rest = {key: value for key, value in self.values.items() if key not in keys}
+        return Table(self.place, rest)
+
     def value(self, key: str, hint: Any, default: Any = None) -> Any:  # noqa: ANN401 - of the annotation
         """The value under a key, as :func:`read_setting` reads it."""
         if key not in self.values:

@@ -226,5 +226,5 @@ def _take_chunk(run: _Run, chunk: HttpChunk) -> _Answer:
         raise _BadLine("event.ref", f"no request with the ref {chunk.ref} is pending")
     stream, deltas = (run.stream or stream_in(run.state.present.provider.wire_form)).feed(chunk.text)
     arriving = replace(run, stream=stream, chunks=run.chunks.append(chunk.text))
-    shown = {"deltas": [encode(delta) for delta in deltas], "done": stream.done}
+    shown: Tree = {"deltas": [encode(delta) for delta in deltas], "done": stream.done}
     return _Answer(arriving, (), (), shown=shown)

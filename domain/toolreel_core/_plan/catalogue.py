@@ -61,9 +61,8 @@ class ModelPrice:
     @classmethod
     def of(cls, name: str, tree: object) -> ModelPrice:
         table = Table.of(tree, "price", name)
-        price = {key: value for key, value in table.values.items() if key not in {"patterns", "provider"}}
-        built = Table(table.place, price).build(Price)
-        return cls(name, table.names("patterns", (name,)), table.text("provider"), built)
+        price = table.without("patterns", "provider").build(Price)
+        return cls(name, table.names("patterns", (name,)), table.text("provider"), price)
 
 
 Verdict: TypeAlias = Literal["yes", "yes_for_tools", "conditional", "no"]

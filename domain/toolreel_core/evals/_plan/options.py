@@ -212,13 +212,13 @@ class Options:
         if named and single.values:
             what = "the plan has tables [endpoints.NAME], each of which says where it is; leave this out"
             raise single.complaint(what, next(iter(single.values)))
-        run_budget, whole_budget = table.table("budget").split("run")
-        run = run_budget.table("run")
+        budget = table.table("budget")
+        run = budget.table("run")
         for cap in (cap for cap, most in run.values.items() if most == 0):
             raise run.complaint("expected more than 0; leave it out for no cap", cap)
         tables = {
             "endpoints": {name: Endpoint.of(each, name) for name, each in named or (("", single),)},
-            "budget": whole_budget.build(Budget),
+            "budget": budget.without("run").build(Budget),
             "run_budget": run.build(Budget),
             "prices": read_prices(table.table("prices")),
             "loop": table.table("loop").checked(LoopConfig.of).json(),
