@@ -203,7 +203,7 @@ def load_module(place: str, option: str) -> ModuleType:
             raise ToolModuleError(f"{option}: there is no file {file}")
         name = file.stem
         found = importlib.util.find_spec(name)
-        if Path(str(found and found.origin)).resolve() != file.resolve():
+        if not found or not found.origin or Path(found.origin).resolve() != file.resolve():
             raise ToolModuleError(f"{option}: another module is named {name}; rename the file to import it")
     try:
         return importlib.import_module(name)

@@ -401,7 +401,8 @@ async def _limit_body(response: httpx2.Response, limit: int) -> None:
     if request.method != "POST" or (kind.startswith("text/event-stream") and not response.is_error):
         return
     stream, status = cast("httpx2.AsyncByteStream", response.stream), response.status_code
-    content, refusal = b"", (0, "")
+    content = b""
+    refusal: tuple[int, str] | None = None
     if response.headers.pop("content-encoding", None):
         refusal = types.CONNECTION_CLOSED, "its answer is compressed, although the request ruled that out"
     else:
@@ -419,11 +420,10 @@ async def _limit_body(response: httpx2.Response, limit: int) -> None:
             refusal = types.CONNECTION_CLOSED, f"it answered with HTTP status {status}"
     # Not response.aclose(), after which the new body could not be read either.
     await stream.aclose()
-    code, why = refusal
-    if code:
+    if refusal is not None:
         response.headers["content-type"] = "application/json"
         request_id = json.loads(request.content).get("id")  # written by the SDK
-        refused = error_response(request_id, code, why)
+        refused = error_response(request_id, *refusal)
         content = refused.model_dump_json(by_alias=True, exclude_unset=True).encode()
     response.stream = httpx2.ByteStream(content)
 

@@ -216,7 +216,8 @@ class _SkillTools:
                 why = f"it is not allowed. You may run: {allowed}."
             raise ToolError(f"{script!r} of skill {name} was not run: {why}", "TOOL_NOT_ALLOWED")
         program, *options = known.program
-        # Nothing of the environment but where programs are; its home is a temporary folder.
+        # No shell reads its arguments. Of the environment it sees where programs are, and nothing else; its
+        # home is a temporary folder.
         with tempfile.TemporaryDirectory(prefix="toolreel-", ignore_cleanup_errors=True) as scratch:
             environment = {
                 **inherited_environment(("PATH", "SYSTEMROOT")),
