@@ -405,8 +405,7 @@ class Agent(Generic[Value_co]):
             where = f", endpoint={type(self.endpoint).__name__}"
         elif self.base_url is not None:
             where = f", base_url={shown_url(self.base_url)!r}"
-        names = [definition.name for definition in self._offered.surface.definitions]
-        return f"Agent({self.model!r}{where}, tools=[{', '.join(names)}])"
+        return f"Agent({self.model!r}{where}, tools=[{', '.join(self._offered.surface.names)}])"
 
     def _agent_runs(self, plan: Plan, **how: Unpack[RunSettings]) -> AgentRuns:  # noqa: ARG002 - for a reel
         record, journal = how.get("record"), how.get("journal")

@@ -125,8 +125,8 @@ def _parameters_of(function: Callable[..., object]) -> Mapping[str, inspect.Para
 
 def _tool_name(function: Callable[..., object]) -> str:
     function = _function_of_method(function)
-    name = getattr(function, "__name__", "")
-    if not isinstance(name, str) or not name.isidentifier():
+    name = str(getattr(function, "__name__", ""))
+    if not name.isidentifier():
         raise ConfigError(f"{function!r} has no name that a model could call; give it one with def")
     return name
 

@@ -216,14 +216,13 @@ class Server:
     async def _hold_connection(self, *, task_status: TaskStatus[Connection]) -> None:
         """Open a connection, and close it at its end, in one task."""
         link, settings = Connection(), self.config.settings
-        about = types.Implementation(name="toolreel", version=version("toolreel"))
         started = requested = False
         try:
             # No cache: we list tools only when the last list is stale, and then need the current one.
             client = Client(
                 open_transport(self.config, link),
                 message_handler=link.on_message,
-                client_info=about,
+                client_info=types.Implementation(name="toolreel", version=version("toolreel")),
                 cache=None,
             )
             with anyio.move_on_after(settings.start_ms / 1000) as scope:
