@@ -98,8 +98,8 @@ def proof_of(scenario: Scenario, seeds: int | None = None) -> Proof:
             if kind == "skipping" and scripts.skipping is None:
                 continue
             plan = scenario.changes.plan(model=f"scripted:{kind}", messages=case.messages, tools=case.tools)
-            endpoint = ScriptedEndpoint(kind, scripts)
-            seen = run_conversation(case, plan, RunContext(endpoint, tools)).evidence
+            context = RunContext(ScriptedEndpoint(kind, scripts).send, tools)
+            seen = run_conversation(case, plan, context).evidence
             verdicts.setdefault(kind, []).append(judge(case, seen))
             failed.update(check.name for check in case.checks if check.finding(seen))
     names = (check.name for check in first.checks if check.name != ANSWERED)
@@ -255,12 +255,14 @@ def _tool_tree(tool: ToolDefinition, calls: Sequence[_Call], *, acts: bool) -> J
     rows = dict[str, list[Tree]]()
     for call in calls:
         if call.name == tool.outward:
-            result: Tree = {"then": call.result.get("data", {})}
-            if not call.ok:
-                errors = call.result.get("errors")
-                error = as_tree(errors[0]) if isinstance(errors, list) and errors else {}
-                said: Tree = {key: str(error.get(key, "")) for key in ("code", "message")}
-                result = {"error": {**said, "code": said["code"] or "FAILED"}}
+            result: Tree
+            match call.result:
+                case {"ok": True}:
+                    result = {"then": call.result.get("data", {})}
+                case {"errors": [{"code": str(code), "message": str(message)}, *_]}:
+                    result = {"error": {"code": code, "message": message}}
+                case _:
+                    result = {"error": {"code": "FAILED", "message": ""}}
             rows.setdefault(canonical(call.arguments), []).append({"when": call.arguments, **result})
     answers: list[Json] = [
         {**one, "times": 1} if place < len(results) else one

@@ -91,14 +91,14 @@ class RecordedRun:
         """Times, and where the run was made, are those of the record: no replay has them."""
         record, tools = self.record, recorded_tools(self.record.attempts)
         if script := self.job.script:
-            again, ended = run_job(self.job, RunContext(script, tools))
+            again, ended = run_job(self.job, RunContext(script.send, tools))
         else:
             if not record.cassette:
                 what = f"the run {record.key[:12]} was not recorded, so it cannot be replayed"
                 raise CassetteError(f"{self.folder}: {what}")
             session = recording_of(self.folder, record.cassette)
             with self._endpoint(session.transport()) as endpoint:
-                again, ended = run_job(self.job, RunContext(endpoint, tools))
+                again, ended = run_job(self.job, RunContext(endpoint.send, tools))
                 session.finish()
         return _copy_times(replace(again, cassette=record.cassette), record), ended
 
@@ -109,7 +109,7 @@ class RecordedRun:
         """
         recording = recording_of(self.folder, self.record.cassette)
         with self._endpoint(RecordedAnswers(recording, held=held)) as endpoint:
-            context = RunContext(endpoint, recorded_tools(self.record.attempts[-1:]))
+            context = RunContext(endpoint.send, recorded_tools(self.record.attempts[-1:]))
             return run_job(replace(self.job, configuration=configuration), context)[0].verdict
 
     def _endpoint(self, transport: httpx.BaseTransport) -> HttpEndpoint:
@@ -230,16 +230,17 @@ def rejudge_runs(
         raise ConfigError(f"both strategies are {first!r}; name two")
     names = tuple(filter(None, (first, second)))
     plan = replace(plan, options=replace(plan.options, strategies=names))
-    some, known = False, set[str]()
-    for record in results.records():
-        known.add(name := record.cell.strategy)
-        if (name in names if first else name != second) and record.key.startswith(tuple(keys) or ""):
-            some = True
-            yield _rejudge_run(record, plan, results.path, (first or name, second), held=bool(first))
-    if not some:
+    records = results.records()
+    known = sorted({record.cell.strategy for record in records})
+    meant = names if first else tuple(name for name in known if name != second)
+    chosen = [one for one in records if one.cell.strategy in meant and one.key.startswith(tuple(keys) or "")]
+    if not chosen:
         of = " or ".join(names) if first else f"another strategy than {second}"
-        there = f"; there are runs of {', '.join(sorted(known))}" if known else ""
+        there = f"; there are runs of {', '.join(known)}" if known else ""
         raise ResultsError(f"{results.path}: no run of {of} is meant{there}")
+    for record in chosen:
+        strategies = first or record.cell.strategy, second
+        yield _rejudge_run(record, plan, results.path, strategies, held=bool(first))
 
 
 def _find_strategy(plan: EvalPlan, word: str) -> str:
@@ -257,16 +258,9 @@ def _rejudge_run(
         return Rejudged(record, why="the run was not recorded")
     try:
         run = RecordedRun.of_record(record, plan, folder)
-        before: Verdict | None = run.replay()[0].verdict
+        before = run.replay()[0].verdict
     except (ConfigError, ReplayMismatch, CassetteError) as error:
         return Rejudged(record, why=f"the run cannot be replayed: {str(error).splitlines()[0]}")
-
-    def verdict(configuration: Configuration) -> tuple[Verdict | None, str]:
-        try:
-            return run.verdict_under(configuration, held=held), ""
-        except ReplayMismatch as error:
-            return None, str(error).partition(": ")[0]
-
     # The configuration that was recorded is one of the two; the plan says what the other is.
     one, other = (
         run.job.configuration
@@ -274,20 +268,21 @@ def _rejudge_run(
         else plan.configuration(replace(record.cell, strategy=name))
         for name in names
     )
-    no_before = no_after = ""
-    if held:
-        before, no_before = verdict(one)
-    after, no_after = verdict(other)
-    judged = Rejudged(record, before, after, no_before or no_after)
+    try:
+        if held:
+            before = run.verdict_under(one, held=True)
+        judged = Rejudged(record, before, run.verdict_under(other, held=held))
+    except ReplayMismatch as error:
+        return Rejudged(record, why=str(error).partition(": ")[0])
     if not held or judged.fate != "gained":
         return judged
 
     def turns(some: tuple[Key, ...]) -> bool:
         try:
-            found, _ = verdict(with_keys(one, some, other.price))
-        except ConfigError:  # these settings contradict each other
+            found = run.verdict_under(with_keys(one, some, other.price), held=True)
+        except (ConfigError, ReplayMismatch):  # these settings contradict each other, or ask something else
             return False
-        return found is not None and found.valid and found.result != "fail"
+        return found.valid and found.result != "fail"
 
     keys = keys_between(one, other)
     alone = tuple(key for key in keys if turns((key,)))

@@ -7,9 +7,9 @@ import os
 import platform
 import queue
 import re
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,10 +19,10 @@ from itertools import product, zip_longest
 from math import inf
 from pathlib import Path
 from threading import Condition, Event
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeVar
 
 from toolreel._driver import Clock, Endpoint, SystemClock
-from toolreel._internal import CassetteError, MissingExtra, ResultsError
+from toolreel._internal import CassetteError, MissingExtra, ResultsError, in_thread
 from toolreel._secrets import key_as_secret, known_secrets, scrubbed_url
 from toolreel.cassette import Session
 from toolreel.evals._results import Header, Journal, Results, all_records, read_header, trials_in
@@ -30,23 +30,17 @@ from toolreel.evals._runner.scenario_files import catalogue_digest
 from toolreel.evals._runner.trial import (
     Job,
     RunContext,
-    SendingBy,
     Stopped,
     live_tools,
     measure_request,
     run_job,
 )
-from toolreel.http import (
-    HttpEndpoint,
-    header_values,
-    request_headers,
-)
+from toolreel.http import HttpEndpoint, header_values
 from toolreel_core._jsontext import canonical, chain, tree_at
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._settings import Price
 from toolreel_core.evals import (
     TAXONOMY,
-    Budget,
     Cell,
     EvalPlan,
     Record,
@@ -71,7 +65,7 @@ class Connection:
 
     endpoints: Mapping[str, Callable[[Session], HttpEndpoint]] = field(repr=False)
     """What sends the requests of one run, recorded by its session, by the name of the plan's endpoint."""
-    networks: tuple[httpx.BaseTransport, ...]
+    network: httpx.BaseTransport
     secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values by name that must not be written."""
     clock: Clock = field(default_factory=SystemClock)
@@ -80,18 +74,19 @@ class Connection:
 
     def close(self) -> None:
         """Close the connections."""
-        for each in self.networks:
-            each.close()
+        self.network.close()
 
 
+@dataclass(frozen=True, slots=True)
 class _SharedTransport(httpx.BaseTransport):
-    def __init__(self, inner: httpx.BaseTransport, headers: Mapping[str, str]) -> None:
-        self._inner = inner
-        self._headers = headers
+    """Stays open when an endpoint closes it. Its headers are no secrets, and in no recording."""
+
+    network: httpx.BaseTransport
+    headers: Mapping[str, str]
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        request.headers.update(self._headers)
-        return self._inner.handle_request(request)
+        request.headers.update(self.headers)
+        return self.network.handle_request(request)
 
 
 def new_header(plan: EvalPlan, now: datetime) -> Header:
@@ -119,35 +114,33 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
     environ = os.environ if environ is None else environ
     asks = not all(map(kind_of, plan.models))
     limits = httpx.Limits(max_connections=plan.options.jobs, max_keepalive_connections=plan.options.jobs)
-    endpoints, networks, secrets = {}, list[httpx.BaseTransport](), known_secrets(environ)
+    network, secrets = httpx.HTTPTransport(limits=limits), known_secrets(environ)
+    endpoints = dict[str, Callable[[Session], HttpEndpoint]]()
     for name, each in plan.endpoints.items():
-        key_env, variables = (each.api_key_env, dict(each.headers_env)) if asks else ("", {})
-        credentials = header_values(variables, environ)
-        # Says at once what is wrong.
-        request_headers(key_env or None, environ, credentials, each.api_key_header)
-        for variable in (each.api_key_env, *variables.values()):
-            secrets |= key_as_secret(variable, environ.get(variable, ""))
-        networks.append(httpx.HTTPTransport(limits=limits))
-        endpoints[name] = partial(
-            _make_endpoint,
-            _SharedTransport(networks[-1], dict(each.headers)),
-            base_url=each.chat_url,
-            api_key_env=key_env or None,
-            headers=credentials,
+        variables = dict(each.headers_env) if asks else {}
+        shared = _SharedTransport(network, dict(each.headers))
+        endpoint = partial(
+            HttpEndpoint,
+            each.chat_url,
+            api_key_env=each.api_key_env if asks and each.api_key_env else None,
+            headers=header_values(variables, environ),
             api_key_header=each.api_key_header,
             timeout=httpx.Timeout(
                 each.timeout or None, connect=each.open_timeout or None, read=each.read_timeout or None
             ),
             environ=environ,
         )
-    return Connection(endpoints, tuple(networks), secrets)
+        endpoint(transport=shared)  # says at once what is wrong
+        for variable in (each.api_key_env, *variables.values()):
+            secrets |= key_as_secret(variable, environ.get(variable, ""))
+        endpoints[name] = partial(_recorded_endpoint, endpoint, shared)
+    return Connection(endpoints, network, secrets)
 
 
-def _make_endpoint(shared: httpx.BaseTransport, session: Session, **settings: Any) -> HttpEndpoint:  # noqa: ANN401
-    return HttpEndpoint(transport=session.transport(shared), **settings)
-
-
-PriceOf: TypeAlias = Callable[[str, str], Price | None]
+def _recorded_endpoint(
+    endpoint: Callable[..., HttpEndpoint], shared: httpx.BaseTransport, session: Session
+) -> HttpEndpoint:
+    return endpoint(transport=session.transport(shared))
 
 
 class Spending:
@@ -158,14 +151,15 @@ class Spending:
     out, of any run, once the cap is reached, or a reply has come whose cost is not known.
     """
 
-    def __init__(self, budget: Budget, prices: PriceOf, stop: Event) -> None:
+    def __init__(self, plan: EvalPlan, stop: Event) -> None:
         self.tokens = 0
         """Of prompts and completions, as far as the provider counted them."""
         self.cost = 0.0
         """In the provider's currency: as reported, or else by the plan's prices."""
         self._unpriced = 0
         """Answered requests whose cost is neither."""
-        self._budget, self._prices, self._stop = budget, prices, stop
+        self._budget, self._price, self._stop = plan.budget, plan.options.price, stop
+        self._since = time.monotonic()
         self._held, self._flying = 0.0, 0
         self._largest = 0.0
         """Of the replies so far: what one is taken to cost that has no price."""
@@ -174,14 +168,14 @@ class Spending:
     def count_request(self, asked: SentRequest, cell: Cell) -> None:
         with self._changed:
             self.tokens += asked.prompt_tokens + asked.completion_tokens
-            cost = self._cost_of(asked, cell)
+            cost = cost_of(asked, self._price(cell.model, cell.endpoint))
             self._unpriced += cost is None
             self.cost += cost or 0.0
             self._largest = max(self._largest, cost or 0.0)
             if self.reached_cap():
                 self._stop.set()
 
-    def reached_cap(self, minutes: float = 0) -> str:
+    def reached_cap(self) -> str:
         """Which cap has been reached or cannot be kept, in words; empty if none."""
         budget = self._budget
         if self._unpriced and budget.max_cost is not None:
@@ -193,7 +187,7 @@ class Spending:
         caps = (
             ("cost", self.cost, budget.max_cost),
             ("tokens", self.tokens, budget.max_tokens),
-            ("minutes", minutes, budget.max_minutes),
+            ("minutes", (time.monotonic() - self._since) / 60, budget.max_minutes),
         )
         for name, used, cap in caps:
             if cap is not None and used >= cap:
@@ -201,7 +195,7 @@ class Spending:
         return ""
 
     def send(self, endpoint: Endpoint, cell: Cell, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        price, body = self._prices(cell.model, cell.endpoint), effect.request.body
+        price, body = self._price(cell.model, cell.endpoint), effect.request.body
         estimate = None
         if price:
             most = json.loads(body).get("max_tokens")
@@ -233,18 +227,18 @@ class Spending:
                     return reserved
                 self._changed.wait()
 
-    def _cost_of(self, asked: SentRequest, cell: Cell) -> float | None:
-        """The cost of a request: as reported, or else by the price; ``None`` if it is neither.
 
-        A price of tokens that nobody counted is no cost. Without a finish it was no reply but an error with
-        status 200, which nobody bills.
-        """
-        if asked.cost is not None or asked.failure:
-            return asked.cost or 0.0
-        if not asked.prompt_tokens + asked.completion_tokens and asked.finish not in ("", "unknown", "error"):
-            return None
-        price = self._prices(cell.model, cell.endpoint)
-        return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
+def cost_of(asked: SentRequest, price: Price | None) -> float | None:
+    """The cost of a request: as reported, or else by the price; ``None`` if it is neither.
+
+    A price of tokens that nobody counted is no cost. Without a finish it was no reply but an error with
+    status 200, which nobody bills.
+    """
+    if asked.cost is not None or asked.failure:
+        return asked.cost or 0.0
+    if not asked.prompt_tokens + asked.completion_tokens and asked.finish not in ("", "unknown", "error"):
+        return None
+    return price.cost(asked.prompt_tokens, asked.completion_tokens) if price else None
 
 
 _BYTES = 3
@@ -267,38 +261,21 @@ def run_in_threads(
 
     :param stop: once it is set, no further job is begun; those under way still end
     """
-    lock = threading.Lock()
-    ended: queue.SimpleQueue[_Result | BaseException | None] = queue.SimpleQueue()
-
-    def work() -> None:
-        try:
-            while not stop.is_set():
-                with lock:
-                    job = next(jobs, None)
-                if job is None:
-                    break
-                ended.put(run(job))
-        except BaseException as error:  # noqa: BLE001 - the thread that waits raises it
-            ended.put(error)
-        finally:
-            ended.put(None)
-
-    for _ in range(threads):
-        threading.Thread(target=work, daemon=True).start()
-    while threads:
+    ended = queue.SimpleQueue[Future[_Result]]()
+    free = threads
+    while True:
+        while free and not stop.is_set() and (job := next(jobs, None)) is not None:
+            in_thread("trial", partial(run, job)).add_done_callback(ended.put)
+            free -= 1
+        if free == threads:
+            return
         try:
             # A signal that comes just before a wait without end does not wake it, and Ctrl-C would be lost.
-            result = ended.get(timeout=_WAKING_S)
+            done = ended.get(timeout=_WAKING_S)
         except queue.Empty:
             continue
-        match result:
-            case None:
-                threads -= 1
-            case BaseException() as error:
-                stop.set()
-                raise error
-            case _:
-                yield result
+        free += 1
+        yield done.result()
 
 
 _WAKING_S = 0.5
@@ -386,8 +363,7 @@ def evaluate(
     out = Path(out)
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
     job_for = jobs_of(plan)
-    made, since, refused = 0, time.monotonic(), list[str]()
-    spending = Spending(plan.budget, plan.options.price, stop)
+    made, refused, spending = 0, list[str](), Spending(plan, stop)
     with (
         nullcontext(connection) if connection else closing(connect(plan)) as opened,
         Journal(out, known_secrets=opened.secrets) as journal,
@@ -397,12 +373,12 @@ def evaluate(
         def run_one(job: Job) -> Record:
             cell, tools = job.sample.cell, live_tools(job.scenario, job.case)
             if script := job.script:
-                return run_job(job, RunContext(script, tools, opened.clock))[0]
+                return run_job(job, RunContext(script.send, tools, opened.clock))[0]
             name = cassette_name(job.sample)
             session = Session(out / name, "record")
             with opened.endpoints[cell.endpoint](session) as endpoint:
-                guarded = SendingBy(partial(spending.send, endpoint, cell))
-                record, _ = run_job(job, RunContext(guarded, tools, opened.clock, opened.pause))
+                send = partial(spending.send, endpoint, cell)
+                record, _ = run_job(job, RunContext(send, tools, opened.clock, opened.pause))
             server = server_of(plan, cell.endpoint)
             try:
                 saved = session.save(opened.secrets)
@@ -415,7 +391,6 @@ def evaluate(
         journal.write_header(header)
         if watcher:
             watcher.runs_found(found)
-        why = spending.reached_cap()
         # From each model at each endpoint in turn: none waits for the others, and what is compared between
         # endpoints is run at nearly the same time.
         in_turn = zip_longest(*(plan.samples(*one) for one in product(plan.models, plan.endpoints)))
@@ -426,9 +401,10 @@ def evaluate(
             made += 1
             if watcher:
                 watcher.run_ended(record)
-            if not why and (why := spending.reached_cap((time.monotonic() - since) / 60)):
+            if spending.reached_cap():
                 stop.set()
-    return EvaluationOutcome(plan, Results.open(out).trials(plan), made, why, tuple(refused))
+    trials = Results.open(out).trials(plan)
+    return EvaluationOutcome(plan, trials, made, spending.reached_cap(), tuple(refused))
 
 
 def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns:
@@ -458,14 +434,13 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
             raise ResultsError(f"{out}: gate: {gates} -> {plan.options.gates}{_ONE_PLAN}")
     rows = [one for one in trials_in(latest.values(), plan) if one.key]
     ended = [one for one in rows if not one.lacking]
-    for name in plan.endpoints:
-        # Without credentials; nothing of a script, and of records of older versions.
-        servers = {one.server for one in ended if one.cell.endpoint == name and one.server}
-        if others := sorted(servers - {now := server_of(plan, name)}):
+    for one in ended:
+        name, now = one.cell.endpoint, server_of(plan, one.cell.endpoint)
+        if one.server not in {"", now}:  # empty of a script
             endpoint = f"the endpoint {name!r}" if name else "the endpoint"
             raise ResultsError(
-                f"{out}: {endpoint} was at {', '.join(others)} when its runs were made, and is at {now} "
-                "now; evaluate into another directory, or give each server a table [endpoints.NAME]"
+                f"{out}: {endpoint} was at {one.server} when its runs were made, and is at {now} now; "
+                "evaluate into another directory, or give each server a table [endpoints.NAME]"
             )
     return ExistingRuns(frozenset(one.key for one in ended), len(rows) - len(ended), spending)
 

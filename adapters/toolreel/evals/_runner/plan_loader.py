@@ -79,7 +79,7 @@ def load_eval_plan(
         try:
             scenarios = select_all(options.scenarios)
         except ConfigError as error:
-            raise PlaceError(("eval", "scenarios"), str(error).removeprefix("scenarios: ")) from None
+            raise PlaceError(("eval", "scenarios"), str(error)) from None
         try:
             presets = with_files((), environ).extended(Presets.of(parse(options.catalogue)))
         except PlaceError as error:
@@ -177,10 +177,7 @@ def join_results(sources: Sequence[Path | str], out: Path | str) -> None:
 
 
 def _joined_header(sources: Sequence[Path], headers: Sequence[Header]) -> Header:
-    first, *others = (
-        canonical({"taxonomy": each.taxonomy, "catalogue": each.catalogue, "plan": each.plan})
-        for each in headers
-    )
+    first, *others = (canonical(replace(each, created="", versions={}, shard="").tree()) for each in headers)
     for source, other in zip(sources[1:], others, strict=True):
         differences = tree_changes(first, other)
         if changes := [each for each in differences if not each.startswith(_MAY_DIFFER)]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import glob
 import json
 import os
-import sys
 import tomllib
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 from uuid import uuid4
 
@@ -48,20 +47,20 @@ from toolreel_core.evals import (
 )
 
 
-class _Host(ToolHost):
+@dataclass(frozen=True, slots=True)
+class _Host:
     """Passes each call of one attempt to the host that has its tool, with a key that no other attempt has.
 
     The loop computes idempotency keys from the plan, which is the same at two endpoints, and when a run is
     made again. A tool that remembers keys would act for the first of them alone.
     """
 
-    def __init__(self, hosts: Mapping[str, tuple[str, ToolHost]]) -> None:
-        self._open_hosts = hosts
-        self._attempt = uuid4().hex
+    hosts: Mapping[str, tuple[str, ToolHost]]
+    attempt: str = field(default_factory=lambda: uuid4().hex)
 
     def run(self, effect: RunTool) -> ToolReturned:
-        inner, host = self._open_hosts[effect.name]
-        return host.run(replace(effect, name=inner, key=chain("attempt", self._attempt, effect.key)))
+        inner, host = self.hosts[effect.name]
+        return host.run(replace(effect, name=inner, key=chain("attempt", self.attempt, effect.key)))
 
 
 @contextmanager
@@ -77,18 +76,15 @@ def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
     if "real" not in tree:
         return tree
     table = Table.of(tree["real"], "real").only("python", "mcp", "effects")
-    real: dict[str, Json] = {}
-    if "python" in table.values:
-        text = table.values["python"]
-        named = (text,) if isinstance(text, str) else table.names("python")
-        # A file of tools is next to the scenario's; a module is wherever Python finds it.
-        real["python"] = [
-            str(folder / one) if one.partition(":")[0].endswith(".py") else one for one in named
-        ]
+    # A file of tools is next to the scenario's; a module is wherever Python finds it.
+    python: list[Json] = [
+        str(folder / one) if one.partition(":")[0].endswith(".py") else one for one in table.names("python")
+    ]
+    real: dict[str, Json] = {"python": python} if python else {}
     if "mcp" in table.values:
         real["mcp"] = str(folder / table.text("mcp"))
     if not real:
-        raise table.complaint('write python = "tools.py:function", or mcp = "mcp.json"')
+        raise table.complaint('write python = ["tools.py:function"], or mcp = "mcp.json"')
     with ExitStack() as stack:
         hosts = _open_hosts(real, stack)
     found = [one for surface, _ in hosts for one in surface.definitions if one.exposed]
@@ -98,11 +94,16 @@ def with_real_tools(tree: dict[str, Any], folder: Path) -> dict[str, Any]:
     for name in effects:
         if name not in names:
             raise table.complaint(unknown_name("real tool", name, names), "effects")
-    tables = list[Json]()
-    for one in found:
-        entry: Tree = {"name": one.outward, "description": one.description, "real": True}
-        effect = one.outward in effects
-        tables.append({**entry, "parameters": parse(one.parameters), "effect": effect})
+    tables: list[Json] = [
+        {
+            "name": one.outward,
+            "description": one.description,
+            "real": True,
+            "parameters": parse(one.parameters),
+            "effect": one.outward in effects,
+        }
+        for one in found
+    ]
     return {**tree, "real": real, "tool": [*tree.get("tool", []), *tables]}
 
 
@@ -221,22 +222,25 @@ def stored_scenarios(plan: Tree) -> tuple[Scenario, ...]:
     own, names = as_tree(plan.get("own_scenarios")), as_tree(plan.get("scenarios"))
     found = [built_in_scenario(name) for name in names if name not in own and name in _scenario_packs()]
     for name, tree in own.items():
-        if isinstance(file := as_tree(tree).get("python_file"), str):
+        file = as_tree(tree).get("python_file")
+        if not isinstance(file, str):
             try:
-                same = digest(Path(file).read_text(encoding="utf-8")) == as_tree(tree).get("sha256")
-            except (OSError, UnicodeDecodeError):
-                same = False
-            if not same:
+                found.append(scenario_of(tree))
+            except ConfigError as error:
                 raise ResultsError(
-                    f"the scenario {name!r} is in {file}, which is missing or has changed since these results"
-                    " were made; restore the file, or run the evaluation again"
-                )
-            found += (each for each in read_scenarios(file) if each.name == name)
+                    f"the scenario {name!r} of these results cannot be read: {error}"
+                ) from None
             continue
         try:
-            found.append(scenario_of(tree))
-        except ConfigError as error:
-            raise ResultsError(f"the scenario {name!r} of these results cannot be read: {error}") from None
+            same = digest(Path(file).read_text(encoding="utf-8")) == as_tree(tree).get("sha256")
+        except (OSError, UnicodeDecodeError):
+            same = False
+        if not same:
+            raise ResultsError(
+                f"the scenario {name!r} is in {file}, which is missing or has changed since these results"
+                " were made; restore the file, or run the evaluation again"
+            )
+        found += (each for each in read_scenarios(file) if each.name == name)
     return tuple(found)
 
 
@@ -257,19 +261,17 @@ def select_all(words: Iterable[str]) -> tuple[Scenario, ...]:
     names = [each.name for each in own]
     for name in names:
         if name in _scenario_packs():
-            raise ConfigError(f"scenarios: {name!r} is a built-in scenario; choose another name for yours")
+            raise ConfigError(f"{name!r} is a built-in scenario; choose another name for yours")
         if names.count(name) > 1:
-            raise ConfigError(f"scenarios: there are two scenarios {name!r}; rename one")
+            raise ConfigError(f"there are two scenarios {name!r}; rename one")
     return select_scenarios(others, own)
 
 
 def paths_of(word: str) -> list[Path]:
-    if not glob.has_magic(word):
-        return [Path(word)]
-    found = sorted(glob.glob(word, recursive=True))
+    found = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else [word]
     if not found:
-        raise ConfigError(f"scenarios: no file fits {word!r}")
-    return [Path(each) for each in found]
+        raise ConfigError(f"no file fits {word!r}")
+    return [*map(Path, found)]
 
 
 SUFFIXES = (".toml", ".jsonl", ".py")
@@ -312,19 +314,14 @@ def _scenarios_of_lines(path: Path, text: str) -> tuple[Scenario, ...]:
 
 
 def _scenarios_of_python(path: Path, text: str) -> tuple[Scenario, ...]:
-    sha256, name = digest(text), f"_toolreel_scenarios_{digest(str(path.resolve()))[:12]}"
-    spec = spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise EvalPlanError(f"{path}: cannot be imported; rename it")
-    module = module_from_spec(spec)
-    sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        values = run_path(str(path), run_name="toolreel_scenarios").values()
     except Exception as error:
         raise EvalPlanError(f"{path}: {type(error).__name__}: {error}") from error
-    found = {id(value): value for value in vars(module).values() if isinstance(value, Scenario)}
+    found = {id(value): value for value in values if isinstance(value, Scenario)}
     if not found:
         raise EvalPlanError(f"{path}: defines no scenario; write one with toolreel.evals.scenario")
+    sha256 = digest(text)
     return tuple(
         each
         if each.tree != NOTHING  # one that is data is stored as such

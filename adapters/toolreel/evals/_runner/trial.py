@@ -6,12 +6,12 @@ import json
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import count
 from typing import TypeAlias, cast
 
-from toolreel._driver import Clock, Endpoint, InstantClock, Ports, Run, ToolHost, run, speak
+from toolreel._driver import Clock, InstantClock, Ports, Run, ToolHost, run, speak
 from toolreel.evals._runner.scenario_files import real_hosts
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, parse, read, read_tolerant
@@ -56,13 +56,8 @@ from toolreel_core.evals import (
     scripted_stream,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class SendingBy:
-    function: Callable[[SendRequest], ReplyReceived | RequestFailed]
-
-    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        return self.function(effect)
+Sending: TypeAlias = Callable[[SendRequest], ReplyReceived | RequestFailed]
+"""What :class:`~toolreel.Endpoint` has as ``send``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +82,7 @@ def measure_request(
         return SentRequest(turn, ms, event.status, failure=event.failure)
     whole = as_chat(event.body, effect.request.form).body
     body: Tree = as_tree(read_tolerant(whole).value_or({}) if isinstance(whole, str) else whole)
-    usage, served = usage_in(body), served_in(body)
+    usage = usage_in(body)
     match body.get("choices"):
         case [{"finish_reason": word}, *_]:
             finish = finish_of(word)
@@ -102,10 +97,7 @@ def measure_request(
         completion_tokens=usage.completion_tokens,
         reasoning_tokens=usage.reasoning_tokens,
         cost=usage.cost,
-        model=served.model,
-        provider=served.provider,
-        fingerprint=served.fingerprint,
-        request_id=served.request_id,
+        **asdict(served_in(body)),
     )
 
 
@@ -178,64 +170,70 @@ class WorldHost:
 class RunContext:
     """What a run needs from outside; by default no time passes."""
 
-    endpoint: Endpoint
+    send: Sending
     outside: OutsideTools = NO_TOOLS
     clock: Clock = field(default_factory=InstantClock)
     pause: Callable[[float], object] = lambda _: None
     """Waits that many seconds before a run is tried again."""
 
 
+@dataclass(slots=True)
+class _RecordingEndpoint:
+    """Notes each request as it is answered."""
+
+    inner: Sending
+    turn: int = 1
+    asked: list[SentRequest] = field(default_factory=list)
+    sent: list[Sent] = field(default_factory=list)
+    failed: RequestFailed | None = None
+    """The last event, if it is a failure."""
+
+    def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        since = time.monotonic()
+        event = self.inner(effect)
+        self.asked.append(measure_request(effect, event, self.turn, round((time.monotonic() - since) * 1000)))
+        self.failed = event if isinstance(event, RequestFailed) else None
+        if isinstance(event, ReplyReceived):
+            self.sent.append(Sent(effect.request, event.body))
+        return event
+
+    def note_turn(self, note: Note) -> None:
+        if isinstance(note, RequestSent | SummaryRequested):
+            self.turn = note.turn
+
+
 @dataclass(frozen=True, slots=True)
 class Exchanges:
     run: Run
     evidence: Evidence
+    asked: tuple[SentRequest, ...]
     failed: RequestFailed | None
     results: tuple[ToolResult, ...]
     stopped: str = ""
 
 
-def run_conversation(
-    case: Case, plan: Plan, context: RunContext, asked: list[SentRequest] | None = None
-) -> Exchanges:
-    """Run a case to its end: an exchange without a complete answer is the last one.
-
-    :param asked: gets each request as it is answered
-    """
-    requests = [] if asked is None else asked
-    sent, notes, turn, failed, stopped = list[Sent](), list[Note](), 1, None, ""
-
-    def note_turn(note: Note) -> None:
-        nonlocal turn
-        if isinstance(note, RequestSent | SummaryRequested):
-            turn = note.turn
-
-    def send(effect: SendRequest) -> ReplyReceived | RequestFailed:
-        nonlocal failed
-        since = time.monotonic()
-        event = context.endpoint.send(effect)
-        requests.append(measure_request(effect, event, turn, round((time.monotonic() - since) * 1000)))
-        failed = event if isinstance(event, RequestFailed) else None
-        if isinstance(event, ReplyReceived):
-            sent.append(Sent(effect.request, event.body))
-        return event
-
+def run_conversation(case: Case, plan: Plan, context: RunContext) -> Exchanges:
+    """Run a case to its end: an exchange without a complete answer is the last one."""
+    endpoint, notes, answers, stopped = _RecordingEndpoint(context.send), list[Note](), list[str](), ""
     with context.outside() as real:
-        host, answers = WorldHost(case.world, case.outside, real), list[str]()
-        ports, done = Ports(SendingBy(send), host, clock=context.clock), Run(start(plan).state, ())
+        host = WorldHost(case.world, case.outside, real)
+        ports, done = Ports(endpoint, host, clock=context.clock), Run(start(plan).state, ())
         try:
-            done = run(plan, ports, observe=note_turn)
+            done = run(plan, ports, observe=endpoint.note_turn)
             notes += done.notes
             for said in case.follow_ups:
                 if not isinstance(done.outcome, Completed):
                     break
                 answers.append(done.outcome.content)
-                done = speak(done, said, ports, observe=note_turn)
+                done = speak(done, said, ports, observe=endpoint.note_turn)
                 notes += done.notes
         except Stopped as error:
             stopped = str(error)
-        evidence = evidence_of(plan, done.state, notes, host.world, earlier=tuple(answers), sent=tuple(sent))
-        whole = Run(done.state, tuple(notes), timing=done.timing)
-        return Exchanges(whole, evidence, failed, tuple(host.results), stopped)
+    evidence = evidence_of(
+        plan, done.state, notes, host.world, earlier=tuple(answers), sent=tuple(endpoint.sent)
+    )
+    whole = replace(done, notes=tuple(notes))
+    return Exchanges(whole, evidence, tuple(endpoint.asked), endpoint.failed, tuple(host.results), stopped)
 
 
 class Stopped(Exception):
@@ -272,14 +270,14 @@ def run_job(job: Job, context: RunContext) -> tuple[Record, Exchanges]:
     left = {"": 0, "empty": options.empty_response_retries, "void": options.void_retries}
     attempts = list[Attempt]()
     while True:
-        since, asked, case = time.monotonic(), list[SentRequest](), job.case
-        ended = run_conversation(case, job.plan(case), context, asked)
+        since, case = time.monotonic(), job.case
+        ended = run_conversation(case, job.plan(case), context)
         evidence, failed = ended.evidence, ended.failed
         verdict = judge(case, evidence, control=job.scenario.control)
         if ended.stopped:
             verdict = Verdict("void", "loop.budget", (ended.stopped,))
         ms = round((time.monotonic() - since) * 1000)
-        attempts.append(Attempt(ms, verdict, tuple(asked), results=ended.results))
+        attempts.append(Attempt(ms, verdict, ended.asked, results=ended.results))
         reason = retry_reason(verdict, evidence.final)
         if not left[reason]:
             break
