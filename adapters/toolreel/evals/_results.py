@@ -25,7 +25,7 @@ from toolreel._journal import lock_file
 from toolreel._secrets import leaks_at, tree_texts
 from toolreel.cassette import replace_file
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext import Tree, canonical
+from toolreel_core._jsontext import Tree, as_tree, canonical
 from toolreel_core.evals import (
     VERSION,
     Cell,
@@ -47,40 +47,31 @@ if TYPE_CHECKING:
 class Header:
     """What an evaluation was begun with."""
 
-    plan: Tree
     created: str
     """When, as ``2026-11-22T08:30:00Z``."""
     versions: Mapping[str, str]
     """Of toolreel and of what it runs on, by name."""
     catalogue: str
     taxonomy: int
+    plan: Tree
     shard: str = ""
     """The part of the plan's runs that this machine makes, such as ``1/3``; empty for all of them."""
 
     def tree(self) -> Tree:
         """The header as it is in its file."""
-        return {
-            "toolreel_evaluation": VERSION,
-            "created": self.created,
-            "versions": dict(self.versions),
-            "catalogue": self.catalogue,
-            "taxonomy": self.taxonomy,
-            "plan": self.plan,
-            **({"shard": self.shard} if self.shard else {}),
-        }
+        values = {each.name: getattr(self, each.name) for each in fields(Header)}
+        return {"toolreel_evaluation": VERSION, **{name: each for name, each in values.items() if each != ""}}
 
 
 def read_header(path: Path) -> Header:
     try:
-        tree: Any = json.loads(path.read_text(encoding="utf-8"))
+        tree: Mapping[str, Any] = as_tree(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         raise ResultsError(
             f"{path}: there is no evaluation; name a directory that `toolreel eval run --out` has made"
         ) from None
     except (OSError, ValueError) as error:
         raise ResultsError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(tree, dict):
-        raise ResultsError(f"{path}: expected an object; restore the file")
     version, what = tree.get("toolreel_evaluation"), f"{path}: an evaluation"
     check_version(version, VERSION, what, "evaluate into another directory", ResultsError)
     try:
@@ -107,6 +98,8 @@ def write_json(path: Path, tree: Tree) -> None:
 _HEADER = "header.json"
 _JOURNAL = "journal.jsonl"
 _WITHHELD = "(withheld: this run's texts held a secret)"
+_UNNAMED: dict[str, Any] = dict.fromkeys(("model", "provider", "fingerprint", "request_id"), "")
+"""A request of which nothing is said that its server has written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,16 +226,21 @@ def _without_secrets(record: Record, secrets: Mapping[str, str]) -> Record:
     def withheld(verdict: Verdict) -> Verdict:
         return replace(verdict, reasons=(_WITHHELD,) if verdict.reasons else ())
 
-    attempts = []
-    for each in record.attempts:
-        asked = (replace(one, model="", provider="", fingerprint="", request_id="") for one in each.asked)
-        attempts.append(replace(each, verdict=withheld(each.verdict), asked=tuple(asked)))
+    attempts = tuple(
+        replace(
+            each,
+            verdict=withheld(each.verdict),
+            asked=tuple(replace(one, **_UNNAMED) for one in each.asked),
+            results=(),
+        )
+        for each in record.attempts
+    )
     return replace(
         record,
         verdict=withheld(record.verdict),
         final=_WITHHELD if record.final else "",
         world=canonical(_WITHHELD),
-        attempts=tuple(attempts),
+        attempts=attempts,
         error_body=None if record.error_body is None else canonical(_WITHHELD),
         error_hint="",
     )
