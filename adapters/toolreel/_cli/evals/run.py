@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import asdict
-from functools import reduce, wraps
+from functools import reduce
 from itertools import starmap
 from pathlib import Path
 from shlex import quote
 from textwrap import shorten
 from threading import Event
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 from rich.progress import (
@@ -50,7 +50,7 @@ from toolreel_core.evals import (
     kind_of,
 )
 
-_Result = TypeVar("_Result")
+_Command: TypeAlias = Callable[..., int]
 
 
 _FLAGS = {
@@ -59,36 +59,9 @@ _FLAGS = {
 _NUMBERS = {"count": int, "positive": int, "number": float, "seconds": float}
 
 
-def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
-    """Give a command the options of a plan, and pass it the resulting ``plan``.
-
-    An invalid plan raises :class:`ToolreelError` before the command starts.
-    """
-
-    @wraps(command)
-    def with_plan(**options: Any) -> _Result:  # noqa: ANN401 - click hands over every option by name
-        given = {setting: options.pop(name) for name, setting in _FLAGS.items()}
-        path, settings, variables = (
-            options.pop(name) for name in ("plan_path", "plan_settings", "plan_headers")
-        )
-        from toolreel.evals import load_eval_plan
-
-        parsed = parse_settings(settings)
-        for key in parsed.provider:
-            what = "what a provider takes is up to the strategies; write one that says so"
-            raise EvalPlanError(f"--set {key}: {what}")
-        sections: Tree = {"loop": parsed.config, "sampling": parsed.options}
-        tables = {key: value for key, value in sections.items() if value}
-        headers: Tree = {"endpoint": {"headers_env": dict(variables)}} if variables else {}
-        plan = load_eval_plan(
-            path,
-            reduce(merged, (tables, headers, _tree_of_flags(given))),
-            environ=os.environ,
-            flags={setting.path: setting.option for setting in _FLAGS.values()},
-        )
-        return command(plan=plan, **options)
-
-    decorators: list[Callable[[Callable[..., Any]], Callable[..., Any]]] = [
+def plan_options(command: _Command) -> _Command:
+    """Give a command the options of a plan; :func:`plan_of_options` makes the plan of them."""
+    decorators: list[Callable[[_Command], _Command]] = [
         click.argument("plan_path", metavar="[PLAN]", required=False, type=click.Path(path_type=Path)),
         *starmap(_click_option, _FLAGS.items()),
         header_option("plan_headers"),
@@ -100,24 +73,42 @@ def plan_options(command: Callable[..., _Result]) -> Callable[..., _Result]:
             help="A setting of the loop (max_turns=5) or an option of the request (max_tokens=512).",
         ),
     ]
-    decorated: Callable[..., _Result] = with_plan
     for decorate in reversed(decorators):  # so that help lists them in this order
-        decorated = decorate(decorated)
-    return decorated
+        command = decorate(command)
+    return command
 
 
-def _click_option(name: str, setting: Setting) -> Callable[[Callable[..., _Result]], Callable[..., _Result]]:
-    typed: dict[str, Any] = {"default": None, "help": setting.about}
-    if setting.kind == "switch":
-        switch = f"{setting.option}/--no-{setting.option.removeprefix('--')}"
-        return click.option(switch, name, **typed)
-    # Words may come in one option or in several: otherwise all but the last would be lost.
-    typed["multiple"] = setting.kind in {"words", "tools"}
-    if number := _NUMBERS.get(setting.kind):
-        typed["type"] = number
-    else:
-        typed["metavar"] = setting.kind.upper()
-    return click.option(setting.option, name, **typed)
+def plan_of_options(options: Mapping[str, Any]) -> EvalPlan:
+    from toolreel.evals import load_eval_plan
+
+    parsed = parse_settings(options["plan_settings"])
+    for key in parsed.provider:
+        what = "what a provider takes is up to the strategies; write one that says so"
+        raise EvalPlanError(f"--set {key}: {what}")
+    tables: Tree = {"loop": parsed.config, "sampling": parsed.options}
+    variables = options["plan_headers"]
+    headers: Tree = {"endpoint": {"headers_env": dict(variables)}} if variables else {}
+    flags = _tree_of_flags({setting: options[name] for name, setting in _FLAGS.items()})
+    return load_eval_plan(
+        options["plan_path"],
+        reduce(merged, (tables, headers, flags)),
+        environ=os.environ,
+        flags={setting.path: setting.option for setting in _FLAGS.values()},
+    )
+
+
+def _click_option(name: str, setting: Setting) -> Callable[[_Command], _Command]:
+    switch, number = setting.kind == "switch", _NUMBERS.get(setting.kind)
+    return click.option(
+        f"{setting.option}/--no-{setting.option.removeprefix('--')}" if switch else setting.option,
+        name,
+        default=None,
+        help=setting.about,
+        # Words may come in one option or in several: otherwise all but the last would be lost.
+        multiple=setting.kind in {"words", "tools"},
+        type=number,
+        metavar=None if switch or number else setting.kind.upper(),
+    )
 
 
 def _tree_of_flags(given: Mapping[Setting, Any]) -> Tree:
@@ -338,11 +329,11 @@ _EPILOG = (
 @reporting
 @plan_options
 def run_command(
-    plan: EvalPlan,
     folder: Path | None,
     dry_run: bool,
     shard: str | None,
     as_machine: bool,
+    **options: Any,  # noqa: ANN401 - click hands over every option by name
 ) -> int:
     """Execute all runs of PLAN that are not in DIR yet, and store a record and a cassette of each.
 
@@ -354,6 +345,7 @@ def run_command(
     toolreel eval run nightly.toml --strategies raw,production --trials 10 --out results
     toolreel eval run --model qwen2.5-coder-1.5b --base-url http://127.0.0.1:8080 --out results
     """
+    plan = plan_of_options(options)
     if dry_run:
         return show_plan(plan, as_machine=as_machine)
     if folder is None:
@@ -373,19 +365,9 @@ def run_command(
     except MissingExtra:
         err.print("Not summed up here: intervals need pip install 'toolreel[evals]'.", style="yellow")
     if as_machine:
-        say(
-            {
-                "out": str(folder),
-                "asked_for": plan.count,
-                "made": outcome.made,
-                "left": outcome.left,
-                "void": outcome.void,
-                "accepted_void": outcome.accepted,
-                "complete": outcome.complete,
-                "shard": str(plan.shard or ""),
-                "stopped": outcome.stopped,
-            }
-        )
+        counts = {name: getattr(outcome, name) for name in ("made", "left", "void", "complete", "stopped")}
+        of_plan = {"out": folder, "asked_for": plan.count, "shard": str(plan.shard or "")}
+        say({**of_plan, **counts, "accepted_void": outcome.accepted})
     else:
         _show_outcome(outcome, folder, progress)
     if progress.interrupted and not outcome.complete:
