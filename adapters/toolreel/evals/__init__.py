@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from toolreel.evals._report.tables import (
         TextTable,
         as_markdown,
-        cell_text,
         comparison_lines,
         comparison_tables,
         comparison_tree,
@@ -119,7 +118,6 @@ if TYPE_CHECKING:
         check_gates,
         gate_forecasts,
         gate_trees,
-        overall_standing,
         plan_results,
         power_sentence,
     )

@@ -24,12 +24,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import ceil, comb, sqrt
 from statistics import fmean, harmonic_mean
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from toolreel._internal import MissingExtra
-from toolreel_core.evals import SAMPLE, About, Cell, Trial
+from toolreel_core.evals import SAMPLE, About, Trial
 
 try:
     import numpy as np
@@ -44,6 +45,7 @@ ALPHA = 0.05
 
 Bounds: TypeAlias = tuple[float, float]
 Name = TypeVar("Name", bound=Hashable)
+Item = TypeVar("Item")
 _Floats: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.float64]]"
 _Share: TypeAlias = Callable[[float], float]
 _EDGE = 1e-12
@@ -51,45 +53,46 @@ _DIGITS = 10
 """Kept of a bound: the last ones of a float differ between machines, and files are compared by bytes."""
 
 
-class _Inversion:
-    """The inversion formula of J. P. Imhof 1961, Biometrika 48:419, by Gauss and Legendre's quadrature.
+_FINE = 256
+_COARSE = 40
+"""Nodes of a quadrature; the coarse one is for averages over draws, in which the errors of the single ones
+cancel."""
 
-    Dirichlet weights are exponential variables divided by their sum, so the chance that a weighted mean is
-    at most ``mean`` is the chance that a sum of exponentials, weighted with the distances from it, is at
-    most 0.
+
+@cache
+def _quadrature(nodes: int) -> tuple[_Floats, _Floats]:
+    """Places and weights of Gauss and Legendre's quadrature, from 0 to 1 onto 0 to infinity."""
+    places, weights = np.polynomial.legendre.leggauss(nodes)
+    places = (places + 1) / 2
+    at = places / (1.0 - places)
+    return at, weights / 2 / np.square(1.0 - places) / at / np.pi
+
+
+def _share_below(values: _Floats, counts: _Floats, mean: float, nodes: int) -> _Floats:
+    """How likely randomly weighted values have at most this mean, for each row of values.
+
+    The inversion formula of J. P. Imhof 1961, Biometrika 48:419. Dirichlet weights are exponential variables
+    divided by their sum, so the chance that a weighted mean is at most ``mean`` is the chance that a sum of
+    exponentials, weighted with the distances from it, is at most 0.
+
+    :param values: a row for each sample
+    :param counts: how often each column of values occurs
     """
-
-    def __init__(self, nodes: int) -> None:
-        places, weights = np.polynomial.legendre.leggauss(nodes)
-        places = (places + 1) / 2
-        self._at: _Floats = places / (1.0 - places)  # from 0 to 1 onto 0 to infinity
-        self._weights: _Floats = weights / 2 / np.square(1.0 - places) / self._at / np.pi
-
-    def share_below(self, values: _Floats, counts: _Floats, mean: float) -> _Floats:
-        """How likely randomly weighted values have at most this mean, for each row of values.
-
-        :param values: a row for each sample
-        :param counts: how often each column of values occurs
-        """
-        distances = values - mean
-        spread = np.sqrt((np.square(distances) * counts).sum(axis=1))
-        distances /= np.where(spread > 0, spread, 1.0)[:, None]
-        # By factors of at most 1, so that it underflows to 0 where their inverses would overflow.
-        product = np.ones((len(values), len(self._at)), dtype=np.complex128)
-        factor = np.ones_like(product)
-        for column, count in zip(distances.T, counts, strict=True):
-            factor.imag = np.outer(column, self._at)
-            if count == 1:
-                product /= factor
-            else:
-                product *= (1.0 / factor) ** count  # not factor**-count, which overflows on its way to 0
-        found: _Floats = 0.5 + product.imag @ self._weights
-        return found
-
-
-_FINE = _Inversion(256)
-_COARSE = _Inversion(40)
-"""For averages over draws, in which the errors of the single ones cancel."""
+    at, weights = _quadrature(nodes)
+    distances = values - mean
+    spread = np.sqrt((np.square(distances) * counts).sum(axis=1))
+    distances /= np.where(spread > 0, spread, 1.0)[:, None]
+    # By factors of at most 1, so that it underflows to 0 where their inverses would overflow.
+    product = np.ones((len(values), len(at)), dtype=np.complex128)
+    factor = np.ones_like(product)
+    for column, count in zip(distances.T, counts, strict=True):
+        factor.imag = np.outer(column, at)
+        if count == 1:
+            product /= factor
+        else:
+            product *= (1.0 / factor) ** count  # not factor**-count, which overflows on its way to 0
+    found: _Floats = 0.5 + product.imag @ weights
+    return found
 
 
 def mean_below(values: Sequence[float], copies: float = 1) -> _Share:
@@ -101,7 +104,7 @@ def mean_below(values: Sequence[float], copies: float = 1) -> _Share:
     distinct, counts = np.unique([*values, 0.0], return_counts=True)
     weights = counts.astype(np.float64) * copies
     weights[0] -= copies - 1  # the further one is there once
-    return lambda mean: float(_FINE.share_below(distinct[None], weights, mean)[0])
+    return lambda mean: float(_share_below(distinct[None], weights, mean, _FINE)[0])
 
 
 def mean_bounds(values: Sequence[float], alpha: float = ALPHA) -> Bounds:
@@ -130,11 +133,15 @@ def _lower_bound(values: Sequence[float], alpha: float) -> float:
     return round(float(found.root), _DIGITS)
 
 
+def grouped(items: Iterable[Item], key: Callable[[Item], Name]) -> dict[Name, list[Item]]:
+    groups: dict[Name, list[Item]] = {}
+    for one in items:
+        groups.setdefault(key(one), []).append(one)
+    return groups
+
+
 def _scenario_means(cells: Iterable[tuple[str, float]]) -> list[float]:
-    groups: dict[str, list[float]] = {}
-    for scenario, value in cells:
-        groups.setdefault(scenario, []).append(value)
-    return [fmean(each) for each in groups.values()]
+    return [fmean(value for _, value in rows) for rows in grouped(cells, lambda each: each[0]).values()]
 
 
 def wilson_bounds(passed: float, runs: float, alpha: float = ALPHA) -> Bounds:
@@ -178,13 +185,10 @@ def rate_of(trials: Iterable[Trial], passes: Callable[[Trial], bool] = lambda on
 
     :param passes: which of the valid ones count as passed
     """
-    cells: dict[Cell, list[bool]] = {}
-    for one in trials:
-        if one.valid:
-            cells.setdefault(one.cell, []).append(passes(one))
+    cells = grouped((one for one in trials if one.valid), lambda one: one.cell)
     if not cells:
         return None
-    means = _scenario_means((cell.scenario, fmean(each)) for cell, each in cells.items())
+    means = _scenario_means((cell.scenario, fmean(map(passes, rows))) for cell, rows in cells.items())
     rate, these = fmean(means), "this model" if len({cell.model for cell in cells}) == 1 else "these models"
     if len(means) > 1:
         about = f"Gaffke over scenarios: about scenarios such as these, on {these}"
@@ -194,7 +198,8 @@ def rate_of(trials: Iterable[Trial], passes: Callable[[Trial], bool] = lambda on
         # Of as many runs as would give a rate that is as sure as the mean of these cells.
         runs = len(cells) * harmonic_mean(map(len, cells.values()))
         low, high = wilson_bounds(rate * runs, runs)
-    passed, of = sum(map(sum, cells.values())), sum(map(len, cells.values()))
+    passed = sum(sum(map(passes, rows)) for rows in cells.values())
+    of = sum(map(len, cells.values()))
     return Rate(passed, of, low, high, rate, about, len(means))
 
 
@@ -205,12 +210,9 @@ def pass_hat(trials: Iterable[Trial], k: int) -> tuple[float | None, int, int]:
 
     :returns: the mean; the number of cells, and of those that have fewer than ``k`` valid trials
     """
-    cells: dict[Hashable, list[bool]] = {}
-    for one in trials:
-        cells.setdefault(one.cell, [])
-        if one.valid:
-            cells[one.cell].append(one.ok)
-    enough = [each for each in cells.values() if len(each) >= k]
+    cells = grouped(trials, lambda one: one.cell).values()
+    passes = [[one.ok for one in rows if one.valid] for rows in cells]
+    enough = [each for each in passes if len(each) >= k]
     chances = [comb(sum(each), k) / comb(len(each), k) for each in enough]
     return fmean(chances) if chances else None, len(enough), len(cells) - len(enough)
 
@@ -388,17 +390,12 @@ disagree by chance."""
 POWER = 0.8
 
 
-def power_of_test(
-    difference: float, clusters: int, pairs: float, spread: float = SPREAD, within: float = WITHIN
-) -> float:
-    """The chance that a true difference is found, of scenarios such as these: in 800 drawn plans.
-
-    :param spread: standard deviation of the true differences among clusters
-    """
+def power_of_test(difference: float, clusters: int, pairs: float) -> float:
+    """The chance that a true difference is found, of scenarios such as these: in 800 drawn plans."""
     quantiles = np.random.default_rng(clusters).standard_normal((800, clusters))
-    drawn = np.clip(difference + sqrt(spread**2 + within / pairs) * quantiles, -1.0, 1.0)
+    drawn = np.clip(difference + sqrt(SPREAD**2 + WITHIN / pairs) * quantiles, -1.0, 1.0)
     values = np.hstack([(1 + drawn) / 2, np.zeros((len(drawn), 1))])
-    shares = _COARSE.share_below(values, np.ones(values.shape[1]), 0.5)
+    shares = _share_below(values, np.ones(values.shape[1]), 0.5, _COARSE)
     return float((shares <= ALPHA / 2).mean())
 
 

@@ -187,7 +187,7 @@ def test_gates_pass_fail_or_stay_undecided(tmp_path: Path) -> None:
     found = gated(tmp_path, gates, records, scenarios=["simple"])
     standings = [each.partition(":")[0] for each in found]
     assert standings == ["passed", "failed", "undecided", "undecided", "passed", "passed", "passed"]
-    assert "rate of chat_only has to be at least 0.5, and is 1, but 5 runs are missing." in found[2]
+    assert "rate of chat_only at least 0.5: it is 1, but 5 runs are missing." in found[2]
     assert "with 1 scenario no difference can reach 0.05; 6 or more can. On these scenarios alone" in found[3]
 
 
@@ -216,7 +216,7 @@ def test_gates_with_too_few_runs_that_say_something_are_undecided(tmp_path: Path
     refused = {"accept_void": ["transport.rate_limit"]}
     rate, coverage = gated(tmp_path / "few", gates, records, **axes, **refused)
     assert rate.endswith(
-        "and is 1, but only 2 of 6 runs say something (33 %), less than min_coverage (90 %)."
+        "it is 1, but only 2 of 6 runs say something (33 %), less than min_coverage (90 %)."
     )
     assert coverage.startswith("failed"), "which is about them"
     rate, _ = gated(tmp_path / "enough", gates, records, **axes, **refused, min_coverage=0.3)

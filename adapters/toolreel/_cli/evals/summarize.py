@@ -196,29 +196,22 @@ def show_tables(
     for line in lines:
         out.print(line, soft_wrap=not out.is_terminal)
     for table in map(without_usual, tables):
-        out.print(f"\n{table.title}\n{_grid_text(table)}")
+        grid = "\n".join(table_lines(table.head, table.rows, _GRID))
+        out.print(f"\n{table.title}\n{grid}")
         for note in table.notes:
             out.print(note, soft_wrap=not out.is_terminal)
     if incomplete:
         err.print(incomplete, style="yellow")
 
 
-def _grid_text(table: TextTable) -> str:
-    from toolreel.evals import cell_text
-
-    return "\n".join(table_lines(table.head, (map(cell_text, row) for row in table.rows), _GRID))
-
-
 _GRID = Box("    \n  | \n -| \n" + "  | \n" * 4 + "    \n")
 
 
 def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
-    from toolreel.evals import overall_standing
-
-    standing = overall_standing(results)
-    if standing == "failed":
+    standings = {one.standing for one in results}
+    if "failed" in standings:
         return FAILED
-    return 0 if complete and standing == "passed" else DRIFT
+    return 0 if complete and "undecided" not in standings else DRIFT
 
 
 @click.command("report", epilog=EPILOG)

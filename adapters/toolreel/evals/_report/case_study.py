@@ -16,7 +16,8 @@ from typing import Any
 
 from toolreel._internal import ResultsError
 from toolreel.evals._report.tables import TextTable, percent
-from toolreel.evals._summary.totals import group_trials, recommendation
+from toolreel.evals._statistics import grouped
+from toolreel.evals._summary.totals import recommendation, split_controls
 from toolreel_core._jsontext import as_tree, parse
 from toolreel_core.evals import EvalPlan, Trial, alias_of, harness_percentile
 
@@ -32,10 +33,10 @@ def case_study_figures(trials: Iterable[Trial], plan: EvalPlan) -> dict[str, Any
     made = [one for one in trials if one.key]
     if not made:
         raise ResultsError("no run has been made yet; `toolreel eval run` makes them")
-    strategies = group_trials(made, lambda one: one.cell.strategy)
+    strategies = grouped(made, lambda one: one.cell.strategy)
     chosen = "production" if "production" in strategies else [*strategies][-1]
-    models = group_trials(strategies[chosen], lambda one: one.cell.model)
-    scenarios = group_trials(made, lambda one: one.cell.scenario)
+    models = grouped(strategies[chosen], lambda one: one.cell.model)
+    scenarios = grouped(made, lambda one: one.cell.scenario)
     shares = {name: fmean(one.ok for one in rows) for name, rows in scenarios.items() if not rows[0].control}
     least = min(shares.values(), default=1.0)
     hardest = [name for name, share in shares.items() if share == least < 1]
@@ -50,11 +51,6 @@ def case_study_figures(trials: Iterable[Trial], plan: EvalPlan) -> dict[str, Any
     }
 
 
-def _split_controls(rows: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
-    given = [*rows]
-    return [one for one in given if not one.control], [one for one in given if one.control]
-
-
 def _passed_and_all(rows: Sequence[Trial]) -> tuple[int, int]:
     return sum(one.ok for one in rows), len(rows)
 
@@ -64,8 +60,8 @@ def _error_counts(rows: Iterable[Trial]) -> dict[str, int]:
 
 
 def _strategy_row(rows: Sequence[Trial]) -> dict[str, Any]:
-    tools, controls = _split_controls(rows)
-    scenarios = group_trials(rows, lambda one: one.cell.scenario)
+    tools, controls = split_controls(rows)
+    scenarios = grouped(rows, lambda one: one.cell.scenario)
     return {
         "overall": _passed_and_all(rows),
         "tools": _passed_and_all(tools),
@@ -77,15 +73,13 @@ def _strategy_row(rows: Sequence[Trial]) -> dict[str, Any]:
 
 
 def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
-    tools, controls = _split_controls(rows)
-    profiles = group_trials(tools or rows, lambda one: one.cell.profile)
+    tools, controls = split_controls(rows)
+    profiles = grouped(tools or rows, lambda one: one.cell.profile)
     shares = {name: fmean(one.ok for one in of_profile) for name, of_profile in profiles.items()}
     best = max(shares, key=lambda name: shares[name])
     runs, control = profiles[best], [one for one in controls if one.cell.profile == best]
-    notes, advice = (
-        [_cell_text(_error_counts(runs))] if _error_counts(runs) else [],
-        recommendation(runs).capitalize(),
-    )
+    errors, advice = _error_counts(runs), recommendation(runs).capitalize()
+    notes = [_cell_text(errors)] if errors else []
     if not all(one.ok for one in control):
         notes.append(f"control passes {_cell_text(_passed_and_all(control))}")
         advice = advice.replace("Yes", "Yes (tool scenarios)")
@@ -129,14 +123,12 @@ def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]
     def table(title: str, what: str, first: str, rows: Mapping[str, Mapping[str, Any]]) -> TextTable:
         keys = columns[what].values()
         cells = [(name, *(_cell_text(each[key]) for key in keys)) for name, each in rows.items()]
-        return TextTable(f"{title}: {whose}", (first, *columns[what]), tuple(cells))
+        return TextTable(f"{title}: {whose}", (first, *columns[what]), cells)
 
     best = f"{figures.get('chosen', 'production')} best-per-model (tool scenarios only)"
     return [
         table("Strategy summary", "strategy", "strategy", strategies),
-        TextTable(
-            f"By scenario (ok / runs): {whose}", ("scenario", *strategies, "notes"), tuple(by_scenario)
-        ),
+        TextTable(f"By scenario (ok / runs): {whose}", ("scenario", *strategies, "notes"), by_scenario),
         table(best, "best", "model", models),
         table("Production config and model recommendations", "config", "model", models),
     ]

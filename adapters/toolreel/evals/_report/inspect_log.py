@@ -17,8 +17,8 @@ from toolreel._secrets import shown_url
 from toolreel.evals._replay import RecordedRun
 from toolreel.evals._results import Results, write_json
 from toolreel.evals._runner.plan_loader import plan_of_header
+from toolreel.evals._statistics import grouped
 from toolreel.evals._summary.summary_files import trial_row
-from toolreel.evals._summary.totals import group_trials
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json, Tree, chain, parse
 from toolreel_core.evals import Cell, EvalPlan, Record, Tally, Trial
@@ -36,7 +36,7 @@ def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
     plan, paths = plan_of_header(results.header), list[Path]()
     records = {record.key: record for record in results.records()}
     made = (one for one in results.trials(plan) if one.key)
-    for task, rows in group_trials(made, lambda one: one.cell.task).items():
+    for task, rows in grouped(made, lambda one: one.cell.task).items():
         profile = task.profile if len(plan.profiles[task.model]) > 1 else ""
         parts = filter(None, (task.model, task.strategy, profile, task.endpoint))
         paths.append(out / f"{'__'.join(_UNFIT.sub('_', part) for part in parts)}.json")

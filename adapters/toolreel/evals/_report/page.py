@@ -7,9 +7,11 @@ results give the same bytes.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
+from textwrap import shorten
 
 from toolreel._driver import describe_outcome
 from toolreel._internal import asset, framed, json_element, packed, packed_element, shortened
@@ -18,11 +20,12 @@ from toolreel.evals import _report as report
 from toolreel.evals._replay import RecordedRun
 from toolreel.evals._report.tables import (
     RESULTS,
-    Content,
-    Link,
     TextTable,
     as_html,
     head_lines,
+    html_cell,
+    html_row_head,
+    html_section,
     html_text,
     outcome_counts,
     percent,
@@ -31,13 +34,12 @@ from toolreel.evals._report.tables import (
 )
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._statistics import rate_of
-from toolreel.evals._summary.gates import GateResult, plan_results
+from toolreel.evals._statistics import grouped, rate_of
+from toolreel.evals._summary.gates import plan_results
 from toolreel.evals._summary.totals import (
     AXES,
     answer_sentences,
     findings_of,
-    group_trials,
     warning_sentences,
 )
 from toolreel_core._conversation import readable_content, wire_tree
@@ -59,41 +61,37 @@ LONGEST = 4_000
 
 def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
     """The transcript of a run as data, long texts cut; if it cannot be replayed, the reason."""
-    told: dict[str, Json] = {"opening": [], "turns": [], "ending": "", "attempt": 1, "problem": ""}
     try:
         _, again = RecordedRun.of_record(record, plan, folder).replay()
     except ToolreelError as error:
         # Files are named from the results on: where these are is no matter of a page that is passed on.
-        return as_tree(shortened({**told, "problem": str(error).replace(f"{folder}/", "")}, LONGEST))
+        problem = str(error).replace(f"{folder}/", "")
+        told: Tree = {"opening": [], "turns": [], "ending": "", "attempt": 1, "problem": problem}
+        return as_tree(shortened(told, LONGEST))
     ended, evidence = again.run, again.evidence
     words, _ = describe_outcome(evidence.outcome)
     answered = dict.fromkeys(note.turn for note in ended.notes if isinstance(note, ReplyRead))
     seen: Mapping[int, ObservedTurn] = dict(zip(answered, evidence.turns, strict=True))
-    told |= {
+    told = {
         "opening": [[wire_tree(each)["role"], readable_content(each)] for each in ended.state.plan.messages],
         "turns": [_turn_data(turn, seen.get(turn.number)) for turn in story(ended)],
         "ending": f"{evidence.outcome.name}: {words}",
         "attempt": len(record.attempts),
+        "problem": "",
     }
     return as_tree(shortened(told, LONGEST))
 
 
 def _turn_data(turn: TurnSummary, seen: ObservedTurn | None) -> Json:
-    calls: list[Json] = [
-        {
-            **{name: getattr(call, name) for name in ("name", "arguments", "ok", "result")},
-            "codes": [*call.codes],
-        }
-        for call in (seen.calls if seen else ())
-    ]
+    told: Tree = {"number": turn.number, "remarks": [*turn.remarks], "said": [*turn.said]}
+    if seen is None:
+        return {**told, "text": "", "finish": "", "tokens": "", "calls": []}
     return {
-        "number": turn.number,
-        "text": seen.text if seen else "",
-        "finish": seen.finish if seen else "",
-        "tokens": f"{turn.prompt_tokens:,} tokens in, {turn.completion_tokens:,} out" if seen else "",
-        "remarks": [*turn.remarks],
-        "said": [*turn.said],
-        "calls": calls,
+        **told,
+        "text": seen.text,
+        "finish": seen.finish,
+        "tokens": f"{turn.prompt_tokens:,} tokens in, {turn.completion_tokens:,} out",
+        "calls": [asdict(call) for call in seen.calls],
     }
 
 
@@ -110,9 +108,8 @@ def _index_data(cells: Mapping[Cell, Sequence[Trial]], plan: EvalPlan, folder: s
     axes = ("scenario", *AXES)
     runs: list[Json] = [
         [
-            *(at, one.trial, one.key[:_DIGITS], one.outcome),
-            one.category,
-            *(f"{text[:_REASON]} …" if len(text) > _REASON else text for text in (one.reason, one.hint)),
+            *(at, one.trial, one.key[:_DIGITS], one.outcome, one.category),
+            *(shorten(text, _REASON, placeholder=" …") for text in (one.reason, one.hint)),
             int(bool(one.recording)),
         ]
         for at, rows in enumerate(cells.values())
@@ -136,7 +133,7 @@ def report_page(results: Results) -> str:
     """
     plan = plan_of_header(results.header)
     trials = results.trials(plan)
-    cells = group_trials((one for one in trials if one.key), lambda one: one.cell)
+    cells = grouped((one for one in trials if one.key), lambda one: one.cell)
     folder = results.path.resolve().name  # alone, since a reader may have it elsewhere
     told = {record.key: transcript_of(record, plan, results.path) for record in results.records()}
     packs = (packed({one.key[:_DIGITS]: told[one.key] for one in rows}) for rows in cells.values())
@@ -144,7 +141,7 @@ def report_page(results: Results) -> str:
     title = f"Evaluation of {models[0] if len(models) == 1 else f'{len(models)} models'}"
     return framed(
         title,
-        "\n".join(_page_body(title, results, plan, trials, folder)),
+        _page_body(title, results, plan, trials, folder),
         styles=(asset(report, "page.css"),),
         scripts=tuple(asset(report, name) for name in ("transcripts.js", "explorer.js")),
         data=(
@@ -154,71 +151,53 @@ def report_page(results: Results) -> str:
     )
 
 
-def _page_body(
-    title: str, results: Results, plan: EvalPlan, trials: Sequence[Trial], folder: str
-) -> Iterator[str]:
-    made = [one for one in trials if one.key]
+def _page_body(title: str, results: Results, plan: EvalPlan, trials: Sequence[Trial], folder: str) -> str:
+    made, valid = [one for one in trials if one.key], [one for one in trials if one.valid and not one.control]
     findings, gates = findings_of(trials, plan), plan_results(plan, trials)
-    tables = [
-        _heat_map(made, plan),
-        *map(without_usual, summary_tables(trials, findings, ())),
-    ]
-    yield f'<a class="skip" href="#main">To the figures</a>\n<header>\n<h1>{html_text(title)}</h1>'
-    yield from _answer_section(answer_sentences(findings), gates, trials, plan)
-    notes = [*findings.notes, *warning_sentences(made)]
-    if notes:
-        items = "".join(f"<li>{html_text(note)}</li>" for note in notes)
-        yield f'<ul class="notes" aria-label="What to know about the figures">{items}</ul>'
-    yield '</header>\n<main id="main">'
-    yield from (as_html(each, "heat" if each is tables[0] else "flat") for each in tables if each.rows)
-    yield (
-        '<section id="runs" aria-labelledby="h-runs"><h2 id="h-runs">Runs</h2>\n<p>All of them. The '
-        "command of a run plays it again from its cassette, offline, from the directory that "
-        f'{html_text(folder)} is in.</p>\n<noscript><p class="notes">This list is made by the page\'s own '
-        'script, which your browser does not run.</p></noscript>\n<div id="explorer"></div>\n</section>'
-    )
-    command = f"toolreel eval replay {shlex.quote(folder)} --check"
-    yield f'<p class="command"><code data-copy="the command">{html_text(command)}</code></p>'
-    rows = [line.partition(": ")[::2] for line in head_lines(trials, plan, results.header.created, folder)]
-    rows += [("plan", plan.digest), ("toolreel", results.header.versions.get("toolreel", "?"))]
-    yield as_html(TextTable("Provenance", ("what", "value"), tuple(rows)))
-    yield "</main>"
-
-
-def _answer_section(
-    sentences: Sequence[str], gates: Sequence[GateResult], trials: Sequence[Trial], plan: EvalPlan
-) -> Iterator[str]:
-    valid = [one for one in trials if one.valid and not one.control]
-    scope = f"from {len(valid):,} valid runs of {len({one.cell.scenario for one in valid})} tool scenarios"
-    whole = "; ".join(sentence.removesuffix(".") for sentence in sentences)
-    yield '<section id="answer" aria-label="The answer">'
-    yield f'<p class="answer">{html_text(f"{whole}, {scope}." if valid else f"{whole}.")}</p>'
-    yield (
-        '<ul class="gates" aria-label="Gates">' if gates else '<p class="state">The plan has no gate.</p><ul>'
-    )
-    yield from (
+    answer = "; ".join(sentence.removesuffix(".") for sentence in answer_sentences(findings))
+    if valid:
+        scenarios = len({one.cell.scenario for one in valid})
+        answer += f", from {len(valid):,} valid runs of {scenarios} tool scenarios"
+    judged = "".join(
         f'<li><span class="badge {gate.standing}">{gate.standing}</span> '
         f"<span>{html_text(gate.sentence)}</span></li>"
         for gate in gates
     )
-    incomplete, accepted = (
-        incompleteness_sentence(trials, plan.options.min_coverage),
-        acceptance_sentence(trials, plan.options),
-    )
+    incomplete = incompleteness_sentence(trials, plan.options.min_coverage)
     state = incomplete or "Complete: every run of the plan has ended, and none has to be made again."
-    whole = f"{state} {accepted}." if accepted else state
-    yield f'</ul><p class="state {"bad" if incomplete else "good"}">{html_text(whole)}</p>\n</section>'
+    accepted = acceptance_sentence(trials, plan.options)
+    tables = [_heat_map(made, plan)] if made else []
+    tables += map(as_html, map(without_usual, summary_tables(trials, findings, ())))
+    rows = [line.partition(": ")[::2] for line in head_lines(trials, plan, results.header.created, folder)]
+    rows += [("plan", plan.digest), ("toolreel", results.header.versions.get("toolreel", "?"))]
+    return asset(report, "body.html").format(
+        title=html_text(title),
+        answer=html_text(f"{answer}."),
+        gates=f'<ul class="gates" aria-label="Gates">{judged}</ul>' if gates else _NO_GATE,
+        mood="bad" if incomplete else "good",
+        state=html_text(f"{state} {accepted}." if accepted else state),
+        notes="".join(f"<li>{html_text(note)}</li>" for note in (*findings.notes, *warning_sentences(made))),
+        tables="\n".join(tables),
+        folder=html_text(folder),
+        command=html_text(f"toolreel eval replay {shlex.quote(folder)} --check"),
+        provenance=as_html(TextTable("Provenance", ("what", "value"), rows)),
+    )
 
 
-def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> TextTable:
+_NO_GATE = '<p class="state">The plan has no gate.</p>'
+
+
+def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> str:
     packs = {each.name: each.pack for each in plan.scenarios}
     tasks = [*dict.fromkeys(one.cell.task for one in made)]
-    cells = group_trials(made, lambda one: (one.cell.scenario, one.cell.task))
-    ran = {one.cell.scenario for one in made}
-    rows = list[tuple[Content, ...]]()
-    for pack, names in groupby((name for name in packs if name in ran), packs.get):
-        rows.append((Link(f"pack {pack}", "", "pack"), *[Link("", "", "pack")] * len(tasks)))
-        rows += ((name, *(_heat_cell(cells.get((name, task), [])) for task in tasks)) for name in names)
+    cells = grouped(made, lambda one: (one.cell.scenario, one.cell.task))
+    rows = list[str]()
+    for pack, names in groupby(packs, packs.get):
+        # A cell for each column, since the page sorts rows by them.
+        rows.append(f'<th scope="row" class="pack">pack {pack}</th>' + '<td class="pack"></td>' * len(tasks))
+        for name in names:
+            row = "".join(_heat_cell(cells.get((name, task), [])) for task in tasks)
+            rows.append(f"{html_row_head(name)}{row}")
     note = (
         "In each cell: the rate of valid runs, its 95 % interval, and how all runs went. A cell leads to its "
         "runs, side by side."
@@ -226,14 +205,13 @@ def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> TextTable:
     # Of a single model, its name is in the title of the page already.
     only = f"{tasks[0].model}:" if len({task.model for task in tasks}) == 1 else ""
     heads = (plan.label(task).removeprefix(only) for task in tasks)
-    return TextTable("Scenarios", ("scenario", *heads), tuple(rows), (note,))
+    return html_section("Scenarios", ("scenario", *heads), rows, (note,), "heat")
 
 
-def _heat_cell(trials: Sequence[Trial]) -> Content:
+def _heat_cell(trials: Sequence[Trial]) -> str:
     if not trials:
-        return "not run"
-    rate, words = rate_of(trials), outcome_counts(trials)
-    link = f"#cell={cell_name(trials[0].cell)}"
-    if rate is None:
-        return Link(words, link, "none")
-    return Link(f"{percent(rate.rate)} ({rate}): {words}", link, f"heat{round(rate.rate * 10)}")
+        return html_cell("not run")
+    rate, words, style = rate_of(trials), outcome_counts(trials), "none"
+    if rate:
+        words, style = f"{percent(rate.rate)} ({rate}): {words}", f"heat{round(rate.rate * 10)}"
+    return f'<td class="{style}"><a href="#cell={cell_name(trials[0].cell)}">{html_text(words)}</a></td>'

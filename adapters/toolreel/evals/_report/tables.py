@@ -7,12 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
-from typing import NamedTuple, TypeAlias
 
 from toolreel._internal import printable
 from toolreel._secrets import shown_url
 from toolreel.evals._replay import FATES, Rejudged
-from toolreel.evals._statistics import Difference, Rate, pass_hat, rate_of, wilson_bounds
+from toolreel.evals._statistics import Difference, Rate, grouped, rate_of, wilson_bounds
 from toolreel.evals._summary.gates import GateResult
 from toolreel.evals._summary.summary_files import trial_row
 from toolreel.evals._summary.totals import (
@@ -22,8 +21,8 @@ from toolreel.evals._summary.totals import (
     Findings,
     Flip,
     Pair,
-    group_trials,
     recommendation,
+    split_controls,
 )
 from toolreel_core._jsontext import Json, Tree
 from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, acceptance_sentence, category
@@ -33,29 +32,16 @@ _USUAL = {"profile": "default", "coverage": "100%", "after empty reply": "0"}
 """Usual values by column; a column that has only these, or nothing, is left out of text."""
 
 
-class Link(NamedTuple):
-    text: str
-    href: str
-    style: str = ""
-    """The class of the cell; with an empty ``href``, it has nothing but that."""
-
-
-Content: TypeAlias = str | Link
-
-
 @dataclass(frozen=True, slots=True)
 class TextTable:
     title: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[Content, ...], ...]
-    notes: tuple[str, ...] = ()
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
 
 
 def rows_of(table: TextTable) -> list[Json]:
-    return [
-        {name: cell_text(cell) or None for name, cell in zip(table.head, row, strict=True)}
-        for row in table.rows
-    ]
+    return [{name: cell or None for name, cell in zip(table.head, row, strict=True)} for row in table.rows]
 
 
 def percent(share: float | None) -> str:
@@ -76,14 +62,12 @@ def rate_cells(rate: Rate | None) -> tuple[str, str, str]:
     return f"{rate.passed}/{rate.of}", percent(rate.rate), f"{100 * rate.low:.1f}-{100 * rate.high:.1f}"
 
 
-def points_text(difference: float | None) -> str:
+def points_text(difference: float) -> str:
     """A difference of rates in points of percent, with its sign.
 
-    >>> points_text(0.0312), points_text(-0.2), points_text(0.0), points_text(None)
-    ('+3.1', '-20.0', '0.0', '-')
+    >>> points_text(0.0312), points_text(-0.2), points_text(0.0)
+    ('+3.1', '-20.0', '0.0')
     """
-    if difference is None:
-        return "-"
     shown = f"{100 * difference:+.1f}"
     return "0.0" if shown in {"+0.0", "-0.0"} else shown
 
@@ -122,14 +106,10 @@ def without_usual(table: TextTable) -> TextTable:
     kept = [
         place
         for place, name in enumerate(table.head)
-        if any(cell_text(row[place]) not in {_USUAL.get(name, ""), ""} for row in table.rows)
+        if any(row[place] not in {_USUAL.get(name, ""), ""} for row in table.rows)
     ]
-    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
-    return replace(table, head=tuple(table.head[place] for place in kept), rows=rows)
-
-
-def cell_text(cell: Content) -> str:
-    return cell if isinstance(cell, str) else cell.text
+    head, *rows = ([row[place] for place in kept] for row in (table.head, *table.rows))
+    return replace(table, head=head, rows=rows)
 
 
 # Characters with a meaning in Markdown; an underscore only at the edge of a word, so that names stay legible.
@@ -142,10 +122,7 @@ def as_markdown(title: str, lines: Iterable[str], tables: Iterable[TextTable]) -
     """``lines`` are sentences, each a paragraph; empty ones are left out."""
     parts = [f"# {markdown_text(title)}", *map(markdown_text, filter(None, lines))]
     for table in tables:
-        rows = [
-            f"| {' | '.join(markdown_text(cell_text(cell)) for cell in row)} |"
-            for row in (table.head, *table.rows)
-        ]
+        rows = [f"| {' | '.join(map(markdown_text, row))} |" for row in (table.head, *table.rows)]
         grid = "\n".join((rows[0], f"|{' --- |' * len(table.head)}", *rows[1:]))
         parts += [f"## {markdown_text(table.title)}", grid, *map(markdown_text, table.notes)]
     return "\n\n".join(parts) + "\n"
@@ -166,33 +143,38 @@ def html_text(text: str) -> str:
     return escape(printable(text))
 
 
-def as_html(table: TextTable, style: str = "flat") -> str:
-    name = html_text(table.title)
-    ident = re.sub(r"[^a-z0-9]+", "-", table.title.lower()).strip("-")
-    head = "".join(f'<th scope="col">{html_text(each)}</th>' for each in table.head)
-    rows = "\n".join(
-        f"<tr>{_html_cell(row[0], 'th')}{''.join(_html_cell(cell, 'td') for cell in row[1:])}</tr>"
-        for row in table.rows
-    )
-    notes = "".join(f'<p class="quiet">{html_text(note)}</p>' for note in table.notes)
+def as_html(table: TextTable) -> str:
+    rows = (f"{html_row_head(row[0])}{''.join(map(html_cell, row[1:]))}" for row in table.rows)
+    return html_section(table.title, table.head, rows, table.notes)
+
+
+def html_row_head(text: str) -> str:
+    # Long names are at the head of rows; a narrow page may break them.
+    return f'<th scope="row">{html_text(text).replace("_", "_<wbr>")}</th>'
+
+
+def html_cell(text: str) -> str:
+    return f"<td>{html_text(text)}</td>"
+
+
+def html_section(
+    title: str, head: Iterable[str], rows: Iterable[str], notes: Iterable[str], style: str = "flat"
+) -> str:
+    """A table with its title and notes.
+
+    :param rows: HTML inside of each row
+    """
+    name = html_text(title)
+    ident = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
+    columns = "".join(f'<th scope="col">{html_text(each)}</th>' for each in head)
+    body = "\n".join(f"<tr>{row}</tr>" for row in rows)
+    quiet = "".join(f'<p class="quiet">{html_text(note)}</p>' for note in notes)
     return (
         f'<section id="{ident}" aria-labelledby="h-{ident}"><h2 id="h-{ident}">{name}</h2>\n'
         f'<div class="wide{" tall" * (style == "heat")}" tabindex="0" role="region" aria-label="{name}">'
         f'<table class="{style}" data-sorts>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>\n{notes}</section>\n"
+        f"<thead><tr>{columns}</tr></thead>\n<tbody>{body}</tbody></table></div>\n{quiet}</section>\n"
     )
-
-
-def _html_cell(cell: Content, tag: str) -> str:
-    scope = ' scope="row"' if tag == "th" else ""
-    if isinstance(cell, str):
-        # Long names are at the head of rows; a narrow page may break them.
-        text = html_text(cell)
-        return f"<{tag}{scope}>{text.replace('_', '_<wbr>') if tag == 'th' else text}</{tag}>"
-    style = f' class="{cell.style}"' if cell.style else ""
-    text = html_text(cell.text)
-    link = f'<a href="{escape(cell.href)}">{text}</a>' if cell.href else text
-    return f"<{tag}{scope}{style}>{link}</{tag}>"
 
 
 RESULTS: dict[TrialOutcome, str] = {
@@ -239,7 +221,7 @@ def summary_tables(
 
 
 def gate_table(results: Iterable[GateResult]) -> TextTable:
-    return TextTable("gates", ("gate", "finding"), tuple((one.standing, one.sentence) for one in results))
+    return TextTable("gates", ("gate", "finding"), [(one.standing, one.sentence) for one in results])
 
 
 def totals_table(what: str, findings: Findings) -> TextTable:
@@ -250,18 +232,18 @@ def totals_table(what: str, findings: Findings) -> TextTable:
     )
     rows = []
     for total in totals:
-        rate, tally = total.rate, total.tally
-        runs, p95 = max(1, tally.runs), total.percentile_ms(95)
+        tally, metrics = total.tally, total.metrics
+        runs, p95 = max(1, tally.runs), metrics["p95_ms"]
         rows.append(
             (
                 total.name,
-                *rate_cells(rate),
+                *rate_cells(total.rate),
                 percent(tally.coverage),
-                percent(total.exercised),
+                percent(metrics["exercised_rate"]),
                 str(tally.after_silence),
-                percent(pass_hat(total.trials, k)[0]),
+                percent(metrics["pass_hat_k"]),
                 "-" if p95 is None else str(p95),
-                f"{(tally.total('prompt_tokens') + tally.total('completion_tokens')) / runs:,.0f}",
+                f"{tally.tokens / runs:,.0f}",
                 "unknown" if tally.cost is None else f"{tally.cost / runs:.4g}",
             )
         )
@@ -269,13 +251,13 @@ def totals_table(what: str, findings: Findings) -> TextTable:
     notes = [f"a rate is the mean over scenarios, of valid runs; pass^{k} is over cells with {k} of them"]
     notes += [f"95 % intervals: {methods}"] if methods else []
     notes += [note for note in findings.notes if note.startswith(what)]
-    return TextTable(f"{what}, without controls", head, tuple(rows), tuple(notes))
+    return TextTable(f"{what}, without controls", head, rows, notes)
 
 
 def _tasks_table(made: Sequence[Trial]) -> TextTable:
     rows = []
-    for cell, trials in group_trials(made, lambda one: one.cell.task).items():
-        tools, controls = (Tally.of(one for one in trials if one.control is part) for part in (False, True))
+    for cell, trials in grouped(made, lambda one: one.cell.task).items():
+        tools, controls = map(Tally.of, split_controls(trials))
         low, high = wilson_bounds(tools.ok, tools.valid) if tools.valid else (0.0, 1.0)
         rows.append(
             (
@@ -297,29 +279,29 @@ def _tasks_table(made: Sequence[Trial]) -> TextTable:
         f"95%: Wilson's interval of these tool runs; recommended: it lies above {100 * WORKS:g} % "
         f"(conditional: with less than {100 * COVERED:g} % valid runs), or below it (no)"
     )
-    return TextTable("models and strategies", head, tuple(rows), (note,))
+    return TextTable("models and strategies", head, rows, (note,))
 
 
 def _flaky_table(made: Iterable[Trial]) -> TextTable:
     rows = []
-    for cell, trials in group_trials(made, lambda one: one.cell).items():
+    for cell, trials in grouped(made, lambda one: one.cell).items():
         rate = rate_of(trials)
         if rate and 0 < rate.passed < rate.of:
             passed, _, interval = rate_cells(rate)
             rows.append((cell.scenario, passed, interval, cell.strategy, cell.model, cell.profile))
     head = ("scenario", "passed", "95%", "strategy", "model", "profile")
-    return TextTable("flaky cells: trials pass and fail", head, tuple(rows))
+    return TextTable("flaky cells: trials pass and fail", head, rows)
 
 
 def failures_table(made: Iterable[Trial]) -> TextTable:
-    groups = group_trials(made, lambda one: one.cell.strategy)
+    groups = grouped(made, lambda one: one.cell.strategy)
     counts = {name: Counter(one.category for one in rows) for name, rows in groups.items()}
     total = sum(counts.values(), Counter[str]())
-    rows = list[tuple[Content, ...]]()
-    for name in sorted(filter(None, total), key=lambda name: (-total[name], name)):
-        link, of_groups = Link(name, f"#category={name}"), (str(counts[each][name]) for each in groups)
-        rows.append((link, *of_groups, category(name).about))
-    return TextTable("why runs did not pass", ("category", *groups, "meaning"), tuple(rows))
+    rows = [
+        (name, *(str(counts[each][name]) for each in groups), category(name).about)
+        for name in sorted(filter(None, total), key=lambda name: (-total[name], name))
+    ]
+    return TextTable("why runs did not pass", ("category", *groups, "meaning"), rows)
 
 
 FLIPS: dict[Flip, str] = {
@@ -359,14 +341,9 @@ def comparison_tables(found: Comparison) -> list[TextTable]:
                 "-" if row.shown_difference is None else row.shown_difference.about.replace("-", " "),
             )
         )
-    categories = tuple(
-        (name, str(before), str(after), f"{after - before:+d}")
-        for name, (before, after) in found.categories().items()
-    )
     tables = (
-        TextTable("rates", head, tuple(rates), notes),
+        TextTable("rates", head, rates, notes),
         *(flips_table(found.flips(kind), title, found.axes) for kind, title in FLIPS.items()),
-        TextTable("why runs did not pass", ("category", "first", "second", "change"), categories),
     )
     return [table for table in tables if table.rows]
 
@@ -376,7 +353,7 @@ _FLIPS = 24
 
 def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextTable:
     others = [axis for axis in ("strategy", "model", "profile") if axis not in axes]
-    rows = list[tuple[Content, ...]]()
+    rows = []
     for first, second in pairs[:_FLIPS]:
         failed = second if first.ok else first
         at = (str(getattr(first.cell, axis)) for axis in others)
@@ -384,7 +361,7 @@ def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextT
         rows.append((first.cell.scenario, str(first.trial), failed.category, *at, *where_))
     head = ("scenario", "trial", "category", *others, "first", "second", "error")
     notes = ("`toolreel eval compare --json` has all of them",) if len(pairs) > _FLIPS else ()
-    return TextTable(f"{title} ({len(pairs)})", head, tuple(rows), notes)
+    return TextTable(f"{title} ({len(pairs)})", head, rows, notes)
 
 
 def comparison_tree(found: Comparison) -> dict[str, Json]:
@@ -417,7 +394,6 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
             kind: [{"first": trial_row(one), "second": trial_row(other)} for one, other in found.flips(kind)]
             for kind in FLIPS
         },
-        "taxonomy": {name: {"first": a, "second": b} for name, (a, b) in found.categories().items()},
     }
 
 
@@ -432,8 +408,7 @@ def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> 
     :param first: the strategy that was bisected
     """
     for name, group in _group_runs(runs, first).items():
-        fates = Counter(run.fate for run in group)
-        counts = ", ".join(f"{fates[fate]} {fate}" for fate in FATES)
+        counts = ", ".join(f"{count} {fate}" for fate, count in _fate_counts(group).items())
         yield f"{name} -> {strategy}: {len(group)} runs, {counts}"
         for why, count in Counter(run.reason for run in group if run.fate == "undecided").most_common():
             yield f"  undecided because {why}: {count}"
@@ -449,20 +424,18 @@ def rejudged_tables(runs: Sequence[Rejudged]) -> list[TextTable]:
 def rejudged_tree(runs: Sequence[Rejudged], strategy: str, first: str = "") -> Tree:
     return {
         "to": strategy,
-        "from": {
-            name: {fate: sum(run.fate == fate for run in group) for fate in FATES}
-            for name, group in _group_runs(runs, first).items()
-        },
+        "from": {name: _fate_counts(group) for name, group in _group_runs(runs, first).items()},
         "settings": rows_of(_settings_table(runs)),
         "runs": rows_of(_runs_table(runs)),
     }
 
 
 def _group_runs(runs: Sequence[Rejudged], first: str) -> dict[str, list[Rejudged]]:
-    groups: dict[str, list[Rejudged]] = {}
-    for run in runs:
-        groups.setdefault(first or run.record.cell.strategy, []).append(run)
-    return groups
+    return grouped(runs, lambda run: first or run.record.cell.strategy)
+
+
+def _fate_counts(runs: Sequence[Rejudged]) -> dict[str, Json]:
+    return {fate: sum(run.fate == fate for run in runs) for fate in FATES}
 
 
 def _runs_table(runs: Sequence[Rejudged]) -> TextTable:
@@ -473,7 +446,7 @@ def _runs_table(runs: Sequence[Rejudged]) -> TextTable:
         trial = cell.scenario, str(run.record.trial), cell.strategy, cell.model
         rows.append((*of_run, *trial, run.reason))
     head = ("run", "fate", "settings", "lost by", "scenario", "trial", "replies of", "model", "undecided")
-    return TextTable("runs that are gained or lost", head, tuple(rows))
+    return TextTable("runs that are gained or lost", head, rows)
 
 
 def _settings_table(runs: Sequence[Rejudged]) -> TextTable:
@@ -481,8 +454,8 @@ def _settings_table(runs: Sequence[Rejudged]) -> TextTable:
     together = Counter(key for run in runs if not run.alone for key in run.needed)
     turned = sum(bool(run.needed) for run in runs)
     order = sorted({*alone, *together}, key=lambda key: (-alone[key] - together[key], str(key)))
-    rows = tuple(
+    rows = [
         (str(key), key.change or "-", f"{alone[key]}/{turned}", f"{together[key]}/{turned}") for key in order
-    )
+    ]
     note = "alone: runs that this setting turns alone; together: runs that need it and others"
     return TextTable("settings that turn runs", ("setting", "change", "alone", "together"), rows, (note,))

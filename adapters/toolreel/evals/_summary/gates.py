@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias, cast
 
 from toolreel._internal import counted as count
+from toolreel.evals._results import trials_in
 from toolreel.evals._statistics import (
     SPREAD,
     WITHIN,
@@ -123,11 +124,6 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
     return tuple(map(judged, gates))
 
 
-def overall_standing(results: Iterable[GateResult]) -> Standing:
-    standings = {one.standing for one in results}
-    return "failed" if "failed" in standings else "undecided" if "undecided" in standings else "passed"
-
-
 def _check_coverage(
     standing: Standing, sentence: str, lacking: int, valid: int, asked: int, min_coverage: float
 ) -> GateResult:
@@ -144,17 +140,17 @@ def _check_coverage(
 def _judge_figure(gate: Gate, sides: Sides) -> GateResult:
     rows = counted_trials(_trials_of_part(sides.second, gate.part))
     metrics = Total("", tuple(rows), sides.k).metrics
-    value, of = metrics[gate.metric], " / ".join(gate.part.values()) or "all runs"
-    side = "at least" if gate.sign == ">=" else "at most"
-    asked = f"{gate.metric} of {of} has to be {side} {gate.limit:g}"
+    value = metrics[gate.metric]
     if value is None:
-        return GateResult("undecided", f"{asked}, and is not known.")
+        return GateResult("undecided", f"{gate}: it is not known.")
     holds = value >= gate.limit if gate.sign == ">=" else value <= gate.limit
     about_them = gate.metric in {"coverage", "runs", "valid", "fail", "unsupported", "void"}
     valid = len(rows) if about_them else sum(one.valid for one in rows)
-    lacking, finding = sum(one.lacking for one in rows), f"{asked}, and is {value:.4g}"
+    lacking = sum(one.lacking for one in rows)
     standing: Standing = "passed" if holds else "failed"
-    return _check_coverage(standing, finding, lacking, valid, len(rows), sides.min_coverage)
+    return _check_coverage(
+        standing, f"{gate}: it is {value:.4g}", lacking, valid, len(rows), sides.min_coverage
+    )
 
 
 def _judge_margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:
@@ -283,18 +279,20 @@ def power_sentence(plan: EvalPlan) -> str:
 def gate_forecasts(plan: EvalPlan) -> tuple[str, ...]:
     if not (gates := gates_of(plan.options)):
         return ()
-    empty = [
-        Trial(cell, trial, control=plan.scenario(cell.scenario).control, lacking=False)
-        for cell in plan.cells()
-        for trial in plan.trials_of(cell)
-    ]
+    empty = trials_in((), plan)
     tables, drawn = max(10, min(100, _ROWS // max(1, len(empty)))), list[tuple[GateResult, ...]]()
     for number in range(tables):
         draws = random.Random(number)  # noqa: S311 - no secret
         # All strategies are equally good: a rate for each scenario.
         rates = {scenario.name: draws.betavariate(*_RATE) for scenario in plan.scenarios}
-        passes = (draws.random() < rates[one.cell.scenario] for one in empty)
-        rows = [replace(one, outcome="pass" if ok else "fail") for one, ok in zip(empty, passes, strict=True)]
+        rows = [
+            replace(
+                one,
+                outcome="pass" if draws.random() < rates[one.cell.scenario] else "fail",
+                lacking=False,
+            )
+            for one in empty
+        ]
         drawn.append(check_gates(gates, Sides(rows, k=plan.trials)))
     found = []
     for gate, chances in zip(gates, zip(*drawn, strict=True), strict=True):

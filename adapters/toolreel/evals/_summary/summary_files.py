@@ -20,15 +20,15 @@ from toolreel._internal import MissingExtra
 from toolreel._secrets import shown_url
 from toolreel.evals._results import Results, write_atomically, write_json
 from toolreel.evals._runner.plan_loader import plan_of_header
-from toolreel.evals._statistics import pass_hat, rate_of
+from toolreel.evals._statistics import grouped, pass_hat, rate_of
 from toolreel.evals._summary.totals import (
     AXES,
     Findings,
     Total,
     answer_sentences,
     findings_of,
-    group_trials,
     recommendation,
+    split_controls,
     warning_sentences,
 )
 from toolreel_core._jsontext import Json, Tree
@@ -128,7 +128,7 @@ def summary_trees(
     made = [one for one in trials if one.key]
     incomplete = incompleteness_sentence(trials, plan.options.min_coverage)
     places: Tree = {name: shown_url(each.base_url) for name, each in plan.endpoints.items() if name}
-    strategies = group_trials(made, lambda one: one.cell.strategy)
+    strategies = grouped(made, lambda one: one.cell.strategy)
     whole: Tree = {
         "ts": results.header.created,
         "base_url": shown_url(plan.endpoint.base_url),
@@ -170,8 +170,7 @@ def summary_trees(
             "notes": list(findings.notes),
         },
         "models": [
-            _task_tree(cell, rows, plan)
-            for cell, rows in group_trials(made, lambda one: one.cell.task).items()
+            _task_tree(cell, rows, plan) for cell, rows in grouped(made, lambda one: one.cell.task).items()
         ],
     }
     return {
@@ -198,7 +197,7 @@ def _total_tree(total: Total) -> Tree:
 
 
 def _task_tree(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
-    tools, controls = ([one for one in trials if one.control is part] for part in (False, True))
+    tools, controls = split_controls(trials)
     parts, tally = {"": trials, "tool_": tools, "control_": controls}, Tally.of(trials)
     return {
         "model": plan.label(cell),
@@ -257,7 +256,7 @@ def _scenario_trees(trials: Iterable[Trial]) -> Tree:
             "categories": _counts_by_name(one.category for one in rows),
             **_rate_tree(rows),
         }
-        for scenario, rows in group_trials(trials, lambda one: one.cell.scenario).items()
+        for scenario, rows in grouped(trials, lambda one: one.cell.scenario).items()
     }
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Literal, NamedTuple, TypeAlias
 
 from toolreel._internal import counted as number
 from toolreel.evals._results import Results
@@ -24,6 +24,7 @@ from toolreel.evals._statistics import (
     Rate,
     adjusted_differences,
     difference,
+    grouped,
     holm,
     pass_hat,
     rate_of,
@@ -46,39 +47,30 @@ from toolreel_core.evals import (
     tree_changes,
 )
 
-Key = TypeVar("Key", bound=Hashable)
 AXES = ("model", "profile", "strategy", "endpoint")
 """What two sides of a comparison can differ in within one evaluation."""
 
 
-def group_trials(trials: Iterable[Trial], key: Callable[[Trial], Key]) -> dict[Key, list[Trial]]:
-    groups: dict[Key, list[Trial]] = {}
-    for one in trials:
-        groups.setdefault(key(one), []).append(one)
-    return groups
-
-
 def counted_trials(trials: Iterable[Trial]) -> list[Trial]:
     """The trials that a total is of: those of tool scenarios; where there are none, the controls."""
-    given = [*trials]
-    return [one for one in given if not one.control] or given
+    tools, controls = split_controls(trials)
+    return tools or controls
+
+
+def split_controls(trials: Iterable[Trial]) -> tuple[list[Trial], list[Trial]]:
+    """Trials of tool scenarios, and those of plain conversations."""
+    parts = grouped(trials, lambda one: one.control)
+    return parts.get(False, []), parts.get(True, [])
 
 
 def warning_sentences(trials: Iterable[Trial]) -> Iterator[str]:
-    """What readers of the figures have to know: cells that are not what they seem, and copies."""
-    made = [one for one in trials if one.key]
-    for cell, rows in group_trials(made, lambda one: one.cell).items():
-        served = sorted({who for one in rows for who in one.served})
-        if len(served) > 1:
-            name = ", ".join(filter(None, (cell.model, cell.strategy, cell.endpoint, cell.scenario)))
-            yield f"{name}: not always the same model answered: {', '.join(served)}"
+    """What readers of the figures have to know: which trials are copies of others."""
     # A model that always does right repeats itself too: only where no trial differs are seeds without effect.
-    for (model, endpoint, strategy), rows in group_trials(
-        made, lambda one: (one.cell.model, one.cell.endpoint, one.cell.strategy)
-    ).items():
+    groups = grouped(trials, lambda one: (one.cell.model, one.cell.strategy, one.cell.endpoint))
+    for names, rows in groups.items():
         same, repeated = copies(rows)
         if same == repeated > 1:
-            name = ", ".join(filter(None, (model, strategy, endpoint)))
+            name = ", ".join(filter(None, names))
             yield (
                 f"{name}: all {repeated} repeated trials are copies of an earlier one, reply by reply: the "
                 "server seems to ignore seeds. They count as trials in all that is about these scenarios "
@@ -100,37 +92,30 @@ class Total:
     def tally(self) -> Tally:
         return Tally.of(self.trials)
 
-    @property
+    @cached_property
     def rate(self) -> Rate | None:
         """The rate, with its interval; a pass may be unexercised. ``None``: no trial is valid."""
         return rate_of(self.trials)
 
     @property
-    def exercised(self) -> float | None:
-        found = rate_of(self.trials, lambda one: one.outcome == "pass")
-        return found.rate if found else None
-
-    def percentile_ms(self, percent: int) -> int | None:
-        """Of the last attempts of runs that are not void."""
-        made = [one.last_attempt_ms for one in self.trials if one.outcome not in {"void", "missing"}]
-        return harness_percentile(made, percent) if made else None
-
-    @property
     def metrics(self) -> dict[str, float | None]:
+        """By the names that gates have for them; ``None``: not known."""
         rate, tally = self.rate, self.tally
+        exercised = rate_of(self.trials, lambda one: one.outcome == "pass")
+        # Times are those of the last attempts of runs that are not void.
+        ms = [one.last_attempt_ms for one in self.trials if one.outcome not in {"void", "missing"}]
         return {
             "rate": rate.rate if rate else None,
             "lower_bound": rate.low if rate else None,
             "upper_bound": rate.high if rate else None,
-            "exercised_rate": self.exercised,
+            "exercised_rate": exercised.rate if exercised else None,
             "coverage": tally.coverage,
             "pass_at_1": pass_hat(self.trials, 1)[0],
             "pass_hat_k": pass_hat(self.trials, self.k)[0],
             "runs": tally.runs,
             "valid": tally.valid,
             **{name: tally.outcomes[name] for name in ("fail", "unsupported", "void")},
-            "p50_ms": self.percentile_ms(50),
-            "p95_ms": self.percentile_ms(95),
+            **{f"p{at}_ms": harness_percentile(ms, at) if ms else None for at in (50, 95)},
             "cost": tally.cost,
             "tokens": tally.tokens,
         }
@@ -217,7 +202,7 @@ def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
     totals, contrasts = dict[str, tuple[Total, ...]](), dict[str, tuple[Contrast, ...]]()
     notes = list[str]()
     for what, axes, name_of in kinds:
-        groups = group_trials(trials, name_of)
+        groups = grouped(trials, name_of)
         totals[what] = tuple(Total.of_trials(name, rows, plan.trials) for name, rows in groups.items())
         # Each candidate with each that comes after it in the plan, where they share a valid task.
         cells = {
@@ -271,11 +256,12 @@ def _best_sentences(
     }
     p_values = {name: of_best[name].difference.p_value if name in of_best else 1.0 for name in others}
     # By how much, on the tasks that both have.
-    ahead, next_best, turned = "", tuple[PairedCell, ...](), False
+    ahead, sign, here = "", 1, None
     if contrast := of_best.get(others[0]):
-        turned, next_best = contrast.first == best, contrast.cells
-        points, interval = _interval_text(contrast.difference, turned=turned)
+        sign = -1 if contrast.first == best else 1
+        points, interval = _interval_text(contrast.difference, sign)
         ahead = f", {points} points over {others[0]} ({interval})"
+        here = difference(contrast.cells, THESE) if len(others) == 1 else None
     highest = f"{100 * rates[best].rate:.1f} % (95 % interval {rates[best]}){ahead}"
     equals = [name for name in others if p_values[name] > ALPHA]
     if not equals:
@@ -285,9 +271,9 @@ def _best_sentences(
             f"{rest} (p {max(p_values.values()):.3g}, Holm)."
         )
         return
-    alone, here = "", difference(next_best, THESE) if len(others) == 1 else None
-    if here and here.p_value <= ALPHA and (here.difference < 0) is turned:
-        _, interval = _interval_text(here, turned=turned)
+    alone = ""
+    if here and here.p_value <= ALPHA and sign * here.difference > 0:
+        _, interval = _interval_text(here, sign)
         alone = (
             f"; on these {here.scenarios} scenarios alone, {best} is shown to be better "
             f"({interval}, p {here.p_value:.2g})"
@@ -300,10 +286,9 @@ def _best_sentences(
     )
 
 
-def _interval_text(found: Difference, *, turned: bool) -> tuple[str, str]:
-    low, high = (-found.high, -found.low) if turned else (found.low, found.high)
-    points = -found.difference if turned else found.difference
-    return f"{100 * points + 0.0:+.1f}", f"95 % interval {100 * low:+.1f} to {100 * high:+.1f}"
+def _interval_text(found: Difference, sign: int) -> tuple[str, str]:
+    low, high = sorted((100 * sign * found.low, 100 * sign * found.high))
+    return f"{100 * sign * found.difference + 0.0:+.1f}", f"95 % interval {low:+.1f} to {high:+.1f}"
 
 
 Flip: TypeAlias = Literal["gained", "lost"]
@@ -375,11 +360,6 @@ class Comparison:
             (one, two) for one, two in self.valid_pairs if one.ok != two.ok and two.ok == (kind == "gained")
         ]
 
-    def categories(self) -> dict[str, tuple[int, int]]:
-        """Number of paired runs by why they did not pass, on each side."""
-        before, after = (Counter(pair[side].category for pair in self.pairs) for side in (0, 1))
-        return {name: (before[name], after[name]) for name in sorted({*before, *after}) if name}
-
 
 def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparison:
     """Compare two sides.
@@ -399,7 +379,7 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
     tables = [each.trials(plan) for each, plan in zip(opened, plans, strict=True)]
     names, axes = [str(each.path) for each in opened], tuple(filter(None, [by]))
     if by:
-        names, groups = [*others], group_trials(tables[0], lambda one: str(getattr(one.cell, by)))
+        names, groups = [*others], grouped(tables[0], lambda one: str(getattr(one.cell, by)))
         for value in names:
             if value not in groups:
                 raise ConfigError(f"{opened[0].path}: {unknown_name(by, value, groups)}")
@@ -427,24 +407,28 @@ def _pair_rows(
     sides: tuple[Sequence[Trial], Sequence[Trial]], pairs: Sequence[Pair], axes: Sequence[str]
 ) -> Iterator[Row]:
     """Plain conversations have a row as a scenario, and are in no other, unless there is nothing else."""
-    every = [one for side in sides for one in side if one.key]
-    plain = {one.cell.scenario for one in every if one.control}
-    plain = set() if all(one.control for one in every) else plain
+    made = [[one for one in side if one.key] for side in sides]
+    nothing_else = all(one.control for side in made for one in side)
 
-    def row(by: str, value: str) -> Row:
+    def rows_by(by: str) -> list[Row]:
         def counts(one: Trial) -> bool:
-            kept = by == "scenario" or one.cell.scenario not in plain
-            return kept and (not by or getattr(one.cell, by) == value)
+            return by == "scenario" or nothing_else or not one.control
 
-        cells = tuple(paired_cells((pair for pair in pairs if counts(pair[0])), *axes))
-        sample = None if by == "scenario" else difference(cells, SAMPLE)
-        first, second = ([one for one in side if counts(one)] for side in sides)
-        return Row(by, value, (first, second), cells, sample, difference(cells, THESE))
+        def value_of(one: Trial) -> str:
+            return getattr(one.cell, by) if by else ""
+
+        first, second = (grouped(filter(counts, side), value_of) for side in made)
+        paired = grouped((pair for pair in pairs if counts(pair[0])), lambda pair: value_of(pair[0]))
+        rows = []
+        for value in dict.fromkeys((*first, *second)) if by else [""]:
+            cells = tuple(paired_cells(paired.get(value, ()), *axes))
+            sample = None if by == "scenario" else difference(cells, SAMPLE)
+            trials = first.get(value, []), second.get(value, [])
+            rows.append(Row(by, value, trials, cells, sample, difference(cells, THESE)))
+        return rows
 
     for by in ("", "strategy", "model", "scenario"):
-        shown = (one for one in every if by == "scenario" or one.cell.scenario not in plain)
-        values = dict.fromkeys(getattr(one.cell, by) if by else "" for one in shown) or {"": None}
-        if not by or (len(values) > 1 and by not in axes):
-            rows = [row(by, value) for value in values]
+        rows = [] if by in axes else rows_by(by)
+        if len(rows) > 1 or not by:
             adjusted = holm({one.value: one.shown_difference.p_value for one in rows if one.shown_difference})
             yield from (replace(one, p_holm=adjusted.get(one.value)) for one in rows)
