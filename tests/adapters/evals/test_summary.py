@@ -215,9 +215,7 @@ def test_gates_with_too_few_runs_that_say_something_are_undecided(tmp_path: Path
     axes = {"strategies": ["raw"], "scenarios": [*SCENARIOS[:3]], "trials": 2}
     refused = {"accept_void": ["transport.rate_limit"]}
     rate, coverage = gated(tmp_path / "few", gates, records, **axes, **refused)
-    assert rate.endswith(
-        "it is 1, but only 2 of 6 runs say something (33 %), less than min_coverage (90 %)."
-    )
+    assert rate.endswith("it is 1, but only 2 of 6 runs say something (33 %), less than min_coverage (90 %).")
     assert coverage.startswith("failed"), "which is about them"
     rate, _ = gated(tmp_path / "enough", gates, records, **axes, **refused, min_coverage=0.3)
     assert rate.startswith("passed")
