@@ -120,7 +120,7 @@ def test_the_proof_runs_the_tools(folder: Path) -> None:
     [
         ("pin_tools.py:order", "pin_tools.py:ordr", "no attribute 'ordr'; did you mean 'order'"),
         ('effects = ["order"]', 'effects = ["ordr"]', "there is no real tool 'ordr'"),
-        ('python = ["pin_tools.py:stock", "pin_tools.py:order"]', "", 'write python = ["tools.py'),
+        ('python = ["pin_tools.py:stock", "pin_tools.py:order"]', "", r'write python = \["tools.py'),
     ],
 )
 def test_real_tools_that_are_none_are_told(folder: Path, old: str, new: str, told: str) -> None:
