@@ -39,9 +39,8 @@ import httpcore
 import httpx
 
 from benchmarks.servers.scripted import scripted_server
-from benchmarks.servers.session import PLAN, AsyncStock, Scripted
+from benchmarks.servers.session import PLAN, AsyncScripted, AsyncStock
 from toolreel import AsyncPorts, arun
-from toolreel._driver import ImmediateEndpoint
 from toolreel.http import AsyncHttpEndpoint
 from toolreel.ports import AsyncEndpoint
 
@@ -60,7 +59,7 @@ async def one(endpoint: AsyncEndpoint) -> None:
 
 async def core(_base: str, runs: int) -> None:
     """With no HTTP at all."""
-    await asyncio.gather(*(one(ImmediateEndpoint(Scripted(TURNS))) for _ in range(runs)))
+    await asyncio.gather(*(one(AsyncScripted(TURNS)) for _ in range(runs)))
 
 
 async def shared(base: str, runs: int) -> None:

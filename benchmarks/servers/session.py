@@ -66,3 +66,14 @@ class Scripted:
         b"".join(effect.request.pieces())
         self._at += 1
         return ReplyReceived(effect.ref, 200, self._answers[self._at - 1])
+
+
+class AsyncScripted:
+    """The same, awaited."""
+
+    def __init__(self, turns: int) -> None:
+        self._answers = Scripted(turns)
+
+    async def send(self, effect: SendRequest) -> ReplyReceived:
+        """The next answer."""
+        return self._answers.send(effect)

@@ -15,7 +15,7 @@ from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, USAGE, say
 from toolreel._driver import (
     Run,
     ServerAddress,
-    describe_outcome,
+    outcome_in_words,
     run_figures,
 )
 from toolreel._internal import AdapterError, counted
@@ -102,7 +102,7 @@ def show_outcome(run: Run) -> None:
         labelled("answer", outcome.content, "bold")
         if outcome.value is not None:
             labelled("value", outcome.value, "bold")
-    words, _ = describe_outcome(outcome)
+    words = outcome_in_words(outcome).sentence
     labelled("outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
     labelled("", ", ".join(f"{name} {text}" for name, text in run_figures(run).items()), "dim")
 
@@ -120,7 +120,7 @@ def exit_code(run: Run, server: LiveTarget) -> int:
     servers, name = server.servers, run.state.endpoint_name
     at = servers.get(name, servers[""])
     there = ServerAddress(shown_url(at.base_url or ""), at.api_key_env or "")
-    words, hint = describe_outcome(run.outcome, there)
+    words, hint, *_ = outcome_in_words(run.outcome, there)
     complain(words, hint=hint)
     return INTERRUPTED if run.outcome == Cancelled(STOPPED) else FAILED
 

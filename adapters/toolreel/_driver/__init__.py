@@ -29,7 +29,6 @@ if TYPE_CHECKING:
         OutcomeWords,
         Resting,
         ServerAddress,
-        describe_outcome,
         outcome_in_words,
     )
     from toolreel._driver.ports import (
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
         Clock,
         Endpoint,
         Endpoints,
-        ImmediateClock,
-        ImmediateEndpoint,
         InstantClock,
         Journal,
         Later,
@@ -62,15 +59,16 @@ if TYPE_CHECKING:
         SystemClock,
         ToolHost,
         Wanted,
-        async_pieces_of,
         check_endpoints,
         check_given,
         ending_at,
         fault_event,
         notify,
+        pieces_of,
         secrets_of,
         server_of,
         time_left,
+        whole_reply,
         withhold,
     )
     from toolreel._driver.progress import Progress, record, watch_logs

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolreel._driver.first_checks import performer_for_plan
 from toolreel._driver.immediate import immediately, iterated, resolved, scoped_items
@@ -22,18 +22,15 @@ from toolreel._driver.ports import (
     Observer,
     Performer,
     Wanted,
-    check_given,
     is_shown,
-    secrets_of,
-    withhold,
 )
-from toolreel._driver.progress import Answer, Progress, step_of_state
+from toolreel._driver.progress import Answer, Progress, progress_of_state
 from toolreel._driver.run_result import Run
 from toolreel._internal import MissingExtra
 from toolreel_core._conversation import Said
 from toolreel_core._loop import start
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Event, State, Step, UserSpoke
+from toolreel_core._protocol import Event, State, UserSpoke
 from toolreel_core._replies import Delta
 
 if TYPE_CHECKING:
@@ -67,7 +64,7 @@ def run(
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
     able = performer_for_plan(plan, performer, "run")
-    return immediately(_run(start(plan), able, journal, observe, inbox))
+    return immediately(_run(Progress(start(plan), able, journal, inbox, observe)))
 
 
 async def arun(
@@ -84,7 +81,7 @@ async def arun(
     run that has paused.
     """
     able = performer_for_plan(plan, performer, "arun")
-    return await _run(start(plan), able, journal, observe, inbox, in_tasks=True)
+    return await _run(Progress(start(plan), able, journal, inbox, observe), in_tasks=True)
 
 
 def go_on(
@@ -103,8 +100,7 @@ def go_on(
         ``toolreel_core.load_state``
     :returns: the final state and the new notes, as :func:`run` returns them
     """
-    begun = step_of_state(state, None, performer, journal)
-    return immediately(_run(begun, performer, journal, observe, inbox))
+    return immediately(_run(progress_of_state(state, None, performer, journal, inbox, observe)))
 
 
 async def ago_on(
@@ -119,8 +115,7 @@ async def ago_on(
 
     The async version of :func:`go_on`, with the same parameters.
     """
-    begun = step_of_state(state, None, performer, journal)
-    return await _run(begun, performer, journal, observe, inbox, in_tasks=True)
+    return await _run(progress_of_state(state, None, performer, journal, inbox, observe), in_tasks=True)
 
 
 def speak(
@@ -144,8 +139,7 @@ def speak(
     :returns: the final state and the new notes, as :func:`run` returns them
     :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
     """
-    begun = step_of_state(run, content, performer, journal)
-    return immediately(_run(begun, performer, journal, observe, inbox))
+    return immediately(_run(progress_of_state(run, content, performer, journal, inbox, observe)))
 
 
 async def aspeak(
@@ -161,8 +155,7 @@ async def aspeak(
 
     The async version of :func:`speak`, with the same parameters and errors.
     """
-    begun = step_of_state(run, content, performer, journal)
-    return await _run(begun, performer, journal, observe, inbox, in_tasks=True)
+    return await _run(progress_of_state(run, content, performer, journal, inbox, observe), in_tasks=True)
 
 
 def stream(
@@ -185,7 +178,7 @@ def stream(
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
     able = performer_for_plan(plan, performer, "run")
-    return iterated(_stream(start(plan), able, journal, inbox))
+    return iterated(_shown_events(Progress(start(plan), able, journal, inbox)))
 
 
 def astream(
@@ -201,7 +194,7 @@ def astream(
     before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
     """
     able = performer_for_plan(plan, performer, "arun")
-    return _stream(start(plan), able, journal, inbox, in_tasks=True)
+    return _shown_events(Progress(start(plan), able, journal, inbox), in_tasks=True)
 
 
 def stream_on(
@@ -217,8 +210,7 @@ def stream_on(
     :param say: what the user says
     :returns: a generator as that of :func:`stream`
     """
-    begun = step_of_state(state, say, performer, journal)
-    return iterated(_stream(begun, performer, journal, inbox))
+    return iterated(_shown_events(progress_of_state(state, say, performer, journal, inbox)))
 
 
 def astream_on(
@@ -233,56 +225,25 @@ def astream_on(
 
     The async version of :func:`stream_on`, with the same parameters.
     """
-    begun = step_of_state(state, say, performer, journal)
-    return _stream(begun, performer, journal, inbox, in_tasks=True)
+    return _shown_events(progress_of_state(state, say, performer, journal, inbox), in_tasks=True)
 
 
-async def _run(
-    at: Step,
-    performer: Any,  # noqa: ANN401 - sync or async
-    journal: Journal | None,
-    observe: Observer | None,
-    inbox: Incoming | None,
-    *,
-    in_tasks: bool = False,
-) -> Run:
-    check_given(journal=journal, observe=observe, inbox=inbox)
-    withhold(journal, secrets_of(performer))
-    with Progress(at, performer, journal, inbox, observe) as progress:
-        async for _ in _events(progress, performer, streams=False, in_tasks=in_tasks):
+async def _run(progress: Progress, *, in_tasks: bool = False) -> Run:
+    with progress:
+        async for _ in _events(progress, streams=False, in_tasks=in_tasks):
             pass
     return progress.run
 
 
-def _stream(
-    at: Step,
-    performer: Any,  # noqa: ANN401 - sync or async
-    journal: Journal | None,
-    inbox: Incoming | None,
-    *,
-    in_tasks: bool = False,
-) -> AsyncGenerator[StreamEvent, None]:
-    check_given(journal=journal, inbox=inbox)  # now, and not when the first event is wanted
-    return _shown_events(at, performer, journal, inbox, in_tasks=in_tasks)
-
-
-async def _shown_events(
-    at: Step,
-    performer: Any,  # noqa: ANN401 - sync or async
-    journal: Journal | None,
-    inbox: Incoming | None,
-    *,
-    in_tasks: bool,
-) -> AsyncGenerator[StreamEvent, None]:
+async def _shown_events(progress: Progress, *, in_tasks: bool = False) -> AsyncGenerator[StreamEvent, None]:
     from toolreel._driver.stream_events import STOPPED, RunEnded, ShownRun  # most runs are not shown
 
-    withhold(journal, secrets_of(performer))
-    with Progress(at, performer, journal, inbox) as progress:
+    with progress:
         shown = ShownRun(progress)
         try:
             for event in shown.events_of_step():
                 yield event
-            async with aclosing(_events(progress, performer, streams=True, in_tasks=in_tasks)) as events:
+            async with aclosing(_events(progress, streams=True, in_tasks=in_tasks)) as events:
                 async for effect, answer in events:
                     for event in shown.events_of_answer(effect, answer):
                         yield event
@@ -293,17 +254,14 @@ async def _shown_events(
 
 
 async def _events(
-    progress: Progress,
-    performer: Any,  # noqa: ANN401 - sync or async
-    *,
-    streams: bool,
-    in_tasks: bool,
+    progress: Progress, *, streams: bool, in_tasks: bool
 ) -> AsyncGenerator[tuple[Wanted | None, Event | Delta], None]:
     """The loop: each event that the run takes, with the effect that it answers.
 
     :param streams: whether the pieces of a reply are wanted before its event
     :param in_tasks: whether several effects run concurrently in tasks; else in threads
     """
+    performer = progress.performer
 
     async def perform(effect: Wanted) -> Answer:
         progress.begin_effect(effect)

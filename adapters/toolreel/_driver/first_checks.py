@@ -14,6 +14,7 @@ from toolreel._driver.ports import (
     AsyncPerformer,
     AsyncPorts,
     Endpoint,
+    InstantClock,
     NoTools,
     Performer,
     Ports,
@@ -49,8 +50,7 @@ def performer_for_plan(plan: object, given: object, call: str) -> Any:  # noqa: 
     performer = performer_for_call(given, call)
     if isinstance(performer, Ports | AsyncPorts):
         _check_tools(plan, performer)
-        kind = "Endpoints" if isinstance(performer, Ports) else "AsyncEndpoints"
-        check_endpoints(plan, performer.endpoint, kind)
+        check_endpoints(plan, performer)
     return performer
 
 
@@ -70,7 +70,7 @@ def performer_for_call(given: object, call: str) -> Any:  # noqa: ANN401 - sync 
     for name, method in methods.items() if isinstance(performer, Ports | AsyncPorts) else ():
         port = getattr(performer, name)
         what = f"{name}: {type(port).__name__}"
-        if is_async and _blocks(getattr(port, method)) and not isinstance(port, NoTools):
+        if is_async and _blocks(getattr(port, method)) and not isinstance(port, NoTools | InstantClock):
             instead = f"take its async version, or Ports and {twin.partition('(')[0]}()"
             raise ConfigError(f"{what} is not async; {instead}")
         if not is_async and iscoroutinefunction(getattr(port, method)):

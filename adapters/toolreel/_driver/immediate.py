@@ -29,8 +29,13 @@ def immediately(awaitable: Awaitable[_Item]) -> _Item:
     raise RuntimeError("a port of a sync run waits for an event loop; write the async version of the call")
 
 
-def iterated(items: AsyncGenerator[_Item, None]) -> Generator[_Item, None, None]:
-    """The items of an async generator that does not suspend; closing it closes them."""
+def iterated(
+    items: Generator[_Item, None, None] | AsyncGenerator[_Item, None],
+) -> Generator[_Item, None, None]:
+    """The items of a generator, sync or async, that does not suspend; closing it closes them."""
+    if isinstance(items, Generator):
+        yield from items
+        return
     try:
         while True:
             try:

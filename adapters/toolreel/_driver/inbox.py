@@ -17,10 +17,12 @@ from toolreel_core._conversation import (
     Said,
     media_type_in,
     readable_parts,
+    unsupported_part_error,
     usual_media_type,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._protocol import UserSpoke, user_spoke
+from toolreel_core._settings import Provider
 
 
 class Incoming(Protocol):
@@ -59,10 +61,13 @@ class Inbox:
         return [self._waiting.popleft() for _ in range(len(self._waiting))]
 
 
-def message_of(content: Said | UserSpoke) -> UserSpoke:
+def message_of(content: Said | UserSpoke, provider: Provider | None = None) -> UserSpoke:
+    """:raises ConfigError: if the message is empty, or has a part that the provider is known not to take"""
     event = content if isinstance(content, UserSpoke) else user_spoke(content)
     if not event.parts and not event.content.strip():
         raise ConfigError("content: the message is empty; write what the user says")
+    if provider is not None and (why := unsupported_part_error(event.parts, provider)):
+        raise ConfigError(f"content: {why}")
     return event
 
 

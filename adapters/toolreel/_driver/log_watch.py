@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from toolreel._driver.outcome_words import failure_in_words
 from toolreel._driver.ports import server_of
@@ -54,24 +54,6 @@ _LOGGED: Mapping[tuple[Concern, Level], tuple[type[n.Note], ...]] = {
         n.UserMessagesAdded,
         n.ExchangeBegan,
     ),
-    ("loop", "info"): (
-        n.OptionIgnored,
-        n.TextCallsOff,
-        n.HistoryShortened,
-        n.HistorySummarized,
-        n.RepairApplied,
-        n.ContentStripped,
-        n.CallRejected,
-        n.CallSkipped,
-        n.ToolsWithheld,
-        n.ApprovalAsked,
-        n.CallRepeated,
-        n.ModelNudged,
-        n.OutputRejected,
-        n.RecoveryTried,
-        n.LateAnswer,
-        n.RunSettled,
-    ),
     ("tools", "warning"): (
         n.SchemaReduced,
         n.CallAbandoned,
@@ -102,7 +84,10 @@ _LOGGED: Mapping[tuple[Concern, Level], tuple[type[n.Note], ...]] = {
     ),
     ("tools", "info"): (n.PartsLeftOut,),
 }
-LEVELS = {kind: place for place, kinds in _LOGGED.items() for kind in kinds}
+LEVELS: Mapping[type[n.Note], tuple[Concern, Level]] = {
+    **dict.fromkeys(get_args(Note), ("loop", "info")),
+    **{kind: place for place, kinds in _LOGGED.items() for kind in kinds},
+}
 
 
 def logged_field_name(kind: type[n.Note], field: str) -> str:

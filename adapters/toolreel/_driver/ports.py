@@ -9,9 +9,10 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 from typing import Any, Generic, Protocol, TypeAlias, TypeGuard, TypeVar, assert_never
 
@@ -62,18 +63,13 @@ class AsyncEndpoint(Protocol):
         ...
 
 
-def pieces_of(endpoint: Endpoint, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
-    """Each piece of a reply, if the endpoint has a method ``stream``, and last the event."""
-    stream: Callable[[SendRequest], Generator[ReplyPiece]] | None = getattr(endpoint, "stream", None)
-    return iterated(_whole_reply(endpoint, effect)) if stream is None else stream(effect)
+def pieces_of(endpoint: Endpoint | AsyncEndpoint, effect: SendRequest) -> Any:  # noqa: ANN401 - a generator
+    """Each piece of a reply, if the endpoint has a method ``stream``, and last the event; sync or async."""
+    stream: Callable[[SendRequest], object] = getattr(endpoint, "stream", partial(whole_reply, endpoint))
+    return stream(effect)
 
 
-def async_pieces_of(endpoint: AsyncEndpoint, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-    stream: Callable[[SendRequest], AsyncGenerator[ReplyPiece]] | None = getattr(endpoint, "stream", None)
-    return _whole_reply(endpoint, effect) if stream is None else stream(effect)
-
-
-async def _whole_reply(
+async def whole_reply(
     endpoint: Endpoint | AsyncEndpoint, effect: SendRequest
 ) -> AsyncGenerator[ReplyPiece, None]:
     event: ReplyReceived | RequestFailed = await resolved(endpoint.send(effect))
@@ -393,7 +389,7 @@ class Ports(_AnyPorts):
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
-        return pieces_of(self.endpoint, effect)
+        return iterated(pieces_of(self.endpoint, effect))
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,7 +399,7 @@ class AsyncPorts(_AnyPorts):
     endpoint: AsyncEndpoint
     tools: AsyncToolHost | NoTools = field(default_factory=NoTools)
     approver: AsyncApprover = field(default_factory=AsyncLater)
-    clock: AsyncClock = field(default_factory=AsyncSystemClock)
+    clock: AsyncClock | InstantClock = field(default_factory=AsyncSystemClock)
 
     async def perform(self, effect: Wanted) -> Event | None:
         """The event that answers the effect; ``None`` if the approver has not decided yet."""
@@ -412,39 +408,8 @@ class AsyncPorts(_AnyPorts):
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
-        return async_pieces_of(self.endpoint, effect)
-
-
-# Only for sync ports that never block (scripts, recordings): a blocking one would block the event loop.
-
-
-@dataclass(frozen=True, slots=True)
-class ImmediateEndpoint:
-    """Offers a sync endpoint that never blocks as an async one."""
-
-    endpoint: Endpoint
-
-    @property
-    def secrets(self) -> Mapping[str, str]:
-        return secrets_of(self.endpoint)
-
-    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        return self.endpoint.send(effect)
-
-    async def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-        with closing(pieces_of(self.endpoint, effect)) as pieces:
-            for piece in pieces:
-                yield piece
-
-
-@dataclass(frozen=True, slots=True)
-class ImmediateClock:
-    """Offers a sync clock that never sleeps as an async one."""
-
-    clock: Clock
-
-    async def wait(self, effect: Wait) -> WaitElapsed:
-        return self.clock.wait(effect)
+        pieces: AsyncGenerator[ReplyPiece] = pieces_of(self.endpoint, effect)
+        return pieces
 
 
 # The endpoints of a plan with fallbacks, as one.
@@ -484,7 +449,7 @@ class Endpoints(_SeveralEndpoints[Endpoint]):
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
-        return pieces_of(self.endpoint_named(effect.endpoint), effect)
+        return iterated(pieces_of(self.endpoint_named(effect.endpoint), effect))
 
 
 @dataclass(frozen=True, slots=True)
@@ -497,7 +462,8 @@ class AsyncEndpoints(_SeveralEndpoints[AsyncEndpoint]):
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
-        return async_pieces_of(self.endpoint_named(effect.endpoint), effect)
+        pieces: AsyncGenerator[ReplyPiece] = pieces_of(self.endpoint_named(effect.endpoint), effect)
+        return pieces
 
 
 def server_of(performer: object, fallback: str) -> ServerAddress:
@@ -518,10 +484,10 @@ def _wrapped_layers(outer: Any, fallback: str = "") -> Iterator[Any]:  # noqa: A
             outer = getattr(outer, "endpoint", None) or getattr(outer, "performer", None)
 
 
-def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
+def check_endpoints(plan: Plan, performer: object) -> None:
     wanted = [fallback.name for fallback in plan.fallbacks]
     # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
-    for layer in _wrapped_layers(endpoint) if wanted else ():
+    for layer in _wrapped_layers(performer) if wanted else ():
         known = getattr(layer, "fallbacks", () if hasattr(layer, "address") else None)
         if known is not None:
             break
@@ -529,6 +495,7 @@ def check_endpoints(plan: Plan, endpoint: object, kind: str) -> None:
         return
     if missing := [name for name in wanted if name not in known]:
         given = ", ".join(f'"{name}": ...' for name in wanted)
+        kind = "AsyncEndpoints" if isinstance(performer, AsyncPorts) else "Endpoints"
         raise ConfigError(
             f"the plan falls back to {missing[0]!r}, and the ports have no endpoint of that name; "
             f"write {kind}(endpoint, {{{given}}})"

@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from math import inf
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from toolreel._driver.inbox import Incoming, message_of
 from toolreel._driver.ports import (
     Journal,
     Observer,
     Wanted,
+    check_given,
     ending_at,
     notify,
     secrets_of,
@@ -29,7 +30,7 @@ from toolreel._driver.ports import (
 )
 from toolreel._driver.run_result import EffectTime, Lap, Run, Timing
 from toolreel._driver.watch import WATCHERS, Begun, Watch, Watches
-from toolreel_core._conversation import Said, unsupported_part_error
+from toolreel_core._conversation import Said
 from toolreel_core._errors import ConfigError
 from toolreel_core._loop import pending, step
 from toolreel_core._protocol import (
@@ -86,45 +87,45 @@ class Progress:
     def __init__(
         self,
         at: Step,
-        performer: object,
+        performer: Any,  # noqa: ANN401 - sync or async
         journal: Journal | None = None,
         inbox: Incoming | None = None,
         observe: Observer | None = None,
         run: str = "",
     ) -> None:
-        self.at = at
+        check_given(journal=journal, observe=observe, inbox=inbox)
+        self._secrets = secrets_of(performer)
+        withhold(journal, self._secrets)
+        self.at, self.performer = at, performer
         self._notes = [*at.notes]
-        self._performer, self._journal, self._inbox, self._observe = performer, journal, inbox, observe
+        self._journal, self._inbox, self._observe, self._name = journal, inbox, observe, run
         self._lap_of: Callable[[Wanted], Lap | None] | None = getattr(performer, "lap_of", None)
         self._replays_requests = bool(getattr(getattr(performer, "endpoint", performer), "replays", False))
-        name, replays = run or os.urandom(_NAME_BYTES).hex(), self._lap_of or self._replays_requests
-        begun = Begun(name, at, performer, secrets_of(performer), bool(run), bool(replays))
-        self._watches = Watches(begun)
         self._now: Callable[[], float] = getattr(getattr(performer, "clock", None), "now", time.monotonic)
-        self._laps_began, self._counted_ms = self._now(), 0
-        """When laps began, and the milliseconds since then that are in laps."""
         self._times: dict[int, list[float]] = {}
         """When each effect began, when its first piece came, if it was streamed, and when it ended."""
         self._took: list[tuple[Wanted, Event, Lap, int]] = []
-        self._began = time.monotonic() - at.state.tally.at_ms / 1000
         self._ends_at = inf
-        notify(observe, at.notes)
 
     def __enter__(self) -> Self:
+        name, replays = self._name or os.urandom(_NAME_BYTES).hex(), self._lap_of or self._replays_requests
+        begun = Begun(name, self.at, self.performer, self._secrets, bool(self._name), bool(replays))
+        self._watches = Watches(begun)
+        self._laps_began, self._counted_ms = self._now(), 0
+        """When laps began, and the milliseconds since then that are in laps."""
+        self._began = time.monotonic() - self.at.state.tally.at_ms / 1000
+        notify(self._observe, self.at.notes)
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self._watches.call("ended", self.at.state, error)
 
     @property
-    def timing(self) -> Timing:
-        return Timing(tuple(EffectTime.of(*took) for took in self._took))
-
-    @property
     def run(self) -> Run:
         state = self.at.state
-        server = server_of(self._performer, state.endpoint_name)
-        return Run(state, tuple(self._notes), timing=self.timing, server=server)
+        server = server_of(self.performer, state.endpoint_name)
+        timing = Timing(tuple(EffectTime.of(*took) for took in self._took))
+        return Run(state, tuple(self._notes), timing=timing, server=server)
 
     def next_effects(self) -> Sequence[Wanted]:
         return [effect for effect in self.at.effects if not isinstance(effect, Finish)]
@@ -192,8 +193,7 @@ class Progress:
         event = record(self._journal, effect, event, lap)
         self.at = step(self.at.state, event)
         self._notes += self.at.notes
-        if self._observe is not None:
-            notify(self._observe, self.at.notes)
+        notify(self._observe, self.at.notes)
         self._watches.call("stepped", effect, event, self.at)
         return effect, event
 
@@ -224,18 +224,21 @@ def _ms(seconds: float) -> int:
     return round(seconds * 1000)
 
 
-def step_of_state(
-    run: Run | State, content: Said | UserSpoke | None, performer: object, journal: Journal | None
-) -> Step:
+def progress_of_state(
+    run: Run | State,
+    content: Said | UserSpoke | None,
+    performer: object,
+    journal: Journal | None,
+    inbox: Incoming | None,
+    observe: Observer | None = None,
+) -> Progress:
     """Where a run goes on that nobody performs, with all its pending effects."""
     state = run.state if isinstance(run, Run) else run
     if not isinstance(state, State):
         raise ConfigError(f"state: expected the state of a run, got {type(state).__name__}; write run.state")
-    if content is None:
-        return Step(state, pending(state), ())
-    event = message_of(content)
-    if why := unsupported_part_error(event.parts, state.present.provider):
-        raise ConfigError(f"content: {why}")
-    withhold(journal, secrets_of(performer))
-    at = step(state, record(journal, None, event, None))
-    return Step(at.state, pending(at.state), at.notes)
+    at = Step(state, (), ())
+    if content is not None:
+        event = message_of(content, state.present.provider)
+        withhold(journal, secrets_of(performer))
+        at = step(state, record(journal, None, event, None))
+    return Progress(Step(at.state, pending(at.state), at.notes), performer, journal, inbox, observe)

@@ -11,8 +11,8 @@ from toolreel._driver.outcome_words import (
     NO_SERVER,
     Resting,
     ServerAddress,
-    describe_outcome,
     failure_in_words,
+    outcome_in_words,
 )
 from toolreel._driver.ports import Wanted
 from toolreel._internal import AdapterError, counted, printable, run_pages
@@ -301,7 +301,7 @@ class Run:
         return printable(text)
 
     def __repr__(self) -> str:
-        line = " ".join((self.text or describe_outcome(self.outcome, self.server)[0]).split())
+        line = " ".join((self.text or outcome_in_words(self.outcome, self.server).sentence).split())
         tally = self.state.tally
         said = repr(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…")
         calls = counted(tally.tool_calls, "tool call")
@@ -312,7 +312,7 @@ class Run:
     def _repr_html_(self) -> str:
         from html import escape
 
-        words = "; ".join(filter(None, describe_outcome(self.outcome, self.server)))
+        words = "; ".join(filter(None, outcome_in_words(self.outcome, self.server)[:2]))
         rows = {self.outcome.name: self.text or words, "model": self.state.present.model, **run_figures(self)}
         cells = (
             f'<tr><th style="text-align:left">{escape(name)}</th>'

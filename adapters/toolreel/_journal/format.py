@@ -174,15 +174,16 @@ class MemoryJournal:
 
     def __init__(self, plan: Plan) -> None:
         self._blobs = blob_lines(plan)
-        self._events = 0
+        self.events = 0
         self.lines = [header_line(plan), *self._blobs.values()]
 
-    def record(self, effect: Wanted | None, event: Event) -> None:
+    def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
         """Record an event and the effect that it answers."""
         blobs = blob_lines(event, self._blobs)
         self._blobs |= blobs
-        self._events += 1
-        self.lines += [*blobs.values(), event_line(self._events, effect, event)]
+        self.events += 1
+        self.lines += [*blobs.values(), event_line(self.events, effect, event, lap)]
+        return event
 
     @property
     def text(self) -> str:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, TypeAlias, assert_never
 
-from toolreel._driver import Run, describe_outcome, run_figures
+from toolreel._driver import Run, outcome_in_words, run_figures
 from toolreel._internal import printable
 from toolreel._replay.trace import Trace
 from toolreel_core._conversation import (
@@ -91,7 +91,7 @@ def inspect_log(trace: Trace, name: str) -> Tree:
 
 def inspect_sample(run: Run, name: str, usage: Tree, digest: str) -> Tree:
     messages = [inspect_message(message) for message in run.messages]
-    words, _ = describe_outcome(run.outcome)
+    words = outcome_in_words(run.outcome).sentence
     finish = next((each.finish for each in reversed(run.notes) if isinstance(each, notes.ReplyRead)), "")
     answer: Tree = {"role": "assistant", "content": run.text, "source": "generate"}
     choice: Tree = {"message": answer, "stop_reason": STOP_REASONS.get(finish, "unknown")}
@@ -167,7 +167,7 @@ _TICKS = re.compile(r"`+")
 
 def transcript(run: Run) -> str:
     """What models and tools said is in fences longer than any in it, so no text of theirs is markup."""
-    words, hint = describe_outcome(run.outcome)
+    words, hint, *_ = outcome_in_words(run.outcome)
     figures = ", ".join(f"{name} {text}" for name, text in run_figures(run).items())
     head = (
         f"# {run.outcome.name}: {_one_line(words)}",

@@ -52,8 +52,7 @@ if TYPE_CHECKING:
 
 # An endpoint that answers from a cassette.
 #
-# For replaying runs, and for your own drivers. For an async driver, wrap it in
-# :class:`~toolreel._driver.ports.ImmediateEndpoint`, since it never blocks.
+# For replaying runs, on async drivers as well, since it never blocks.
 
 
 _URL = "http://replay.invalid/v1"

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from toolreel._driver import ImmediateEndpoint, Run
+from toolreel._driver import Run
 from toolreel._internal import MissingExtra, counted
 from toolreel._journal import MemoryJournal, Recorded, journals_of, read_journal, recording_files
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
@@ -79,7 +79,7 @@ def replay(path: Path | str, *, driver: Driver = "sync", tools: Toolset | None =
             from toolreel.cassette import use_cassette
 
             tape = stack.enter_context(use_cassette(cassette))
-            endpoint = TapedEndpoint(tape) if sync else ImmediateEndpoint(TapedEndpoint(tape))
+            endpoint = TapedEndpoint(tape)
         playing = Rehearsal if sync else AsyncRehearsal
         rehearsal: Any = playing(recorded, endpoint=endpoint, tape=tape, tools=host)
         play = partial(rehearsal.play, plan, journal=journal)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from itertools import zip_longest
 from typing import Any, Literal, TypeAlias, cast
 
-from toolreel._driver import Run, Wanted, describe_outcome
+from toolreel._driver import Run, Wanted, outcome_in_words
 from toolreel._journal import Source, open_recorded
 from toolreel._replay.run_stories import MARKS, story, turn_lines
 from toolreel._replay.trace import Trace, Traced, retrace
@@ -253,5 +253,5 @@ def _actions_by_turn(run: Run) -> list[tuple[str, ...]]:
     ]
     if turns:
         outcome = run.outcome
-        turns[-1] += (run.text if run.completed else f"{outcome.name}: {describe_outcome(outcome)[0]}",)
+        turns[-1] += (run.text if run.completed else f"{outcome.name}: {outcome_in_words(outcome).sentence}",)
     return turns

@@ -16,6 +16,7 @@ from dbos import DBOS, DBOSPortableJSONSerializer
 from dbos import _error as dbos_error
 from dbos._schemas.system_database import SystemSchema
 from sqlalchemy import event, exc
+from sqlalchemy.dialects import postgresql, sqlite
 
 from toolreel._internal import DurableError, MissingExtra, check_version
 
@@ -81,6 +82,14 @@ def exclusive_transaction(engine: sa.Engine) -> Generator[sa.Connection]:
         yield connection
 
 
+def insert_if_missing(connection: sa.Connection, table: sa.Table, row: Mapping[str, object]) -> bool:
+    """Insert a row; returns ``False`` if there is one with its key already."""
+    # The dialects have the same method, each for itself.
+    dialect: Any = postgresql if connection.dialect.name == "postgresql" else sqlite
+    inserting = dialect.insert(table).values(row).on_conflict_do_nothing()
+    return bool(connection.execute(inserting).rowcount)
+
+
 def close_database(engine: sa.Engine) -> None:
     """``dispose`` leaves those connections alone that a thread is still using, and they would stay open."""
 
@@ -136,8 +145,8 @@ def _count_column(name: str) -> sa.Column[int]:
     return sa.Column(name, sa.Integer, nullable=False, server_default="0")
 
 
-def _time_column(name: str) -> sa.Column[int]:
-    return sa.Column(name, sa.BigInteger, nullable=False)
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 RUNS = sa.Table(
@@ -159,8 +168,8 @@ RUNS = sa.Table(
     _count_column("said"),  # rows of the inbox
     _count_column("interrupted"),  # times its worker died
     _text_column("trace", "{}"),  # headers of its submitter's trace
-    _time_column("created_at"),
-    _time_column("updated_at"),
+    sa.Column("created_at", sa.BigInteger, nullable=False, default=now_ms),
+    sa.Column("updated_at", sa.BigInteger, nullable=False, default=now_ms, onupdate=now_ms),
     sa.Index("toolreel_runs_by_age", "created_at"),
     sa.Index("toolreel_runs_by_status", "status", "created_at"),
 )

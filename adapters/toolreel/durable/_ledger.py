@@ -16,9 +16,14 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, delete, func, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
-from toolreel.durable._database import close_database, database_url, exclusive_transaction, new_engine
+from toolreel.durable._database import (
+    close_database,
+    database_url,
+    exclusive_transaction,
+    insert_if_missing,
+    new_engine,
+)
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText, as_tree, parse
 from toolreel_core._protocol import SendRequest
@@ -168,10 +173,8 @@ class Ledger:
         engine = new_engine(database_url(given if "://" in given else f"sqlite:///{given}"), _CONNECTIONS)
         with exclusive_transaction(engine) as connection:
             _METADATA.create_all(connection)
-            # The dialects have the same method, each for itself.
-            inserting: Any = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
             row = {"account": limits.account, "clock": 0.0, "blocked_until": 0.0, "spent": 0.0}
-            connection.execute(inserting(ACCOUNTS).values(row).on_conflict_do_nothing())
+            insert_if_missing(connection, ACCOUNTS, row)
         return cls(limits, engine)
 
     def close(self) -> None:
@@ -241,10 +244,6 @@ class Ledger:
                 self._change(connection, spent=account.spent + paid)
             if retry_after > 0:
                 self._change(connection, blocked_until=max(account.blocked_until, now + retry_after))
-
-    def spent(self) -> float:
-        with self._lock_account() as (_, _, account):
-            return float(account.spent)
 
     def _refusal(self, connection: Connection, own: Any, spent: float) -> str:  # noqa: ANN401 - a row
         limits = self.limits

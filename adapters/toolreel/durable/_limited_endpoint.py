@@ -27,13 +27,13 @@ from toolreel._driver import (
     AsyncEndpoint,
     Endpoint,
     ReplyPiece,
-    async_pieces_of,
     immediately,
     iterated,
-    resolved,
+    pieces_of,
     scoped_items,
     secrets_of,
     time_left,
+    whole_reply,
 )
 from toolreel._internal import DurableError, in_thread
 from toolreel._journal import lock_file
@@ -144,25 +144,21 @@ class _Limited:
             self.ledger.drop_ticket(ticket)
 
     async def _send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        turn = await self._turn(effect)
-        if isinstance(turn, RequestFailed):
-            return turn
-        last: ReplyReceived | RequestFailed | None = None
-        try:
-            event: ReplyReceived | RequestFailed = await resolved(self.endpoint.send(effect))
-            last = event
-            return event
-        finally:
-            self._settle(turn, effect.request.form, last)
+        async with aclosing(self._stream(effect, whole_reply)) as pieces:
+            answers: list[Any] = [piece async for piece in pieces]
+        event: ReplyReceived | RequestFailed = answers[0]
+        return event
 
-    async def _stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+    async def _stream(
+        self, effect: SendRequest, pieces_of: Callable[[Any, SendRequest], Any] = pieces_of
+    ) -> AsyncGenerator[ReplyPiece, None]:
         turn = await self._turn(effect)
         if isinstance(turn, RequestFailed):
             yield turn
             return
         last: ReplyPiece | None = None
         try:
-            async with aclosing(scoped_items(async_pieces_of(self.endpoint, effect), nullcontext)) as pieces:
+            async with aclosing(scoped_items(pieces_of(self.endpoint, effect), nullcontext)) as pieces:
                 async for piece in pieces:
                     last = piece
                     yield piece

@@ -10,11 +10,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from types import TracebackType
 from typing import Any, Self
 
 import sqlalchemy as sa
-from sqlalchemy.exc import IntegrityError
 
 from toolreel._driver import Run, current_trace, message_of
 from toolreel._internal import DurableError
@@ -22,10 +20,10 @@ from toolreel._journal import Recorded, parse_journal
 from toolreel._replay import retrace
 from toolreel._secrets import known_secrets as known_secrets_of
 from toolreel._secrets import refuse_secrets
-from toolreel.durable._database import RUNS, database_url
+from toolreel.durable._database import RUNS, database_url, insert_if_missing, now_ms
 from toolreel.durable._limited_endpoint import take_slot
-from toolreel.durable._store import Status, Store, journal_text, now_ms, parse_segments
-from toolreel_core._conversation import Said, unsupported_part_error
+from toolreel.durable._store import Status, Store, journal_text, parse_segments
+from toolreel_core._conversation import Said
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import ApprovalGiven, CancelRequested, Event, blob_lines, blobs_in, header_line
 
@@ -114,12 +112,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,119}")
 _OVER = ("ended", "failed", "refused")
 
 
-def plan_lines(plan: Plan, secrets: Mapping[str, str]) -> str:
-    header = header_line(plan)
-    refuse_secrets(header, secrets, "the plan", blobs_in(plan))
-    return "".join(f"{line}\n" for line in (header, *blob_lines(plan).values()))
-
-
 class DurableRuns:
     """The runs in a database; use it in a ``with`` block, or close it.
 
@@ -152,30 +144,24 @@ class DurableRuns:
         named = uuid.uuid4().hex[:16] if run_id is None else run_id
         if not _NAME.fullmatch(named):
             raise DurableError(f"run id {named!r}: write letters, digits, '.', '_', ':' and '-', at most 120")
+        header = header_line(plan)
+        refuse_secrets(header, self._secrets, "the plan", blobs_in(plan))
         row = {
             "run_id": named,
             "queue": queue,
             "model": plan.model,
-            "plan": plan_lines(plan, self._secrets),
+            "plan": "".join(f"{line}\n" for line in (header, *blob_lines(plan).values())),
             "digest": plan.digest,
             "status": "queued",
             "trace": json.dumps(current_trace()),
-            "created_at": now_ms(),
-            "updated_at": now_ms(),
         }
 
-        def insert(connection: sa.Connection) -> str:
-            found = connection.execute(sa.select(RUNS.c.digest).where(RUNS.c.run_id == named)).scalar()
-            if found is None:
-                connection.execute(sa.insert(RUNS).values(**row))
+        def insert(connection: sa.Connection) -> None:
+            if insert_if_missing(connection, RUNS, row):
                 self._store.queue_segment(connection, named)
-            return str(found or plan.digest)
 
-        try:
-            found = self._store.in_transaction(insert)
-        except IntegrityError:  # another process submitted it in this moment
-            found = self._store.in_transaction(insert)
-        if found != plan.digest:
+        self._store.in_transaction(insert)
+        if self._row(named).digest != plan.digest:
             raise DurableError(f"run {named}: there is one with another plan; submit it under another id")
         return named
 
@@ -193,7 +179,7 @@ class DurableRuns:
         """How many runs have which status."""
         query: Any = sa.select(RUNS.c.status, sa.func.count()).group_by(RUNS.c.status)
         rows: Any = self._store.rows_of(query)
-        return {str(status): int(number) for status, number in rows}
+        return dict(rows)
 
     def summary(self, run_id: str) -> RunSummary:
         """One run, without its events."""
@@ -222,11 +208,8 @@ class DurableRuns:
 
         :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
         """
-        event = message_of(content)
         plan = parse_journal(self._row(run_id).plan, f"run {run_id}").plan
-        if why := unsupported_part_error(event.parts, plan.provider):
-            raise DurableError(f"run {run_id}: {why}")
-        self._send(run_id, event)
+        self._send(run_id, message_of(content, plan.provider))
 
     def cancel(self, run_id: str, reason: str = "") -> None:
         """Cancel a run as soon as the effect has ended that it is in; one that has ended stays as it is."""
@@ -303,7 +286,5 @@ class DurableRuns:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -28,7 +28,7 @@ from toolreel._driver import (
     time_left,
 )
 from toolreel._internal import DurableError, SecretFound, log
-from toolreel._journal import Recorded, event_line, parse_journal, withhold_result
+from toolreel._journal import MemoryJournal, Recorded, event_line, parse_journal, withhold_result
 from toolreel._replay import check_tools_unchanged, retrace
 from toolreel._secrets import refuse_secrets
 from toolreel.durable._database import CONNECTION_LOST
@@ -50,7 +50,6 @@ from toolreel_core._protocol import (
     UserSpoke,
     Wait,
     WaitElapsed,
-    blob_lines,
     blobs_in,
     fingerprint,
     type_name,
@@ -76,29 +75,17 @@ class Policy:
 HIDDEN = "a reply was not stored, because it holds a secret"
 
 
-def fold_stored(text: str, source: str) -> tuple[Recorded, State]:
-    recorded = parse_journal(text, source)
-    try:
-        return recorded, retrace(recorded).run.state
-    except ReplayMismatch as drift:
-        raise DurableError(
-            f"{source}: this release of toolreel would do something else than what is recorded ({drift}). "
-            "Nothing was changed. Finish it with a worker of the release that began it, after `toolreel "
-            "durable adopt --failed` there; or export it and fork it"
-        ) from None
+class Book(MemoryJournal):
+    """The journal of a run that goes on; ``lines`` are those that no step has taken yet."""
 
-
-class Book:
     keeps_times: Final = True
 
     def __init__(self, recorded: Recorded, secrets: Mapping[str, str]) -> None:
-        self.events = len(recorded.records)
-        self._lines: list[str] = []
-        self._blobs: dict[str, str] = blob_lines(recorded.plan)
+        super().__init__(recorded.plan)
         for event in recorded.events:
-            self._blobs |= blob_lines(event, self._blobs)
-        self._secrets = secrets
-        self._source = recorded.source
+            super().record(None, event)
+        self.lines = []
+        self._secrets, self._source = secrets, recorded.source
 
     def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
         """Write an event; for one with a secret, write and return what stands for it."""
@@ -111,16 +98,11 @@ class Book:
                 event = withhold_result(event, "secret")
             else:
                 event = CancelRequested(HIDDEN)
-            line = event_line(number, effect, event, lap)
-        blobs = blob_lines(event, self._blobs)
-        self._blobs |= blobs
-        self._lines += (*blobs.values(), line)
-        self.events = number
-        return event
+        return super().record(effect, event, lap)
 
-    def take_lines(self) -> tuple[str, ...]:
-        lines, self._lines = self._lines, []
-        return (*lines,)
+    def take_lines(self) -> list[str]:
+        lines, self.lines = self.lines, []
+        return lines
 
 
 def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callable[[str], None]) -> str:
@@ -191,18 +173,26 @@ class _Segment:
         claimed, performer = self._claimed, self._policy.performer
         own = self._store.step_names(claimed.workflow_id) if claimed.recovered else ()
         stored = self._store.stored_steps(claimed.segments)
-        recorded, state = fold_stored(journal_text(claimed.plan, stored), f"run {claimed.run_id}")
+        recorded = parse_journal(journal_text(claimed.plan, stored), f"run {claimed.run_id}")
+        try:
+            state = retrace(recorded).run.state
+        except ReplayMismatch as drift:
+            raise DurableError(
+                f"{recorded.source}: this release of toolreel would do something else than what is recorded "
+                f"({drift}). Nothing was changed. Finish it with a worker of the release that began it, "
+                "after `toolreel durable adopt --failed` there; or export it and fork it"
+            ) from None
         self._events = len(recorded.records)
         _check_tools(recorded, performer)
         try:
-            check_endpoints(recorded.plan, getattr(performer, "endpoint", None), "Endpoints")
+            check_endpoints(recorded.plan, performer)
         except ConfigError as error:
             remedy = "or start the worker with the same --fallback; then resume the run"
             raise DurableError(f"{recorded.source}: {error}, {remedy}") from None
         for name in own:
             DBOS.run_step({"name": name}, _fail_repeated)
         self._book = Book(recorded, self._policy.secrets)
-        self._inbox_read = max((written.inbox_read for written in stored), default=0)
+        self._inbox_read = max((written["heard"] for written in stored), default=0)
         return state
 
     @property
@@ -216,8 +206,9 @@ class _Segment:
             if effect is not None:
                 if self._policy.stopping.is_set():
                     return self.let_go("queued")
-                if problem := self._perform_step(type_name(type(effect)), self._answer_or_problem).problem:
-                    return self.let_go("failed", problem)
+                stored = self._perform_step(type_name(type(effect)), self._answer_or_problem)
+                if "problem" in stored:
+                    return self.let_go("failed", stored["problem"])
                 if book.events > self._events or isinstance(effect, Wait):
                     continue
             status, values = self._rest_reason(effect)
@@ -228,10 +219,10 @@ class _Segment:
 
     def _perform_step(self, name: str, perform: Callable[[], Written]) -> Written:
         """Perform the next step, and store what it returns; one that is stored is not performed again."""
-        stored = Written.of(DBOS.run_step({"name": name}, lambda: perform().tree()))
-        for line in stored.lines:
+        stored = DBOS.run_step({"name": name}, perform)
+        for line in stored["lines"]:
             self._see(line)
-        self._inbox_read = max(self._inbox_read, stored.inbox_read)
+        self._inbox_read = max(self._inbox_read, stored["heard"])
         return stored
 
     def _release(self, status: Status, **values: object) -> bool:
@@ -245,19 +236,19 @@ class _Segment:
         if isinstance(phase, Settled):
             return "ended", {"outcome": phase.outcome.name, "interrupted": 0}
         waits: list[dict[str, object]] = []
-        if isinstance(effect, AskApproval | RunTool) and self._waits_for_somebody(effect):
-            why = "approval" if isinstance(effect, AskApproval) else "uncertain"
+        if isinstance(effect, AskApproval | RunTool) and (why := self._why_it_waits(effect)):
             call = Awaited(effect.name, str(effect.arguments), why, fingerprint(effect), effect.ref)
             waits = [asdict(call)]
         return "waiting", {"waits_for": json.dumps(waits)}
 
     # What answers the effects: the ports, and what is said to the run from outside.
 
-    def _is_in_doubt(self, effect: Wanted) -> bool:
-        return self._policy.uncertain == "ask" and self._doubtful and effect in uncertain(self._state)
-
-    def _waits_for_somebody(self, effect: Wanted) -> bool:
-        return isinstance(effect, AskApproval) or self._is_in_doubt(effect)
+    def _why_it_waits(self, effect: Wanted) -> str:
+        """Why an effect waits for somebody, as :class:`Awaited` has it; empty if it does not."""
+        if isinstance(effect, AskApproval):
+            return "approval"
+        in_doubt = self._policy.uncertain == "ask" and self._doubtful and effect in uncertain(self._state)
+        return "uncertain" if in_doubt else ""
 
     def _answer_or_problem(self) -> Written:
         """What a step stores; a bug in a port is no answer, so that the effect can be performed again."""
@@ -266,14 +257,14 @@ class _Segment:
             return self._answer(effect)
         except Exception as error:  # noqa: BLE001 - whatever a port raises
             problem = f"{type_name(type(effect))} {effect.ref}: {type(error).__name__}: {error}"
-            return Written((), self._inbox_read, problem)
+            return {"heard": self._inbox_read, "lines": [], "problem": problem}
 
     def _answer(self, effect: Wanted) -> Written:
         # Later effects of a segment need not ask: what was said was heard with the answer before.
-        before = self._read_inbox() if self._is_first or self._waits_for_somebody(effect) else ()
+        before = self._read_inbox() if self._is_first or self._why_it_waits(effect) else ()
         if any(isinstance(one.event, CancelRequested) for one in before):
             return self._process_inbox()
-        event, lap = self._decision(effect, before) or self._perform_effect(effect)
+        event, lap = self._event(effect, before)
         if event is None:  # a decision that comes just now is for the next step, so nothing later is heard
             return self._take(before, UserSpoke)
         entries = self._read_inbox()
@@ -281,7 +272,7 @@ class _Segment:
         self._progress.take(effect, event, lap)
         self._doubtful = self._is_first = False
         answer = self._take(entries, CancelRequested)
-        return replace(answer, lines=said.lines + answer.lines)
+        return {**answer, "lines": said["lines"] + answer["lines"]}
 
     def _process_inbox(self) -> Written:
         return self._take(self._read_inbox(), UserSpoke | CancelRequested)
@@ -296,29 +287,28 @@ class _Segment:
             if isinstance(one.event, kinds) and not late:
                 self._is_first = False
                 self._progress.take(None, one.event)
-        return Written(self._book.take_lines(), entries[-1].n if entries else self._inbox_read)
+        heard = entries[-1].n if entries else self._inbox_read
+        return {"heard": heard, "lines": self._book.take_lines()}
 
     def _read_inbox(self) -> Sequence[InboxEntry]:
         return self._store.inbox_after(self._claimed.run_id, self._inbox_read)
 
-    def _decision(
-        self, effect: Wanted, entries: Iterable[InboxEntry]
-    ) -> tuple[Event | None, Lap | None] | None:
-        """What somebody has decided; ``None`` if nobody has to, or the ports are to perform it."""
-        about = fingerprint(effect) if isinstance(effect, AskApproval | RunTool) else None
-        given = (one.event for one in entries if one.answers == about)
-        decision = next((event for event in given if isinstance(event, ApprovalGiven)), None)
-        if isinstance(effect, AskApproval) and decision is not None:
-            return decision, None
-        if not isinstance(effect, RunTool) or not self._is_in_doubt(effect):
-            return None
-        if decision is None:
-            return None, None
-        return None if decision.approved else (fault_event(effect, result_unknown), None)
-
-    def _perform_effect(self, effect: Wanted) -> tuple[Event | None, Lap | None]:
+    def _event(self, effect: Wanted, said: Iterable[InboxEntry]) -> tuple[Event | None, Lap | None]:
+        """What somebody has decided, or what the ports answer; no event where nobody has decided yet."""
         progress, performed = self._progress, effect
         event: Event | None = None
+        if isinstance(effect, AskApproval | RunTool):
+            about = fingerprint(effect)
+            given = (one.event for one in said if one.answers == about)
+            decision = next((each for each in given if isinstance(each, ApprovalGiven)), None)
+            if isinstance(effect, AskApproval):
+                if decision is not None:
+                    return decision, None
+            elif self._why_it_waits(effect):
+                if decision is None:
+                    return None, None
+                if not decision.approved:
+                    return fault_event(effect, result_unknown), None
         if isinstance(effect, RunTool):  # with a key of this run's own: two runs of one plan are two tasks
             performed = replace(effect, key=digest(f"{self._claimed.run_id} {effect.key}"))
         progress.begin_effect(performed)
@@ -339,11 +329,10 @@ def _check_tools(recorded: Recorded, performer: object) -> None:
     surface = getattr(getattr(performer, "tools", None), "surface", None)
     if not recorded.plan.sends_tools or not isinstance(surface, ToolSurface):
         return
-    there = {tool.name for tool in surface.definitions}
-    exposed = [tool.name for tool in recorded.plan.tools.definitions if tool.exposed]
-    if missing := [name for name in exposed if name not in there]:
+    try:
+        check_tools_unchanged(recorded, surface)
+    except ReplayMismatch as error:
         raise DurableError(
-            f"{recorded.source}: this worker does not have the tools {', '.join(missing)}; start one with "
-            "them (--tools), or submit to the queue of one that has them (--queue), then resume the run"
-        )
-    check_tools_unchanged(recorded, surface)
+            f"{error}\nStart a worker with the run's tools (--tools), or submit to the queue of one that has "
+            "them (--queue), then resume the run"
+        ) from None

@@ -10,16 +10,22 @@ from __future__ import annotations
 
 import json
 import math
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Literal, NamedTuple, NotRequired, TypeAlias, TypedDict, TypeVar, cast
 
 import sqlalchemy as sa
 from dbos import DBOSClient, DBOSPortableJSONSerializer, EnqueueOptions
 
-from toolreel.durable._database import INBOX, RUNS, close_database, open_database, retry_lost_connection
-from toolreel_core._jsontext import Json, canonical, either, read
+from toolreel.durable._database import (
+    INBOX,
+    RUNS,
+    close_database,
+    insert_if_missing,
+    open_database,
+    retry_lost_connection,
+)
+from toolreel_core._jsontext import canonical, either, read
 from toolreel_core._protocol import CancelRequested, Event, decode_event, encode
 
 WORKFLOW = "toolreel.run"
@@ -48,24 +54,15 @@ class Claimed:
     """The headers of its submitter's trace; empty without one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """What one step stores: lines of the journal, and how much of the inbox the run has heard."""
+class Written(TypedDict):
+    """What one step stores, as DBOS keeps it."""
 
-    lines: tuple[str, ...]
-    inbox_read: int
-    problem: str = ""
+    heard: int
+    """How much of the inbox the run has heard."""
+    lines: list[str]
+    """Of the journal."""
+    problem: NotRequired[str]
     """What went wrong in this program, if anything; then nothing was recorded."""
-
-    def tree(self) -> dict[str, Json]:
-        tree: dict[str, Json] = {"heard": self.inbox_read, "lines": list(self.lines)}
-        return {**tree, "problem": self.problem} if self.problem else tree
-
-    @classmethod
-    def of(cls, tree: object) -> Written:
-        stored = cast("Mapping[str, object]", tree)
-        lines = cast("Sequence[str]", stored["lines"])
-        return cls(tuple(lines), int(str(stored["heard"])), str(stored.get("problem", "")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +72,6 @@ class InboxEntry:
     event: Event
     answers: str = ""
     """The fingerprint of the effect that a decision is about; empty for what answers none."""
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def parse_segments(text: str) -> tuple[Segment, ...]:
@@ -97,7 +90,7 @@ def journal_text(plan: str, stored: Iterable[Written]) -> str:
     whole, events = list[str](), 0
     for written in stored:
         with_event: list[str] = []
-        for line in written.lines:
+        for line in written["lines"]:
             with_event.append(line)
             if number := event_number(line):
                 if number == events + 1:
@@ -159,7 +152,6 @@ class Store:
                     status="running",
                     segments=json.dumps(segments),
                     interrupted=interrupted,
-                    updated_at=now_ms(),
                 )
             )
             if self._update_row(change):
@@ -176,7 +168,7 @@ class Store:
         change = (
             sa.update(RUNS)
             .where(own, RUNS.c.active == claimed.workflow_id)
-            .values(active=None, status=status, events=events, updated_at=now_ms(), **row)
+            .values(active=None, status=status, events=events, **row)
         )
         if status in {"waiting", "ended"}:
             change = change.where(RUNS.c.said == inbox_read)
@@ -214,14 +206,13 @@ class Store:
         :param token: the same where it is said again, since the answer to an earlier attempt was lost
         :param answers: the fingerprint of the effect that a decision is about
         """
-        cancels = isinstance(event, CancelRequested)
+        cancels, text = isinstance(event, CancelRequested), canonical(encode(event))
         counted = (
             sa.update(RUNS)
             .where(RUNS.c.run_id == run_id, RUNS.c.status != "ended" if cancels else sa.true())
             .values(
                 said=RUNS.c.said + 1,
                 status=sa.case((RUNS.c.active.is_(None), "queued"), else_=RUNS.c.status),
-                updated_at=now_ms(),
             )
             .returning(RUNS.c.said)
         )
@@ -231,12 +222,11 @@ class Store:
             if cancels and not counts:
                 return
             (n,) = counts
-            if connection.execute(sa.select(INBOX.c.n).where(INBOX.c.token == token)).first() is not None:
+            row = {"run_id": run_id, "n": n, "token": token, "answers": answers, "event": text}
+            if insert_if_missing(connection, INBOX, row):
+                self.queue_segment(connection, run_id)
+            else:
                 connection.rollback()
-                return
-            row = {"run_id": run_id, "n": n, "token": token, "answers": answers}
-            connection.execute(sa.insert(INBOX).values(**row, event=canonical(encode(event))))
-            self.queue_segment(connection, run_id)
 
         self.in_transaction(insert)
 
@@ -255,7 +245,7 @@ class Store:
         every = (*segments,)
         return self._retried(
             lambda: [
-                Written.of(step["output"])
+                cast("Written", step["output"])
                 for segment in every
                 for step in self.client.list_workflow_steps(segment.workflow_id)
                 if segment.steps is None or step["function_id"] in segment.steps
@@ -302,7 +292,6 @@ class Store:
                     status="queued",
                     segments=json.dumps(segments),
                     interrupted=RUNS.c.interrupted + 1,
-                    updated_at=now_ms(),
                 )
             )
             self.queue_segment(connection, row.run_id)

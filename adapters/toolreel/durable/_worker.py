@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from importlib.metadata import version
 from inspect import iscoroutinefunction
-from types import TracebackType
 from typing import Any, Self, TypeAlias
 
 import sqlalchemy as sa
@@ -31,25 +30,14 @@ from toolreel._internal import (
     server_config,
 )
 from toolreel._secrets import known_secrets as known_secrets_of
-from toolreel.durable._database import RUNS, database_url, error_line, retry_lost_connection
+from toolreel.durable._database import RUNS, database_url, error_line, now_ms, retry_lost_connection
 from toolreel.durable._limited_endpoint import Slot, take_slot
 from toolreel.durable._runs import QUEUE
 from toolreel.durable._segment import Policy, Uncertain, perform_segment
-from toolreel.durable._store import NEVER, WORKFLOW, Store, now_ms
+from toolreel.durable._store import NEVER, WORKFLOW, Store
 from toolreel_core._errors import ConfigError
 
 Watch: TypeAlias = Callable[[dict[str, object]], None]
-
-
-def _ports_of(given: Any) -> Performer:  # noqa: ANN401 - what a caller passes, checked here
-    perform = getattr(given, "perform", None) or getattr(given, "send", None)
-    if iscoroutinefunction(perform):
-        sync = "Ports" if hasattr(given, "perform") else "HttpEndpoint"
-        raise ConfigError(
-            f"Worker: expected {sync}, got {type(given).__name__}; a worker performs each run in a thread of "
-            f"its own, so give it the one that is not async"
-        )
-    return given if hasattr(given, "perform") else Ports(given)
 
 
 class Worker:
@@ -89,15 +77,21 @@ class Worker:
         watch: Watch | None = None,
         health: str | None = None,
     ) -> None:
-        ports = _ports_of(performer)
+        if iscoroutinefunction(getattr(performer, "perform", None) or getattr(performer, "send", None)):
+            raise ConfigError(
+                f"Worker: {type(performer).__name__} is async; a worker performs each run in a thread of its "
+                "own, so give it Ports"
+            )
+        given: Any = performer
+        ports = given if hasattr(given, "perform") else Ports(given)
         self._url = database_url(database)
-        self._queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds
+        self.queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds
         secrets = known_secrets_of(os.environ) | secrets_of(ports)
         self._policy = Policy(ports, secrets, uncertain, threading.Event())
         self._watch = watch
         self._health = health
         self._health_server: _HealthServer | None = None
-        self._opened: tuple[Store, Slot] | None = None
+        self._slot: Slot | None = None
         self._busy: dict[str, str] = {}
         """The run of each workflow that is under way."""
         self._listens = False
@@ -105,7 +99,7 @@ class Worker:
     @property
     def slot(self) -> str:
         """The name that it has; empty before it starts."""
-        return "" if self._opened is None else self._opened[1].name
+        return "" if self._slot is None else self._slot.name
 
     @property
     def busy_with(self) -> tuple[str, ...]:
@@ -115,7 +109,7 @@ class Worker:
     @property
     def is_lost(self) -> bool:
         """Whether another worker has taken its slot, so that it has to stop."""
-        return self._opened is not None and self._opened[1].is_lost
+        return self._slot is not None and self._slot.is_lost
 
     @property
     def health_port(self) -> int | None:
@@ -123,25 +117,24 @@ class Worker:
         return None if self._health_server is None else self._health_server.port
 
     def has_work(self) -> bool:
-        """Whether its queue has runs that have not ended and wait for nobody."""
+        """Whether its queue has runs that have not ended and wait for nobody; ask while it runs."""
         busy = RUNS.c.status.in_(("queued", "running"))
-        query = sa.select(RUNS.c.run_id).where(RUNS.c.queue == self._queue, busy).limit(1)
-        return bool(self._running_store.rows_of(query))
+        query = sa.select(RUNS.c.run_id).where(RUNS.c.queue == self.queue, busy).limit(1)
+        return bool(self._store.rows_of(query))
 
     def start(self) -> None:
         """Take a slot, take up again what a worker of this name left behind, and listen to the queue."""
         if _WORKERS:
             raise DurableError("worker: this process has one already; start another process")
-        store = Store(self._url, connections=self._concurrency + 6, give_up_after=NEVER)
-        slot = take_slot(self._url, self._queue, self._named)
-        self._opened = store, slot
+        self._store = store = Store(self._url, connections=self._concurrency + 6, give_up_after=NEVER)
+        self._slot = slot = take_slot(self._url, self.queue, self._named)
         try:
             if self._health is not None:
                 self._health_server = _HealthServer(self._health, self, store.engine)
             release = f"toolreel {version('toolreel')}"
             store.adopt_runs(slot.executor, but_of=release)
             _WORKERS.append(self)
-            retry_lost_connection(lambda: _launch_dbos(store, slot, self._queue, release))
+            retry_lost_connection(lambda: _launch_dbos(store, slot, self.queue, release))
             retry_lost_connection(self._register_queue)  # DBOS raises a loss of its connection here, too
         except BaseException:
             self.stop(0)
@@ -154,7 +147,7 @@ class Worker:
         :param seconds: how long to wait for effects that are under way
         """
         self._policy.stopping.set()
-        if self._opened is None:
+        if self._slot is None:
             return True
         since = time.monotonic()
         while self._busy and time.monotonic() - since < seconds:
@@ -163,18 +156,12 @@ class Worker:
         DBOS.destroy()
         _WORKERS.clear()
         # Not before: the segments under way need the database.
-        store, slot = self._opened
-        store.close()
-        slot.give_up()
+        self._store.close()
+        self._slot.give_up()
         if self._health_server is not None:
             self._health_server.close()
-        self._opened = None
+        self._slot = None
         return rested
-
-    @property
-    def queue(self) -> str:
-        """The name of the queue whose runs it performs."""
-        return self._queue
 
     @property
     def unready(self) -> str:
@@ -187,7 +174,7 @@ class Worker:
 
     def _register_queue(self) -> None:
         DBOS.register_queue(
-            self._queue,
+            self.queue,
             worker_concurrency=self._concurrency,
             polling_interval_sec=self._poll,
             on_conflict="always_update",
@@ -195,7 +182,7 @@ class Worker:
 
     def perform(self, run_id: str, workflow_id: str) -> str:
         """Perform one segment of a run; DBOS calls it, in several threads."""
-        store = self._running_store
+        store = self._store
         self._busy[workflow_id] = run_id
         try:
             if self._policy.stopping.is_set():
@@ -217,26 +204,18 @@ class Worker:
         if line.startswith('{"n":') and (self._watch or self._health_server or is_heard("durable", "debug")):
             stored = json.loads(line)
             kind, ref, ms = stored["kind"], stored["event"].get("ref"), stored.get("took", {}).get("ms")
-            at = {**({} if ref is None else {"ref": ref}), **({} if ms is None else {"ms": ms})}
+            at = {name: value for name, value in (("ref", ref), ("ms", ms)) if value is not None}
             log("durable", "debug", "event_stored", {"run": run_id, **at, "effect": kind, "n": stored["n"]})
             if self._health_server is not None and ms is not None:  # what users say takes no time
                 self._health_server.count_effect(kind, ms)
             if self._watch is not None:
                 self._watch({"run": run_id, "event": stored["n"], "kind": kind, **at})
 
-    @property
-    def _running_store(self) -> Store:
-        if self._opened is None:
-            raise DurableError("worker: it is not running; use it in a with block")
-        return self._opened[0]
-
     def __enter__(self) -> Self:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 

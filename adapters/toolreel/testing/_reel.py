@@ -26,7 +26,6 @@ from toolreel._driver import (
     AsyncPorts,
     AsyncSystemClock,
     AsyncToolHost,
-    ImmediateClock,
     InstantClock,
     Later,
     Observer,
@@ -344,7 +343,7 @@ class Reel:
             performer: AsyncPerformer
             if journal.recorded is None:
                 endpoint = await opened.enter_async_context(self.async_endpoint())
-                clock = AsyncSystemClock() if self.recording else ImmediateClock(InstantClock())
+                clock = AsyncSystemClock() if self.recording else InstantClock()
                 performer = AsyncPorts(endpoint, host or AsyncPythonTools(), approver or AsyncLater(), clock)
             else:
                 replay = self._replay_of(journal)
@@ -395,8 +394,7 @@ class _InReel(Agent[Value_co]):
     async def open_ports(self, transport: Any, *, awaits: bool = False) -> AsyncGenerator[Any]:  # noqa: ANN401
         own = self.reel.async_transport if awaits else self.reel.transport
         async with Agent.open_ports(self, transport or own, awaits=awaits) as ports:
-            clock = ImmediateClock(InstantClock()) if awaits else InstantClock()
-            yield ports if self.reel.recording else replace(ports, clock=clock)
+            yield ports if self.reel.recording else replace(ports, clock=InstantClock())
 
     def _connection_settings(self) -> dict[str, Any]:
         """The server of the reel, if it has one; while recording else that of the agent."""

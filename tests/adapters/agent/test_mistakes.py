@@ -9,6 +9,7 @@ from typing import Any, cast
 import pytest
 
 from tests.adapters.agent.shop import order
+from tests.adapters.driver.immediate import ImmediateEndpoint
 from toolreel import (
     Agent,
     AsyncPythonTools,
@@ -20,7 +21,6 @@ from toolreel import (
     go_on,
     run,
 )
-from toolreel._driver import ImmediateEndpoint
 from toolreel.http import HttpEndpoint
 from toolreel.journals import MemoryJournal
 from toolreel.testing import ScriptedEndpoint, calling, saying

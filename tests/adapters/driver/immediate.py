@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import nullcontext
 from dataclasses import dataclass
 
-from toolreel._driver import Approver, Performer, ToolHost, Wanted
+from toolreel._driver import ReplyPiece, Wanted, pieces_of, scoped_items
+from toolreel.ports import Approver, Endpoint, Performer, ToolHost
+from toolreel_core import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._protocol import ApprovalGiven, AskApproval, Event, RunTool, ToolReturned
+
+
+@dataclass(frozen=True, slots=True)
+class ImmediateEndpoint:
+    """Offers a sync endpoint that never blocks as an async one."""
+
+    endpoint: Endpoint
+
+    async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
+        """Call the sync port."""
+        return self.endpoint.send(effect)
+
+    def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
+        """The pieces of the sync port."""
+        return scoped_items(pieces_of(self.endpoint, effect), nullcontext)
 
 
 @dataclass(frozen=True, slots=True)

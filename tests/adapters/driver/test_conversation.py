@@ -14,6 +14,7 @@ from toolreel._driver import (
     Approver,
     Inbox,
     InstantClock,
+    Lap,
     Later,
     Ports,
     Resting,
@@ -188,10 +189,10 @@ def test_steering_between_parallel_calls_replays_at_its_place() -> None:
     class Late(MemoryJournal):
         """A user who speaks between the results of two calls."""
 
-        def record(self, effect: Wanted | None, event: Event) -> None:
-            super().record(effect, event)
-            if len(self.lines) == 3:
+        def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
+            if len(self.lines) == 2:
                 inbox.say("Both of them.")
+            return super().record(effect, event, lap)
 
     journal = Late(plan)
     two = calling(("add", {"a": 1, "b": 1}), ("add", {"a": 2, "b": 2}))

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateTools
+from tests.adapters.driver.immediate import ImmediateEndpoint, ImmediateTools
 from tests.samples import complaint
 from toolreel import (
     AsyncPorts,
@@ -24,7 +24,6 @@ from toolreel import (
     run,
     tool,
 )
-from toolreel._driver import ImmediateEndpoint
 from toolreel.errors import ProtocolError
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel_core import (

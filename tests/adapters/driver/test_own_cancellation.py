@@ -5,9 +5,10 @@ import json
 
 import pytest
 
+from tests.adapters.driver.immediate import ImmediateEndpoint
 from tests.patience import HANG
 from toolreel import Plan
-from toolreel._driver import AsyncPorts, ImmediateEndpoint, arun
+from toolreel._driver import AsyncPorts, arun
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel.tools import AsyncPythonTools, tool
 from toolreel_core._conversation import ToolMessage

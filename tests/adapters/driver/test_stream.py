@@ -19,6 +19,7 @@ import anyio
 import pytest
 from hypothesis import settings
 
+from tests.adapters.driver.immediate import ImmediateEndpoint
 from tests.adapters.http.test_endpoint_contract import Scene, alive, live, scripted, taped
 from tests.patience import NEVER
 from tests.servers.chat_server import serving
@@ -39,7 +40,7 @@ from toolreel import (
     stream_on,
     tool,
 )
-from toolreel._driver import STOPPED, ImmediateEndpoint
+from toolreel._driver import STOPPED
 from toolreel.http import HttpEndpoint
 from toolreel.journals import MemoryJournal, parse_journal
 from toolreel.ports import AsyncEndpoint, Endpoint, InstantClock

@@ -7,10 +7,9 @@ from contextlib import aclosing
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateTools
+from tests.adapters.driver.immediate import ImmediateEndpoint, ImmediateTools
 from toolreel._driver import (
     AsyncPorts,
-    ImmediateEndpoint,
     NoteMade,
     Ports,
     Run,

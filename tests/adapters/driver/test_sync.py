@@ -7,10 +7,10 @@ from threading import Barrier
 import anyio
 import pytest
 
+from tests.adapters.driver.immediate import ImmediateEndpoint
 from tests.patience import HANG
 from toolreel._driver import (
     AsyncPorts,
-    ImmediateEndpoint,
     Performer,
     Ports,
     Wanted,

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, cast
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateApprover, ImmediateTools
+from tests.adapters.driver.immediate import ImmediateApprover, ImmediateEndpoint, ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
 from toolreel import (
@@ -27,7 +27,7 @@ from toolreel import (
     speak,
     stream,
 )
-from toolreel._driver import ImmediateClock, ImmediateEndpoint, InstantClock, Progress
+from toolreel._driver import InstantClock, Progress
 from toolreel._internal import JournalError
 from toolreel._journal import seal_text
 from toolreel._replay import DRIVERS, Driver
@@ -95,13 +95,8 @@ def slow(script: Any = SUM, kind: type[Slow] = Slow) -> tuple[Ports, AsyncPorts]
     endpoint, decides = ImmediateEndpoint(made), ImmediateApprover(made)
     return (
         Ports(made, made, made, clock),
-        AsyncPorts(endpoint, ImmediateTools(made), decides, _Told(clock)),
+        AsyncPorts(endpoint, ImmediateTools(made), decides, clock),
     )
-
-
-class _Told(ImmediateClock):
-    def now(self) -> float:
-        return cast("SetClock", self.clock).now()
 
 
 def blocking(plan: Plan, script: Any) -> Run:  # noqa: ANN401
@@ -161,16 +156,16 @@ def test_a_streamed_reply_tells_when_it_began() -> None:
 
 def test_tools_that_ran_together_count_once_in_the_whole() -> None:
     clock = SetClock()
-    progress = Progress(start(PLAN), Ports(ScriptedEndpoint([]), clock=clock))
     first, second = (RunTool(ref, f"c{ref}", "add", JsonText("{}"), "k") for ref in (2, 3))
-    for effect in (first, second):
-        progress.begin_effect(effect)
-    for effect, seconds in ((second, 2), (first, 1)):
-        clock.seconds += seconds
-        progress.end_effect(effect, None)
-    for effect in (first, second):
-        progress.pop_lap(effect, ToolReturned(effect.ref, "1"))
-    timing = progress.timing
+    with Progress(start(PLAN), Ports(ScriptedEndpoint([]), clock=clock)) as progress:
+        for effect in (first, second):
+            progress.begin_effect(effect)
+        for effect, seconds in ((second, 2), (first, 1)):
+            clock.seconds += seconds
+            progress.end_effect(effect, None)
+        for effect in (first, second):
+            progress.pop_lap(effect, ToolReturned(effect.ref, "1"))
+    timing = progress.run.timing
     assert [took.ms for took in timing.took] == [3000, 2000]
     assert (timing.total_ms, timing.tools_ms) == (3000, 5000)
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from toolreel.durable import Written, journal_text
 
 
-def line(number: int, blobs: int = 0) -> tuple[str, ...]:
+def line(number: int, blobs: int = 0) -> list[str]:
     """The lines of an event, with this many blobs of its own before it."""
-    own = tuple(f'{{"blob":"{number}.{at}","base64":""}}' for at in range(blobs))
-    return (*own, f'{{"n":{number},"kind":"run_tool","fp":"{number}"}}')
+    own = [f'{{"blob":"{number}.{at}","base64":""}}' for at in range(blobs)]
+    return [*own, f'{{"n":{number},"kind":"run_tool","fp":"{number}"}}']
 
 
 @given(
@@ -25,7 +25,7 @@ def test_events_are_in_order_up_to_the_first_that_is_missing(
     stored: tuple[list[int], list[int], set[int]],
 ) -> None:
     blobs, order, missing = stored
-    steps = [Written(line(n, blobs[n - 1]), 0) for n in order if n not in missing]
+    steps = [Written(heard=0, lines=line(n, blobs[n - 1])) for n in order if n not in missing]
     reached = 0
     for n in order:
         reached += n not in missing and n == reached + 1

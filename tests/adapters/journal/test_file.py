@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateApprover, ImmediateTools
+from tests.adapters.driver.immediate import ImmediateApprover, ImmediateEndpoint, ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.samples import complaint
-from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, Run, run
+from toolreel._driver import AsyncPorts, Ports, Run, run
 from toolreel._internal import JournalError
 from toolreel._journal import FileJournal, MemoryJournal, ReopenedJournal, part_path, read_journal, seal_text
 from toolreel._replay import aresume, resume

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.adapters.driver.immediate import ImmediateTools
+from tests.adapters.driver.immediate import ImmediateEndpoint, ImmediateTools
 from tests.adapters.driver.test_sync import PLAN, SUM, add
 from tests.adapters.journal.test_file import whole
 from tests.samples import complaint
-from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, Run, arun, run
+from toolreel._driver import AsyncPorts, Ports, Run, arun, run
 from toolreel._internal import JournalError
 from toolreel._journal import (
     FileJournal,

@@ -15,6 +15,7 @@ from opentelemetry import baggage
 from opentelemetry import context as otel_context
 from opentelemetry.trace import SpanKind, StatusCode, get_current_span
 
+from tests.adapters.driver.immediate import ImmediateEndpoint
 from tests.adapters.otel.telemetry import context_of, instrumented, told
 from tests.servers.chat_server import replying, serving
 from toolreel import (
@@ -32,7 +33,7 @@ from toolreel import (
     stream,
     tool,
 )
-from toolreel._driver import WATCHERS, Always, ImmediateEndpoint, InstantClock
+from toolreel._driver import WATCHERS, Always, InstantClock
 from toolreel._journal import MemoryJournal, parse_journal
 from toolreel._replay import Rehearsal
 from toolreel.durable import DurableRuns, Worker

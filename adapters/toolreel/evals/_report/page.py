@@ -13,7 +13,7 @@ from itertools import groupby
 from pathlib import Path
 from textwrap import shorten
 
-from toolreel._driver import describe_outcome
+from toolreel._driver import outcome_in_words
 from toolreel._internal import asset, framed, json_element, packed, packed_element, shortened
 from toolreel._replay import TurnSummary, story
 from toolreel.evals import _report as report
@@ -69,7 +69,7 @@ def transcript_of(record: Record, plan: EvalPlan, folder: Path) -> Tree:
         told: Tree = {"opening": [], "turns": [], "ending": "", "attempt": 1, "problem": problem}
         return as_tree(shortened(told, LONGEST))
     ended, evidence = again.run, again.evidence
-    words, _ = describe_outcome(evidence.outcome)
+    words = outcome_in_words(evidence.outcome).sentence
     answered = dict.fromkeys(note.turn for note in ended.notes if isinstance(note, ReplyRead))
     seen: Mapping[int, ObservedTurn] = dict(zip(answered, evidence.turns, strict=True))
     told = {

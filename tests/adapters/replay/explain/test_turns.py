@@ -12,7 +12,6 @@ from toolreel._driver import (
     Resting,
     Run,
     ServerAddress,
-    describe_outcome,
     outcome_in_words,
     run,
 )
@@ -152,7 +151,7 @@ THERE = ServerAddress(URL)
 def test_an_outcome_is_told_with_what_to_do_about_it(
     outcome: Outcome | Resting, words: str, hint: str
 ) -> None:
-    assert describe_outcome(outcome, THERE) == (words, hint)
+    assert outcome_in_words(outcome, THERE)[:2] == (words, hint)
 
 
 UNKNOWN_MODEL = (
@@ -181,13 +180,13 @@ REFUSED = f"the server at {URL} refused the request: see what it says, then corr
 )
 def test_an_http_status_has_a_remedy(status: int, message: str, hint: str) -> None:
     outcome = TransportFailed("status", status, f"HTTP {status}: {message}")
-    assert describe_outcome(outcome, THERE) == (f"HTTP {status}: {message}", hint)
+    assert outcome_in_words(outcome, THERE)[:2] == (f"HTTP {status}: {message}", hint)
 
 
 def test_a_key_that_was_not_accepted_is_named_by_its_variable() -> None:
     outcome = TransportFailed("status", 401, "No.")
     hint = f"the key in API_KEY was not accepted: is it the right one for {URL}?"
-    assert describe_outcome(outcome, ServerAddress(URL, "API_KEY"))[1] == hint
+    assert outcome_in_words(outcome, ServerAddress(URL, "API_KEY")).hint == hint
 
 
 @pytest.mark.parametrize("kind", get_args(Outcome), ids=lambda kind: kind.name)
@@ -202,6 +201,6 @@ def test_every_outcome_has_its_words(kind: Any) -> None:  # noqa: ANN401 - a cla
 
 
 def test_every_kind_of_failure_has_a_remedy() -> None:
-    hints = {describe_outcome(TransportFailed(kind, None, ""), THERE)[1] for kind in get_args(FailureKind)}
+    hints = {outcome_in_words(TransportFailed(kind, None, ""), THERE).hint for kind in get_args(FailureKind)}
     assert len(hints) == len(get_args(FailureKind))
     assert "" not in hints

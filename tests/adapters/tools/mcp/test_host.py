@@ -15,12 +15,13 @@ from pathlib import Path
 import anyio
 import pytest
 
+from tests.adapters.driver.immediate import ImmediateEndpoint
 from tests.adapters.tools.processes import alive
 from tests.patience import HANG, eventually_async
 from tests.samples import complaint, worked
 from tests.servers.mcp_servers_here import Heard, called, codes, data, good, message, public, rude, soon, tree
 from toolreel import Audio, File, Image
-from toolreel._driver import AsyncPorts, ImmediateEndpoint, Ports, arun, run
+from toolreel._driver import AsyncPorts, Ports, arun, run
 from toolreel._internal import McpServerError
 from toolreel._journal import FileJournal, MemoryJournal, parse_journal
 from toolreel._replay import Rehearsal
