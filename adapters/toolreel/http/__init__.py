@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         Address,
         checked_chat_url,
         header_values,
-        request_headers,
         url_for_form,
     )
     from toolreel.http._response_reader import (

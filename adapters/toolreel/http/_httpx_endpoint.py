@@ -19,7 +19,7 @@ from functools import cache, lru_cache, partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Generic, Self, TypeVar, cast
 
-from toolreel._driver import Listener, ReplyPiece, immediately, iterated, resolved, scoped_items
+from toolreel._driver import Listener, ReplyPiece, immediately, iterated, notify, resolved, scoped_items
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel._secrets import Secret, scrubbed, scrubbed_body, secrets_sent, secrets_to_scrub, shown_url
 from toolreel.http._request import (
@@ -153,7 +153,8 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             api_key_header=api_key_header,
             api_key=api_key,
         )
-        self._begin_exchange = partial(Exchange, deadline, max_response_bytes, stall_timeout, on_delta, now)
+        self._begin_exchange = partial(Exchange, deadline, max_response_bytes, stall_timeout, now)
+        self._on_delta = on_delta
         self._timeouts = httpx.Timeout(timeout).as_dict()
         self._owns_client = not isinstance(transport, self._client_type)
         client: Any = transport
@@ -176,7 +177,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         )
         self._parsed_target("chat_completions")  # what is wrong with it is told now
         if shown_url(self.address.url) != self.address.url:
-            logging.getLogger("httpx").addFilter(_SHOWN_URLS)
+            logging.getLogger("httpx").addFilter(_mask_urls)
 
     @property
     def secrets(self) -> Mapping[str, str]:
@@ -187,12 +188,6 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
     def _secrets_sent_by(self, request: httpx.Request) -> dict[str, str]:
         headers = tuple([pair for pair in request.headers.raw if pair[0] != b"Content-Length"])
         return self._secrets_in(str(request.url), headers)
-
-    def _reader_of_response(
-        self, exchange: Exchange, effect: SendRequest, response: httpx.Response
-    ) -> Incoming:
-        secrets = secrets_to_scrub(self._secrets_sent_by(response.request))
-        return Incoming(exchange, effect, response.status_code, headers_of(response), secrets)
 
     def _failure_event(self, ref: int, error: httpx.HTTPError | httpx.InvalidURL) -> RequestFailed:
         """The event for an exception, whose text may quote a URL with its key."""
@@ -205,8 +200,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         url, headers = self._parsed_target(request.form)
         body = b"".join(request.pieces())
         # No timeout is longer than what is left, and in a stream, none for reading than that for a stall.
-        left = exchange.left
-        limits = {name: left if each is None else min(left, each) for name, each in self._timeouts.items()}
+        limits = {name: exchange.cap_timeout(each) for name, each in self._timeouts.items()}
         if request.streamed:
             limits["read"] = min(limits["read"], exchange.stall_timeout)
         built = self._client.build_request(
@@ -251,15 +245,19 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         self, effect: SendRequest, exchange: Exchange
     ) -> AsyncGenerator[ReplyPiece, None]:
         status, rest = None, tuple[Delta, ...]()
+        listener = self._on_delta if effect.purpose == "turn" else None
         event: ReplyReceived | RequestFailed
         try:
             request = self._request(effect.request, exchange)
             sent: Any = self._client.send(request, stream=True)
             async with type(self)._response_chunks(await resolved(sent)) as (response, chunks):
                 status = response.status_code
-                incoming = self._reader_of_response(exchange, effect, response)
+                secrets = secrets_to_scrub(self._secrets_sent_by(response.request))
+                incoming = Incoming(exchange, effect, status, headers_of(response), secrets)
                 async for chunk in chunks:
-                    for delta in incoming.read_chunk(chunk):
+                    deltas = incoming.read_chunk(chunk)
+                    notify(listener, deltas)
+                    for delta in deltas:
                         yield delta
                     if incoming.over:  # some servers keep the connection open after [DONE]
                         break
@@ -268,6 +266,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             event = self._failure_event(effect.ref, error)
         except BodyError as error:  # without a status, from a recording transport, which reads the body
             event = error.event(effect.ref, status)
+        notify(listener, rest)
         for delta in rest:
             yield delta
         yield event
@@ -368,18 +367,13 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
         await self.aclose()
 
 
-class _ShownUrls(logging.Filter):
-    """Masks the keys in the URLs that httpx logs, one line a request."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if isinstance(record.args, tuple):
-            record.args = tuple(
-                shown_url(str(each)) if isinstance(each, httpx.URL) else each for each in record.args
-            )
-        return True
-
-
-_SHOWN_URLS = _ShownUrls()
+def _mask_urls(record: logging.LogRecord) -> bool:
+    """Mask the keys in the URLs that httpx logs, one line a request."""
+    if isinstance(record.args, tuple):
+        record.args = tuple(
+            shown_url(str(each)) if isinstance(each, httpx.URL) else each for each in record.args
+        )
+    return True
 
 
 class _Body(httpx.ByteStream):
@@ -387,24 +381,17 @@ class _Body(httpx.ByteStream):
 
     def __init__(self, body: bytes) -> None:
         super().__init__(body)
-        self._body = body
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return _Once(self._body)
-
-
-class _Once:
-    def __init__(self, piece: bytes) -> None:
-        self._piece = piece
+        self._body, self._is_read = body, False
 
     def __aiter__(self) -> Self:
+        self._is_read = False
         return self
 
     async def __anext__(self) -> bytes:
-        piece, self._piece = self._piece, b""
-        if not piece:
+        if self._is_read:
             raise StopAsyncIteration
-        return piece
+        self._is_read = True
+        return self._body
 
 
 def _parsed_target(address: Address) -> tuple[httpx.URL, httpx.Headers]:

@@ -51,6 +51,7 @@ class Address:
 
     url: str
     headers: Mapping[str, str]
+    """Those of every request, with names in lower case."""
     credentials: frozenset[str] = frozenset()
     """Names of the headers whose values are secrets whatever they look like, in lower case."""
     key: str = ""
@@ -83,14 +84,38 @@ class Address:
         """The address for a base URL and the key, or the name of the variable that holds it.
 
         :param environ: environment variables; by default those of this process
+        :param headers: further headers; they override those of the endpoint, such as ``User-Agent``
         """
-        where = os.environ if environ is None else environ
-        key = None if api_key is None else Secret(api_key)
-        sent = request_headers(api_key_env, where, headers, api_key_header, key)
+        further: dict[str, str] = {}
+        for name, value in headers.items():
+            lower = _checked_header_name(name)
+            if lower in further:
+                raise EndpointConfigError(f"the header {name} is given twice")
+            further[lower] = _checked_header_value(value, f"the value of the header {name}")
+        sent = {
+            "content-type": "application/json",
+            "accept": "application/json",
+            "accept-encoding": ACCEPT_ENCODING,
+            "user-agent": "toolreel",
+            **further,
+        }
+        key_header = _checked_header_name(api_key_header)
+        if (api_key is not None or api_key_env is not None) and key_header in further:
+            raise EndpointConfigError(
+                f"the header {api_key_header} is given twice: it carries the API key; leave out one of them"
+            )
+        if api_key is not None and api_key_env is not None:
+            raise EndpointConfigError("api_key and api_key_env are both given; leave out one of them")
+        bearer = _BEARER if key_header == AUTHORIZATION.lower() else ""
+        if api_key is not None:
+            sent[key_header] = bearer + _checked_header_value(Secret(api_key).reveal(), "api_key")
+        elif api_key_env is not None:
+            where = os.environ if environ is None else environ
+            sent[key_header] = bearer + header_value_from(api_key_env, where, "the API key")
         return cls(
             checked_chat_url(base_url, api_prefix),
             sent,
-            frozenset(name.lower() for name in (*headers, api_key_header)),
+            frozenset({*further, key_header}),
             api_key_env or ("api_key=" if api_key else ""),
         )
 
@@ -142,47 +167,6 @@ def host_fault(host: str) -> str:
     if all(0 < len(label) <= _LABEL for label in labels):
         return ""
     return f"the host {host!r} has an empty part, or one of more than {_LABEL} characters"
-
-
-def request_headers(
-    api_key_env: str | None,
-    environ: Mapping[str, str],
-    headers: Mapping[str, str] = NO_HEADERS,
-    api_key_header: str = AUTHORIZATION,
-    api_key: Secret | None = None,
-) -> dict[str, str]:
-    """The headers of every request, with names in lower case.
-
-    :param api_key: the key itself, instead of the name of its variable
-    :param headers: further headers; they override those of the endpoint, such as ``User-Agent``
-    """
-    further: dict[str, str] = {}
-    for name, value in headers.items():
-        lower = _checked_header_name(name)
-        if lower in further:
-            raise EndpointConfigError(f"the header {name} is given twice")
-        further[lower] = _checked_header_value(value, f"the value of the header {name}")
-    sent = {
-        "content-type": "application/json",
-        "accept": "application/json",
-        "accept-encoding": ACCEPT_ENCODING,
-        "user-agent": "toolreel",
-        **further,
-    }
-    key_header = _checked_header_name(api_key_header)
-    if api_key_env is None and api_key is None:
-        return sent
-    if key_header in further:
-        raise EndpointConfigError(
-            f"the header {api_key_header} is given twice: it carries the API key; leave out one of them"
-        )
-    if api_key is None:
-        key = header_value_from(api_key_env or "", environ, "the API key")
-    elif api_key_env is not None:
-        raise EndpointConfigError("api_key and api_key_env are both given; leave out one of them")
-    else:
-        key = _checked_header_value(api_key.reveal(), "api_key")
-    return {**sent, key_header: f"{_BEARER}{key}" if key_header == AUTHORIZATION.lower() else key}
 
 
 def header_values(variables: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:

@@ -15,11 +15,12 @@ import zlib
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any, ClassVar
 
-from toolreel._driver import Listener, notify, time_left
+from toolreel._driver import time_left
 from toolreel._internal import AdapterError
 from toolreel._secrets import RunningBodyScrub, scrubbed_body
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed, SendRequest, response_event
@@ -109,6 +110,8 @@ class BoundedDecoder:
             piece = self._stream.inflate(raw, self._limit - len(self._body) + 1)
         except _Unfit as error:
             raise UndecodableBody(f"the {self._encoding} body {error}") from error
+        except self._stream.error as error:
+            raise UndecodableBody(f"the {self._encoding} body is corrupt: {error}") from error
         self._add_decoded(piece)
         return piece
 
@@ -129,8 +132,8 @@ class _Unfit(Exception):
     """A body, or its encoding, that cannot be decoded; the message says why."""
 
 
-# Each has `whole`, whether the end of the compressed data was reached, and `inflate(raw, max_length)`, which
-# stops at about `max_length` decoded bytes.
+# Each has `whole`, whether the end of the compressed data was reached; `inflate(raw, max_length)`, which
+# stops at about `max_length` decoded bytes; and `error`, which that raises for corrupt data.
 def _inflater_for(encoding: str) -> _Zlib | _Brotli | _Zstd | None:
     match encoding:
         case "" | "identity":
@@ -144,6 +147,8 @@ def _inflater_for(encoding: str) -> _Zlib | _Brotli | _Zstd | None:
 
 
 class _Zlib:
+    error = zlib.error
+
     def __init__(self, encoding: str) -> None:
         self._head = b""
         # 16 makes zlib expect a gzip header. For "deflate", the first two bytes decide: see _deflate_wbits.
@@ -159,10 +164,7 @@ class _Zlib:
             if len(self._head) < 2:
                 return b""
             self._stream, raw = zlib.decompressobj(_deflate_wbits(self._head)), self._head
-        try:
-            piece = self._stream.decompress(raw, max_length)
-        except zlib.error as error:
-            raise _Unfit(f"is corrupt: {error}") from error
+        piece = self._stream.decompress(raw, max_length)
         if self._stream.unused_data:
             raise _Unfit("goes on after its end")
         return piece
@@ -173,24 +175,21 @@ class _Brotli:
         if not hasattr(brotli.Decompressor, "can_accept_more_data"):  # older ones ignore the output limit
             raise _Unfit(f"needs {brotli.__name__} 1.2 or newer, which can stop in the middle")
         self._stream: Any = brotli.Decompressor()
-        self._error: type[Exception] = brotli.error
+        self.error: type[Exception] = brotli.error
 
     @property
     def whole(self) -> bool:
         return bool(self._stream.is_finished())
 
     def inflate(self, raw: bytes, max_length: int) -> bytes:
-        try:
-            return bytes(self._stream.process(raw, output_buffer_limit=max_length)) if raw else b""
-        except self._error as error:
-            raise _Unfit(f"is corrupt: {error}") from error
+        return bytes(self._stream.process(raw, output_buffer_limit=max_length)) if raw else b""
 
 
 class _Zstd:
     """A zstd body is a sequence of frames (RFC 8878, section 3), and each needs a decompressor of its own."""
 
     def __init__(self, zstandard: ModuleType) -> None:
-        self._zstandard = zstandard
+        self._zstandard, self.error = zstandard, zstandard.ZstdError
         self._stream = self._new_decompressor()
 
     @property
@@ -204,10 +203,7 @@ class _Zstd:
             while remaining and len(piece) < max_length:
                 if self._stream.eof:
                     self._stream = self._new_decompressor()
-                try:
-                    piece += self._stream.decompress(remaining)
-                except self._zstandard.ZstdError as error:
-                    raise _Unfit(f"is corrupt: {error}") from error
+                piece += self._stream.decompress(remaining)
                 remaining = self._stream.unused_data
         return bytes(piece)
 
@@ -256,26 +252,26 @@ _SHORTEST = 0.001
 """Seconds of a timeout at least; 0 would make a socket non-blocking."""
 
 
+@dataclass(eq=False)
 class Exchange:
-    def __init__(
-        self,
-        deadline: float,
-        limit: int,
-        stall_timeout: float = STALL_TIMEOUT,
-        on_delta: Listener | None = None,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
+    deadline: float
+    limit: int
+    stall_timeout: float = STALL_TIMEOUT
+    now: Callable[[], float] = time.monotonic
+    rested: float = 0.0
+    """Seconds in which nothing was read, since the reader of the stream was busy with what had come."""
+    _received: int = 0
+    _allowed: int = HEAD_BYTES
+    _is_sent: bool = False
+    _is_new: bool = False
+
+    def __post_init__(self) -> None:
         left = time_left()
-        seconds = min(deadline, left)
-        what = "its deadline" if deadline <= left else "which is all that the run's max_wall_ms had left"
+        seconds = min(self.deadline, left)
+        what = "its deadline" if self.deadline <= left else "which is all that the run's max_wall_ms had left"
         self.message = f"the exchange was not complete after {seconds:.3g} s, {what}"
         """Why it failed, if its time is over."""
-        self.rested = 0.0
-        """Seconds in which nothing was read, since the reader of the stream was busy with what had come."""
-        self.limit, self.stall_timeout, self.on_delta, self.now = limit, stall_timeout, on_delta, now
         self._ends_at = time.monotonic() + seconds
-        self._received, self._allowed = 0, HEAD_BYTES
-        self._is_sent = self._is_new = False
 
     @property
     def left(self) -> float:
@@ -312,9 +308,8 @@ class Exchange:
         self._received += size
         if self._received <= self._allowed:
             return ""
-        if self._allowed == HEAD_BYTES:
-            return f"the server sent more than {HEAD_BYTES} bytes, and no response"
-        return f"the server sent more than {self._allowed} bytes for a body of at most {self.limit}"
+        what = ", and no response" if self._allowed == HEAD_BYTES else f" for a body of at most {self.limit}"
+        return f"the server sent more than {self._allowed} bytes{what}"
 
 
 _CURRENT: ContextVar[Exchange | None] = ContextVar("toolreel_exchange", default=None)
@@ -334,29 +329,23 @@ def limited(exchange: Exchange) -> Generator[None]:
         _CURRENT.reset(before)
 
 
+@dataclass(eq=False, repr=False)  # it has secrets
 class Incoming:
-    def __init__(
-        self,
-        exchange: Exchange,
-        effect: SendRequest,
-        status: int,
-        headers: Mapping[str, str],
-        secrets: Mapping[str, str],
-    ) -> None:
-        self._secrets = secrets
-        self._scrub = RunningBodyScrub(secrets)
+    exchange: Exchange
+    effect: SendRequest
+    status: int
+    headers: Mapping[str, str]
+    secrets: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        self._scrub = RunningBodyScrub(self.secrets)
         self._passed: list[str] = []
-        self._listener = exchange.on_delta if effect.purpose == "turn" else None
-        self._exchange = exchange
-        self._effect = effect
-        self._status = status
-        self._headers = headers
-        self._decoder = BoundedDecoder(headers.get("content-encoding", ""), exchange.limit)
+        self._decoder = BoundedDecoder(self.headers.get("content-encoding", ""), self.exchange.limit)
         self._text = _UTF8("replace")
-        self._declared_stream = headers.get("content-type", "").lower().startswith("text/event-stream")
-        self._stream = self._blank = stream_in(effect.request.form)
-        self._may_be_stream = 200 <= status < 300
-        self._progressed_at = exchange.now()
+        self._declared_stream = self.headers.get("content-type", "").lower().startswith("text/event-stream")
+        self._stream = self._blank = stream_in(self.effect.request.form)
+        self._may_be_stream = 200 <= self.status < 300
+        self._progressed_at = self.exchange.now()
 
     @property
     def over(self) -> bool:
@@ -364,7 +353,7 @@ class Incoming:
         return self._stream.done
 
     def read_chunk(self, raw: bytes) -> tuple[Delta, ...]:
-        exchange = self._exchange
+        exchange = self.exchange
         now = exchange.now() - exchange.rested
         if exchange.overdue:
             raise Stalled(exchange.message)
@@ -394,22 +383,19 @@ class Incoming:
             held = self._feed(self._scrub.feed(self._text.decode(b"", final=True)) + self._scrub.close())
             text = "".join(self._passed)
         else:
-            text = scrubbed_body(body.decode("utf-8", "replace"), self._secrets)
-        event = response_event(self._effect.ref, self._status, self._headers, text)
+            text = scrubbed_body(body.decode("utf-8", "replace"), self.secrets)
+        event = response_event(self.effect.ref, self.status, self.headers, text)
         rest: tuple[Delta, ...] = ()
-        if self._stream.streamed and isinstance(event, ReplyReceived) and not self.over:
-            rest = self._stream.close()[1]  # an unterminated last line
-        elif self._effect.request.streamed and isinstance(event, ReplyReceived) and not self.over:
-            rest = deltas_in(text, self._effect.request.form, whole=True)
-        if self._listener is not None:
-            notify(self._listener, rest)
+        if isinstance(event, ReplyReceived) and not self.over:
+            if self._stream.streamed:
+                rest = self._stream.close()[1]  # an unterminated last line
+            elif self.effect.request.streamed:
+                rest = deltas_in(text, self.effect.request.form, whole=True)
         return (*held, *rest), event
 
     def _feed(self, text: str) -> tuple[Delta, ...]:
         self._passed.append(text)
         self._stream, deltas = self._stream.feed(text)
-        if self._listener is not None:
-            notify(self._listener, deltas)
         return deltas
 
 

@@ -7,7 +7,7 @@ import os
 import ssl
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from functools import cache, cached_property, partial
 from importlib.util import find_spec
 from threading import Lock, Semaphore
@@ -208,7 +208,7 @@ def pooled_transport(
         raise MissingExtra.of("http2", "h2")
     make = partial(
         httpx.AsyncHTTPTransport if is_async else httpx.HTTPTransport,
-        verify=_environment_ssl_context(http2=http2),
+        verify=_ssl_context(http2, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")),
         proxy=_proxy_of_environment(url) if proxy is None else _checked_proxy(proxy, "invalid proxy"),
         http2=http2,
         limits=httpx.Limits(
@@ -227,34 +227,30 @@ class PlainTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
     """
 
     def __init__(self) -> None:
-        self._by_proxy: dict[str, Any] = {}
+        self._by_origin: dict[str, Any] = {}
+        """A pool for each server, since the environment may except a server from its proxy."""
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        response: httpx.Response = self._transport_for(request, httpx.HTTPTransport).handle_request(request)
+        response: httpx.Response = self._pool_for(request.url, is_async=False).handle_request(request)
         return response
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        transport = self._transport_for(request, httpx.AsyncHTTPTransport)
-        response: httpx.Response = await transport.handle_async_request(request)
+        pool = self._pool_for(request.url, is_async=True)
+        response: httpx.Response = await pool.handle_async_request(request)
         return response
 
-    def _transport_for(self, request: httpx.Request, make: Callable[..., _AnyTransport]) -> Any:  # noqa: ANN401 - either
-        proxy = _proxy_of_environment(str(request.url))
-        key = str(proxy.url) if proxy else ""
-        if key not in self._by_proxy:
-            self._by_proxy[key] = make(verify=_environment_ssl_context(), proxy=proxy)
-        return self._by_proxy[key]
+    def _pool_for(self, url: httpx.URL, *, is_async: bool) -> Any:  # noqa: ANN401 - as of `pooled_transport`
+        origin = f"{url.scheme}://{url.netloc.decode()}"
+        if origin not in self._by_origin:
+            self._by_origin[origin] = pooled_transport(origin, is_async=is_async)
+        return self._by_origin[origin]
 
     def close(self) -> None:
         immediately(self.aclose())
 
     async def aclose(self) -> None:
-        for each in self._by_proxy.values():
-            await _close_transport(each)
-
-
-def _environment_ssl_context(*, http2: bool = False) -> ssl.SSLContext:
-    return _ssl_context(http2, os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR"))
+        for pool in self._by_origin.values():
+            await pool.aclose()
 
 
 @cache
@@ -297,16 +293,16 @@ def _checked_proxy(proxy: AnyProxy, where: str) -> httpx.Proxy:
 _LAYERS = ("connection", "proxy", "socks")
 """The parts of httpcore that open a connection; their names begin those of its trace events."""
 _STEPS = [f"{layer}.connect_{way}" for layer in _LAYERS for way in ("tcp", "unix_socket")]
-_CONNECTS = frozenset(f"{step}.started" for step in _STEPS)
 _OPENED = frozenset(f"{step}.complete" for step in (*_STEPS, *(f"{each}.start_tls" for each in _LAYERS)))
 
-_HEAD_SENT = "http11.send_request_headers.started"
-_HEAD_RECEIVED = "http11.receive_response_headers.complete"
-
-_FOLLOWED = _CONNECTS | {_HEAD_SENT, _HEAD_RECEIVED}
+_NOTED: Mapping[str, Callable[[Exchange], None]] = {
+    **dict.fromkeys((f"{step}.started" for step in _STEPS), Exchange.connect),
+    "http11.send_request_headers.started": Exchange.expect_head,
+    "http11.receive_response_headers.complete": Exchange.await_body,
+}
 
 _WRITTEN = 65_536
-"""Bytes that are written at most before the time is looked at: httpcore's timeout is for each ``send``."""
+"""Bytes that are written at most before the time is looked at: a sync timeout of httpcore is per ``send``."""
 
 
 # httpcore reports ten steps of each request. These two look at most of them only by name, since calls for
@@ -320,22 +316,13 @@ def trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
         # A task that reads from an HTTP/2 connection reads for all others too; they would share its failure.
         if is_sync or not _is_http2(stream):
             _limit_stream(stream, sync=is_sync)
-    elif event in _FOLLOWED:
-        _note_step(exchange, event)
+    elif event in _NOTED:
+        _NOTED[event](exchange)
 
 
 async def async_trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
-    if event in _OPENED or event in _FOLLOWED:
+    if event in _OPENED or event in _NOTED:
         trace(exchange, event, details)
-
-
-def _note_step(exchange: Exchange, event: str) -> None:
-    if event in _CONNECTS:
-        exchange.connect()
-    elif event == _HEAD_SENT:
-        exchange.expect_head()
-    else:
-        exchange.await_body()
 
 
 def _is_http2(stream: httpcore.NetworkStream | httpcore.AsyncNetworkStream) -> bool:
@@ -344,11 +331,12 @@ def _is_http2(stream: httpcore.NetworkStream | httpcore.AsyncNetworkStream) -> b
 
 
 async def _before_deadline(
-    exchange: Exchange,
-    attempt: Callable[[float], _Item | Awaitable[_Item]],
+    attempt: Callable[[float | None], _Item | Awaitable[_Item]],
     timeout: float | None,
     failure: type[httpcore.TimeoutException],
 ) -> _Item:
+    if (exchange := current_exchange()) is None:
+        return await resolved(attempt(timeout))
     try:
         if not exchange.over:
             return await resolved(attempt(exchange.cap_timeout(timeout)))
@@ -363,23 +351,16 @@ def _limit_stream(stream: Any, *, sync: bool) -> None:  # noqa: ANN401 - a netwo
     counts = not _is_http2(stream)
 
     async def bounded_read(max_bytes: int, timeout: float | None = None) -> bytes:
-        if (exchange := current_exchange()) is None:
-            return bytes(await resolved(read(max_bytes, timeout)))
-        data: bytes = await _before_deadline(
-            exchange, partial(read, max_bytes), timeout, httpcore.ReadTimeout
-        )
-        if counts and (why := exchange.count_received(len(data))):
+        data: bytes = await _before_deadline(partial(read, max_bytes), timeout, httpcore.ReadTimeout)
+        exchange = current_exchange() if counts else None
+        if exchange is not None and (why := exchange.count_received(len(data))):
             raise httpcore.RemoteProtocolError(why)
         return data
 
     async def bounded_write(buffer: bytes, timeout: float | None = None) -> None:
-        if (exchange := current_exchange()) is None:
-            await resolved(write(buffer, timeout))
-            return
-        # An async timeout is for all of the buffer.
-        for start in range(0, len(buffer), _WRITTEN if sync else max(1, len(buffer))):
-            piece = buffer[start : start + _WRITTEN] if sync else buffer
-            await _before_deadline(exchange, partial(write, piece), timeout, httpcore.WriteTimeout)
+        for start in range(0, len(buffer), _WRITTEN):
+            piece = buffer[start : start + _WRITTEN]
+            await _before_deadline(partial(write, piece), timeout, httpcore.WriteTimeout)
 
     # On this one stream: httpx has no setting for the network backend, which could wrap it.
     if sync:

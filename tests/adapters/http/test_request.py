@@ -22,7 +22,6 @@ from toolreel.http import (
     HttpEndpoint,
     checked_chat_url,
     header_values,
-    request_headers,
 )
 from toolreel.testing import saying
 from toolreel_core._protocol import ReplyReceived
@@ -70,6 +69,10 @@ def test_user_and_password_are_refused_and_not_repeated(base_url: str) -> None:
     assert complaint(EndpointConfigError, lambda: checked_chat_url(base_url)) == (
         "base URL: leave user and password out of it; name the variable of an API key instead"
     )
+
+
+def request_headers(key: str | None, environ: Mapping[str, str], **more: Any) -> Mapping[str, str]:  # noqa: ANN401
+    return Address.of("http://here", key, environ, **more).headers
 
 
 def test_without_a_key_no_authorization_is_sent() -> None:
@@ -139,14 +142,15 @@ def test_a_key_in_another_header_is_sent_bare_and_any_spelling_of_the_usual_one_
 def test_headers_that_cannot_be_sent_are_refused(
     headers: Mapping[str, str], key_header: str, said: str
 ) -> None:
-    told = complaint(EndpointConfigError, lambda: request_headers("K", {"K": KEY}, headers, key_header))
+    given = {"headers": headers, "api_key_header": key_header}
+    told = complaint(EndpointConfigError, lambda: request_headers("K", {"K": KEY}, **given))
     assert told.startswith(said)
 
 
 @given(st.text(), st.text())
 def test_whatever_is_accepted_is_one_header_in_one_line(name: str, value: str) -> None:
     try:
-        sent = request_headers(None, {}, {name: value})
+        sent = request_headers(None, {}, headers={name: value})
     except EndpointConfigError as error:
         assert "\n" not in str(error)  # noqa: PT017 - either outcome is right
     else:
