@@ -109,7 +109,7 @@ def test_files_are_where_the_project_is(tmp_path: Path) -> None:
         ("model = 3", "tool.toolreel.model: expected a text, got 3"),
         ('api_key_env = "K"', "tool.toolreel.api_key_env: is about the server of base_url"),
         ("header = 3", "tool.toolreel.header: expected a table, got 3"),
-        ("tools = [3]", "tool.toolreel.tools: expected a list of texts, got [3]"),
+        ("tools = [3]", "tool.toolreel.tools: expected a text or a list of texts, got [3]"),
         ("[", "not TOML"),
     ],
 )

@@ -86,7 +86,7 @@ def _without_nulls(tree: Any) -> Any:  # noqa: ANN401 - whatever JSON has
 
 PYPROJECT = "pyproject.toml"
 
-_Texts: TypeAlias = tuple[str, ...]
+_Texts: TypeAlias = str | tuple[str, ...]
 
 
 class Key(NamedTuple):
@@ -173,25 +173,19 @@ def _read_settings(path: Path, _changed: int) -> ProjectSettings:
 
 def _settings_in(folder: Path, tree: Mapping[str, Any]) -> dict[str, Any]:
     given = Table.of(tree).table("tool").table("toolreel").only(*SHARED_KEYS)
-    lists = {
-        key: [value]
-        for key, value in given.values.items()
-        if isinstance(value, str) and SHARED_KEYS[key].kind == _Texts
-    }
-    table = Table(given.place, {**given.values, **lists})
     placed = dict[str, Any]()
-    for key in table.values:
-        match table.value(key, SHARED_KEYS[key].kind):
-            case str() as text:
-                placed[key] = _absolute_path(folder, key, text)
-            case tuple() as texts:
-                placed[key] = [_absolute_path(folder, key, text) for text in texts]
-            case dict() as variables:
-                placed[key] = [f"{name}={variable}" for name, variable in variables.items()]
-            case value:
-                placed[key] = value
+    for key in given.values:
+        kind = SHARED_KEYS[key].kind
+        value = placed[key] = given.value(key, kind)
+        if kind == _Texts:
+            texts = (value,) if isinstance(value, str) else value
+            placed[key] = [_absolute_path(folder, key, text) for text in texts]
+        elif isinstance(value, str):
+            placed[key] = _absolute_path(folder, key, value)
+        elif isinstance(value, dict):
+            placed[key] = [f"{name}={variable}" for name, variable in value.items()]
     if "base_url" not in placed and (of_none := SERVER_KEYS & placed.keys()):
-        raise table.complaint("is about the server of base_url: write that, too", min(of_none))
+        raise given.complaint("is about the server of base_url: write that, too", min(of_none))
     return placed
 
 

@@ -41,10 +41,7 @@ def printable_json(text: str) -> str:
 
 
 def _python_escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x100:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return found[0].encode("unicode_escape").decode()
 
 
 def _json_escape(found: re.Match[str]) -> str:

@@ -19,11 +19,9 @@ class ImmediateEndpoint:
     endpoint: Endpoint
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        """Call the sync port."""
         return self.endpoint.send(effect)
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-        """The pieces of the sync port."""
         return scoped_items(pieces_of(self.endpoint, effect), nullcontext)
 
 
@@ -34,7 +32,6 @@ class ImmediateApprover:
     approver: Approver
 
     async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        """Call the sync port."""
         return self.approver.decide(effect)
 
 
@@ -45,7 +42,6 @@ class ImmediatePerformer:
     performer: Performer
 
     async def perform(self, effect: Wanted) -> Event | None:
-        """Call the sync port."""
         return self.performer.perform(effect)
 
 
@@ -56,5 +52,4 @@ class ImmediateTools:
     tools: ToolHost
 
     async def run(self, effect: RunTool) -> ToolReturned:
-        """Call the sync port."""
         return self.tools.run(effect)
