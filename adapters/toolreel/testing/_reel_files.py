@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from toolreel._driver import Wanted
+from toolreel._driver import Lap, Wanted
 from toolreel._internal import CassetteError
 from toolreel._journal import MemoryJournal, Recorded, journal_path, seal_text
 from toolreel._replay import AllowedDifferences, check_same_lines
@@ -80,9 +80,9 @@ class ReelJournal(MemoryJournal):
         self.allowed = allowed
         self._answers: list[tuple[Wanted | None, Event]] = []
 
-    def record(self, effect: Wanted | None, event: Event) -> None:
-        super().record(effect, event)
+    def record(self, effect: Wanted | None, event: Event, lap: Lap | None = None) -> Event:
         self._answers.append((effect, event))
+        return super().record(effect, event, lap)
 
     def check(self, *, whole: bool = True) -> None:
         """Fail if the events differ from the recorded ones.
