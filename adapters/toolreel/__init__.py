@@ -78,9 +78,9 @@ if TYPE_CHECKING:
     __version__: str
 else:
     from toolreel._internal import provide_run_pages
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    _load, __dir__ = face(__name__)
+    _load, __dir__ = lazy_exports(__name__)
 
     def __getattr__(name: str) -> object:
         if name == "__version__":

@@ -105,9 +105,9 @@ if TYPE_CHECKING:
     from toolreel_core._settings import LoopConfig, Price, Provider
     from toolreel_core._tools import ToolDefinition, ToolSurface
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__ = [
     "ANSWERS",

@@ -15,7 +15,7 @@ from pyrsistent import PVector, pvector
 
 from toolreel_core._conversation import blobs_of, parts_of
 from toolreel_core._errors import CodecError, ConfigError, ProtocolError
-from toolreel_core._jsontext import Json, Tree, canonical, either, read
+from toolreel_core._jsontext import Json, Tree, canonical, read, value_or_failure
 from toolreel_core._loop import pending, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -176,7 +176,7 @@ def _apply_event(run: _Run, given: Event | HttpResponse, *, with_journal: bool) 
 
 
 def _parse_line(line: str) -> Tree:
-    tree = either(read(line, unique_keys=True).alt(CodecError))
+    tree = value_or_failure(read(line, unique_keys=True).alt(CodecError))
     if isinstance(tree, CodecError):
         raise _BadLine("", f"not a line of JSON: {tree}")
     if not isinstance(tree, Mapping):

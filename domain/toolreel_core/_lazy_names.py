@@ -12,7 +12,9 @@ from typing import TypeAlias
 Hooks: TypeAlias = tuple[Callable[[str], object], Callable[[], list[str]]]
 
 
-def face(package: str, *, instead: Callable[[ImportError], Exception | None] = lambda _: None) -> Hooks:
+def lazy_exports(
+    package: str, *, instead: Callable[[ImportError], Exception | None] = lambda _: None
+) -> Hooks:
     """Hooks of a package that load each of its names from its home when the name is used.
 
     The names and their homes are the imports for type checkers, ``if TYPE_CHECKING``. They are compiled with

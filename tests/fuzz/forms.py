@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.fuzz.draw import Draw
 from tests.fuzz.streams import check_pieces
 from tests.wire_forms import OTHER_FORMS
-from toolreel_core._jsontext import canonical, sound
+from toolreel_core._jsontext import canonical, encodable_text
 from toolreel_core._replies import as_chat, normalize_reply
 from toolreel_core._settings import LoopConfig
 from toolreel_core._tools import ToolSurface
@@ -19,5 +19,5 @@ def check(data: bytes) -> None:
     text = draw.rest()
     found = as_chat(text, form)
     normalize_reply(found.body, tools=ToolSurface(), config=LoopConfig())
-    canonical(found.body if not isinstance(found.body, str) else sound(found.body))
+    canonical(found.body if not isinstance(found.body, str) else encodable_text(found.body))
     check_pieces(text, cuts, form)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from tests.fuzz.claims import claim_text
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import json_object, json_value
-from toolreel_core._jsontext import Json, canonical, sound
+from toolreel_core._jsontext import Json, canonical, encodable_text
 from toolreel_core._replies import Delta, normalize_reply, stream_in
 from toolreel_core._settings import LoopConfig, WireForm
 from toolreel_core._tools import ToolSurface
@@ -32,7 +32,7 @@ def check_pieces(text: str, cuts: Sequence[int], form: WireForm = "chat_completi
     assert _heard(singly, form) == whole, "a stream means something else a character at a time"
     assert _heard(_pieces(text, cuts), form) == whole, "a stream means something else in other pieces"
     shown = whole[3]
-    claim_text(sound("".join(delta.text for delta in shown)))
+    claim_text(encodable_text("".join(delta.text for delta in shown)))
     assert all(delta.text for delta in shown), "nothing to show is shown"
     match form, whole[-1]:
         case "chat_completions", {"choices": [{"message": {"content": str() as content}}, *_]}:
@@ -91,7 +91,7 @@ def _check_call(draw: Draw) -> None:
     deltas: list[Json] = [{"delta": {"tool_calls": [fragment]}} for fragment in fragments]
     deltas.append({"delta": {}, "finish_reason": "tool_calls"})
     text = "".join(f"data: {canonical({'choices': [delta]})}{end}" for delta in deltas)
-    assert _run_by(_heard([text])[-1]) == [sound(arguments)], f"another call came of {text!r}"
+    assert _run_by(_heard([text])[-1]) == [encodable_text(arguments)], f"another call came of {text!r}"
     assert _run_by(_heard([text[: place % text.rindex("data:")]])[-1]) == [], "a call that was cut would run"
 
 

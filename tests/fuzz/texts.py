@@ -6,7 +6,7 @@ from tests.fuzz.claims import claim_arguments, claim_text, twice
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import json_object
 from tests.fuzz.written import DIALECTS_WRITTEN, QUOTATIONS, SPOKEN_OF, written
-from toolreel_core._jsontext import Json, canonical, read, sound
+from toolreel_core._jsontext import Json, canonical, encodable_text, read
 from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls, thoughts
 
 _ENABLED = (DIALECTS, MARKED, *((dialect,) for dialect in DIALECTS))
@@ -97,4 +97,4 @@ def _claim_part(part: str, whole: str) -> None:
     """A text is another one, with something left out and blanks as may be."""
     left = iter("".join(whole.split()))
     assert all(mark in left for mark in "".join(part.split())), "content was made up"
-    claim_text(sound(part))
+    claim_text(encodable_text(part))

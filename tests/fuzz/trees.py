@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tests.fuzz.draw import Draw
-from toolreel_core._jsontext import Json, sound
+from toolreel_core._jsontext import Json, encodable_text
 
 _KEYS = (
     *("choices", "message", "delta", "tool_calls", "function", "name", "arguments", "content", "id"),
@@ -82,4 +82,4 @@ def _further(draw: Draw) -> Mapping[str, Json]:
 
 
 def _key(draw: Draw) -> str:
-    return draw.one_of(_KEYS) if draw.one_of((True, True, False)) else sound(draw.text(12))
+    return draw.one_of(_KEYS) if draw.one_of((True, True, False)) else encodable_text(draw.text(12))

@@ -17,7 +17,7 @@ from tests.playbook import body_of
 from tests.strategies import failures, json_values, providers, times
 from toolreel_core._conversation import HISTORY_POLICIES, AssistantMessage, Message, ToolMessage, UserMessage
 from toolreel_core._errors import ProtocolError
-from toolreel_core._jsontext import Json, canonical, sound
+from toolreel_core._jsontext import Json, canonical, encodable_text
 from toolreel_core._loop import pending, start, step
 from toolreel_core._plan import Plan, Request
 from toolreel_core._protocol import (
@@ -407,7 +407,7 @@ class Run(RuleBasedStateMachine):
     @rule(text=st.text(max_size=5), at_ms=times)
     def user_speaks(self, text: str, at_ms: int | None) -> None:
         # sound: a lone surrogate in what the user says is replaced, as in every event.
-        self.spoken.append(sound(f"{SPOKEN}{len(self.spoken)} {text}"))
+        self.spoken.append(encodable_text(f"{SPOKEN}{len(self.spoken)} {text}"))
         self.take(UserSpoke(self.spoken[-1], at_ms))
 
     def another_run_begins(self, plan: Plan) -> None:

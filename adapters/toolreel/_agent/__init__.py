@@ -10,6 +10,6 @@ if TYPE_CHECKING:
     from toolreel._agent.offered_tools import AgentTools, OfferedTools
     from toolreel._agent.settings import AgentSettings, Fallback
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = lazy_exports(__name__)

@@ -15,6 +15,6 @@ if TYPE_CHECKING:
     from toolreel._cli.recordings import explain_command, export_command, view_command
     from toolreel._cli.whole_run import EndedRun, as_json
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = lazy_exports(__name__)

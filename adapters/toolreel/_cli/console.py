@@ -27,7 +27,7 @@ from toolreel._secrets import RunningScrub, scrubbed, secrets_to_scrub
 from toolreel_core._jsontext import Json
 
 
-def go_unread(stream: IO[str]) -> None:
+def discard_output(stream: IO[str]) -> None:
     """Drop what is printed from now on: the reader of the pipe has left, as ``head`` does."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -42,7 +42,7 @@ class _Output(Console):
 
     def on_broken_pipe(self) -> None:
         self.quiet = True
-        go_unread(self.file)
+        discard_output(self.file)
 
 
 out = _Output(highlight=False, soft_wrap=True, markup=False, emoji=False)

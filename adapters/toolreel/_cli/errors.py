@@ -74,12 +74,12 @@ json_option = click.option(
 
 def say(tree: Mapping[str, object]) -> int:
     # Imported here because --help does not need it.
-    from toolreel._cli.console import go_unread, json_output
+    from toolreel._cli.console import discard_output, json_output
 
     try:
         click.echo(printable_json(json.dumps(json_output(tree), ensure_ascii=False)).encode())
     except BrokenPipeError:
-        go_unread(sys.stdout)
+        discard_output(sys.stdout)
     return 0
 
 

@@ -68,6 +68,6 @@ if TYPE_CHECKING:
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
     from toolreel._internal.visible_text import counted, printable, printable_json
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = lazy_exports(__name__)

@@ -21,7 +21,7 @@ from typing import Literal, TypeAlias
 from toolreel._driver import Lap, Wanted
 from toolreel._internal import CassetteError, JournalError, check_version
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext import Json, as_tree, canonical, digest, either, read
+from toolreel_core._jsontext import Json, as_tree, canonical, digest, read, value_or_failure
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ANSWERS,
@@ -307,7 +307,7 @@ def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = No
 
 
 def _parse_line(line: str, place: str) -> Mapping[str, Json]:
-    tree = either(read(line))
+    tree = value_or_failure(read(line))
     if not isinstance(tree, Mapping):
         raise JournalError(
             f"{place}: not a line of a journal: {tree if isinstance(tree, str) else 'no object'}"

@@ -57,6 +57,6 @@ if TYPE_CHECKING:
     from toolreel._replay.run_tree import NumberedItems, RunTree, recorded_run_tree
     from toolreel._replay.trace import Answered, Trace, Traced, Underway, retrace, shorten_line
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = lazy_exports(__name__)

@@ -186,7 +186,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost]):
         if not cancelled and has_whole_response(record.event):
             return self._endpoint
         if self._tape:  # of a cancelled request, all of the reply may have come, and was not read any more
-            self._tape.pass_over(*exchange_key(effect), whole=cancelled)
+            self._tape.skip_exchange(*exchange_key(effect), whole=cancelled)
         return None
 
     def _checked_event(

@@ -144,7 +144,7 @@ def _continue_session(path: Path, trace: Trace) -> Session | None:
                     if session.play(*exchange) is None:
                         return None
                 else:
-                    session.pass_over(*exchange, whole=False)
+                    session.skip_exchange(*exchange, whole=False)
         session.finish()
     except (CassetteError, ReplayMismatch):
         return None

@@ -167,14 +167,14 @@ class Session:
         :param body: in one or more pieces
         :raises ReplayMismatch: if no exchange fits; shows how the nearest one differs
         """
-        exchange = self.pass_over(method, url, *body)
+        exchange = self.skip_exchange(method, url, *body)
         if exchange is not None:
             return exchange.answer
         if self.replays or self.unplayed:
             raise self._mismatch_error(request_name(method, url), b"".join(body))
         return None
 
-    def pass_over(self, method: str, url: str, *body: bytes, whole: bool = True) -> Exchange | None:
+    def skip_exchange(self, method: str, url: str, *body: bytes, whole: bool = True) -> Exchange | None:
         """Count the next exchange for a request as played, if there is one, and return it.
 
         :param whole: otherwise, only an exchange that broke off counts

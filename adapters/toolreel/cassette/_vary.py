@@ -174,14 +174,14 @@ _TEXTS = frozenset({"messages", "input", "prompt", "content", "text"})
 _ROTATED = str.maketrans(ascii_lowercase, ascii_lowercase[13:] + ascii_lowercase[:13])
 
 
-def in_other_words(value: Json) -> Json:
+def with_other_texts(value: Json) -> Json:
     if isinstance(value, str):
         rotated = value.translate(_ROTATED)
         return f"{value}?" if rotated == value else rotated
     if isinstance(value, list):
-        return [in_other_words(each) for each in value]
+        return [with_other_texts(each) for each in value]
     if isinstance(value, Mapping):
-        return {key: in_other_words(each) if key in _TEXTS else each for key, each in value.items()}
+        return {key: with_other_texts(each) if key in _TEXTS else each for key, each in value.items()}
     return value
 
 
@@ -203,7 +203,7 @@ SAMPLES = _sample_bodies()
 
 def check_requests_differ(rules: Sequence[Vary], bodies: Iterable[Json] = SAMPLES) -> None:
     for body in bodies:
-        other = in_other_words(body)
+        other = with_other_texts(body)
         if other != body and apply_rules(body, rules)[0] == apply_rules(other, rules)[0]:
             which = "; ".join(rule.text for rule in rules)
             raise VaryError(

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from toolreel.durable._worker import Worker
 else:
     from toolreel._internal import MissingExtra
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("durable"))
+    __getattr__, __dir__ = lazy_exports(__name__, instead=MissingExtra.among("durable"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

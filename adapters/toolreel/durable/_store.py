@@ -25,7 +25,7 @@ from toolreel.durable._database import (
     open_database,
     retry_lost_connection,
 )
-from toolreel_core._jsontext import canonical, either, read
+from toolreel_core._jsontext import canonical, read, value_or_failure
 from toolreel_core._protocol import CancelRequested, Event, decode_event, encode
 
 WORKFLOW = "toolreel.run"
@@ -237,7 +237,7 @@ class Store:
             .order_by(INBOX.c.n)
         )
         return [
-            InboxEntry(row.n, decode_event(either(read(row.event))), row.answers)
+            InboxEntry(row.n, decode_event(value_or_failure(read(row.event))), row.answers)
             for row in self.rows_of(query)
         ]
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         rejudged_tables,
         rejudged_tree,
         summary_tables,
-        without_usual,
+        without_usual_columns,
     )
     from toolreel.evals._results import (
         Header,
@@ -104,11 +104,11 @@ if TYPE_CHECKING:
         mean_below,
         mean_bounds,
         mean_p,
-        more_to_show,
         p_value_of_break,
         pass_hat,
         power_of_test,
         rate_of,
+        runs_to_show_margin,
         scenario_shares,
         wilson_bounds,
     )
@@ -132,9 +132,9 @@ if TYPE_CHECKING:
     )
 else:
     from toolreel._internal import MissingExtra
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("evals"))
+    __getattr__, __dir__ = lazy_exports(__name__, instead=MissingExtra.among("evals"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

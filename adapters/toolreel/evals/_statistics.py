@@ -357,16 +357,16 @@ def adjusted_differences(differences: Mapping[Name, Difference]) -> Mapping[Name
     }
 
 
-def scenarios_to_tell(level: float = ALPHA, comparisons: int = 1) -> int:
+def fewest_significant_scenarios(level: float = ALPHA, comparisons: int = 1) -> int:
     """How many scenarios, all of which break, make a difference significant.
 
-    >>> scenarios_to_tell(), scenarios_to_tell(comparisons=3)
+    >>> fewest_significant_scenarios(), fewest_significant_scenarios(comparisons=3)
     (6, 7)
     """
     return next(many for many in range(1, 1_100) if comparisons * 2.0 ** (1 - many) <= level)
 
 
-def more_to_show(cells: Iterable[PairedCell], margin: float, about: About) -> int | None:
+def runs_to_show_margin(cells: Iterable[PairedCell], margin: float, about: About) -> int | None:
     """How many such scenarios, or runs of each side, would show that the second is at most a margin worse."""
     given = [cell for cell in cells if cell.runs]
     shares = scenario_shares(given)

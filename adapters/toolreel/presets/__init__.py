@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     )
     from toolreel.presets._token_counter import register_tokenizer
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

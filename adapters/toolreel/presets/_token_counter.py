@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from toolreel._internal import MissingExtra, TokenizerError
-from toolreel_core._jsontext import sound
+from toolreel_core._jsontext import encodable_text
 from toolreel_core._settings import bytes_per_4, register_estimator
 
 try:
@@ -23,18 +23,18 @@ def register_tokenizer(name: str, path: Path | str) -> None:
     :raises TokenizerError: if the file is missing, or is not a tokenizer
     :raises ConfigError: if the name is invalid, or registered already
     """
-    tokenizer = _loaded(Path(path))
+    tokenizer = _load_tokenizer(Path(path))
 
     def tokens(text: str) -> int:
         try:
-            return len(tokenizer.encode(sound(text), add_special_tokens=False).ids)
+            return len(tokenizer.encode(encodable_text(text), add_special_tokens=False).ids)
         except Exception:  # noqa: BLE001 - tokenizers raises plain Exception: the text has a part without a token
             return bytes_per_4(text)
 
     register_estimator(name, tokens)
 
 
-def _loaded(path: Path) -> Tokenizer:
+def _load_tokenizer(path: Path) -> Tokenizer:
     try:
         tokenizer = Tokenizer.from_str(path.read_text("utf-8"))
     except OSError as error:

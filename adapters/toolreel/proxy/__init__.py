@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from toolreel_core._proxy import Extras
 else:
     from toolreel._internal import MissingExtra
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("proxy"))
+    __getattr__, __dir__ = lazy_exports(__name__, instead=MissingExtra.among("proxy"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     )
 else:
     from toolreel._internal import MissingExtra
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("pytest"))
+    __getattr__, __dir__ = lazy_exports(__name__, instead=MissingExtra.among("pytest"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from toolreel.tools._signature import signature_of, untyped_arguments
     from toolreel.tools._values import value_as_json
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = lazy_exports(__name__)
 
 __all__: list[str] = []

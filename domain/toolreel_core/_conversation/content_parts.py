@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, ClassVar, Literal, TypeAlias, assert_never, cast
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, Tree, sound
+from toolreel_core._jsontext import Json, Tree, encodable_text
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._settings import Provider
 
@@ -187,7 +187,7 @@ class Text:
     text: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", sound(self.text))
+        object.__setattr__(self, "text", encodable_text(self.text))
 
 
 Kind: TypeAlias = Literal["images", "audio", "files"]
@@ -294,7 +294,7 @@ class File(_Media):
 
     def __post_init__(self) -> None:
         _Media.__post_init__(self)
-        object.__setattr__(self, "name", sound(self.name))
+        object.__setattr__(self, "name", encodable_text(self.name))
 
     @classmethod
     def from_bytes(cls, data: bytes, media_type: str = "", *, name: str = "") -> File:

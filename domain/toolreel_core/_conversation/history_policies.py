@@ -24,12 +24,12 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    either,
+    encodable_text,
     items_of,
     parse,
     read,
-    sound,
     tree_at,
+    value_or_failure,
 )
 from toolreel_core._tools import envelope_of
 
@@ -322,7 +322,7 @@ def _without_result_data(message: Message, names: Mapping[str, str]) -> Message:
         return message
     # A result may come from elsewhere: plain text is the data of one that went well.
     content = message.content
-    text = either(read(content).map(canonical).alt(lambda _: canonical(sound(content))))
+    text = value_or_failure(read(content).map(canonical).alt(lambda _: canonical(encodable_text(content))))
     own = as_tree(parse(text)).get("tool_name")
     name = own if isinstance(own, str) else names.get(message.call_id, "")
     result = envelope_of(name, text, limit=len(text.encode()))

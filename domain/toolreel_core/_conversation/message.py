@@ -242,7 +242,7 @@ class Form:
     """Whether no message is written differently for this provider."""
 
     @property
-    def system_apart(self) -> bool:
+    def has_separate_system(self) -> bool:
         """Whether what the system says is no message."""
         return self.provider.wire_form == "messages"
 
@@ -283,7 +283,7 @@ def write_message(message: Message, form: Form, *, opens: bool = True, closes: b
     if form.provider.wire_form == "responses":
         first, *further = map(canonical, _input_items(message))
         return Written(first, tuple(quirks), tuple(further))
-    if form.system_apart:
+    if form.has_separate_system:
         return Written(_messages_text(message, opens=opens, closes=closes), tuple(quirks))
     tree = wire_tree(message)
     for name, quirk in _QUIRKS.items() if isinstance(message, AssistantMessage) else ():
@@ -294,7 +294,7 @@ def write_message(message: Message, form: Form, *, opens: bool = True, closes: b
     return Written(canonical(applied.tree), (*quirks, *applied.changed))
 
 
-def _tool_turn_content(tree: Tree, provider: Provider) -> Tree:
+def _with_tool_turn_content(tree: Tree, provider: Provider) -> Tree:
     """Bedrock refuses ``""`` with calls, Ollama ``null``; vLLM wants the key absent (vercel/ai#13505)."""
     if "tool_calls" not in tree or str(tree.get("content") or "").strip():
         return tree
@@ -323,7 +323,7 @@ def _reasoning_required_on(tree: Tree, provider: Provider) -> Tree:
     return {**tree, field: provider.reasoning_placeholder}
 
 
-def _signature_channel(tree: Tree, provider: Provider) -> Tree:
+def _with_signature_channel(tree: Tree, provider: Provider) -> Tree:
     if provider.signature_channel == "extra_content":
         # Gemini wants a signature on the first call of a step; a foreign history has none.
         calls = items_of(tree, "tool_calls")
@@ -350,10 +350,10 @@ def _is_gemini_text(entry: Tree) -> bool:
 
 
 _QUIRKS: Mapping[str, _Quirk] = {
-    "tool_turn_content": _tool_turn_content,
+    "tool_turn_content": _with_tool_turn_content,
     "reasoning_field": _reasoning_field,
     "reasoning_required_on": _reasoning_required_on,
-    "signature_channel": _signature_channel,
+    "signature_channel": _with_signature_channel,
 }
 
 
@@ -388,10 +388,16 @@ class Items(NamedTuple):
     def of(self, message: AssistantMessage) -> list[Json]:
         """The items of a message, in order: those that were kept, if the message still says the same."""
         extras = {} if message.extras == NOTHING else as_tree(parse(message.extras))
-        kept = [item for item in items_of(extras, self.key) if self._is_said(item) or self.may_go_back(item)]
-        return self.arranged(kept, message.content, message.calls)
+        kept = [
+            item
+            for item in items_of(extras, self.key)
+            if self._is_text_or_call(item) or self.may_go_back(item)
+        ]
+        return self.with_calls_in_place(kept, message.content, message.calls)
 
-    def arranged(self, kept: Sequence[Json], content: str, sent_calls: Sequence[SentCall]) -> list[Json]:
+    def with_calls_in_place(
+        self, kept: Sequence[Json], content: str, sent_calls: Sequence[SentCall]
+    ) -> list[Json]:
         """Kept items with these calls in their places; texts and calls anew if they do not say this text."""
         text = "".join(text for item in kept if (text := self.text_in(item)) is not None).strip()
         calls, said = sum(map(self.is_call, kept)), content.strip()
@@ -399,14 +405,14 @@ class Items(NamedTuple):
         if kept and calls == len(sent_calls) and (text == said or (calls > 0 and not said)):
             sent = iter(sent_calls)
             return [self.call(next(sent), item) if self.is_call(item) else item for item in kept]
-        others = [item for item in kept if not self._is_said(item)]
+        others = [item for item in kept if not self._is_text_or_call(item)]
         return [
             *others,
             *([self.text(content)] if said else []),
             *(self.call(call, None) for call in sent_calls),
         ]
 
-    def _is_said(self, item: Json) -> bool:
+    def _is_text_or_call(self, item: Json) -> bool:
         return self.is_call(item) or self.text_in(item) is not None
 
 

@@ -35,7 +35,7 @@ from toolreel_core._conversation.valid_history import (
     project_each_message,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import NOTHING, Json, JsonText, canonical, linked, parse, quote
+from toolreel_core._jsontext import NOTHING, Json, JsonText, canonical, linked_digest, parse, quote
 from toolreel_core._settings import estimator
 
 # Stored messages: a rope of JSON texts, and the messages parsed from them when they are accessed.
@@ -338,18 +338,18 @@ class Transcript:
         for entry in sent:
             out = write_message(entry.message, form, opens=entry.opens, closes=entry.closes)
             data = out.text.encode()
-            links = linked(links, data)
+            links = linked_digest(links, data)
             if chat:
                 texts = texts.append(data)
-            elif form.system_apart and isinstance(entry.message, SystemMessage):
+            elif form.has_separate_system and isinstance(entry.message, SystemMessage):
                 system = data
-            elif form.system_apart and not entry.closes:
+            elif form.has_separate_system and not entry.closes:
                 unfinished += data + b","
             else:
                 texts, unfinished = texts.append(unfinished + data), b""
                 for text in out.further:
                     more = text.encode()
-                    texts, links = texts.append(more), linked(links, more)
+                    texts, links = texts.append(more), linked_digest(links, more)
             if estimated is not None:
                 whole = "".join((out.text, *out.further))
                 tokens += estimate_tokens_with_parts(parts_of(entry.message), whole, estimated)

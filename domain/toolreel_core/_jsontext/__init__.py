@@ -14,13 +14,13 @@ from toolreel_core._jsontext.canonical import (
     canonical,
     chain,
     damaged,
-    deeper,
     digest,
-    either,
+    encodable_text,
     finite,
     finite_text,
+    is_nested_deeper,
     link,
-    linked,
+    linked_digest,
     nesting,
     parse,
     quote,
@@ -28,20 +28,20 @@ from toolreel_core._jsontext.canonical import (
     read_tolerant,
     reason_of,
     sorted_text,
-    sound,
+    value_or_failure,
 )
 from toolreel_core._jsontext.tree_access import (
     as_list,
     as_tree,
+    at_json_pointer,
     calls_of,
-    in_order,
+    in_numeric_order,
     is_blank,
     items_of,
     json_text,
     json_type,
     merged,
     named_types,
-    pointed,
     text_at,
     tree_at,
 )
@@ -64,6 +64,6 @@ if TYPE_CHECKING:
         value_at,
     )
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = lazy_exports(__name__)

@@ -99,7 +99,7 @@ quote: Callable[[str], str] = encode_basestring
 """A JSON string literal, as :func:`canonical` writes it."""
 
 
-def sound(text: str) -> str:
+def encodable_text(text: str) -> str:
     """The text with every lone surrogate replaced, so that it can always be encoded."""
     return text if encodable(text) else _SURROGATE.sub("\ufffd", text)
 
@@ -125,7 +125,7 @@ def nesting(text: str, *, enough: int) -> int:
     return deepest
 
 
-def deeper(text: str, levels: int) -> bool:
+def is_nested_deeper(text: str, levels: int) -> bool:
     return text.count("[") + text.count("{") > levels and nesting(text, enough=levels + 1) > levels
 
 
@@ -149,7 +149,7 @@ def read(
     return _decode_json(text, _DECODERS[unique_keys], max_depth, with_halves=with_halves)
 
 
-def either(result: Result[_Value, _Error]) -> _Value | _Error:
+def value_or_failure(result: Result[_Value, _Error]) -> _Value | _Error:
     """The value or the failure at the end of a pipeline, ready for ``match``.
 
     ``returns.methods.unwrap_or_failure`` does the same, and imports thirty more modules.
@@ -196,8 +196,8 @@ def finite_text(value: Json) -> JsonText:
 def _decode_json(
     text: str, decoder: json.JSONDecoder, max_depth: int, *, with_halves: bool = False
 ) -> Result[Json, str]:
-    text = sound(text)
-    if deeper(text, max_depth):
+    text = encodable_text(text)
+    if is_nested_deeper(text, max_depth):
         return Failure(f"nested deeper than {max_depth} levels")
     try:
         value: Json = decoder.decode(text)
@@ -244,9 +244,9 @@ def _finite_float(digits: str) -> float:
 def _without_surrogates(value: Json) -> Json:
     match value:
         case str():
-            return sound(value)
+            return encodable_text(value)
         case Mapping():
-            return {sound(key): _without_surrogates(item) for key, item in value.items()}
+            return {encodable_text(key): _without_surrogates(item) for key, item in value.items()}
         case Sequence():
             return [_without_surrogates(item) for item in value]
         case None | bool() | int() | float():
@@ -292,5 +292,5 @@ def link(before: str, part: str) -> str:
     return sha256((before + part).encode()).hexdigest()
 
 
-def linked(before: bytes, data: bytes) -> bytes:
+def linked_digest(before: bytes, data: bytes) -> bytes:
     return sha256((before.hex() + sha256(data).hexdigest()).encode()).digest()

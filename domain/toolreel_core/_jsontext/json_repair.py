@@ -19,10 +19,10 @@ from toolreel_core._jsontext.canonical import (
     MAX_DEPTH,
     ArgumentRepairs,
     Json,
+    encodable_text,
     finite,
     integer,
     read,
-    sound,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 
@@ -412,7 +412,7 @@ class _Reader:
         if "\\" not in content:
             return content
         # Half of a character that was escaped alone could not be encoded later.
-        return sound(_ESCAPE.sub(partial(self.meaning_of_escape, begin, mark), content))
+        return encodable_text(_ESCAPE.sub(partial(self.meaning_of_escape, begin, mark), content))
 
     def meaning_of_escape(self, begin: int, mark: str, escape: re.Match[str]) -> str:
         """What an escape in a string means; one that JSON does not have needs a repair."""

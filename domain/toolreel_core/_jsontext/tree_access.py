@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, Tree, canonical, sound
+from toolreel_core._jsontext.canonical import MAX_DEPTH, Json, JsonText, Tree, canonical, encodable_text
 
 
 def as_tree(value: Json) -> Tree:
@@ -54,7 +54,7 @@ def tree_at(tree: Tree, *path: str) -> Tree:
     return tree
 
 
-def pointed(root: Json, pointer: str) -> Json:
+def at_json_pointer(root: Json, pointer: str) -> Json:
     """The target of a JSON pointer, such as ``#/$defs/Unit`` or ``/draft/list/1``; null if there is none."""
     for step in pointer.split("/")[1:]:
         if isinstance(root, list | tuple):
@@ -77,7 +77,7 @@ def is_blank(value: Json) -> bool:
     return value is None or (isinstance(value, str) and not value.strip())
 
 
-def in_order(numbered: Mapping[str, Json]) -> dict[str, Json]:
+def in_numeric_order(numbered: Mapping[str, Json]) -> dict[str, Json]:
     """An object with only numeric keys, sorted by number; empty for any other object."""
     if not all(key.isdecimal() and key.isascii() for key in numbered):
         return {}
@@ -123,7 +123,7 @@ def _error_in(value: object, path: str, levels: int) -> str:
         case None | bool():
             return ""
         case str():
-            sent = sound(value) == value
+            sent = encodable_text(value) == value
             return "" if sent else f"{path}: holds a lone surrogate, which cannot be sent"
         case int() | float():
             try:
@@ -144,6 +144,6 @@ def _error_in(value: object, path: str, levels: int) -> str:
 def _error_of_member(key: object, item: object, path: str, levels: int) -> str:
     if not isinstance(key, str):
         return f"{path}: the key {key!r} is not JSON; use a str"
-    if sound(key) != key:
+    if encodable_text(key) != key:
         return f"{path}: the key {key!r} holds a lone surrogate, which cannot be sent"
     return _error_in(item, f"{path}.{key}", levels - 1)

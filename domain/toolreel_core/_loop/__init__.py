@@ -15,6 +15,6 @@ if TYPE_CHECKING:
     from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
     from toolreel_core._loop.tool_calls import admit, coerced_arguments, with_repetition_warning
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = lazy_exports(__name__)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
-from toolreel_core._jsontext import NOTHING, JsonText, canonical, either, read
+from toolreel_core._jsontext import NOTHING, JsonText, canonical, read, value_or_failure
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._loop.finish import exhausted_limit, outcome_of, settle, with_notes, with_reply_stored
 from toolreel_core._loop.next_request import end_exchange, send_next_request, task_restatement, tools_sent
@@ -87,7 +87,9 @@ def _judge_final_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted 
     if error is None or error.code != "ARGUMENTS_TRUNCATED":
         # The arguments may be the value itself, without the object around it that was asked for.
         found = read(call.original, max_depth=config.max_argument_depth, unique_keys=True)
-        texts += [(text, True)] if isinstance(text := either(found.map(canonical)), JsonText) else []
+        texts += (
+            [(text, True)] if isinstance(text := value_or_failure(found.map(canonical)), JsonText) else []
+        )
     fits = [_check_against_schema(spec, config, text, may_be_bare) for text, may_be_bare in texts]
     for fit in fits:
         if isinstance(fit, Accepted):
@@ -299,11 +301,11 @@ def _is_repeated_answer(state: State, reply: Reply) -> bool:
     said = next((one for one in reversed(state.messages.messages) if isinstance(one, AssistantMessage)), None)
     if said is None or said.content != reply.content:
         return False
-    from toolreel_core._text_calls import looks_like_a_call, telling_words  # noqa: PLC0415 - rarely needed
+    from toolreel_core._text_calls import looks_like_a_call, words_without_labels  # noqa: PLC0415 - rarely needed
 
     if looks_like_a_call(reply.content, ()):
         return False
-    words = telling_words(_OBJECT.sub(" ", reply.content))
+    words = words_without_labels(_OBJECT.sub(" ", reply.content))
     return len({*words} - {*state.present.tools.names}) >= _PROSE
 
 

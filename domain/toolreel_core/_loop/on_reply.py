@@ -23,11 +23,11 @@ from toolreel_core._jsontext import (
     as_tree,
     canonical,
     digest,
-    either,
     items_of,
     parse,
     read,
     tree_at,
+    value_or_failure,
 )
 from toolreel_core._loop.final_answer import (
     finish_or_ask_again,
@@ -227,7 +227,7 @@ def _succeeded_calls(state: State) -> Iterator[tuple[str, Json]]:
             turns -= 1
             for call in message.calls:
                 if call.id in succeeded:
-                    yield state.present.tools.inner_name(call.name), either(read(call.arguments))
+                    yield state.present.tools.inner_name(call.name), value_or_failure(read(call.arguments))
             succeeded.clear()
 
 
@@ -235,7 +235,7 @@ def transform_reply_body(body: Json, config: LoopConfig) -> tuple[Json, tuple[st
     """The body after the plan's transforms; ``normalize_reply`` handles one that is not a JSON object."""
     if not config.response_transforms and not config.tool_call_transforms:
         return body, ()
-    tree = either(read(body).alt(lambda _: None)) if isinstance(body, str) else body
+    tree = value_or_failure(read(body).alt(lambda _: None)) if isinstance(body, str) else body
     if not isinstance(tree, Mapping):
         return body, ()
     response, quirks = apply_all("response", config.response_transforms, tree)
@@ -530,4 +530,4 @@ def _arguments_to_send(call: ToolCall) -> str:
         return "{}"
     if call.original == arguments or call.from_text:
         return arguments
-    return call.original if isinstance(either(read(call.original)), Mapping) else arguments
+    return call.original if isinstance(value_or_failure(read(call.original)), Mapping) else arguments

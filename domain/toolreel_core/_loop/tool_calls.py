@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import assert_never, cast
 
 from toolreel_core._conversation import Media, ToolMessage, blobs_of, left_out_sentence
-from toolreel_core._jsontext import JsonText, canonical, chain, deeper
+from toolreel_core._jsontext import JsonText, canonical, chain, is_nested_deeper
 from toolreel_core._loop.finish import settle, with_notes, with_tool_spending
 from toolreel_core._loop.next_request import (
     is_repeated_effect,
@@ -96,7 +96,7 @@ def admit(call: ToolCall, plan: Plan) -> Intended | Fault:
     limit = config.max_tool_args_bytes if tool.max_args_bytes is None else tool.max_args_bytes
     if (size := len(call.original.encode())) > limit:
         return arguments_too_large(call.name, size, limit)
-    if deeper(call.original, config.max_argument_depth):
+    if is_nested_deeper(call.original, config.max_argument_depth):
         return arguments_too_deep(call.name, config.max_argument_depth)
     if isinstance(call.arguments, ArgumentError):
         return unread_arguments_fault(call.name, call.arguments, plan)

@@ -15,10 +15,10 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
+    encodable_text,
     json_text,
     parse,
     partial_value,
-    sound,
     tree_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -68,7 +68,7 @@ class OutputSpec:
         if not _NAME.fullmatch(self.name):
             raise ConfigError(f"output: the name {self.name!r} does not fit {_NAME.pattern}")
         for part, text in (("description", self.description), ("schema", self.schema)):
-            if sound(text) != text:
+            if encodable_text(text) != text:
                 raise ConfigError(f"output: {part}: holds a lone surrogate, which cannot be sent")
         tree = parse(self.schema)
         if not isinstance(tree, Mapping):

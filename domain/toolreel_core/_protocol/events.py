@@ -18,7 +18,7 @@ from pyrsistent import PMap, pmap
 
 from toolreel_core._conversation import Media, Part, Said, brief_repr, parts_text, user_message
 from toolreel_core._errors import ConfigError, ProtocolError
-from toolreel_core._jsontext import read, sound
+from toolreel_core._jsontext import encodable_text, read
 from toolreel_core._protocol.outcome import FailureKind
 from toolreel_core._replies import html_page
 
@@ -105,7 +105,7 @@ def _clean(event: object, *texts: str) -> None:
     UTF-8 cannot encode a lone surrogate (half of a UTF-16 pair), so a journal could not store the event.
     """
     for name in texts:
-        object.__setattr__(event, name, sound(getattr(event, name)))
+        object.__setattr__(event, name, encodable_text(getattr(event, name)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,9 @@ def body_in_form(form: OtherForm, chat: Tree, usage: Usage, own: Tree, request: 
     kept = (
         writer.own_blocks(own) if own else [writer.block(kind, text) for kind, text in kinds.items() if text]
     )
-    blocks = writer.items.arranged(kept, refusal or text_at(message, "content"), [*_calls(message)])
+    blocks = writer.items.with_calls_in_place(
+        kept, refusal or text_at(message, "content"), [*_calls(message)]
+    )
     id_ = text_at(chat, "id")
     return {
         **writer.head(chat, usage, own, request),

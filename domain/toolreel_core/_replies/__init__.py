@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     )
     from toolreel_core._replies.tool_calls import (
         ToolCall,
+        call_fields_to_return,
         calls_in,
         meant_name,
-        of_call,
-        of_message,
+        message_fields_to_return,
     )
     from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
     from toolreel_core._replies.wire_forms import (
@@ -74,6 +74,6 @@ if TYPE_CHECKING:
         stream_in,
     )
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = lazy_exports(__name__)

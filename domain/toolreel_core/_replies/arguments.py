@@ -25,12 +25,12 @@ from toolreel_core._jsontext import (
     Value,
     canonical,
     damaged,
+    encodable_text,
     json_type,
     read,
     read_tolerant,
     skip,
     sorted_text,
-    sound,
     value_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -149,7 +149,7 @@ def _parse_by_repairs(
         if isinstance(found, Reading):
             return Reading(found.tree, (*codes, *found.codes))
     values, count, rest, commented = _values_in_a_row(
-        sound(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth)
+        encodable_text(text), Style(repairs=REPAIRS[repairs], max_depth=max_depth)
     )
     trailing = "" if _TOKENS.fullmatch(rest) else rest
     # Prose after the object is harmless when lenient, but another brace may be a second, broken object.

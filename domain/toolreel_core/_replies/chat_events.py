@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._jsontext import Json, Tree, as_list, sound, tree_at
+from toolreel_core._jsontext import Json, Tree, as_list, encodable_text, tree_at
 from toolreel_core._replies.classification import bare_error
 from toolreel_core._replies.deltas import id_of_call, joined
 from toolreel_core._replies.event_assembly import Delta, Deltas, Events, number_in
@@ -149,9 +149,9 @@ def delta_of(choice: Tree) -> Tree:
 def _texts_of_content(value: Json) -> tuple[str, ...]:
     match value:
         case str():
-            return (sound(value),) if value else ()
+            return (encodable_text(value),) if value else ()
         case Sequence():
             parts = (part.get("text") for part in value if isinstance(part, Mapping))
-            return tuple(sound(text) for text in parts if isinstance(text, str) and text)
+            return tuple(encodable_text(text) for text in parts if isinstance(text, str) and text)
         case _:
             return ()

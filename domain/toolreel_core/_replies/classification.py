@@ -201,11 +201,11 @@ OVERFLOW = "model_context_window_exceeded"
 
 def finish_of(word: Json) -> Finish:
     """The finish reason that a provider's word means; letter case is ignored."""
-    plain = plain_word(word)
+    plain = normalized_word(word)
     return "error" if MALFORMED in plain else _FINISH.get(plain, "unknown")
 
 
-def plain_word(word: Json) -> str:
+def normalized_word(word: Json) -> str:
     """A word in lower case, with underscores and without the name of its enumeration."""
     if not isinstance(word, str):
         return ""

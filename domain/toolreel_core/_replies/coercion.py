@@ -14,13 +14,13 @@ from toolreel_core._jsontext import (
     MAX_DEPTH,
     Json,
     JsonText,
+    at_json_pointer,
     canonical,
     items_of,
     json_type,
     named_types,
     nesting,
     parse,
-    pointed,
     read,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -180,7 +180,7 @@ def _applied_schemas(root: _Schema, schemas: Sequence[Json]) -> Iterator[_Schema
             continue
         yield schema
         if str(reference := schema.get("$ref")).startswith("#/"):  # others are not followed
-            pending.append(pointed(root, str(reference)))
+            pending.append(at_json_pointer(root, str(reference)))
         for key in _BRANCHES:
             pending += items_of(schema, key)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import Json, Tree, as_list, canonical, in_order, read, text_at, tree_at
+from toolreel_core._jsontext import Json, Tree, as_list, canonical, in_numeric_order, read, text_at, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.event_assembly import number_in
 
@@ -329,7 +329,7 @@ class _Braces:
 
 def _call_entries(value: Json) -> Sequence[Json]:
     """The entries of ``tool_calls``, also of an object with their numbers, or of a single entry."""
-    if isinstance(value, Mapping) and (numbered := in_order(value)):
+    if isinstance(value, Mapping) and (numbered := in_numeric_order(value)):
         return [
             {"index": number, **entry} if isinstance(entry, Mapping) else entry
             for number, entry in numbered.items()

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from pyrsistent import PMap, PVector, pmap, pvector
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_list, sound, text_at
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_list, encodable_text, text_at
 from toolreel_core._replies.warning_codes import WarningCodes
 
 _SAME = ("type", "id")
@@ -162,7 +162,7 @@ class BlockEvents(Events):
         """
         if kind is None or not isinstance(text, str) or not text:
             return ()
-        text = sound(text)
+        text = encodable_text(text)
         if kind != "tool_call":
             return (Delta(kind, text),)
         begun = self.begun.items()

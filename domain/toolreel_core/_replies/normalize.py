@@ -25,7 +25,7 @@ from toolreel_core._replies.classification import (
     ProblemCode,
     finish_of,
     html_page,
-    plain_word,
+    normalized_word,
 )
 from toolreel_core._replies.reply import (
     FoundMessage,
@@ -37,7 +37,7 @@ from toolreel_core._replies.reply import (
     usage_in,
     without_undocumented,
 )
-from toolreel_core._replies.tool_calls import ToolCall, calls_in, of_message, reasoning_in
+from toolreel_core._replies.tool_calls import ToolCall, calls_in, message_fields_to_return, reasoning_in
 from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
 from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import MARKED, has_think_tags, is_plain
@@ -175,7 +175,7 @@ def _reply_of_message(found: FoundMessage, codes: WarningCodes, reading: _Readin
         warnings=tuple(dict.fromkeys((*odd, *verdict.warnings))),
         usage=usage_in(found.body),
         served=served_in(found.body),
-        carry=of_message(message, content.parts),
+        carry=message_fields_to_return(message, content.parts),
     )
 
 
@@ -192,7 +192,7 @@ def classify(
 
     # The order matters: an error or a filter wins over calls, because what came before it may be incomplete.
     calls, content = reply.calls, reply.content
-    word, native = (plain_word(choice.get(key)) for key in ("finish_reason", "native_finish_reason"))
+    word, native = (normalized_word(choice.get(key)) for key in ("finish_reason", "native_finish_reason"))
     # OpenRouter maps the provider's finish reason to one of OpenAI's and keeps it as native_finish_reason.
     malformed, overflow = MALFORMED in word or MALFORMED in native, OVERFLOW in (word, native)
     if finish_of(word) == "unknown" and finish_of(native) != "unknown":

@@ -95,7 +95,7 @@ def chat_of_message(body: Json) -> ReadAsChat:
         tool_calls=calls,
         refusal=refusal,
     )
-    return ReadAsChat(chat, carry=carried_in_messages(blocks), paused=reason == _PAUSED)
+    return ReadAsChat(chat, carry=blocks_to_return(blocks), paused=reason == _PAUSED)
 
 
 def whole_blocks(body: Tree) -> list[Tree]:
@@ -121,7 +121,7 @@ def _block_type(block: Tree) -> str:
     return next((key for key in ("text", "thinking") if key in block), "")
 
 
-def carried_in_messages(blocks: Sequence[Tree]) -> JsonText:
+def blocks_to_return(blocks: Sequence[Tree]) -> JsonText:
     """The blocks that go back unchanged, with the places of the calls; nothing if all is text and calls."""
     if all(_block_type(block) in {"text", "tool_use"} and "citations" not in block for block in blocks):
         return NOTHING
@@ -280,7 +280,7 @@ def chat_of_response(body: Json) -> ReadAsChat:
         tool_calls=calls,
         refusal=refusal,
     )
-    return ReadAsChat(chat, carry=carried_in_responses(items))
+    return ReadAsChat(chat, carry=items_to_return(items))
 
 
 def whole_items(body: Tree) -> list[Tree]:
@@ -323,7 +323,7 @@ def _finish_reason(body: Tree, *, called: bool) -> Json:
             return status
 
 
-def carried_in_responses(items: Sequence[Tree]) -> JsonText:
+def items_to_return(items: Sequence[Tree]) -> JsonText:
     """The items that go back unchanged, with the places of the calls; nothing if all is text and calls."""
     if all(_item_type(item) in {"message", "function_call"} for item in items):
         return NOTHING

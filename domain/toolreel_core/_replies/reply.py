@@ -14,7 +14,7 @@ from toolreel_core._jsontext import (
     as_tree,
     canonical,
     finite,
-    in_order,
+    in_numeric_order,
     text_at,
     tree_at,
 )
@@ -185,7 +185,7 @@ def find_message(tree: Json) -> FoundMessage:
     problem = error_in(body) or error_in(tree)
     if isinstance(choices, dict) and choices:
         # It is a choice itself, or its values are, if its keys are indices.
-        choices = [*in_order(choices).values()] or [choices]
+        choices = [*in_numeric_order(choices).values()] or [choices]
         codes = (*codes, "CHOICES_NOT_LIST")
     if not isinstance(choices, list) or not choices:
         found = FoundMessage(body, problem=problem, codes=codes)

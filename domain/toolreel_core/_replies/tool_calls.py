@@ -24,7 +24,7 @@ from toolreel_core._jsontext import (
     as_tree,
     canonical,
     finite,
-    in_order,
+    in_numeric_order,
     is_blank,
     items_of,
     parse,
@@ -54,7 +54,7 @@ _REASONING_LISTS = ("reasoning_details", "thinking_blocks")
 _REASONING_TEXTS = ("text", "summary", "thinking")
 
 
-def of_message(message: Tree, content: Json = None) -> JsonText:
+def message_fields_to_return(message: Tree, content: Json = None) -> JsonText:
     """The opaque fields of a message in their order, with its content if that goes back unchanged.
 
     :param content: the content, if it must be sent back unchanged too
@@ -65,7 +65,7 @@ def of_message(message: Tree, content: Json = None) -> JsonText:
     return canonical(finite(fields)) if fields else NOTHING
 
 
-def of_call(entry: Tree, function: Tree) -> JsonText:
+def call_fields_to_return(entry: Tree, function: Tree) -> JsonText:
     fields, inner = _present_fields(entry, _OF_CALL), _present_fields(function, _OF_CALL)
     if inner:
         fields["function"] = inner
@@ -211,7 +211,7 @@ def _read_entries(value: Json, *place: WarningCode) -> tuple[list[CallEntry], li
     tree = read(value).value_or("") if isinstance(value, str) else value
     if isinstance(tree, dict):
         # Entries by number or name, or a single one.
-        tree = [*(in_order(tree) or tree).values()] if tree.keys().isdisjoint(_MARKS) else [tree]
+        tree = [*(in_numeric_order(tree) or tree).values()] if tree.keys().isdisjoint(_MARKS) else [tree]
     items = [*_flat_lists(tree)] if isinstance(tree, list) else [value] if isinstance(value, str) else []
     where: WarningCodes = place if items == value else (*place, "TOOL_CALLS_NOT_LIST")
     entries, skipped = list[CallEntry](), list[WarningCode]()
@@ -255,7 +255,7 @@ def _read_entry(value: Tree, where: WarningCodes) -> CallEntry | WarningCode:
         name,
         arguments,
         provenance if provenance.startswith(("text:", "legacy")) else "structured",
-        of_call(value, function),
+        call_fields_to_return(value, function),
         where if wrapped else (*where, "MISSING_FUNCTION_WRAPPER"),
     )
 

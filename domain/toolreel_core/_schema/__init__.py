@@ -19,6 +19,6 @@ if TYPE_CHECKING:
     )
     from toolreel_core._schema.walk import changed_within, inline_references, schemas_in
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = lazy_exports(__name__)

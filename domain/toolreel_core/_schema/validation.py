@@ -20,7 +20,7 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    deeper,
+    is_nested_deeper,
     items_of,
     parse,
     tree_at,
@@ -70,7 +70,7 @@ _Check: TypeAlias = Callable[[Any], bool]
 @lru_cache(maxsize=1024)
 def common_check(schema: JsonText) -> _Check | None:
     """The check of values by a schema that is sound and only has common keywords; else jsonschema decides."""
-    tree = None if deeper(schema, MAX_LEVELS) else parse(schema)
+    tree = None if is_nested_deeper(schema, MAX_LEVELS) else parse(schema)
     return _schema_check(tree) if isinstance(tree, dict) else None
 
 
@@ -276,7 +276,7 @@ def _validator(schema: JsonText) -> Draft202012Validator:
 
 
 def check_depth(schema: JsonText) -> None:
-    if deeper(schema, MAX_LEVELS):
+    if is_nested_deeper(schema, MAX_LEVELS):
         raise ConfigError(f"a schema may not nest deeper than {MAX_LEVELS} levels")
 
 

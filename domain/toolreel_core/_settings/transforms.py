@@ -18,7 +18,7 @@ from toolreel_core._jsontext import (
     as_tree,
     calls_of,
     canonical,
-    in_order,
+    in_numeric_order,
     is_blank,
     items_of,
     parse,
@@ -429,7 +429,7 @@ def tool_calls_object_to_array(message: Tree) -> Tree:
     single = message.get("tool_calls")
     if not isinstance(single, Mapping):
         return message
-    numbered = [*in_order(single).values()]
+    numbered = [*in_numeric_order(single).values()]
     return {**message, "tool_calls": [single] if single and not numbered else numbered}
 
 

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from toolreel_core._text_calls.markers import mark_at
     from toolreel_core._text_calls.parse import text_calls
     from toolreel_core._text_calls.payloads import decode_json, typed_value, unwrapped_arguments
-    from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, thoughts, was_said
+    from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, is_quoted_from_earlier, thoughts
     from toolreel_core._text_calls.unread_calls import (
         looks_like_a_call,
         name_in,
-        telling_words,
         without_end_markers,
+        words_without_labels,
     )
 else:
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__)
+    __getattr__, __dir__ = lazy_exports(__name__)

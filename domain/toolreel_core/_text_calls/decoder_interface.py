@@ -158,7 +158,7 @@ class Reading:
     is_framing: bool = False
 
 
-def broken(why: Rejection, end: int) -> Reading:
+def rejected_reading(why: Rejection, end: int) -> Reading:
     return Reading(end, rejected=(why,))
 
 

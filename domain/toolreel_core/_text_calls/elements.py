@@ -19,14 +19,13 @@ from toolreel_core._text_calls.decoder_interface import (
     MAX_DEPTH,
     Reading,
     Source,
-    broken,
+    rejected_reading,
     text_call,
 )
 from toolreel_core._text_calls.payloads import (
     Block,
     Pair,
     Tags,
-    broken_up_to_balance,
     closing_tags,
     decode_json,
     end_call,
@@ -35,15 +34,16 @@ from toolreel_core._text_calls.payloads import (
     end_of_tree,
     end_of_value,
     enveloped_calls,
-    may_have_swallowed,
+    may_hold_other_markup,
     name_in_tag,
     named_call,
     one_call,
     one_line_break_less,
     only_mentions,
+    rejected_if_tags_follow,
+    rejected_to_balancing_tag,
     skip_blanks,
     typed_value,
-    unless_tags_left,
 )
 
 BAR = "[|｜‖]{1,2}"
@@ -105,7 +105,7 @@ def _read_element(
     last = _REST.match(source.text, at) is not None
     if closed < 0 and not (source.cut and last):
         if (cut := end_of_left_tags(source, at, tags.left)) >= 0:
-            return broken("malformed", cut)
+            return rejected_reading("malformed", cut)
         if not given:
             return None
     return end_call(source, at, name, given, dialect, closed=closed, last=last, tags=tags)
@@ -122,7 +122,7 @@ def _read_parameters(
         key, value, at, closed = pair
         repeated, lax = repeated or key in given, lax or not closed
         if repeated and lax:
-            return broken_up_to_balance(source, begin, tags)
+            return rejected_to_balancing_tag(source, begin, tags)
         given[key] = value
     return given, at
 
@@ -148,7 +148,7 @@ def _read_parameter(
         else end_of_value(source, max(begin, behind), name, given, key, tags)
     )
     if end is None:
-        return broken("truncated", len(source.text))
+        return rejected_reading("truncated", len(source.text))
     text, closed = source.text[begin : end[0]], end[0] < end[1] and groups.get("value") != ""
     if not closed:  # then a leaked line break belongs to the tag that is missing
         text = text.removesuffix("\\n")
@@ -161,8 +161,8 @@ def _read_parameter(
         if source.search(_LEAK, 0):
             text = text.translate(_LEAKED)
         value = typed_value(one_line_break_less(text), schema)
-    if isinstance(value, str) and may_have_swallowed(text, tags, closed=closed, behind=behind - begin):
-        return broken_up_to_balance(source, at, tags)
+    if isinstance(value, str) and may_hold_other_markup(text, tags, closed=closed, behind=behind - begin):
+        return rejected_to_balancing_tag(source, at, tags)
     return key, value, skip_blanks(source.text, end[1]), closed
 
 
@@ -272,7 +272,7 @@ def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
     if not head["sep"] and _KEY_END.match(source.text, at):  # the opener of the first key is lost
         raw = max(filter(raw.startswith, source.offered.names), key=len, default="")
         if not raw:
-            return broken("malformed", source.end_of_next(_CALL_CLOSE, at))
+            return rejected_reading("malformed", source.end_of_next(_CALL_CLOSE, at))
         at = head.start("name") + len(raw)
     name = source.offered.resolve_name(raw)
     read = _read_parameters(source, at, name, _PAIRS)
@@ -282,7 +282,7 @@ def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
     at = end_of(_BLANKS, source.text, at)
     if _ARG_KEY.match(source.text, at):
         lost = source.search(_CALL_CLOSE, at)
-        return broken("malformed" if lost else "truncated", source.end_of_next(_CALL_CLOSE, at))
+        return rejected_reading("malformed" if lost else "truncated", source.end_of_next(_CALL_CLOSE, at))
     close = _CALL_CLOSE.match(source.text, at)
     if not given and not head["sep"] and not (name in source.offered.names and close):
         return None
@@ -347,17 +347,17 @@ def _with_interpreter_code(source: Source, reading: Reading | None, block: Block
     if opening is None:
         closed = _BLOCK_CLOSED.search(source.text[: reading.end][-80:])
         waiting = source.cut and not closed and _BEGUN.match(source.text, reading.end)
-        return incomplete if waiting else unless_tags_left(source, reading, _CODE_TAGS)
+        return incomplete if waiting else rejected_if_tags_follow(source, reading, _CODE_TAGS)
     end = source.find("</code>", opening.end())
     code = one_line_break_less(source.text[opening.end() : end])
     complete = text_call(call.name, {**given, "code": code}, call.dialect, call.id)
     if end < 0 or complete is None:
         return incomplete
     if (again := code.find("<code>")) >= 0 and not only_mentions(code[:again]):
-        return broken_up_to_balance(source, opening.end(), _PAIRS)
+        return rejected_to_balancing_tag(source, opening.end(), _PAIRS)
     end = end_of_block(source, end + len("</code>"), block)
     ended = replace(reading, end=end, calls=(*others, complete))
-    return unless_tags_left(source, ended, _CODE_TAGS)
+    return rejected_if_tags_follow(source, ended, _CODE_TAGS)
 
 
 _XTML_CALL = lazy_pattern(rf"<\|open\|>call{ATTRIBUTE}<\|sep\|>")
@@ -416,11 +416,13 @@ def minimax_m3_call(source: Source, start: int, _end: int) -> Reading | None:
     schema: Json = {"properties": parameters, "additionalProperties": False}
     inside = _element_content(source, opening.end(), "invoke", schema, MAX_DEPTH)
     if inside is None:
-        return broken("truncated", len(source.text))
+        return rejected_reading("truncated", len(source.text))
     value, end = inside
     given = value if isinstance(value, Mapping) else {}
     blank = isinstance(value, str) and not value.strip()
-    return one_call(name, given, "minimax_m3_xml", end) if given or blank else broken("malformed", end)
+    return (
+        one_call(name, given, "minimax_m3_xml", end) if given or blank else rejected_reading("malformed", end)
+    )
 
 
 def _element_content(source: Source, at: int, name: str, schema: Json, depth: int) -> tuple[Json, int] | None:

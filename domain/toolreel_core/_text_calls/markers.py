@@ -43,13 +43,13 @@ from toolreel_core._text_calls.named_calls import (
     calls_by_tool_name_key,
     code_block,
     deepseek_or_kimi,
-    flower_call,
     gemma_call,
-    headed_message,
     inkling_block,
     message_to,
+    message_with_header,
     mistral_calls,
     named_tag,
+    qwen_agent_call,
 )
 from toolreel_core._text_calls.payloads import (
     Block,
@@ -60,7 +60,7 @@ from toolreel_core._text_calls.payloads import (
 )
 from toolreel_core._text_calls.quotations import OPENERS as THOUGHTS
 from toolreel_core._text_calls.quotations import QUOTATION_OPENERS as QUOTATIONS
-from toolreel_core._text_calls.surroundings import lead_in
+from toolreel_core._text_calls.surroundings import lead_in_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ OPENERS: Mapping[str, Opener] = {
         decode=partial(call_after_head, PLAMO),
     ),
     "flower": _block(
-        "✿FUNCTION✿", "(?=✿(?:RESULT|RETURN|FUNCTION)✿)", "qwen_agent_flower", decode=flower_call
+        "✿FUNCTION✿", "(?=✿(?:RESULT|RETURN|FUNCTION)✿)", "qwen_agent_flower", decode=qwen_agent_call
     ),
     "python_tag": _block(
         r"<\|python_tag\|>", r"<\|eo[mt]_id\|>", "llama_python_tag", decode=partial(code_block, BUILTIN)
@@ -138,7 +138,7 @@ OPENERS: Mapping[str, Opener] = {
         decode=partial(gemma_call, "<escape>"),
     ),
     "gemma4": _block(r"<\|tool_call>", r"<tool_call\|>", "gemma4", decode=partial(gemma_call, '<|"|>')),
-    "message": Opener(r"<\|(?:start|channel)\|>", ("harmony", "invoke_xml"), headed_message),
+    "message": Opener(r"<\|(?:start|channel)\|>", ("harmony", "invoke_xml"), message_with_header),
     "addressed": Opener("to=", ("harmony", "invoke_xml"), message_to),
     "content": Opener(r"<\|content_(?!invoke|model_end)\w{1,40}\|>", ("inkling_blocks",), inkling_block),
     "tool_call_start": _block(
@@ -204,7 +204,7 @@ def calls_without_opener(source: Source, key: str) -> Reading | None:
             or reading.rejected
             or not all(call.name in source.offered.names for call in reading.calls)
             or not _CLOSED.search(source.text[: reading.end][-80:])
-            or (word and lead_in(word) != "announced")
+            or (word and lead_in_kind(word) != "announced")
         ):
             return None
         calls.extend(reading.calls)

@@ -32,7 +32,7 @@ from toolreel_core._text_calls.decoder_interface import (
     Reading,
     Source,
     TextCall,
-    broken,
+    rejected_reading,
     text_call,
 )
 from toolreel_core._text_calls.elements import BAR
@@ -46,9 +46,9 @@ from toolreel_core._text_calls.payloads import (
     failed_call,
     named_call,
     one_call,
+    rejected_if_tags_follow,
     skip_blanks,
     typed_value,
-    unless_tags_left,
 )
 
 _MAP = lazy_pattern(r"\{\s*tool\s*=>")
@@ -114,8 +114,8 @@ def named_tag(source: Source, start: int, end: int) -> Reading | None:
     begin = skip_blanks(source.text, end)
     reading = named_call(source, begin, name, _NAMED[tag], attributes.get("id", ""))
     if reading.calls and not _CLOSED.search(source.text[begin : reading.end][-80:]):
-        return broken("truncated" if source.cut else "malformed", reading.end)
-    return unless_tags_left(source, reading, _LEFT[tag])
+        return rejected_reading("truncated" if source.cut else "malformed", reading.end)
+    return rejected_if_tags_follow(source, reading, _LEFT[tag])
 
 
 def calls_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCall | None]:
@@ -196,7 +196,7 @@ def mistral_calls(block: Block, source: Source, start: int, end: int) -> Reading
     return call_after_head(_MISTRAL, block, source, start, end)
 
 
-def flower_call(block: Block, source: Source, start: int, end: int) -> Reading | None:
+def qwen_agent_call(block: Block, source: Source, start: int, end: int) -> Reading | None:
     """Qwen-Agent's call; a comment behind its JSON is part of it."""
     reading = call_after_head(_FLOWER, block, source, start, end)
     if reading is None or not reading.calls:
@@ -216,7 +216,7 @@ def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading | None:
         tools = offered.names & offered.schemas.keys()
         fitting = [name for name in tools if given.keys() <= offered.parameters(name).keys()]
         if len(fitting) != 1:
-            return broken("malformed", reading.end)
+            return rejected_reading("malformed", reading.end)
         return replace(reading, calls=(replace(call, name=fitting[0]),))
     name = source.offered.resolve_name(_KIMI_COUNT.sub("", call_id).removeprefix("functions."))
     return named_call(source, head.end(), name, _KIMI, call_id if _KIMI_COUNT.search(call_id) else "")
@@ -301,7 +301,7 @@ def gemma_call(quote: str, block: Block, source: Source, _start: int, at: int) -
     members = as_tree(given.tree).items()
     values = {key: _typed_value(item, source.offered.parameter(name, key)) for key, item in members}
     reading = one_call(name, values, block.dialects[0], end_of_block(source, given.end, block))
-    return unless_tags_left(source, reading, _closing_tags(block))
+    return rejected_if_tags_follow(source, reading, _closing_tags(block))
 
 
 @cache
@@ -347,14 +347,14 @@ _MUSE = lazy_pattern(r"to=(?P<to>[^\s<>]{1,200})[ \t]*<\|message\|>")
 _THINKING = {"thinking", "thought", "reasoning"}
 
 
-def headed_message(source: Source, start: int, _end: int) -> Reading | None:
+def message_with_header(source: Source, start: int, _end: int) -> Reading | None:
     """One message, by its recipient and channel (gpt-oss) or by its recipient alone (Muse)."""
     header = _HEADER.match(source.text, start)
     channel = _CHANNEL.search(header[0]) if header else None
     if header is None or (channel and "harmony" not in source.enabled):
         return None
     if header["opener"] == "start" and header["role"] not in {"", "assistant"}:
-        return broken("fabricated_result", len(source.text))
+        return rejected_reading("fabricated_result", len(source.text))
     recipient = _RECIPIENT.search(header[0])
     if channel is None:
         return _muse_message(source, header, recipient["to"] if recipient else "user")
@@ -365,7 +365,7 @@ def headed_message(source: Source, start: int, _end: int) -> Reading | None:
             return _reasoning_message(source, header.end())
         case "commentary" if source.text.startswith("{", skip_blanks(source.text, header.end())):
             # Arguments in the channel of calls, for no tool.
-            return broken("malformed", source.end_of_next(_BODY_END, header.end()))
+            return rejected_reading("malformed", source.end_of_next(_BODY_END, header.end()))
         case "commentary" | "final":
             return Reading(header.end(), is_framing=True)
         case _:

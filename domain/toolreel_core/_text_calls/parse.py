@@ -23,7 +23,7 @@ from toolreel_core._text_calls.decoder_interface import (
     Span,
     TextCall,
     TextCalls,
-    broken,
+    rejected_reading,
 )
 from toolreel_core._text_calls.dialects import MARKED
 from toolreel_core._text_calls.markers import (
@@ -40,14 +40,14 @@ from toolreel_core._text_calls.payloads import skip_blanks
 from toolreel_core._text_calls.quotations import (
     THOUGHT_BEGIN,
     Quotations,
+    is_quoted_from_earlier,
     thoughts,
-    was_said,
 )
 from toolreel_core._text_calls.surroundings import (
     is_escaped,
     is_in_a_sentence,
     is_quoted,
-    lead_in,
+    lead_in_kind,
     shows_an_example,
 )
 from toolreel_core._text_calls.whole_message import (
@@ -125,7 +125,7 @@ class Scan:
             if not self.source.enabled.isdisjoint(opener.dialects):
                 reading = opener.decoder(self.source, mark.start(), mark.end())
                 if reading is None and self.source.cut and _BEGUN.match(self.source.text, mark.end()):
-                    reading = broken("truncated", len(self.source.text))
+                    reading = rejected_reading("truncated", len(self.source.text))
             begin = mark.start()
             if kind == "addressed":  # some openers are preceded by part of a header
                 begin = start_of_header_words(self.source.text, begin)
@@ -182,7 +182,7 @@ class Scan:
         # A label such as "Example:", before the call or before what it stands next to.
         shown = shows_an_example(self.source.text[max(self._before, head - _LABEL) : head])
         quoted = shown or is_quoted(self.source, start, start + len(text), head)
-        if quoted or was_said(text.strip(), self.earlier):
+        if quoted or is_quoted_from_earlier(text.strip(), self.earlier):
             self._add_span(start, end, "quotation", ["quotation"])
         elif self._is_in_a_sentence(start, end, head):
             self._add_span(start, end, "quotation", ["mentioned"])
@@ -364,7 +364,7 @@ def _without_succeeded_calls(found: TextCalls, content: str, made: Made) -> Text
     first = next((span.start for span in found.spans if span.kind == "call"), 0)
     before, words = content[thought.end : first], len(_WORD.findall(found.content))
     goes_on = words > len(_WORD.findall(before))
-    if not words or not (goes_on or lead_in(found.content) != "announced"):
+    if not words or not (goes_on or lead_in_kind(found.content) != "announced"):
         return found
     rejected: tuple[Rejection, ...] = (*found.rejected, "mentioned")
     if calls:
@@ -411,7 +411,7 @@ def _whole_message(
     Rejected are quotations of earlier text, a message with a marked call before the bare one, one whose
     lead-in shows an example, and truncated messages, of which nobody knows how they would have gone on.
     """
-    if source.cut or was_said(text, earlier):
+    if source.cut or is_quoted_from_earlier(text, earlier):
         return None
     message = replace(source, text=text)
     readers = (reader for dialects, reader in _BARE if not source.enabled.isdisjoint(dialects))
@@ -419,7 +419,7 @@ def _whole_message(
     before = f"{whole.content}\n{whole.reasoning}" if whole else ""
     if whole is None or scan_for_calls(replace(source, text=before)).calls:
         return None
-    kind = "announced" if text.startswith(_SECTIONS) else lead_in(whole.content)
+    kind = "announced" if text.startswith(_SECTIONS) else lead_in_kind(whole.content)
     if kind == "shown":
         return None
     if kind == "unclear":

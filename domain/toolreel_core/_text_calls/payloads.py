@@ -41,7 +41,7 @@ from toolreel_core._text_calls.decoder_interface import (
     Rejection,
     Source,
     TextCall,
-    broken,
+    rejected_reading,
     text_call,
 )
 
@@ -137,7 +137,7 @@ def one_call(
     name: str, given: Mapping[str, Json] | None, dialect: str, end: int, call_id: Json = None
 ) -> Reading:
     call = text_call(name, given, dialect, call_id)
-    return Reading(end, (call,)) if call else broken("malformed", end)
+    return Reading(end, (call,)) if call else rejected_reading("malformed", end)
 
 
 def decode_json(raw: str) -> Json:
@@ -201,7 +201,7 @@ def enveloped_calls(block: Block, source: Source, _start: int, end: int) -> Read
         return Reading(end_of_block(source, begin, block), tuple(calls), tuple(problems))
     # A list of plain values was not intended as a call.
     tried = any(isinstance(item, Mapping) for item in as_list(value.tree))
-    return broken("malformed", end_of_debris(source, begin, begin, block)) if tried else None
+    return rejected_reading("malformed", end_of_broken_block(source, begin, begin, block)) if tried else None
 
 
 def named_call(source: Source, at: int, name: str, block: Block, call_id: Json = None) -> Reading:
@@ -214,7 +214,7 @@ def named_call(source: Source, at: int, name: str, block: Block, call_id: Json =
         given, end = arguments_of(value.tree), value.end
     call = text_call(name, given, source.enabled_dialect(*block.dialects), call_id)
     if call is None:
-        return broken("malformed", end_of_debris(source, at, end, block))
+        return rejected_reading("malformed", end_of_broken_block(source, at, end, block))
     return Reading(end_of_block(source, end, block), (call,))
 
 
@@ -225,7 +225,7 @@ def end_of_block(source: Source, at: int, block: Block) -> int:
     return close.end() if close else at
 
 
-def end_of_debris(source: Source, begin: int, at: int, block: Block) -> int:
+def end_of_broken_block(source: Source, begin: int, at: int, block: Block) -> int:
     """The end of a block with an error at some place: its closing tag, or the next block."""
     early = source.search(block.closing, begin)
     if early and block.opening.match(source.text, skip_blanks(source.text, early.end())):
@@ -241,10 +241,10 @@ def skip_blanks(text: str, at: int) -> int:
 def failed_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Reading:
     """The failed call: an unfinished one is truncated, unless the block is closed."""
     if not flaw.unfinished:
-        return broken("malformed", end_of_debris(source, begin, flaw.at, block))
+        return rejected_reading("malformed", end_of_broken_block(source, begin, flaw.at, block))
     if source.cut or not source.search(block.closing, begin):
-        return broken("truncated", len(source.text))
-    return broken("malformed", source.end_of_next(block.closing, begin))
+        return rejected_reading("truncated", len(source.text))
+    return rejected_reading("malformed", source.end_of_next(block.closing, begin))
 
 
 _INTEGER = lazy_pattern(r"[-+]?\d{1,4300}")
@@ -361,7 +361,7 @@ def end_of_value(
     return tag, tag
 
 
-def may_have_swallowed(text: str, tags: Tags, *, closed: bool, behind: int = 0) -> bool:
+def may_hold_other_markup(text: str, tags: Tags, *, closed: bool, behind: int = 0) -> bool:
     """Whether a value may hold a part of the markup; one with both of its tags may mention tags.
 
     :param behind: the end of what in it is certain
@@ -391,14 +391,14 @@ def end_call(
     """
     if closed < 0:
         if (source.cut and last) or not given or not source.offered.has_required(name, given):
-            return broken("truncated", at)
+            return rejected_reading("truncated", at)
         # Text that goes on behind the last value is the rest of it: it held its own closing tag.
         if not _ENDS.match(source.text, at):
             following = source.search(tags.opening, at)
-            return broken("malformed", following.start() if following else len(source.text))
+            return rejected_reading("malformed", following.start() if following else len(source.text))
     end = max(at, closed)
     complete = unwrapped_arguments(given, source.offered.parameters(name))
-    return unless_tags_left(source, one_call(name, complete, dialect, end), tags.left)
+    return rejected_if_tags_follow(source, one_call(name, complete, dialect, end), tags.left)
 
 
 _ANGLES = frozenset("<>")
@@ -438,13 +438,13 @@ def end_of_left_tags(source: Source, at: int, tags: re.Pattern[str]) -> int:
     return last
 
 
-def unless_tags_left(source: Source, reading: Reading, tags: re.Pattern[str]) -> Reading:
+def rejected_if_tags_follow(source: Source, reading: Reading, tags: re.Pattern[str]) -> Reading:
     """A reading, unless tags of the call are left behind its end: then it was cut, and is malformed."""
     end = end_of_left_tags(source, reading.end, tags) if reading.calls else -1
-    return reading if end < 0 else broken("malformed", end)
+    return reading if end < 0 else rejected_reading("malformed", end)
 
 
-def broken_up_to_balance(source: Source, at: int, tags: Tags) -> Reading:
+def rejected_to_balancing_tag(source: Source, at: int, tags: Tags) -> Reading:
     """A call whose values hold markup, up to the closing tag that balances its opening tag."""
     # What stands inside may look like another call, so nothing in it is read; without a balance, nothing up
     # to the end of the text.
@@ -452,10 +452,10 @@ def broken_up_to_balance(source: Source, at: int, tags: Tags) -> Reading:
     while depth:
         close = source.search(tags.closing, at)
         if close is None:
-            return broken("malformed", len(source.text))
+            return rejected_reading("malformed", len(source.text))
         opened = source.search(tags.opening, at)
         if opened and opened.start() < close.start():
             depth, at = depth + 1, opened.end()
         else:
             depth, at = depth - 1, max(close.end(), at + 1)
-    return broken("malformed", at)
+    return rejected_reading("malformed", at)

@@ -284,7 +284,7 @@ class Searchable(Protocol):
     def among(self, *words: str) -> Iterable[str]: ...
 
 
-def was_said(text: str, earlier: Iterable[str]) -> bool:
+def is_quoted_from_earlier(text: str, earlier: Iterable[str]) -> bool:
     r"""Whether earlier text contains this text verbatim, also as part of a JSON string."""
     inside_json = quote(text)[1:-1]
     candidates = earlier.among(text, inside_json) if isinstance(earlier, Searchable) else earlier

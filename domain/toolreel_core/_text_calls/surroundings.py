@@ -145,10 +145,10 @@ _SPEAKS = lazy_pattern(
 )
 
 
-def lead_in(lead: str) -> LeadIn:
+def lead_in_kind(lead: str) -> LeadIn:
     """What the last sentence before a call makes of it.
 
-    >>> lead_in("I'll look it up:"), lead_in("Example:"), lead_in("Anfrage:")
+    >>> lead_in_kind("I'll look it up:"), lead_in("Example:"), lead_in("Anfrage:")
     ('announced', 'shown', 'unclear')
     """
     last = _last_sentence(lead)
@@ -175,7 +175,7 @@ def shows_an_example(before: str) -> bool:
     leads_over = (
         before.rstrip(_BLANK_OR_MARKUP).removesuffix("\\n").removesuffix("\\n").endswith(_LEADING_OVER)
     )
-    return leads_over and lead_in(before) == "shown"
+    return leads_over and lead_in_kind(before) == "shown"
 
 
 def _last_sentence(text: str) -> str:

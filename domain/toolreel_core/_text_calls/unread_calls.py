@@ -95,7 +95,7 @@ _HTML = lazy_pattern(
 """Elements of HTML, whose tags alone say nothing of a tool with the same name."""
 
 
-def telling_words(text: str) -> list[str]:
+def words_without_labels(text: str) -> list[str]:
     """The words of a text, in small letters, without those that only label the parts of a call."""
     return [word.lower() for word in _WORD.findall(text) if not _LABEL.fullmatch(word)]
 
@@ -136,7 +136,7 @@ def _reports_made_calls(text: str, skeletons: Sequence[tuple[re.Match[str], int]
         words += (text[at : name.start()], text[name.end() : bracket])
         at = max(at, given.end)
     words.append(text[at:])
-    return len({*telling_words(" ".join(words))}) > 1
+    return len({*words_without_labels(" ".join(words))}) > 1
 
 
 def named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> bool:

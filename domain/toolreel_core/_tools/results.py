@@ -14,9 +14,9 @@ from toolreel_core._jsontext import (
     as_list,
     as_tree,
     canonical,
-    either,
     parse,
     read,
+    value_or_failure,
 )
 from toolreel_core._schema import Violation
 from toolreel_core._tools.tool_surface import shortened_name
@@ -293,7 +293,7 @@ def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = Fa
     size = len(output) if output.isascii() else len(output.encode("utf-8", "replace"))
     if size > limit:
         return failed_envelope(tool_name, output_too_large(tool_name, size, limit))
-    return either(
+    return value_or_failure(
         read(output)
         .map(lambda value: _wrap_value(tool_name, value, untrusted=untrusted))
         .alt(lambda why: failed_envelope(tool_name, output_not_json(tool_name, why)))

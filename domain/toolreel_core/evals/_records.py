@@ -14,7 +14,17 @@ from math import fsum
 from typing import Literal, TypeAlias, cast, get_args
 
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, chain, either, parse, read
+from toolreel_core._jsontext import (
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    chain,
+    parse,
+    read,
+    value_or_failure,
+)
 from toolreel_core._protocol import codec_error, decode, encode, type_name
 from toolreel_core.evals._plan.eval_plan import Cell
 from toolreel_core.evals._plan.options import Options
@@ -138,7 +148,7 @@ def record_of(line: str, place: str = "record") -> Record:
     :param place: what errors call it, such as ``journal.jsonl, line 3``
     :raises CodecError: if it is no record of this version; names the place
     """
-    match either(read(line).alt(lambda why: CodecError(f"{place}: not a record: {why}"))):
+    match value_or_failure(read(line).alt(lambda why: CodecError(f"{place}: not a record: {why}"))):
         case CodecError() as error:
             raise error
         case Mapping() as tree:
@@ -392,7 +402,7 @@ class Tally:
         }
 
 
-def copies(trials: Iterable[Trial]) -> tuple[int, int]:
+def count_repeated_replies(trials: Iterable[Trial]) -> tuple[int, int]:
     """How many valid trials repeat an earlier one of their cell word for word, and how many could."""
     # A server that ignores seeds, or samples at temperature 0, gives the same replies to the same requests.
     # Such trials are one trial: whatever takes them for several is too sure.

@@ -22,11 +22,11 @@ from toolreel.evals import (
     holm,
     mean_bounds,
     mean_p,
-    more_to_show,
     p_value_of_break,
     pass_hat,
     power_of_test,
     rate_of,
+    runs_to_show_margin,
     wilson_bounds,
 )
 from toolreel_core.evals import SAMPLE, THESE, About, Cell, Trial
@@ -235,11 +235,11 @@ def test_nothing_is_compared_without_pairs() -> None:
 @pytest.mark.parametrize(("margin", "sample", "these"), [(0.02, 183, 189), (0.1, 36, 35)])
 def test_how_many_more_would_show_a_margin(margin: float, sample: int, these: int) -> None:
     few = scenarios(*[(3, 0, 0, 0)] * 4)
-    assert more_to_show(few, margin, SAMPLE) == sample
-    assert more_to_show(scenarios((30, 0, 0, 0)), margin, THESE) == pytest.approx(these, abs=1)
+    assert runs_to_show_margin(few, margin, SAMPLE) == sample
+    assert runs_to_show_margin(scenarios((30, 0, 0, 0)), margin, THESE) == pytest.approx(these, abs=1)
     for many, shown in ((sample, True), (sample - 1, False)):
         assert (compared(scenarios(*[(3, 0, 0, 0)] * many)).low >= -margin) is shown
-    assert more_to_show(scenarios((0, 9, 0, 0), (9, 0, 0, 0)), margin, SAMPLE) is None
+    assert runs_to_show_margin(scenarios((0, 9, 0, 0), (9, 0, 0, 0)), margin, SAMPLE) is None
 
 
 def test_one_cell_that_breaks_is_seen_by_fishers_test() -> None:

@@ -16,7 +16,7 @@ from toolreel_core.evals import (
     Tally,
     Trial,
     acceptance_sentence,
-    copies,
+    count_repeated_replies,
     harness_percentile,
     incompleteness_sentence,
     trials_of,
@@ -107,10 +107,10 @@ def test_a_tally_counts_runs_and_what_they_used() -> None:
 
 def test_copies_are_trials_that_repeat_an_earlier_one() -> None:
     runs = [record("pass", HAPPY, trial) for trial in (1, 2, 3)]
-    assert copies(table(*runs)) == (2, 2)
+    assert count_repeated_replies(table(*runs)) == (2, 2)
     other = record("fail", HAPPY, 2, asked=[SentRequest(1, 1, 200, finish="length")])
-    assert copies(table(runs[0], other)) == (0, 1)
-    assert copies(table(record("pass", asked=()), record("void", HAPPY, 2))) == (0, 0)
+    assert count_repeated_replies(table(runs[0], other)) == (0, 1)
+    assert count_repeated_replies(table(record("pass", asked=()), record("void", HAPPY, 2))) == (0, 0)
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from toolreel_core._config_checks import Table
-from toolreel_core._jsontext import Json, canonical, parse, pointed
+from toolreel_core._jsontext import Json, at_json_pointer, canonical, parse
 from toolreel_core._tools import envelope_of
 from toolreel_core.evals import (
     TableWorld,
     Workspace,
-    alike,
     failure,
     has_arguments,
+    is_equivalent,
     read_answers,
     success,
     with_value,
@@ -34,7 +34,7 @@ def told(here: TableWorld, **arguments: Json) -> Json:
 
 
 def code(here: TableWorld, **arguments: Json) -> Json:
-    return pointed(told(here, **arguments), "/errors/0/code")
+    return at_json_pointer(told(here, **arguments), "/errors/0/code")
 
 
 def test_the_first_row_that_fits_answers() -> None:
@@ -71,9 +71,9 @@ def test_the_state_is_read_and_set() -> None:
 
 
 def test_values_are_alike_whatever_their_form() -> None:
-    assert alike({"b": [" X ", 2.0], "a": 1}, {"a": 1, "b": ["x", 2]})
-    assert not alike(True, 1)
-    assert not alike(0.5, 0)
+    assert is_equivalent({"b": [" X ", 2.0], "a": 1}, {"a": 1, "b": ["x", 2]})
+    assert not is_equivalent(True, 1)
+    assert not is_equivalent(0.5, 0)
     assert has_arguments({"a": None}, {"a": None})
     assert not has_arguments({}, {"a": None})
     assert has_arguments({}, "nothing")

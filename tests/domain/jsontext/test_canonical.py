@@ -21,7 +21,7 @@ from toolreel_core._jsontext import (
     finite,
     finite_text,
     link,
-    linked,
+    linked_digest,
     nesting,
     parse,
     read,
@@ -150,7 +150,7 @@ def test_a_sorted_text_is_the_same_for_any_order_of_keys_and_takes_any_text_and_
 def test_a_chain_goes_on_from_its_end_in_text_and_bytes(before: str, part: str) -> None:
     whole = chain("", before, part)
     assert chain(chain("", before), part) == link(chain("", before), digest(part)) == whole
-    assert linked(linked(b"", before.encode()), part.encode()).hex() == whole
+    assert linked_digest(linked_digest(b"", before.encode()), part.encode()).hex() == whole
 
 
 def test_where_a_part_ends_makes_a_difference_to_a_chain() -> None:

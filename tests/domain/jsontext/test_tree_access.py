@@ -13,11 +13,11 @@ from toolreel_core._jsontext import (
     Json,
     Tree,
     as_tree,
+    at_json_pointer,
     canonical,
-    in_order,
+    in_numeric_order,
     json_text,
     merged,
-    pointed,
     tree_at,
 )
 
@@ -31,14 +31,14 @@ def test_what_is_no_object_counts_as_an_empty_one(value: Json) -> None:
 
 def test_numbered_values_come_in_the_order_of_their_numbers() -> None:
     numbered: dict[str, Json] = {"10": "c", "002": "b", "1": "a", "9" * 5000: "d"}
-    assert [*in_order(numbered).values()] == ["a", "b", "c", "d"]
+    assert [*in_numeric_order(numbered).values()] == ["a", "b", "c", "d"]
 
 
 @pytest.mark.parametrize(
     "other", [{}, {"id": 1}, {"0": 1, "id": 2}, {"-1": 1}, {"1.5": 1}, {"\u0661": 1}, {"": 1}]
 )
 def test_any_other_object_is_no_list(other: dict[str, Json]) -> None:
-    assert in_order(other) == {}
+    assert in_numeric_order(other) == {}
 
 
 def test_lists_and_all_else_are_replaced() -> None:
@@ -93,8 +93,8 @@ def test_a_value_may_nest_as_deep_as_it_can_be_read_back() -> None:
 
 def test_a_json_pointer_leads_through_objects_and_lists() -> None:
     tree: Tree = {"$defs": {"a/b": {"c~d": 1}}, "list": [2]}
-    assert pointed(tree, "#/$defs/a~1b/c~0d") == 1
-    assert pointed(tree, "#") == tree
-    assert pointed(tree, "#/list/0") == 2
-    assert pointed(tree, "#/list/1") is None
-    assert pointed(tree, "#/$defs/x/y") is None
+    assert at_json_pointer(tree, "#/$defs/a~1b/c~0d") == 1
+    assert at_json_pointer(tree, "#") == tree
+    assert at_json_pointer(tree, "#/list/0") == 2
+    assert at_json_pointer(tree, "#/list/1") is None
+    assert at_json_pointer(tree, "#/$defs/x/y") is None

@@ -18,11 +18,11 @@ from toolreel_core._text_calls import (
     TextCall,
     TextCalls,
     decode_json,
+    is_quoted_from_earlier,
     text_call,
     text_calls,
     typed_value,
     unwrapped_arguments,
-    was_said,
 )
 
 CORPORA = Path(__file__).resolve().parents[2] / "corpora"
@@ -258,10 +258,10 @@ def test_a_call_that_was_made_is_not_made_again_where_the_text_reports_it(text: 
 
 def test_what_was_said_before_is_known_again_inside_of_json_too() -> None:
     call = '<tool_call>{"name": "ping"}</tool_call>'
-    assert was_said(call, ["Hi.", f"They write {call} there."])
-    assert was_said(call, [canonical({"page": f"They write\n{call}"})])
-    assert not was_said(call, ["<tool_call>", canonical({"page": call[:-1]})])
-    assert not was_said(call, [])
+    assert is_quoted_from_earlier(call, ["Hi.", f"They write {call} there."])
+    assert is_quoted_from_earlier(call, [canonical({"page": f"They write\n{call}"})])
+    assert not is_quoted_from_earlier(call, ["<tool_call>", canonical({"page": call[:-1]})])
+    assert not is_quoted_from_earlier(call, [])
 
 
 class Indexed(tuple[str, ...]):
@@ -275,8 +275,8 @@ class Indexed(tuple[str, ...]):
 
 
 def test_texts_that_know_where_to_look_are_asked() -> None:
-    assert was_said('say "a"', Indexed(("Hi.", r'["say \"a\""]')))
-    assert not was_said('say "a"', Indexed(('say "a"', "Hi.")))
+    assert is_quoted_from_earlier('say "a"', Indexed(("Hi.", r'["say \"a\""]')))
+    assert not is_quoted_from_earlier('say "a"', Indexed(('say "a"', "Hi.")))
 
 
 @pytest.mark.parametrize(("raw", "schema", "value"), worked("the schema says what a text is"))

@@ -186,7 +186,7 @@ def show_tables(
     :param markdown: a file that they are written to as well
     :param incomplete: what lacks, in a sentence
     """
-    from toolreel.evals import as_markdown, without_usual
+    from toolreel.evals import as_markdown, without_usual_columns
 
     if markdown:
         write_atomically(markdown, as_markdown(title, (*lines, incomplete), tables))
@@ -195,7 +195,7 @@ def show_tables(
         return
     for line in lines:
         out.print(line, soft_wrap=not out.is_terminal)
-    for table in map(without_usual, tables):
+    for table in map(without_usual_columns, tables):
         grid = "\n".join(table_lines(table.head, table.rows, _GRID))
         out.print(f"\n{table.title}\n{grid}")
         for note in table.notes:

@@ -30,7 +30,7 @@ from toolreel.evals._report.tables import (
     outcome_counts,
     percent,
     summary_tables,
-    without_usual,
+    without_usual_columns,
 )
 from toolreel.evals._results import Results
 from toolreel.evals._runner.plan_loader import plan_of_header
@@ -167,7 +167,7 @@ def _page_body(title: str, results: Results, plan: EvalPlan, trials: Sequence[Tr
     state = incomplete or "Complete: every run of the plan has ended, and none has to be made again."
     accepted = acceptance_sentence(trials, plan.options)
     tables = [_heat_map(made, plan)] if made else []
-    tables += map(as_html, map(without_usual, summary_tables(trials, findings, ())))
+    tables += map(as_html, map(without_usual_columns, summary_tables(trials, findings, ())))
     rows = [line.partition(": ")[::2] for line in head_lines(trials, plan, results.header.created, folder)]
     rows += [("plan", plan.digest), ("toolreel", results.header.versions.get("toolreel", "?"))]
     return asset(report, "body.html").format(

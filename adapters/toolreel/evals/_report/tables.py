@@ -102,7 +102,7 @@ def one_line(text: str) -> str:
     return line if len(line) <= _ERROR_LENGTH else line[:_ERROR_LENGTH] + "…"
 
 
-def without_usual(table: TextTable) -> TextTable:
+def without_usual_columns(table: TextTable) -> TextTable:
     kept = [
         place
         for place, name in enumerate(table.head)

@@ -21,10 +21,10 @@ from toolreel.evals._statistics import (
     adjusted_differences,
     detectable_difference,
     difference,
+    fewest_significant_scenarios,
     holm,
-    more_to_show,
     p_value_of_break,
-    scenarios_to_tell,
+    runs_to_show_margin,
 )
 from toolreel.evals._summary.totals import Pair, Total, counted_trials, paired_cells, pairs_of
 from toolreel_core._config_checks import unknown_name
@@ -163,7 +163,7 @@ def _judge_margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) 
         return "passed", sentence
     if found.high < -gate.limit:
         return "failed", sentence
-    needed = more_to_show(cells, gate.limit, gate.about)
+    needed = runs_to_show_margin(cells, gate.limit, gate.about)
     there, noun = (found.scenarios, "scenarios") if gate.about == SAMPLE else (found.runs, "runs")
     takes = f"more {noun} like these would not show it"
     if needed is not None:
@@ -182,7 +182,7 @@ def _judge_regression(
         among = f" of {found.comparisons} comparisons" if found.comparisons > 1 else ""
         there, more = count(found.scenarios, "scenario"), "more trials"
         if sample:
-            more = f"{scenarios_to_tell(gate.limit, found.comparisons)} or more"
+            more = f"{fewest_significant_scenarios(gate.limit, found.comparisons)} or more"
         else:
             there = f"{count(found.runs, 'run')} on {there}"
         why = f"with {there} no difference{among} can reach {gate.limit:g}; {more} can{alone}"
@@ -266,7 +266,7 @@ def power_sentence(plan: EvalPlan) -> str:
     found = detectable_difference(scenarios, pairs)
     there = f"with {count(scenarios, 'scenario')} of {count(pairs, 'pair')} each"
     if found is None:
-        scenarios = max(2 * scenarios_to_tell(), scenarios + 1)
+        scenarios = max(2 * fewest_significant_scenarios(), scenarios + 1)
         there += f", nothing can be seen, however many trials they have; with {scenarios} scenarios"
         found = detectable_difference(scenarios, pairs) or 1
     return (

@@ -24,11 +24,11 @@ from toolreel.evals._statistics import (
     Rate,
     adjusted_differences,
     difference,
+    fewest_significant_scenarios,
     grouped,
     holm,
     pass_hat,
     rate_of,
-    scenarios_to_tell,
     wilson_bounds,
 )
 from toolreel_core._config_checks import unknown_name
@@ -41,7 +41,7 @@ from toolreel_core.evals import (
     EvalPlan,
     Tally,
     Trial,
-    copies,
+    count_repeated_replies,
     harness_percentile,
     incompleteness_sentence,
     tree_changes,
@@ -68,7 +68,7 @@ def warning_sentences(trials: Iterable[Trial]) -> Iterator[str]:
     # A model that always does right repeats itself too: only where no trial differs are seeds without effect.
     groups = grouped(trials, lambda one: (one.cell.model, one.cell.strategy, one.cell.endpoint))
     for names, rows in groups.items():
-        same, repeated = copies(rows)
+        same, repeated = count_repeated_replies(rows)
         if same == repeated > 1:
             name = ", ".join(filter(None, names))
             yield (
@@ -215,7 +215,7 @@ def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
             for pair, found in adjusted_differences(measured).items()
         )
         scenarios = len({one.cell.scenario for total in totals[what] for one in total.trials if one.key})
-        if cells and scenarios < (least := scenarios_to_tell(ALPHA, len(cells))):
+        if cells and scenarios < (least := fewest_significant_scenarios(ALPHA, len(cells))):
             among = f" of {len(cells)} comparisons" if len(cells) > 1 else ""
             notes.append(
                 f"{what} are compared on {number(scenarios, 'scenario')}; with fewer than {least}, no "

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from toolreel.tools.mcp._transports import running_descendants, running_processes
 else:
     from toolreel._internal import MissingExtra
-    from toolreel_core._lazy_names import face
+    from toolreel_core._lazy_names import lazy_exports
 
-    __getattr__, __dir__ = face(__name__, instead=MissingExtra.among("mcp"))
+    __getattr__, __dir__ = lazy_exports(__name__, instead=MissingExtra.among("mcp"))
 
 # Public; the other names are for this project's own packages and tests.
 __all__ = [

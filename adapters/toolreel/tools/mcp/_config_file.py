@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from toolreel._internal import McpConfigError, read_file
 from toolreel._secrets import known_secrets, secrets_sent, shown_url
 from toolreel_core._config_checks import Natural, PlaceError, Table, check_settings
-from toolreel_core._jsontext import Json, either, read
+from toolreel_core._jsontext import Json, read, value_or_failure
 
 # "${NAME}", "${env:NAME}" or "${NAME:-default}"
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -93,7 +93,9 @@ def read_mcp_servers(path: Path | str, environment: Mapping[str, str] | None = N
     :raises McpConfigError: if the file cannot be read or is invalid; names the place
     """
     text = read_file(Path(path), McpConfigError, "there is no such file")
-    tree = either(read(text, unique_keys=True).alt(lambda why: McpConfigError(f"{path}: not JSON: {why}")))
+    tree = value_or_failure(
+        read(text, unique_keys=True).alt(lambda why: McpConfigError(f"{path}: not JSON: {why}"))
+    )
     if isinstance(tree, McpConfigError):
         raise tree
     try:

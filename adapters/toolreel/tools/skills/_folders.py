@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from toolreel._internal import Rules, SkillError, YamlError, log, read_tree
-from toolreel_core._jsontext import canonical, sound, text_at
+from toolreel_core._jsontext import canonical, encodable_text, text_at
 
 _FIELDS = ("name", "description", "license", "compatibility", "metadata", "allowed-tools")
 _MARK = "---"
@@ -95,7 +95,7 @@ def parse_skill(text: str, folder: Path, *, strict: bool = False) -> Skill:
     description = text_at(fields, "description").strip() or next(filter(None, lines), "")
     if problems and (strict or not name or not description):
         raise SkillError("; ".join(problems))
-    if sound(texts := canonical(fields)) != texts:
+    if encodable_text(texts := canonical(fields)) != texts:
         raise SkillError("its front matter holds half a character (\\ud800 to \\udfff); write it whole")
     return Skill(name, description, text_at(fields, "compatibility").strip(), body, tuple(problems), folder)
 
@@ -322,6 +322,6 @@ def _visible_entries(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]
             names[:] = sorted(
                 name
                 for name in names
-                if name[0] != "." and name not in _SKIPPED_FOLDERS and sound(name) == name
+                if name[0] != "." and name not in _SKIPPED_FOLDERS and encodable_text(name) == name
             )
         yield Path(here), folders, files

@@ -17,9 +17,9 @@ from toolreel_core._jsontext import (
     JsonText,
     Tree,
     as_tree,
+    at_json_pointer,
     canonical,
     parse,
-    pointed,
     read,
 )
 from toolreel_core._replies import as_chat, normalize_reply
@@ -36,7 +36,7 @@ from toolreel_core.evals._scenarios.claims import (
 )
 from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._scenarios.scenario import Check, Evidence, ObservedCall
-from toolreel_core.evals._scenarios.world import alike, as_list, has_arguments
+from toolreel_core.evals._scenarios.world import as_list, has_arguments, is_equivalent
 
 _SIGNATURES = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
 
@@ -236,7 +236,7 @@ def _wrong_effects(values: _Values, seen: Evidence) -> str:
     done = _orders(seen)
     fine = len(done) == len(wanted) and all(
         one["tool"] == other["tool"]
-        and alike(one["arguments"], other.get("with", {}), values.get("texts", "folded"))
+        and is_equivalent(one["arguments"], other.get("with", {}), values.get("texts", "folded"))
         for one, other in zip(done, wanted, strict=True)
     )
     return "" if fine else f"expected the effects {_short_json(wanted)}, got {_short_json(done)}"
@@ -288,7 +288,7 @@ def _wrong_world_state(values: _Values, seen: Evidence) -> str:
     contents = as_tree(seen.world.contents())
     state = contents.get("state", contents)
     for pointer, value in values["world"].items():
-        if not alike(there := pointed(state, pointer), value, values.get("texts", "folded")):
+        if not is_equivalent(there := at_json_pointer(state, pointer), value, values.get("texts", "folded")):
             return f"{pointer} should be {_short_json(value)}, it is {_short_json(there)}"
     return ""
 
@@ -376,7 +376,7 @@ def _answer_text(seen: Evidence, values: _Values) -> str:
 
 
 def _orders(seen: Evidence) -> list[Any]:
-    return as_list(pointed(seen.world.contents(), "/orders") or [])
+    return as_list(at_json_pointer(seen.world.contents(), "/orders") or [])
 
 
 def _short_json(value: Json) -> str:

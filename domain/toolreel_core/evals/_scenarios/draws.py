@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import Any, TypeAlias, cast
 
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
-from toolreel_core._jsontext import Json, canonical, chain, pointed
+from toolreel_core._jsontext import Json, at_json_pointer, canonical, chain
 from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._scenarios.world import as_list, as_text, identifier, with_texts
 
@@ -159,7 +159,7 @@ def fill_placeholders(value: Json, values: Mapping[str, Json], *place: str) -> J
         if name not in values:
             what = unknown_name("draw", name, values) if values else f"nothing is drawn for {found[0]}"
             raise PlaceError(place, f"{what} (for the text itself, write {{{found[0]}}})")
-        part = pointed(values[name], path.replace(".", "/"))
+        part = at_json_pointer(values[name], path.replace(".", "/"))
         if path and part is None:
             raise PlaceError(place, f"{name!r} has no part {path[1:]!r}; it is {canonical(values[name])}")
         return part

@@ -20,10 +20,10 @@ from toolreel_core._jsontext import (
     JsonText,
     Tree,
     as_tree,
+    at_json_pointer,
     canonical,
     items_of,
     parse,
-    pointed,
     read,
 )
 from toolreel_core._plan import Plan, Preset, Request
@@ -186,7 +186,7 @@ def _fill_results(value: Json, messages: Sequence[Tree]) -> Json:
         if not found:
             return text
         result: Json = read("".join(results[int(found[1]) :][:1])).value_or(None)
-        return pointed(result, found[2])
+        return at_json_pointer(result, found[2])
 
     return with_texts(value, put)
 

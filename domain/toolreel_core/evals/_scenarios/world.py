@@ -20,11 +20,11 @@ from toolreel_core._jsontext import (
     JsonText,
     Tree,
     as_tree,
+    at_json_pointer,
     canonical,
     chain,
     items_of,
     parse,
-    pointed,
     read,
 )
 from toolreel_core._tools import Envelope, ToolDefinition, ToolFailure, ToolSurface
@@ -120,7 +120,7 @@ class TableWorld:
         if error:
             return after, failure(name, str(error["code"]), str(error.get("message", "")))
         if "read" in answer:
-            found = pointed(parse(after.state), _fill_pointer(str(answer["read"]), arguments))
+            found = at_json_pointer(parse(after.state), _fill_pointer(str(answer["read"]), arguments))
             return (self, _not_found_answer(name)) if found is None else (after, canonical(found))
         if "then" in answer:
             return after, canonical(_fill_arguments(answer["then"], arguments))
@@ -143,17 +143,19 @@ def _not_found_answer(name: str) -> JsonText:
 
 def has_arguments(arguments: Tree, wanted: Json) -> bool:
     """Whether a call has these arguments; others may be there too."""
-    return all(key in arguments and alike(arguments[key], value) for key, value in as_tree(wanted).items())
+    return all(
+        key in arguments and is_equivalent(arguments[key], value) for key, value in as_tree(wanted).items()
+    )
 
 
 Compared: TypeAlias = Literal["folded", "trimmed", "exact"]
 """How texts are compared: without regard to letter case and outer blanks, to these blanks, or to nothing."""
 
 
-def alike(one: Json, other: Json, texts: Compared = "folded") -> bool:
+def is_equivalent(one: Json, other: Json, texts: Compared = "folded") -> bool:
     """Whether two values mean the same: 2.0 is 2, and the order of keys doesn't count.
 
-    >>> alike(" oslo", "Oslo"), alike("oslo", "Oslo", "trimmed"), alike([2.0], [2], "exact")
+    >>> is_equivalent(" oslo", "Oslo"), alike("oslo", "Oslo", "trimmed"), alike([2.0], [2], "exact")
     (True, False, True)
     """
     return canonical(_comparable_value(one, texts)) == canonical(_comparable_value(other, texts))
@@ -194,7 +196,11 @@ def with_texts(value: Json, change: Callable[[str], Json]) -> Json:
 
 def _fill_arguments(value: Json, arguments: Tree) -> Json:
     def put(text: str) -> Json:
-        return pointed(arguments, text.removeprefix("$arguments")) if text.startswith(_ARGUMENT) else text
+        return (
+            at_json_pointer(arguments, text.removeprefix("$arguments"))
+            if text.startswith(_ARGUMENT)
+            else text
+        )
 
     return with_texts(value, put)
 
@@ -261,7 +267,9 @@ class Workspace:
         pointers = dict.fromkeys(text if text.startswith("/") else f"/{text}" for text in tidied if text)
         whole = self._section_tree
         data: Tree = {
-            "snapshot": {pointer: pointed(whole, pointer) for pointer in pointers} if pointers else whole
+            "snapshot": {pointer: at_json_pointer(whole, pointer) for pointer in pointers}
+            if pointers
+            else whole
         }
         mishap = self.mishap if self.reads == 1 else ""
         text = success("state_get", {**data, "history": "0" * 50_000} if mishap == "huge_read" else data)
