@@ -148,7 +148,7 @@ _SPEAKS = lazy_pattern(
 def lead_in_kind(lead: str) -> LeadIn:
     """What the last sentence before a call makes of it.
 
-    >>> lead_in_kind("I'll look it up:"), lead_in("Example:"), lead_in("Anfrage:")
+    >>> lead_in_kind("I'll look it up:"), lead_in_kind("Example:"), lead_in_kind("Anfrage:")
     ('announced', 'shown', 'unclear')
     """
     last = _last_sentence(lead)

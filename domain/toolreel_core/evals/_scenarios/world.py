@@ -155,7 +155,11 @@ Compared: TypeAlias = Literal["folded", "trimmed", "exact"]
 def is_equivalent(one: Json, other: Json, texts: Compared = "folded") -> bool:
     """Whether two values mean the same: 2.0 is 2, and the order of keys doesn't count.
 
-    >>> is_equivalent(" oslo", "Oslo"), alike("oslo", "Oslo", "trimmed"), alike([2.0], [2], "exact")
+    >>> (
+    ...     is_equivalent(" oslo", "Oslo"),
+    ...     is_equivalent("oslo", "Oslo", "trimmed"),
+    ...     is_equivalent([2.0], [2], "exact"),
+    ... )
     (True, False, True)
     """
     return canonical(_comparable_value(one, texts)) == canonical(_comparable_value(other, texts))
