@@ -368,15 +368,15 @@ def without_thoughts(text: str) -> str:
 
 def _decode_json_string(reading: Reading, max_depth: int, repairs: ArgumentRepairs) -> Reading:
     """The reading of JSON text inside a JSON string, if the string holds an object or a list."""
-    inner = reading
-    codes: WarningCodes = reading.codes
+    inner, codes = reading, reading.codes
+    decoded: WarningCodes = ("ARGUMENTS_DOUBLE_ENCODED",)
     for _ in range(_LEVELS):
         if not isinstance(inner.tree, str):
             break
         found = read_text(inner.tree, max_depth=max_depth, repairs=repairs)
         if isinstance(found, Unreadable):
             return reading
-        inner, codes = found, (*codes, "ARGUMENTS_DOUBLE_ENCODED", *found.codes)
+        inner, codes = found, codes + decoded + found.codes
     return Reading(inner.tree, codes) if isinstance(inner.tree, Mapping | list) else reading
 
 
