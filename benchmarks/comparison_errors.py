@@ -15,7 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from toolreel.evals import PairedCell, Sides, check_gates, difference, mean_below, scenario_shares
+from toolreel.evals import (
+    PairedCell,
+    Sides,
+    check_gates,
+    cluster_mean_cdf,
+    difference,
+    scaled_scenario_differences,
+)
 from toolreel_core.evals import SAMPLE, THESE, About, Cell, Gate, Trial
 
 SEED = 2026
@@ -123,10 +130,10 @@ def rejected(cells: Sequence[PairedCell], about: About) -> bool:
     if about == THESE:
         found = difference(cells, THESE)
         return bool(found and found.p_value <= LEVEL)
-    shares = scenario_shares(cells)
+    shares = scaled_scenario_differences(cells)
     # The ends need not be found for that.
     worse = [1 - share for share in shares]
-    return min(mean_below(shares)(0.5), mean_below(worse)(0.5)) <= LEVEL / 2
+    return min(cluster_mean_cdf(shares)(0.5), cluster_mean_cdf(worse)(0.5)) <= LEVEL / 2
 
 
 def passing(setting: Setting, gates: tuple[Gate, ...], plans: int, seed: int = SEED) -> tuple[float, ...]:

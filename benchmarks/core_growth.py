@@ -22,7 +22,7 @@ from toolreel import LoopConfig, Plan
 from toolreel.testing import calling
 from toolreel_core import Json, ReplyReceived, State, ToolDefinition, ToolReturned, start, step
 from toolreel_core._jsontext import canonical
-from toolreel_core._schema import common_check
+from toolreel_core._schema import simple_schema_predicate
 from toolreel_core.phases import AwaitingReply
 
 LENGTHS = (10, 100, 1_000)
@@ -121,7 +121,7 @@ def main() -> None:
     """Measure with a plain schema, and with one that is left to jsonschema."""
     print("as it is: a plain schema, and arguments that fit it, need no jsonschema")
     measured(PLAN)
-    if common_check(canonical(FURTHER)) is not None:
+    if simple_schema_predicate(canonical(FURTHER)) is not None:
         raise TypeError("the other schema is plain as well, so jsonschema would not be measured")
     print("a schema that is not plain: arguments checked by jsonschema")
     measured(plan(FURTHER))

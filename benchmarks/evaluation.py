@@ -28,14 +28,14 @@ from toolreel.evals import (
     WorldHost,
     connect,
     evaluate,
-    jobs_of,
+    job_factory,
     load_eval_plan,
     new_header,
     plan_of_header,
     write_summaries,
 )
 from toolreel.ports import InstantClock
-from toolreel_core.evals import EvalPlan, Record, Sample, kind_of
+from toolreel_core.evals import EvalPlan, Record, Sample, script_kind_of_model
 
 TRIALS = (15, 145)
 """Of 48 cells: 720 and 6,960 runs."""
@@ -78,12 +78,12 @@ class Turns:
 def bare(trials: int, _out: Path) -> int:
     """The samples by the loop alone: plans and worlds are made before the clock is started."""
     plan, turns, spent = plan_of(trials), 0, 0.0
-    job_for = jobs_of(plan)
+    job_for = job_factory(plan)
     for sample in plan.samples():
         job = job_for(sample)
         case = job.case
         asked = job.plan(case)
-        kind = kind_of(sample.cell.model) or "good"
+        kind = script_kind_of_model(sample.cell.model) or "good"
         ports = Ports(
             ScriptedEndpoint(kind, job.scenario.scripts(sample.seed)),
             WorldHost(case.world),

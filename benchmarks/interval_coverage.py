@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple, TypeAlias, assert_never, get_args
 import numpy as np
 from scipy import special, stats
 
-from toolreel.evals import mean_below, mean_bounds, wilson_bounds
+from toolreel.evals import cluster_mean_cdf, mean_bounds, wilson_bounds
 
 ALPHA = 0.05
 PLANS = 2_000
@@ -108,7 +108,7 @@ def _over_scenarios(rates: list[float], mean: float, counts: Sequence[Count]) ->
 def holds(rates: tuple[float, ...], mean: float) -> bool:
     """Whether Gaffke's interval of some rates holds a mean; its ends need not be found for that."""
     worse = [1.0 - rate for rate in rates]
-    return mean_below(rates)(mean) >= ALPHA / 2 and mean_below(worse)(1.0 - mean) >= ALPHA / 2
+    return cluster_mean_cdf(rates)(mean) >= ALPHA / 2 and cluster_mean_cdf(worse)(1.0 - mean) >= ALPHA / 2
 
 
 def _rates(setting: Setting, draws: Draws) -> Sequence[float]:

@@ -33,7 +33,7 @@ from types import FrameType
 import httpx
 
 from toolreel import Plan, Ports, PythonTools, Tool, run
-from toolreel._driver import WATCHERS, Wanted, watch_logs
+from toolreel._driver import WATCHERS, Wanted, make_log_watch
 from toolreel.cassette import use_cassette
 from toolreel.demo import workspace
 from toolreel.http import HttpEndpoint
@@ -127,13 +127,13 @@ def _run(plan: Plan, transport: httpx.BaseTransport, tools: Iterable[Callable[..
     with HttpEndpoint("http://replay.invalid", transport=transport) as endpoint:
         trace = Trace(Ports(endpoint, PythonTools(tools)))
         before = sys.getprofile()
-        WATCHERS.remove(watch_logs)  # logs follow a turn, and decide nothing in it
+        WATCHERS.remove(make_log_watch)  # logs follow a turn, and decide nothing in it
         sys.setprofile(trace.called)
         try:
             run(plan, trace)
         finally:
             sys.setprofile(before)
-            WATCHERS.append(watch_logs)
+            WATCHERS.append(make_log_watch)
     return trace
 
 

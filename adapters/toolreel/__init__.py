@@ -77,7 +77,7 @@ if TYPE_CHECKING:
 
     __version__: str
 else:
-    from toolreel._internal import provide_run_pages
+    from toolreel._internal import register_run_pages_loader
     from toolreel_core._lazy_names import lazy_exports
 
     _load, __dir__ = lazy_exports(__name__)
@@ -94,7 +94,7 @@ else:
 
         return run_page
 
-    provide_run_pages(_run_pages)
+    register_run_pages_loader(_run_pages)
 
 __all__ = [
     "Agent",

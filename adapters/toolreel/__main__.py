@@ -17,10 +17,10 @@ def main() -> None:
         # Only packages of the extra `cli`: other import errors are bugs, and keep their traceback.
         if error.name not in {"click", "rich", "httpx"}:
             raise
-        sys.exit(_without_extra(MissingExtra.of("cli", error.name)))
+        sys.exit(_report_missing_extra(MissingExtra.of("cli", error.name)))
 
 
-def _without_extra(error: MissingExtra) -> int:
+def _report_missing_extra(error: MissingExtra) -> int:
     sys.stderr.write(f"error: {error}\n")
     return 2
 

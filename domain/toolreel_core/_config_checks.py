@@ -144,22 +144,22 @@ _WORDS: Mapping[Any, str] = {str: "a text", bool: "true or false", list: "a list
 
 def read_setting(hint: Any, value: Any) -> Any:  # noqa: ANN401 - of the annotation
     """A value as a setting with this annotation has it: from TOML, JSON, or Python."""
-    words, read = _read(hint, value)
+    words, read = _read_by_annotation(hint, value)
     if read is _OTHER:
         raise ConfigError(f"expected {words}, got {value!r}")
     return read
 
 
-def _read(hint: Any, value: Any) -> tuple[str, Any]:  # noqa: ANN401 - of the annotation
+def _read_by_annotation(hint: Any, value: Any) -> tuple[str, Any]:  # noqa: ANN401 - of the annotation
     """What a value has to be, in words, and what is read; :data:`_OTHER` if it is something else."""
     if hint in _WORDS:
         return _WORDS[hint], value if isinstance(value, hint) else _OTHER
     origin, args = get_origin(hint), get_args(hint)
     if origin in {Union, UnionType}:
-        words, values = zip(*(_read(each, value) for each in args), strict=True)
+        words, values = zip(*(_read_by_annotation(each, value) for each in args), strict=True)
         return " or ".join(words), next((each for each in values if each is not _OTHER), _OTHER)
     if origin is Literal:
-        return _one_of(args), value if value in args else _OTHER
+        return _one_of_phrase(args), value if value in args else _OTHER
     if hint is int or origin is Annotated:
         least = args[1] if args else 1
         is_count = type(value) is int and value >= least
@@ -195,10 +195,10 @@ def check_registered(key: str, names: Iterable[str], find: Callable[[str], objec
 
 def check_choice(key: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
-        raise ConfigError(f"{key}: expected {_one_of(allowed)}, got {value!r}")
+        raise ConfigError(f"{key}: expected {_one_of_phrase(allowed)}, got {value!r}")
 
 
-def _one_of(words: Iterable[str]) -> str:
+def _one_of_phrase(words: Iterable[str]) -> str:
     return "one of " + ", ".join(word or '""' for word in words)
 
 

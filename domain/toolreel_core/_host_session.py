@@ -15,7 +15,7 @@ from pyrsistent import PVector, pvector
 
 from toolreel_core._conversation import blobs_of, parts_of
 from toolreel_core._errors import CodecError, ConfigError, ProtocolError
-from toolreel_core._jsontext import Json, Tree, canonical, read, value_or_failure
+from toolreel_core._jsontext import Json, Tree, canonical, read_json, value_or_failure
 from toolreel_core._loop import pending, start, step
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -39,7 +39,7 @@ from toolreel_core._protocol import (
     response_event,
     to_json,
 )
-from toolreel_core._replies import Stream, stream_in
+from toolreel_core._replies import Stream, stream_for_form
 
 _KEYS = ("toolreel", "run", "start", "state", "event", "close", "with")
 _ALONE = {"start": ("state", "event", "close"), "close": ("state", "event")}
@@ -128,21 +128,21 @@ class HostSession:
 
     def _advance(self, message: Tree, *, with_journal: bool) -> _Answer:
         if "start" in message:
-            with _naming("start"):
+            with _with_field_name("start"):
                 begun = start(cast("Plan", decode(Plan, message["start"], "start")))
             plan = begun.state.plan
             lines = [header_line(plan), *blob_lines(plan).values()] if with_journal else []
             run = _Run(begun.state, _unanswered_by_ref(begun.effects))
             return _Answer(run, begun.effects, begun.notes, lines)
         if "state" in message:
-            with _naming("state"):
+            with _with_field_name("state"):
                 state = load_state(cast("Tree", message["state"]))
             run = _Run(state, _unanswered_by_ref(pending(state)))
         else:
             run = self._runs[str(message["run"])]
         if "event" not in message:
             return _Answer(run, tuple(run.waiting.values()), ())
-        with _naming("event"):
+        with _with_field_name("event"):
             event = cast("_Given", decode(_Given, message["event"], "event"))
         if isinstance(event, HttpChunk):
             if "run" not in message:
@@ -159,7 +159,7 @@ def _apply_event(run: _Run, given: Event | HttpResponse, *, with_journal: bool) 
     else:
         event = given
     ref, before = getattr(event, "ref", None), run.state
-    with _naming("event"):
+    with _with_field_name("event"):
         after = step(before, event)
     lines: list[str] = []
     # An event that came too late changed nothing, and no journal has it.
@@ -176,7 +176,7 @@ def _apply_event(run: _Run, given: Event | HttpResponse, *, with_journal: bool) 
 
 
 def _parse_line(line: str) -> Tree:
-    tree = value_or_failure(read(line, unique_keys=True).alt(CodecError))
+    tree = value_or_failure(read_json(line, unique_keys=True).alt(CodecError))
     if isinstance(tree, CodecError):
         raise _BadLine("", f"not a line of JSON: {tree}")
     if not isinstance(tree, Mapping):
@@ -190,7 +190,7 @@ def _parse_line(line: str) -> Tree:
 
 
 @contextmanager
-def _naming(field: str) -> Generator[None]:
+def _with_field_name(field: str) -> Generator[None]:
     """What is wrong with the value of a field is said with its place in it."""
     try:
         yield
@@ -224,7 +224,7 @@ def _take_chunk(run: _Run, chunk: HttpChunk) -> _Answer:
     """The run with a chunk of the response that is arriving, and what of it can be shown already."""
     if not isinstance(run.waiting.get(chunk.ref), SendRequest):
         raise _BadLine("event.ref", f"no request with the ref {chunk.ref} is pending")
-    stream, deltas = (run.stream or stream_in(run.state.present.provider.wire_form)).feed(chunk.text)
+    stream, deltas = (run.stream or stream_for_form(run.state.present.provider.wire_form)).feed(chunk.text)
     arriving = replace(run, stream=stream, chunks=run.chunks.append(chunk.text))
     shown: Tree = {"deltas": [encode(delta) for delta in deltas], "done": stream.done}
     return _Answer(arriving, (), (), shown=shown)

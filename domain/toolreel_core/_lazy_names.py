@@ -28,7 +28,7 @@ def lazy_exports(
     homes: dict[str, str] = {}
 
     def load(name: str) -> object:
-        homes.update(homes or _imported(code, bound))
+        homes.update(homes or _type_checking_imports(code, bound))
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         try:
@@ -42,13 +42,13 @@ def lazy_exports(
             raise
 
     def listed() -> list[str]:
-        homes.update(homes or _imported(code, bound))
+        homes.update(homes or _type_checking_imports(code, bound))
         return sorted(getattr(sys.modules[package], "__all__", homes))
 
     return load, listed
 
 
-def _imported(code: CodeType, bound: set[str]) -> Iterator[tuple[str, str]]:
+def _type_checking_imports(code: CodeType, bound: set[str]) -> Iterator[tuple[str, str]]:
     """Each of our names that a module imports where the import is not run, with its home."""
     home = ""
     for instruction in get_instructions(code):

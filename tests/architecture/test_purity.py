@@ -19,6 +19,7 @@ PURE = {
     "bisect",
     "collections",
     "collections.abc",
+    "contextlib",
     "dataclasses",
     "datetime",  # dates of HTTP headers; ruff bans what reads a clock
     "difflib",

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from tests.cli.commands import assert_mistake, on_terminal, said_by_each, toolreel
 from tests.replay.sessions import cassette
 from toolreel._cli import explain_command
-from toolreel._journal import journal_path, open_recorded
+from toolreel._journal import journal_path, load_recorded_run
 from toolreel._replay import NumberedItems, retrace, run_warnings
 from toolreel_core._conversation import AssistantMessage, Message, SystemMessage, Transcript, UserMessage
 from toolreel_core._jsontext import canonical
@@ -41,7 +41,7 @@ def test_the_rule_is_named_with_its_settings_and_the_event_that_it_judged() -> N
 def test_warnings_are_those_of_the_page() -> None:
     lines = asked(cassette("tool-error")).stdout.splitlines()
     assert [line for line in lines if line.startswith("warning ")]
-    page = run_warnings(retrace(open_recorded(cassette("tool-error"))).run)
+    page = run_warnings(retrace(load_recorded_run(cassette("tool-error"))).run)
     for _, words, turns in page:
         where = f" (turn {', '.join(map(str, turns))})" if turns else ""
         assert f"warning     {words}{where}" in lines

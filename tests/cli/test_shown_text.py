@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.commands import on_terminal, run_at, said_by_each, toolreel
 from tests.servers.chat_server import chunk, replying, serving, streaming
-from toolreel._secrets import spellings
+from toolreel._secrets import encoded_spellings
 from toolreel.testing import calling, saying
 
 KEY = "plainkey/7"
@@ -39,7 +39,7 @@ UNSEEN = "\u202e\u2066\u200b\u200d\ufeff\x9b\x85\x1b\u2028\U000e0041"
 
 def assert_withheld(*texts: str) -> None:
     for text in texts:
-        assert not [form for form in spellings(KEY) if form in text]
+        assert not [form for form in encoded_spellings(KEY) if form in text]
 
 
 @pytest.mark.parametrize("options", [("--record", "kept"), ("--json",)])

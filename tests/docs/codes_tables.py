@@ -49,7 +49,7 @@ def _faults() -> Iterator[tuple[str, str]]:
             for node in ast.walk(statement)
             if isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
-            and node.func.id in {"Fault", "_fault"}
+            and node.func.id in {"Fault", "_fault_maker"}
             and isinstance(node.args[0], ast.Constant)
         }
         for code in codes:

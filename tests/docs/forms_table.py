@@ -9,7 +9,7 @@ from typing import Any
 
 from toolreel_core._client_requests import NAMES, WHAT_TO_DO, ClientRequest, Loss, client_request
 from toolreel_core._jsontext import canonical
-from toolreel_core._proxy import Profile, outbound
+from toolreel_core._proxy import Profile, build_upstream_request
 from toolreel_core._settings import WireForm
 
 _FORMS: tuple[WireForm, ...] = ("chat_completions", "responses", "messages")
@@ -43,7 +43,7 @@ def _outcome(form: WireForm, upstream: WireForm, given: Mapping[str, Any]) -> st
     request = client_request(canonical({"model": "m", **least, **given}), form)
     if not isinstance(request, ClientRequest):
         raise TypeError(request.message)
-    out = outbound(request, Profile.of(settings={"wire_form": upstream}))
+    out = build_upstream_request(request, Profile.of(settings={"wire_form": upstream}))
     if isinstance(out, Loss):
         return f"`{out.code}`"
     return "left out" if out.repairs else "yes"

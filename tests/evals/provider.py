@@ -18,9 +18,9 @@ from typing import Any, TypeAlias, get_args
 from tests.patience import NEVER, eventually
 from tests.servers.chat_server import Answer, Seen, replying, serving, streaming
 from toolreel.evals import built_in_scenarios, read_scenarios
-from toolreel_core._conversation import wire
+from toolreel_core._conversation import wire_text
 from toolreel_core._jsontext import canonical
-from toolreel_core.evals import Cell, Kind, Sample, ScenarioScripts, scripted_reply, scripted_stream
+from toolreel_core.evals import Cell, Kind, Sample, ScenarioScripts, reply_as_event_stream, scripted_reply
 
 _Body: TypeAlias = dict[str, Any]
 
@@ -119,7 +119,7 @@ class Provider:
             with self._lock:
                 self.ended[model, trial.scenario, asked.get("seed", 0)] += 1
         if asked.get("stream"):
-            return streaming(scripted_stream(reply))
+            return streaming(reply_as_event_stream(reply))
         return Answer(json.dumps(reply).encode(), headers=_JSON)  # a lone surrogate too
 
 
@@ -154,7 +154,7 @@ def _openings(file: Path | None) -> dict[str, _Trial]:
         for trial in range(1, _TRIALS + 1):
             cell = Cell("any/model", "default", "raw", one.name)
             seed = Sample(cell, trial, one.version, "").seed
-            opening = _opening([json.loads(wire(message)) for message in one.begin(seed).messages])
+            opening = _opening([json.loads(wire_text(message)) for message in one.begin(seed).messages])
             found.setdefault(opening, _Trial(one.name, one.scripts(seed)))
     return found
 

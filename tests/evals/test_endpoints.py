@@ -23,7 +23,7 @@ from toolreel.evals import (
     load_eval_plan,
     plan_of_header,
     replay_runs,
-    server_of,
+    scrubbed_base_url,
 )
 from toolreel_core.evals import EvalPlan
 
@@ -140,7 +140,7 @@ def test_runs_of_another_server_are_not_mixed_in(one: Provider, other: Provider,
 def test_no_credentials_of_a_url_are_recorded() -> None:
     plan = plan_of("http://127.0.0.1:9")
     hidden = replace(plan.endpoint, base_url="http://me:hunter2@a.test/v1?api_key=hunter2&region=eu")
-    told = server_of(replace(plan, options=replace(plan.options, endpoints={"": hidden})), "")
+    told = scrubbed_base_url(replace(plan, options=replace(plan.options, endpoints={"": hidden})), "")
     assert told == "http://a.test/v1?api_key=REDACTED&region=eu"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from toolreel_core._jsontext import JsonText, canonical, read
+from toolreel_core._jsontext import JsonText, canonical, read_json
 from toolreel_core._replies import WORDS, ArgumentError
 
 _Value = TypeVar("_Value")
@@ -23,7 +23,7 @@ def claim_arguments(arguments: JsonText | ArgumentError, *, depth: int) -> None:
     if isinstance(arguments, ArgumentError):
         return
     claim_text(arguments)
-    tree = read(arguments, max_depth=depth, unique_keys=True).unwrap()
+    tree = read_json(arguments, max_depth=depth, unique_keys=True).unwrap()
     assert isinstance(tree, Mapping), "arguments are no object"
     assert canonical(tree) == arguments, "arguments are not canonical"
 

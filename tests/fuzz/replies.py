@@ -9,7 +9,7 @@ from typing import Any, get_args
 from tests.fuzz.claims import claim_arguments, claim_text, claim_warnings, twice
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import body
-from toolreel_core._jsontext import ArgumentRepairs, canonical, read
+from toolreel_core._jsontext import ArgumentRepairs, canonical, read_json
 from toolreel_core._replies import PROBLEM_WORDS, Finish, Reply, as_chat, normalize_reply
 from toolreel_core._settings import LoopConfig
 from toolreel_core._text_calls import DIALECTS, MARKED
@@ -73,7 +73,7 @@ def _claim(reply: Reply, given: object) -> None:
     for call in reply.calls:
         assert call.name.strip(), f"a call without a name {where}"
         claim_arguments(call.arguments, depth=64)
-        read(call.carry).unwrap()
+        read_json(call.carry).unwrap()
     ids = [call.id for call in reply.calls]
     assert len(set(ids)) == len(ids), f"two calls with one id {where}"
     assert reply.finish in get_args(Finish)
@@ -83,6 +83,6 @@ def _claim(reply: Reply, given: object) -> None:
     if not reply.calls and not reply.content:
         assert reply.problem, f"nothing at all, without a problem {where}"
     claim_warnings(reply.warnings)
-    assert canonical(read(reply.carry).unwrap()) == reply.carry
+    assert canonical(read_json(reply.carry).unwrap()) == reply.carry
     for text in (reply.content, reply.reasoning, *(call.original for call in reply.calls)):
         claim_text(text)

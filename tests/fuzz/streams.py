@@ -9,7 +9,7 @@ from tests.fuzz.claims import claim_text
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import json_object, json_value
 from toolreel_core._jsontext import Json, canonical, encodable_text
-from toolreel_core._replies import Delta, normalize_reply, stream_in
+from toolreel_core._replies import Delta, normalize_reply, stream_for_form
 from toolreel_core._settings import LoopConfig, WireForm
 from toolreel_core._tools import ToolSurface
 
@@ -49,7 +49,7 @@ def _heard(
 
     Whether it is one, whether it is over, its progress, what it shows, and the whole.
     """
-    stream, shown = stream_in(form), list[Delta]()
+    stream, shown = stream_for_form(form), list[Delta]()
     for piece in pieces:
         stream, deltas = stream.feed(piece)
         shown += deltas

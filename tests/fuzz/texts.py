@@ -6,8 +6,8 @@ from tests.fuzz.claims import claim_arguments, claim_text, twice
 from tests.fuzz.draw import Draw
 from tests.fuzz.trees import json_object
 from tests.fuzz.written import DIALECTS_WRITTEN, QUOTATIONS, SPOKEN_OF, written
-from toolreel_core._jsontext import Json, canonical, encodable_text, read
-from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, text_calls, thoughts
+from toolreel_core._jsontext import Json, canonical, encodable_text, read_json
+from toolreel_core._text_calls import DIALECTS, MARKED, TextCalls, leading_reasoning, text_calls
 
 _ENABLED = (DIALECTS, MARKED, *((dialect,) for dialect in DIALECTS))
 _TOOLS = ("ping", "add", "other")
@@ -51,7 +51,7 @@ def _check_any(draw: Draw) -> None:
     assert len(set(ids)) == len(ids), "two calls with one id"
     _claim_part(got.content, text)
     framed = any(span.kind == "frame" for span in got.spans)
-    if not (got.calls or framed or thoughts(text).end):
+    if not (got.calls or framed or leading_reasoning(text).end):
         assert got.content.strip() == text.strip(), "a text without calls was changed"
     assert found(got.content).calls == (), "what is left of a text holds a further call"
     assert found(text, text).calls == (), "what a tool has returned would run"
@@ -62,10 +62,10 @@ def _check_written(draw: Draw) -> None:
     dialect = draw.one_of(DIALECTS_WRITTEN)
     enabled = draw.one_of((DIALECTS, MARKED, (dialect,)))
     place = draw.number(1 << 16)
-    arguments = read(canonical(json_object(draw))).map(canonical).unwrap()
+    arguments = read_json(canonical(json_object(draw))).map(canonical).unwrap()
     # In a line of its own: a call in the line of a sentence may be quoted, and is asked about.
     text = f"{_prose(draw)}\n{written(dialect, 'other', arguments)}"
-    if thoughts(text).end:
+    if leading_reasoning(text).end:
         return  # what ends reasoning ends it wherever it stands: such a call is given up, never run
 
     def calls(content: str, finish: str) -> list[tuple[str, str]]:

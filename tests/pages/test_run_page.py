@@ -13,7 +13,7 @@ from tests.pages.recordings import SECOND, TEXT, hostile, long, rich
 from tests.pages.watched import opened, serious_findings, widest
 from tests.replay.sessions import cassette
 from toolreel import Agent
-from toolreel._journal import open_recorded as read
+from toolreel._journal import load_recorded_run as read
 from toolreel._replay import recording_page
 from toolreel.testing import ScriptedEndpoint, calling, saying
 from toolreel_core._loop import start

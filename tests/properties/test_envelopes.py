@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from toolreel_core import LoopConfig, Plan, ToolDefinition, ToolSurface
 from toolreel_core._jsontext import ArgumentRepairs, JsonText, canonical, parse
-from toolreel_core._loop import admit
+from toolreel_core._loop import admit_call
 from toolreel_core._replies import ToolCall
 from toolreel_core._tools import Fault
 
@@ -63,7 +63,7 @@ def ran(schema: dict[str, Any], outer: dict[str, Any], repairs: ArgumentRepairs)
     tools = ToolSurface((ToolDefinition.of("act", "Act.", schema), OTHER))
     plan = Plan.of(model="m", messages="Hi.", tools=tools, config=LoopConfig(argument_repairs=repairs))
     text = canonical(outer)
-    admitted = admit(ToolCall("call_1", "act", text, text), plan)
+    admitted = admit_call(ToolCall("call_1", "act", text, text), plan)
     if isinstance(admitted, Fault):
         assert admitted.code == "ARGUMENTS_SCHEMA_ERROR"
         return None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.strategies import json_objects
 from toolreel_core._jsontext import ArgumentRepairs, Json, canonical
-from toolreel_core._replies import Reading, read_text
+from toolreel_core._replies import Reading, parse_json_with_repairs
 from toolreel_core._text_calls import decode_json, text_calls
 
 PIECES = [
@@ -46,7 +46,7 @@ def nearly_json(draw: st.DrawFn) -> str:
 
 @given(nearly_json(), st.sampled_from(["strict", "safe", "lenient"]))
 def test_both_readers_agree_on_what_both_can_read(text: str, repairs: ArgumentRepairs) -> None:
-    reading = read_text(text, max_depth=64, repairs=repairs)
+    reading = parse_json_with_repairs(text, max_depth=64, repairs=repairs)
     other = decode_json(text)
     if isinstance(reading, Reading) and not ABOUT_THE_WHOLE & {*reading.codes} and other != text:
         assert canonical(reading.tree) == canonical(other)
@@ -54,7 +54,7 @@ def test_both_readers_agree_on_what_both_can_read(text: str, repairs: ArgumentRe
 
 @given(nearly_json())
 def test_a_call_as_text_has_the_arguments_that_a_structured_one_has(text: str) -> None:
-    reading = read_text(text, max_depth=64, repairs="safe")
+    reading = parse_json_with_repairs(text, max_depth=64, repairs="safe")
     block = f'<tool_call>{{"name": "ping", "arguments": {text}}}</tool_call>'
     calls = text_calls(block, tools=["ping"], dialects=["hermes_json"], finish="stop").calls
     both = isinstance(reading, Reading) and isinstance(reading.tree, Mapping) and len(calls) == 1

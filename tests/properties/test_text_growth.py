@@ -14,7 +14,7 @@ from benchmarks.hostile_replies import CONFIGS, PIECES, PLACES, cost
 from tests.properties.growth import RUNS, superlinear
 from tests.properties.growth import cost as cpu
 from tests.samples import corpus_rows
-from toolreel_core._jsontext import Json, read
+from toolreel_core._jsontext import Json, read_json
 from toolreel_core._text_calls import DIALECTS
 from toolreel_core.replies import text_calls
 
@@ -112,5 +112,5 @@ def calls(body: str) -> int:
 @pytest.mark.parametrize("unit", ["[" * 100 + "]" * 100, '{"a":' * 100 + "1" + "}" * 100])
 def test_nested_json_costs_no_more_than_flat_json(unit: str) -> None:
     nested, flat = (f"[{','.join([each] * (256 * 1024 // len(each)))}]" for each in (unit, "[]"))
-    took, expected = (min(cpu(partial(read, text)) for _ in range(3)) for text in (nested, flat))
+    took, expected = (min(cpu(partial(read_json, text)) for _ in range(3)) for text in (nested, flat))
     assert took < 8 * expected  # parsing what nests costs more, too; a pass a level costs 15 times as much

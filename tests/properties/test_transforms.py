@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from tests.strategies import json_objects, json_values
 from toolreel_core._jsontext import Tree, canonical
-from toolreel_core._settings import KINDS, Transform, TransformKind, apply_all, transform, transform_names
+from toolreel_core._settings import (
+    KINDS,
+    Transform,
+    TransformKind,
+    apply_transforms,
+    transform,
+    transform_names,
+)
 
 SOURCE = Path(inspect.getfile(Transform)).read_text("utf-8")
 ALL = [transform(kind, name) for kind in KINDS for name in transform_names(kind)]
@@ -77,6 +84,6 @@ def test_each_takes_any_tree_leaves_it_as_it_is_and_once_is_enough(
     once = shipped.apply(tree)
     assert canonical(tree) == before
     assert canonical(shipped.apply(once)) == canonical(once)
-    applied = apply_all(shipped.kind, [shipped.name, shipped.name], tree)
+    applied = apply_transforms(shipped.kind, [shipped.name, shipped.name], tree)
     assert canonical(applied.tree) == canonical(once)
     assert applied.changed == ((shipped.name,) if canonical(once) != before else ())

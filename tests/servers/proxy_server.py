@@ -11,7 +11,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from tests.patience import eventually
-from toolreel._internal import listening, server_config
+from toolreel._internal import listening_socket, server_config
 from toolreel.proxy import CONNECTIONS, ProxySettings, proxy_app
 from toolreel_core._jsontext import Json
 
@@ -28,7 +28,7 @@ class ProxyServer:
 @contextmanager
 def served(app: ASGIApp, connections: int = CONNECTIONS, *, lifespan: bool = True) -> Generator[str]:
     """The URL of an ASGI application that is served in a thread."""
-    with listening("127.0.0.1", 0) as socket_:
+    with listening_socket("127.0.0.1", 0) as socket_:
         config = server_config(app, connections=connections, drain=60, lifespan=lifespan)
         server = uvicorn.Server(config)
         thread = Thread(target=server.run, kwargs={"sockets": [socket_]})

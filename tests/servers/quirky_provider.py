@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 from tests.servers.chat_server import Answer, Seen, serving
 from tests.servers.other_forms import asks_for_reasoning, chat_request, refusal_in, reply_in
 from tests.wire_forms import events_of
-from toolreel_core._settings import WireForm, form_of
+from toolreel_core._settings import WireForm, wire_form_of_url
 
 Tree: TypeAlias = dict[str, Any]
 Handling: TypeAlias = Literal["honoured", "ignored", "refused"]
@@ -126,7 +126,7 @@ def answer_of(profile: Profile, path: str, body: Asked, flips: dict[str, int]) -
         flips[profile.flip] = flips.get(profile.flip, 0) + 1
         if flips[profile.flip] % 2 == 0:
             return _error(f"{profile.flip} is not available here", 400)
-    form = form_of(path)
+    form = wire_form_of_url(path)
     spoken = {"chat_completions": profile.chat, "responses": profile.responses, "messages": profile.messages}
     if not spoken[form]:
         return _error(f"no route for {path}", 404)

@@ -52,21 +52,21 @@ from toolreel._driver import (
     Run,
     arun,
     astream,
-    check_given,
-    entered,
+    await_if_awaitable,
+    check_run_arguments,
+    enter_without_suspending,
     immediately,
-    iterated,
-    resolved,
+    items_without_suspending,
     run,
-    secrets_of,
+    secrets_of_ports,
     stream,
 )
-from toolreel._secrets import Secret, shown_url
+from toolreel._secrets import Secret, url_safe_to_log
 from toolreel.tools import Output, Threaded, Tool, ToolError, begin_spending, current_call, output_of
-from toolreel_core._conversation import Messages, SystemMessage, messages_of
+from toolreel_core._conversation import Messages, SystemMessage, messages_from_input
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, as_tree, parse
-from toolreel_core._plan import Plan, Preset, exact_config, refusal_of_unknown_cost
+from toolreel_core._plan import Plan, Preset, exact_config_patch, unknown_price_error_text
 from toolreel_core._protocol import Completed
 from toolreel_core._settings import LoopConfig, Price
 from toolreel_core._tools import ToolFlags
@@ -198,12 +198,12 @@ class Agent(Generic[Value_co]):
             a preset say otherwise
         """
         told = "\n\n".join(filter(None, (self.instructions, self._offered.message)))
-        messages, system = messages_of(prompt), SystemMessage(told)
+        messages, system = messages_from_input(prompt), SystemMessage(told)
         if told and messages[:1] != (system,):  # a prompt that goes on with an earlier run begins with it
             messages = (system, *messages)
         config = self.config or {}
         if isinstance(config, LoopConfig):
-            config = as_tree(parse(exact_config(config)))
+            config = as_tree(parse(exact_config_patch(config)))
         always = streams and "stream" not in self._preset.changes()["config"]
         plan = self._preset.plan(
             model=self.model,
@@ -224,7 +224,7 @@ class Agent(Generic[Value_co]):
             plan = replace(plan, fallbacks=tuple(fallbacks))
         for each in (plan, *plan.at_fallbacks):
             if each.cost_is_unknown and each.provider.reports_cost != "yes":
-                raise ConfigError(refusal_of_unknown_cost(each.config, each.model))
+                raise ConfigError(unknown_price_error_text(each.config, each.model))
         return plan
 
     def run(
@@ -292,7 +292,7 @@ class Agent(Generic[Value_co]):
         """
         plan = self.plan(prompt, streams=True)
         runs = self._agent_runs(plan, record=record, overwrite=overwrite, journal=journal, inbox=inbox)
-        return iterated(runs.perform_stream(partial(stream, plan), plan))
+        return items_without_suspending(runs.perform_stream(partial(stream, plan), plan))
 
     def astream(
         self,
@@ -337,7 +337,7 @@ class Agent(Generic[Value_co]):
 
         async def aask(prompt: str) -> dict[str, Json]:
             bill = begin_spending()
-            run: Run = await resolved(run_agent(prompt, record=_free_recording_path(folder)))
+            run: Run = await await_if_awaitable(run_agent(prompt, record=_free_recording_path(folder)))
             bill.add_ended_run(run.spent)
             return _agent_answer(run)
 
@@ -352,7 +352,7 @@ class Agent(Generic[Value_co]):
 
         :param transport: of httpx, for example a cassette's
         """
-        return entered(self.open_ports(transport))
+        return enter_without_suspending(self.open_ports(transport))
 
     def aports(self, transport: Any = None) -> AbstractAsyncContextManager[AsyncPorts]:  # noqa: ANN401 - see above
         """The async version of :meth:`ports`."""
@@ -397,20 +397,20 @@ class Agent(Generic[Value_co]):
         if own is None:
             connection = self._connection_settings()
             own = Address.of(connection.pop("base_url"), connection.pop("api_key_env"), **connection)
-        return secrets_of(own, *self._offered.hosts, *self.at_fallbacks.values())
+        return secrets_of_ports(own, *self._offered.hosts, *self.at_fallbacks.values())
 
     def __repr__(self) -> str:
         where = ""
         if self.endpoint is not None:
             where = f", endpoint={type(self.endpoint).__name__}"
         elif self.base_url is not None:
-            where = f", base_url={shown_url(self.base_url)!r}"
+            where = f", base_url={url_safe_to_log(self.base_url)!r}"
         return f"Agent({self.model!r}{where}, tools=[{', '.join(self._offered.surface.names)}])"
 
     def _agent_runs(self, plan: Plan, **how: Unpack[RunSettings]) -> AgentRuns:  # noqa: ARG002 - for a reel
         record, journal = how.get("record"), how.get("journal")
         check_types(record=record, overwrite=how.get("overwrite", False))
-        check_given(journal=journal, observe=how.get("observe"), inbox=how.get("inbox"))
+        check_run_arguments(journal=journal, observe=how.get("observe"), inbox=how.get("inbox"))
         if record is not None and journal is not None:
             raise ConfigError("record and journal are both given; a recording has a journal of its own")
         path = None if record is None else Path(str(record).removesuffix(".yaml") + ".yaml")

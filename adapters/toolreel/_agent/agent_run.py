@@ -23,14 +23,14 @@ from toolreel._driver import (
     ago_on,
     aspeak,
     astream_on,
+    await_if_awaitable,
+    generate_items_in_scopes,
     go_on,
     immediately,
-    iterated,
-    message_of,
-    resolved,
-    scoped_items,
+    items_without_suspending,
     speak,
     stream_on,
+    user_message_event,
 )
 from toolreel._internal import printable
 from toolreel._secrets import Secret, known_secrets, scrubbed
@@ -71,7 +71,7 @@ class AgentRun(Run, Generic[Value_co]):
         self.raise_for_outcome()
         if self.state.plan.output is None:
             return cast("Value_co", self.text)
-        kind: Output[Value_co] | None = self._own_runs().output
+        kind: Output[Value_co] | None = self._require_agent_runs().output
         return cast("Value_co", self.text) if kind is None else kind.value(self)
 
     def reply(self, content: Said) -> AgentRun[Value_co]:
@@ -83,11 +83,15 @@ class AgentRun(Run, Generic[Value_co]):
         :param content: what the user says: a text, or texts, images, audio and files in a list
         :raises ConfigError: if the message is empty, or the recording has gone on without this run
         """
-        return immediately(self._own_runs().perform(partial(speak, self, message_of(content)), self))
+        return immediately(
+            self._require_agent_runs().perform(partial(speak, self, user_message_event(content)), self)
+        )
 
     async def areply(self, content: Said) -> AgentRun[Value_co]:
         """The async version of :meth:`reply`."""
-        return await self._own_runs().perform(partial(aspeak, self, message_of(content)), self, awaits=True)
+        return await self._require_agent_runs().perform(
+            partial(aspeak, self, user_message_event(content)), self, awaits=True
+        )
 
     def reply_stream(self, content: Said) -> Generator[AgentEvent[Value_co], None, None]:
         """Like :meth:`reply`, and yield what there is to show, as it happens.
@@ -95,13 +99,13 @@ class AgentRun(Run, Generic[Value_co]):
         The pieces of a reply arrive one by one if the conversation began with ``stream`` or ``astream``, or
         the agent's ``config`` has ``{"stream": "always"}``; else each reply comes as a whole.
         """
-        drive = partial(stream_on, self.state, say=message_of(content))
-        return iterated(self._own_runs().perform_stream(drive, self))
+        drive = partial(stream_on, self.state, say=user_message_event(content))
+        return items_without_suspending(self._require_agent_runs().perform_stream(drive, self))
 
     def areply_stream(self, content: Said) -> AsyncGenerator[AgentEvent[Value_co], None]:
         """The async version of :meth:`reply_stream`."""
-        drive = partial(astream_on, self.state, say=message_of(content))
-        return self._own_runs().perform_stream(drive, self, awaits=True)
+        drive = partial(astream_on, self.state, say=user_message_event(content))
+        return self._require_agent_runs().perform_stream(drive, self, awaits=True)
 
     def approve(self) -> AgentRun[Value_co]:
         """Approve the call that the run rests at, and go on.
@@ -133,7 +137,7 @@ class AgentRun(Run, Generic[Value_co]):
             if isinstance(effect, AskApproval):
                 decision = ApprovalGiven(effect.ref, approved, reason)
                 going_on = partial(drive, self.state)
-                return await self._own_runs().perform(going_on, self, decision, awaits=awaits)
+                return await self._require_agent_runs().perform(going_on, self, decision, awaits=awaits)
         raise ConfigError(f"the run rests at no call that needs approval: it is {self.outcome.name}")
 
     def _recording_path(self) -> Path | None:
@@ -147,7 +151,7 @@ class AgentRun(Run, Generic[Value_co]):
     def __reduce__(self) -> tuple[Any, ...]:
         return AgentRun, (self.state, self.notes, self.timing, self.server)
 
-    def _own_runs(self) -> AgentRuns:
+    def _require_agent_runs(self) -> AgentRuns:
         if self.runs is None:
             raise ConfigError(
                 "the run was pickled and knows no agent; write speak(run, content, ports), "
@@ -209,7 +213,9 @@ class AgentRuns:
         :param awaits: whether the driver is the async one; else nothing suspends
         """
         async with self._open_ports(begun, decision, awaits=awaits) as (ports, journal):
-            ended = await resolved(drive(ports, journal=journal, observe=self.observe, inbox=self.inbox))
+            ended = await await_if_awaitable(
+                drive(ports, journal=journal, observe=self.observe, inbox=self.inbox)
+            )
         return self._as_agent_run(ended, begun, ports)
 
     async def perform_stream(
@@ -218,7 +224,7 @@ class AgentRuns:
         ended = list[Run]()
         async with self._open_ports(begun, streams=True, awaits=awaits) as (ports, journal):
             driving = drive(ports, journal=journal, inbox=self.inbox)
-            async with aclosing(scoped_items(driving, nullcontext)) as events:
+            async with aclosing(generate_items_in_scopes(driving, nullcontext)) as events:
                 async for event in events:
                     if isinstance(event, RunEnded):
                         ended.append(event.run)
@@ -236,7 +242,7 @@ class AgentRuns:
         streams: bool = False,
         awaits: bool,
     ) -> AsyncGenerator[tuple[Ports | AsyncPorts, Journal | None]]:
-        with self._recording(begun, streams=streams) as files:
+        with self._open_recording(begun, streams=streams) as files:
             tape = files and files.tape
             transport = tape and (tape.async_transport() if awaits else tape.transport())
             async with self.agent.open_ports(transport, awaits=awaits) as ports:
@@ -251,7 +257,7 @@ class AgentRuns:
         return AgentRun(run.state, notes, timing, run.server, going_on)
 
     @contextmanager
-    def _recording(
+    def _open_recording(
         self, begun: Plan | Run, *, streams: bool
     ) -> Generator[RecordedFiles | ResumedFiles | None]:
         """The files of a recording that begins, or goes on after a run.

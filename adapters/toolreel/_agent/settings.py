@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from toolreel._agent.offered_tools import AgentTools, Approve
 from toolreel._driver import AsyncEndpoint, Endpoint
 from toolreel._internal import EndpointConfigError
-from toolreel._secrets import Secret, shown_url
+from toolreel._secrets import Secret, url_safe_to_log
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import REASONS, FallbackReason, ForeignReasoning, Preset
@@ -65,7 +65,7 @@ class Fallback:
     default, a history that has them stays there."""
 
     def __repr__(self) -> str:
-        where = "" if self.base_url is None else f", base_url={shown_url(self.base_url)!r}"
+        where = "" if self.base_url is None else f", base_url={url_safe_to_log(self.base_url)!r}"
         return f"Fallback({self.model!r}{where})"
 
 
@@ -127,7 +127,11 @@ def check_types(**given: object) -> None:
 def merged_preset(given: PresetLike, provider: str, model: str) -> Preset:
     if isinstance(given, Preset):
         return given
-    from toolreel.presets import at_provider, named_presets, with_files  # read by few programs before a run
+    from toolreel.presets import (  # read by few programs before a run
+        merge_named_presets,
+        preset_for_provider,
+        with_files,
+    )
 
     collection = with_files()
     names = [given] if isinstance(given, str | Path) else [*(given or ())]
@@ -135,10 +139,10 @@ def merged_preset(given: PresetLike, provider: str, model: str) -> Preset:
         if not isinstance(name, str | Path):
             raise ConfigError(f"preset[{number}]: expected a name or a file, got {type(name).__name__}")
     try:
-        own = at_provider(collection, provider, model) if provider else collection.for_("", model)
+        own = preset_for_provider(collection, provider, model) if provider else collection.for_("", model)
     except ConfigError as error:
         raise ConfigError(f"provider: {error}") from None
-    return own.merged(named_presets(collection, names))
+    return own.merged(merge_named_presets(collection, names))
 
 
 URL_VARIABLES = ("TOOLREEL_BASE_URL", "OPENAI_BASE_URL")

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.console import complain, labelled, out, show_columns
-from toolreel._cli.errors import FAILED, command, json_option, say, shared_settings
+from toolreel._cli.console import complain, out, print_labelled, show_columns
+from toolreel._cli.errors import FAILED, command, current_project_settings, json_option, print_json
 from toolreel._cli.options import (
     FILE_PATH,
     PresetChoice,
@@ -25,10 +25,10 @@ from toolreel._cli.options import (
     settings_option,
     tools_option,
 )
-from toolreel._cli.run_options import cassette_path
+from toolreel._cli.run_options import cassette_path_from_name
 from toolreel._cli.whole_run import as_json, show_run
 from toolreel._internal import AdapterError, JournalError, counted
-from toolreel._journal import journal_path, journals_of, read_journal
+from toolreel._journal import journal_path, journal_paths_of_cassette, read_journal
 from toolreel._secrets import known_secrets
 from toolreel.testing import check
 from toolreel.tools import load_tools
@@ -73,7 +73,7 @@ def check_command(
     \b
     toolreel cassettes check cassettes --tests tests
     """
-    settings = shared_settings()
+    settings = current_project_settings()
     checked = check(
         *(paths or map(Path, settings.texts("recordings") or (".",))),
         now=datetime.now(UTC),
@@ -84,7 +84,7 @@ def check_command(
     )
     failing = checked.findings
     if as_machine:
-        say({"ok": not failing, "findings": [*map(asdict, failing)], "recordings": checked.recordings})
+        print_json({"ok": not failing, "findings": [*map(asdict, failing)], "recordings": checked.recordings})
         return FAILED if failing else 0
     if failing:
         rows = [(str(finding.path), finding.kind, finding.text) for finding in failing]
@@ -126,9 +126,9 @@ def journal_command(
     from toolreel.cassette import Session
     from toolreel.tools import PythonTools
 
-    target = cassette_path(name)
+    target = cassette_path_from_name(name)
     tape = Session(file)
-    beside = [read_journal(path) for path in journals_of(file)]
+    beside = [read_journal(path) for path in journal_paths_of_cassette(file)]
     with redirect_stdout(sys.stderr):
         tools = load_tools(tool_names)
         runs = recover_runs(
@@ -147,14 +147,16 @@ def journal_command(
             as_json(one.run, {"interactions": [one.first, one.last], "journal": one.recorded.digest})
             for one in runs
         ]
-        return say({"runs": trees, "identical": bool(beside), "saved": saved})
+        return print_json({"runs": trees, "identical": bool(beside), "saved": saved})
     for one in runs:
-        labelled("interaction", f"{one.first} to {one.last}" if one.last > one.first else f"{one.first}")
+        print_labelled(
+            "interaction", f"{one.first} to {one.last}" if one.last > one.first else f"{one.first}"
+        )
         show_run(one.run)
         same = ", as the live run wrote it" if beside else ""
-        labelled("journal", f"{one.recorded.digest[:16]}{same}")
+        print_labelled("journal", f"{one.recorded.digest[:16]}{same}")
     for path in saved:
-        labelled("saved", str(path))
+        print_labelled("saved", str(path))
     return 0
 
 
@@ -184,9 +186,9 @@ def export_command(source: Path, target: Path, overwrite: bool) -> int:
     from toolreel.cassette import export_cassette
 
     done = export_cassette(source, target, overwrite=overwrite)
-    labelled("exported", f"{source} → {target}: {counted(done.interactions, 'interaction')}")
+    print_labelled("exported", f"{source} → {target}: {counted(done.interactions, 'interaction')}")
     if done.left_out:
-        labelled("", f"left out, since it broke off: {', '.join(done.left_out)}", "yellow")
+        print_labelled("", f"left out, since it broke off: {', '.join(done.left_out)}", "yellow")
     return 0
 
 
@@ -222,6 +224,6 @@ def import_command(source: Path, target: Path, overwrite: bool) -> int:
             complain(str(error))
             code = FAILED
             continue
-        labelled("imported", f"{old} → {new}: {counted(done.interactions, 'interaction')}")
-    labelled("", f"next: toolreel cassettes check {shlex.quote(str(target))}", "dim")
+        print_labelled("imported", f"{old} → {new}: {counted(done.interactions, 'interaction')}")
+    print_labelled("", f"next: toolreel cassettes check {shlex.quote(str(target))}", "dim")
     return code

@@ -56,12 +56,12 @@ _withheld: dict[str, str] = {}
 """What this process must not print, by name: like the terminal, there is one."""
 
 
-def withhold(secrets: Mapping[str, str]) -> None:
+def withhold_secrets(secrets: Mapping[str, str]) -> None:
     """Never print these values, given by name, in any spelling."""
     _withheld.update(secrets_to_scrub(secrets))
 
 
-def running_scrub() -> RunningScrub:
+def streaming_secret_scrubber() -> RunningScrub:
     return RunningScrub(_withheld)
 
 
@@ -72,17 +72,17 @@ def complain(text: str, *, hint: str = "") -> None:
         err.print(Text(f"  {printable(hint)}", style="yellow"))
 
 
-def json_line(seconds: float, entry: Mapping[str, Any]) -> str:
+def json_log_line(seconds: float, entry: Mapping[str, Any]) -> str:
     """A line of a log, with its time in seconds since 1970."""
     at = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
     return printable(json.dumps({"at": at, **entry}, ensure_ascii=False, default=str))
 
 
 def log_json(entry: Mapping[str, Any]) -> None:
-    print(json_line(time.time(), entry), file=sys.__stderr__, flush=True)
+    print(json_log_line(time.time(), entry), file=sys.__stderr__, flush=True)
 
 
-def labelled(label: str, text: str, style: str = "", *, mark: str = "", console: Console = out) -> None:
+def print_labelled(label: str, text: str, style: str = "", *, mark: str = "", console: Console = out) -> None:
     indent = " " * (_MARGIN + len(mark))
     body = Text(printable(text), style=style)
     width = max(_NARROWEST, console.width - len(indent))
@@ -99,7 +99,7 @@ def printable(text: str) -> str:
     return visible_text.printable(scrubbed(text, _withheld))
 
 
-def json_output(tree: object) -> Json:
+def scrubbed_json(tree: object) -> Json:
     """Any value as JSON, for ``--json``: without what is withheld; the unseen is left to its encoding."""
     match tree:
         case None | bool() | int() | float():
@@ -109,11 +109,11 @@ def json_output(tree: object) -> Json:
         case datetime():
             return tree.isoformat()
         case Mapping():
-            return {scrubbed(key, _withheld): json_output(item) for key, item in tree.items()}
+            return {scrubbed(key, _withheld): scrubbed_json(item) for key, item in tree.items()}
         case list() | tuple():
-            return [json_output(item) for item in tree]
+            return [scrubbed_json(item) for item in tree]
         case _:
-            return json_output({each.name: getattr(tree, each.name) for each in fields(cast("Any", tree))})
+            return scrubbed_json({each.name: getattr(tree, each.name) for each in fields(cast("Any", tree))})
 
 
 def _without_control_characters(printed: object) -> object:

@@ -14,14 +14,14 @@ from typing import Literal, TypeAlias
 
 import click
 
-from toolreel._cli.console import labelled, out, withhold
-from toolreel._cli.errors import FAILED, command, json_option, say, shared_settings
+from toolreel._cli.console import out, print_labelled, withhold_secrets
+from toolreel._cli.errors import FAILED, command, current_project_settings, json_option, print_json
 from toolreel._cli.options import FILE_PATH, LiveTarget, server_options
 from toolreel._cli.run_options import database_option
 from toolreel._internal import CassetteError, counted
 from toolreel._secrets import known_secrets
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext import as_tree, items_of, read
+from toolreel_core._jsontext import as_tree, list_at, read_json
 from toolreel_core._settings import PATHS
 
 _State: TypeAlias = Literal["ok", "note", "problem"]
@@ -51,11 +51,11 @@ def doctor_command(
     Exits with 1 if there is a problem. Notes, such as an extra that is not installed, are none.
     """
     areas: dict[str, _Examined] = {
-        "packages": _packages(),
-        "settings": _settings(),
-        "keys": _keys(server),
-        "server": _server_models(server),
-        "database": _database_tables(database),
+        "packages": _package_findings(),
+        "settings": _settings_findings(),
+        "keys": _key_findings(server),
+        "server": _server_findings(server),
+        "database": _database_findings(database),
         "recordings": _recording_findings(paths),
     }
     problems = 0
@@ -66,9 +66,9 @@ def doctor_command(
             checks.append({"area": area, "state": state, "text": text, "remedy": remedy})
             if not as_machine:
                 told = f"{text}: {remedy}" if remedy else text
-                labelled(area, told, _STYLES[state], mark=f"{state:<9}")
+                print_labelled(area, told, _STYLES[state], mark=f"{state:<9}")
     if as_machine:
-        say({"ok": not problems, "checks": checks})
+        print_json({"ok": not problems, "checks": checks})
     else:
         summary = counted(problems, "problem") if problems else "no problems"
         out.print(summary, style="bold red" if problems else "green")
@@ -79,7 +79,7 @@ _NAME = re.compile(r"[\w.-]+")
 _OF_EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
 
 
-def _packages() -> _Examined:
+def _package_findings() -> _Examined:
     """`pip check` says whether versions fit."""
     yield "ok", f"python {platform.python_version()} ({sys.executable})", ""
     try:
@@ -102,18 +102,18 @@ def _packages() -> _Examined:
             yield "ok", f"{target}: {', '.join(f'{name} {version}' for name, version in found.items())}", ""
 
 
-def _settings() -> _Examined:
-    settings = shared_settings()
+def _settings_findings() -> _Examined:
+    settings = current_project_settings()
     if settings.path:
         yield "ok", f"{settings.path}: {', '.join(settings.values) or 'no [tool.toolreel]'}", ""
 
 
-def _keys(server: LiveTarget) -> _Examined:
+def _key_findings(server: LiveTarget) -> _Examined:
     names = sorted({*known_secrets(os.environ), *(name for name, value in server.variables.items() if value)})
     yield "ok", f"set, and kept out of recordings: {', '.join(names) or 'none'}", ""
 
 
-def _server_models(server: LiveTarget) -> _Examined:
+def _server_findings(server: LiveTarget) -> _Examined:
     if not server.base_url:
         return
     try:
@@ -125,7 +125,7 @@ def _server_models(server: LiveTarget) -> _Examined:
     except (ToolreelError, ImportError) as error:  # the URL, or a variable that is not set
         yield "problem", str(error), ""
         return
-    withhold(address.secrets)
+    withhold_secrets(address.secrets)
     base, question, query = address.url.partition("?")
     shown, url = address.server.url, f"{base.removesuffix(PATHS['chat_completions'])}/models{question}{query}"
     transport = pooled_transport(url, connections=1)
@@ -137,7 +137,7 @@ def _server_models(server: LiveTarget) -> _Examined:
         yield "problem", f"{shown} does not answer: {why}", "is it running, and is the URL right?"
         return
     if answer.is_success:
-        models = items_of(as_tree(read(answer.text).value_or("")), "data")
+        models = list_at(as_tree(read_json(answer.text).value_or("")), "data")
         yield "ok", f"{shown} answers, and lists {counted(len(models), 'model')}", ""
     elif answer.status_code in {404, 405, 501}:
         yield "note", f"{shown} answers, but lists no models", "`toolreel probe` asks one"
@@ -147,7 +147,7 @@ def _server_models(server: LiveTarget) -> _Examined:
         yield "problem", f"{shown} answers with status {answer.status_code}", remedy
 
 
-def _database_tables(given: str | None) -> _Examined:
+def _database_findings(given: str | None) -> _Examined:
     if not (given or os.environ.get("TOOLREEL_DATABASE_URL") or Path("toolreel.db").exists()):
         return
     try:
@@ -163,7 +163,7 @@ def _database_tables(given: str | None) -> _Examined:
 
 
 def _recording_findings(paths: tuple[Path, ...]) -> _Examined:
-    named = paths or tuple(map(Path, shared_settings().texts("recordings")))
+    named = paths or tuple(map(Path, current_project_settings().texts("recordings")))
     try:
         from toolreel.testing import check
 

@@ -18,15 +18,15 @@ from urllib.parse import urlsplit
 import click
 
 from toolreel._agent import Fallback, OfferedTools
-from toolreel._cli.console import err, labelled, log_json, out, show_columns, withhold
-from toolreel._cli.errors import FAILED, command, json_option, say
+from toolreel._cli.console import err, log_json, out, print_labelled, show_columns, withhold_secrets
+from toolreel._cli.errors import FAILED, command, json_option, print_json
 from toolreel._cli.options import (
     LiveTarget,
     Texts,
     fallback_option,
     model_option,
     parse_key_values,
-    parsed_values,
+    parsing_callback,
     port_option,
     server_options,
 )
@@ -36,7 +36,7 @@ from toolreel._cli.run_options import (
     SourceChoice,
     Sources,
     database_option,
-    open_runs,
+    open_durable_runs,
     plan_options,
     queue_option,
     read_prompt,
@@ -60,11 +60,11 @@ _GOING_ON = frozenset({"queued", "running"})
 _run_argument = click.argument("run_id", metavar="RUN")
 
 
-def _with_runs(command: Callable[..., int]) -> Callable[..., int]:
+def _pass_durable_runs(command: Callable[..., int]) -> Callable[..., int]:
     @database_option
     @wraps(command)
     def with_runs(database: str | None, **options: object) -> int:
-        with open_runs(database) as runs:
+        with open_durable_runs(database) as runs:
             return command(runs=runs, **options)
 
     return with_runs
@@ -108,12 +108,12 @@ def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     """
     with redirect_stdout(sys.stderr), sources.open() as available:
         plan = wanted.make_plan(model, read_prompt(prompt), available, fallbacks)
-    with open_runs(database) as runs:
+    with open_durable_runs(database) as runs:
         named = runs.submit(plan, run_id, queue=queue)
     if as_machine:
-        return say({"run_id": named, "plan": plan.digest, "queue": queue})
-    labelled("submitted", named, "bold")
-    labelled("", f"next: toolreel durable show {named} (toolreel durable worker performs it)", "dim")
+        return print_json({"run_id": named, "plan": plan.digest, "queue": queue})
+    print_labelled("submitted", named, "bold")
+    print_labelled("", f"next: toolreel durable show {named} (toolreel durable worker performs it)", "dim")
     return 0
 
 
@@ -127,7 +127,7 @@ def submit_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     help="Queue a failed or refused run again. Repeatable.",
 )
 @queue_option
-@_with_runs
+@_pass_durable_runs
 def adopt_command(runs: DurableRuns, slots: Texts, failed: Texts, queue: str) -> int:
     """Queue the runs again that workers left behind which do not come back, or runs that failed.
 
@@ -144,10 +144,10 @@ def adopt_command(runs: DurableRuns, slots: Texts, failed: Texts, queue: str) ->
         raise click.UsageError("name the SLOT of a worker that is gone, or a run with --failed RUN")
     for slot in slots:
         found = runs.adopt(slot, queue=queue)
-        labelled("adopted", f"{slot}: {', '.join(found) if found else 'it left no runs'}")
+        print_labelled("adopted", f"{slot}: {', '.join(found) if found else 'it left no runs'}")
     for run_id in failed:
         runs.resume(run_id)
-        labelled("queued", run_id)
+        print_labelled("queued", run_id)
     return 0
 
 
@@ -162,7 +162,7 @@ def adopt_command(runs: DurableRuns, slots: Texts, failed: Texts, queue: str) ->
     "those that wait or failed stay.",
 )
 @json_option
-@_with_runs
+@_pass_durable_runs
 def list_command(
     runs: DurableRuns,
     status: str | None,
@@ -180,20 +180,20 @@ def list_command(
     found, counts = runs.list(status=status, limit=limit), runs.counts()
     if as_machine:
         pruned = {} if deleted is None else {"deleted": deleted}
-        say({"runs": found, "counts": counts, **pruned})
+        print_json({"runs": found, "counts": counts, **pruned})
         return 0
     if deleted is not None:
-        labelled("deleted", counted(deleted, "run"))
+        print_labelled("deleted", counted(deleted, "run"))
     if found:
         columns = ("run", "status", "model", "outcome", "submitted", "")
-        show_columns(columns, [*map(_run_cells, found)])
-        labelled("all", ", ".join(f"{count} {name}" for name, count in sorted(counts.items())), "dim")
+        show_columns(columns, [*map(_table_row_of_run, found)])
+        print_labelled("all", ", ".join(f"{count} {name}" for name, count in sorted(counts.items())), "dim")
     else:
-        labelled("runs", "none; queue one with toolreel durable submit")
+        print_labelled("runs", "none; queue one with toolreel durable submit")
     return 0
 
 
-def _run_cells(run: RunSummary) -> Sequence[str]:
+def _table_row_of_run(run: RunSummary) -> Sequence[str]:
     calls = ", ".join(f"{call.name}: {call.why}" for call in run.waits_for)
     last = calls or run.problem.partition(";")[0]
     return run.run_id, run.status, run.model, run.outcome, f"{run.created:%Y-%m-%d %H:%M}", last
@@ -203,7 +203,7 @@ def _run_cells(run: RunSummary) -> Sequence[str]:
 @_run_argument
 @click.option("--wait", is_flag=True, help="First wait until it has ended, or waits for you.")
 @json_option
-@_with_runs
+@_pass_durable_runs
 def show_command(runs: DurableRuns, run_id: str, wait: bool, as_machine: bool) -> int:
     """Show what a run did so far, turn by turn, its outcome, and what it waits for.
 
@@ -217,16 +217,16 @@ def show_command(runs: DurableRuns, run_id: str, wait: bool, as_machine: bool) -
 def print_run(done: DurableRun, *, as_machine: bool) -> int:
     summary, run = done.summary, done.run
     if as_machine:
-        say(as_json(run, {"durable": summary, "digest": done.digest}))
+        print_json(as_json(run, {"durable": summary, "digest": done.digest}))
     else:
-        labelled("run", f"{summary.run_id}: {summary.status}", "bold")
+        print_labelled("run", f"{summary.run_id}: {summary.status}", "bold")
         show_run(run)
         for call in summary.waits_for:
-            labelled("waits", f"{call.name}({call.arguments}): {call.why}", "yellow")
+            print_labelled("waits", f"{call.name}({call.arguments}): {call.why}", "yellow")
         if summary.waits_for:
-            labelled("", f"next: toolreel durable approve {summary.run_id} (or --deny)", "dim")
+            print_labelled("", f"next: toolreel durable approve {summary.run_id} (or --deny)", "dim")
         if summary.problem:
-            labelled("problem", summary.problem, "red")
+            print_labelled("problem", summary.problem, "red")
     over = summary.status in {"failed", "refused"} or (summary.status == "ended" and not run.completed)
     return FAILED if over else 0
 
@@ -234,7 +234,7 @@ def print_run(done: DurableRun, *, as_machine: bool) -> int:
 @command("export")
 @_run_argument
 @export_options("the run's id with .journal.jsonl")
-@_with_runs
+@_pass_durable_runs
 def export_command(runs: DurableRuns, run_id: str, target: Path | None, overwrite: bool) -> int:
     """Write a run to a file: a journal, which every command for recorded runs reads.
 
@@ -250,7 +250,7 @@ def export_command(runs: DurableRuns, run_id: str, target: Path | None, overwrit
 @_run_argument
 @click.option("--deny", is_flag=True, help="Deny the call: the model is told, and the run goes on.")
 @click.option("--reason", metavar="TEXT", help="With --deny: why; the model reads it.")
-@_with_runs
+@_pass_durable_runs
 def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str | None) -> int:
     """Approve the call that a run waits for; it runs with exactly the arguments that are shown.
 
@@ -264,14 +264,14 @@ def approve_command(runs: DurableRuns, run_id: str, deny: bool, reason: str | No
         raise click.UsageError("--reason is for the model that reads why a call is denied: add --deny")
     call = runs.deny(run_id, reason or "") if deny else runs.approve(run_id)
     label, style = ("denied", "yellow") if deny else ("approved", "green")
-    labelled(label, f"{call.name}({call.arguments})", style)
+    print_labelled(label, f"{call.name}({call.arguments})", style)
     return 0
 
 
 @command("say")
 @_run_argument
 @click.argument("text")
-@_with_runs
+@_pass_durable_runs
 def say_command(runs: DurableRuns, run_id: str, text: str) -> int:
     """Say TEXT to a run: its next request sends it; after its end, it begins the next exchange.
 
@@ -280,14 +280,14 @@ def say_command(runs: DurableRuns, run_id: str, text: str) -> int:
     toolreel durable show order-7 --wait
     """
     runs.speak(run_id, text)
-    labelled("said", run_id)
+    print_labelled("said", run_id)
     return 0
 
 
 @command("cancel")
 @click.argument("run_ids", metavar="RUN...", nargs=-1, required=True)
 @click.option("--reason", metavar="TEXT", help="Why; the outcome says it.")
-@_with_runs
+@_pass_durable_runs
 def cancel_command(runs: DurableRuns, run_ids: Texts, reason: str | None) -> int:
     """Cancel runs: each ends as soon as the request or tool has ended that it is in.
 
@@ -297,7 +297,7 @@ def cancel_command(runs: DurableRuns, run_ids: Texts, reason: str | None) -> int
     for run_id in run_ids:
         runs.cancel(run_id, reason or "")
         ends = "it ends when a worker (toolreel durable worker) has done what it is in, unless it had ended"
-        labelled("cancelled", f"{run_id}: {ends}")
+        print_labelled("cancelled", f"{run_id}: {ends}")
     return 0
 
 
@@ -308,7 +308,7 @@ _LOOK_SECONDS = 0.5
 @command("watch")
 @click.option("--until-idle", is_flag=True, help="End when no run is queued or running.")
 @click.option("--json", "as_machine", is_flag=True, help="Print a JSON object a line, one for each change.")
-@_with_runs
+@_pass_durable_runs
 def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
     """Follow the 20 latest runs of a database: a line for each change, with what each waits for.
 
@@ -321,12 +321,12 @@ def watch_command(runs: DurableRuns, until_idle: bool, as_machine: bool) -> int:
     before = dict[str, Sequence[str]]()
     while True:
         for each in reversed(runs.list(limit=_WATCHED)):
-            run_id, status, *_, last = cells = _run_cells(each)
+            run_id, status, *_, last = cells = _table_row_of_run(each)
             if before.get(run_id) == cells:
                 continue
             before[run_id] = cells
             if as_machine:
-                say(asdict(each))
+                print_json(asdict(each))
             else:
                 # The time of the change, so that lines of several watchers can be put in order.
                 line = f"{each.updated:%Y-%m-%dT%H:%M:%SZ} {run_id} {status}"
@@ -354,7 +354,7 @@ limit_option = click.option(
     "limits",
     multiple=True,
     metavar="KEY=VALUE,...",
-    callback=parsed_values("--limit", lambda items: tuple(_parse_limit(text) for text in items)),
+    callback=parsing_callback("--limit", lambda items: tuple(_parse_limit(text) for text in items)),
     help="What all workers of the database keep together at the server's account: requests= and tokens= in "
     "any window= of seconds (60), max-cost= in all, max-wait= seconds for a turn, reply-tokens= to reserve. "
     "account= names the account, by default the host of each server, also of fallbacks. "
@@ -362,7 +362,7 @@ limit_option = click.option(
 )
 
 
-def _with_limits(
+def _endpoint_within_limits(
     endpoint: Endpoint,
     target: LiveTarget,
     limits: Sequence[Mapping[str, Any]],
@@ -402,7 +402,7 @@ class _NamedTools(Router):
 
 
 @contextmanager
-def _live_ports(
+def _open_live_ports(
     target: LiveTarget,
     sources: Sources,
     approver: Approver,
@@ -411,7 +411,7 @@ def _live_ports(
 ) -> Generator[Ports]:
     host = _NamedTools({}, OfferedTools.of(sources.tools).host(), sources.surface())
     with target.open_endpoint(None, None) as endpoint, ExitStack() as stack:
-        within = _with_limits(endpoint, target, limits, database, stack) if limits else endpoint
+        within = _endpoint_within_limits(endpoint, target, limits, database, stack) if limits else endpoint
         yield Ports(within, host, approver)
 
 
@@ -421,14 +421,14 @@ def run_durably(
     from toolreel.durable import Worker
 
     own = f"run {run_id}"
-    with open_runs(database) as runs:
+    with open_durable_runs(database) as runs:
         runs.submit(plan, run_id, queue=own)
         if runs.summary(run_id).status in {"failed", "refused"}:
             runs.resume(run_id)
         with (
             redirect_stdout(sys.stderr),
             session.progress,
-            _live_ports(session.target, sources, session.approver) as ports,
+            _open_live_ports(session.target, sources, session.approver) as ports,
             Worker(ports, database, queue=own, slot=own, concurrency=1, poll_seconds=0.1),
         ):
             try:
@@ -530,8 +530,8 @@ def worker_command(  # noqa: PLR0913, PLR0917 - click hands over every option by
     with redirect_stdout(sys.stderr), ExitStack() as stack:
         available = stack.enter_context(sources.open())
         target = replace(server, withheld=available.secrets)
-        withhold(target.secrets)
-        ports = stack.enter_context(_live_ports(target, available, approvers[approve], limits, database))
+        withhold_secrets(target.secrets)
+        ports = stack.enter_context(_open_live_ports(target, available, approvers[approve], limits, database))
         worker = Worker(
             ports,
             database,

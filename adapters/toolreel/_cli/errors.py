@@ -23,7 +23,7 @@ _INSTEAD = ("recorded", "other", "replayed", "goes_on")
 """Parameters of `fork`, `probe` and `chat` that say that a recording answers, or has the model."""
 
 
-def shared_settings() -> ProjectSettings:
+def current_project_settings() -> ProjectSettings:
     """What the project around this folder says for all commands.
 
     :raises ProjectSettingsError: if it cannot be used
@@ -49,7 +49,7 @@ class SharedOption(click.Option):
         if key in {"base_url", "model"} and any(map(ctx.params.get, _INSTEAD)):
             return own
         try:
-            values = shared_settings().values
+            values = current_project_settings().values
         except ToolreelError as error:
             raise click.UsageError(str(error), ctx) from None
         if key in SERVER_KEYS and ctx.params.get("base_url") != values.get("base_url"):
@@ -72,12 +72,12 @@ json_option = click.option(
 )
 
 
-def say(tree: Mapping[str, object]) -> int:
+def print_json(tree: Mapping[str, object]) -> int:
     # Imported here because --help does not need it.
-    from toolreel._cli.console import discard_output, json_output
+    from toolreel._cli.console import discard_output, scrubbed_json
 
     try:
-        click.echo(printable_json(json.dumps(json_output(tree), ensure_ascii=False)).encode())
+        click.echo(printable_json(json.dumps(scrubbed_json(tree), ensure_ascii=False)).encode())
     except BrokenPipeError:
         discard_output(sys.stdout)
     return 0
@@ -95,7 +95,7 @@ def _import_modules(context: click.Context, parameter: click.Parameter, modules:
         raise click.BadParameter(str(error), context, parameter) from None
 
 
-def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
+def with_error_reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
     """Decorate a command: print errors instead of raising them, and exit with the returned code.
 
     It also gets ``--import``, so that every command can use what is registered by name.
@@ -117,7 +117,7 @@ def reporting(command: Callable[_Options, int]) -> Callable[_Options, None]:
     @wraps(command)
     def reported(*args: _Options.args, **kwargs: _Options.kwargs) -> None:
         try:
-            shared_settings().set_variables(os.environ)
+            current_project_settings().set_variables(os.environ)
             sys.exit(command(*args, **kwargs))
         except (KeyboardInterrupt, click.Abort, ToolreelError) as error:
             from toolreel._cli.console import complain  # imported here because --help does not need rich
@@ -133,7 +133,7 @@ def command(name: str, short_help: str | None = None) -> Callable[[Callable[...,
     """Decorate a function with options: a command that reports its errors; it returns the exit code."""
 
     def decorate(function: Callable[..., int]) -> click.Command:
-        reported = reporting(function)
+        reported = with_error_reporting(function)
         options: list[click.Parameter] = reported.__dict__["__click_params__"]
         options.insert(0, options.pop())  # --import comes last in the help
         return click.command(

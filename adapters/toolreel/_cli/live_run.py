@@ -94,7 +94,7 @@ class LiveSession:
         live, files = self.reopen(cassette)
         try:
             if live.log.state.outcome is None:
-                self.check_tools(files)
+                self.check_tools_match_recording(files)
                 self.perform(live)
         finally:
             done = live.close()
@@ -117,7 +117,7 @@ class LiveSession:
         if notice := self.target.key_notice:
             err.print(notice, style="yellow")
 
-    def check_tools(self, files: ResumedFiles) -> None:
+    def check_tools_match_recording(self, files: ResumedFiles) -> None:
         recorded = files.journal.recorded
         if recorded.plan.sends_tools:
             check_tools_unchanged(recorded, OfferedTools.of(self.tools).surface)

@@ -6,7 +6,7 @@ import logging
 import sys
 import time
 
-from toolreel._cli.console import json_line, printable
+from toolreel._cli.console import json_log_line, printable
 
 _OWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 """What every record has."""
@@ -35,4 +35,4 @@ class _Json(logging.Formatter):
         told = {"level": record.levelname.lower(), "logger": record.name, **fields}
         if record.exc_info:
             told |= {"message": record.getMessage(), "exception": self.formatException(record.exc_info)}
-        return json_line(record.created, told)
+        return json_log_line(record.created, told)

@@ -10,8 +10,8 @@ from typing import IO
 
 import click
 
-from toolreel._cli.console import labelled
-from toolreel._cli.errors import command, say
+from toolreel._cli.console import print_labelled
+from toolreel._cli.errors import command, print_json
 from toolreel._cli.options import SetOptions, settings_option
 from toolreel._internal import counted
 from toolreel_core._config_checks import unknown_name
@@ -25,7 +25,7 @@ from toolreel_core._replies import (
     ArgumentError,
     Reply,
     as_chat,
-    finish_of,
+    finish_reason_of_word,
     normalize_reply,
 )
 from toolreel_core._schema import violations
@@ -89,7 +89,7 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: Se
             case = _read_case(line)
             if case.keys().isdisjoint(("body", "raw")):
                 found = _calls_in_text(case)
-                tree, lines = _text_tree(found), _text_lines(found, str(case["content"]))
+                tree, lines = _text_calls_tree(found), _text_calls_explanation(found, str(case["content"]))
             else:
                 reply = _normalize_case(case, config)
                 tree, lines = _reply_tree(reply), _reply_lines(reply)
@@ -97,9 +97,9 @@ def normalize_command(file: IO[bytes], explain: bool, listed: bool, settings: Se
             raise ConfigError(f"line {number}: {error}") from None
         if explain:
             for label, text, style in lines:
-                labelled(label.format(number), text, style)
+                print_labelled(label.format(number), text, style)
         else:
-            say(tree)
+            print_json(tree)
         sys.stdout.flush()
     return 0
 
@@ -193,12 +193,12 @@ def _calls_in_text(case: Tree) -> TextCalls:
         content,
         tools=tuple(tools),
         dialects=dialects,
-        finish=finish_of(str(case.get("finish", "stop"))),
+        finish=finish_reason_of_word(str(case.get("finish", "stop"))),
         schemas={**tools, **{name: as_tree(each) for name, each in tree_at(case, "schemas").items()}},
     )
 
 
-def _text_tree(found: TextCalls) -> Tree:
+def _text_calls_tree(found: TextCalls) -> Tree:
     calls: list[Json] = [
         {
             "id": call.id or f"call_{index}",
@@ -212,7 +212,7 @@ def _text_tree(found: TextCalls) -> Tree:
     return {"calls": calls, **texts, "rejected": list(found.rejected)}
 
 
-def _text_lines(found: TextCalls, content: str) -> Iterator[tuple[str, str, str]]:
+def _text_calls_explanation(found: TextCalls, content: str) -> Iterator[tuple[str, str, str]]:
     yield "line {}", counted(len(found.calls), "call"), "bold"
     for span in found.spans:
         if span.explanation:

@@ -15,11 +15,11 @@ import click
 from toolreel._cli.errors import SharedOption
 from toolreel._driver import Endpoint, Endpoints, Listener
 from toolreel._internal import MissingExtra
-from toolreel._secrets import key_as_secret, key_notice, known_secrets
+from toolreel._secrets import api_key_if_secret, key_notice, known_secrets
 from toolreel.presets import chosen_preset
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, read
+from toolreel_core._jsontext import Json, read_json
 from toolreel_core._plan import FallbackPlan, Plan, Preset
 from toolreel_core._settings import API_PREFIX, LoopConfig, Provider
 
@@ -37,7 +37,7 @@ _Choice = TypeVar("_Choice")
 _Decorated = TypeVar("_Decorated", bound=Callable[..., Any])
 
 
-def bundle(name: str, kind: type[Any], *options: Decorator) -> Decorator:
+def bundle_options(name: str, kind: type[Any], *options: Decorator) -> Decorator:
     """Adds options to a command, which gets them as one dataclass with a field for each.
 
     :param kind: its class, a dataclass with a field for the parameter of each option
@@ -73,7 +73,7 @@ def parse_key_values(
     return found
 
 
-def parsed_values(option: str, read: Callable[[Texts], _Choice]) -> Callable[..., _Choice]:
+def parsing_callback(option: str, read: Callable[[Texts], _Choice]) -> Callable[..., _Choice]:
     def callback(context: click.Context, parameter: click.Parameter, items: Texts) -> _Choice:
         try:
             return read(items)
@@ -116,7 +116,7 @@ def overwrite_option(text: str = "Replace a file of that name.") -> Decorator:
 
 def settings_option(text: str) -> Decorator:
     """The command receives the values as one argument ``settings``, of :class:`SetOptions`."""
-    callback = parsed_values("--set", parse_settings)
+    callback = parsing_callback("--set", parse_settings)
     return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", callback=callback, help=text)
 
 
@@ -154,7 +154,7 @@ def parse_settings(items: Iterable[str]) -> SetOptions:
         key, equals, text = item.partition("=")
         if not equals or not key:
             raise ConfigError(f"--set {item}: expected key=value, for example temperature=0")
-        value = text if key in _TEXT_SETTINGS else read(text).value_or(text)
+        value = text if key in _TEXT_SETTINGS else read_json(text).value_or(text)
         if key.startswith("body.") and key != "body.":
             found.options[key.removeprefix("body.")] = value
         elif key in homes:
@@ -197,7 +197,7 @@ class PresetChoice:
         return chosen_preset(self.provider, self.presets, model, self.sampling)
 
 
-preset_options = bundle(
+preset_options = bundle_options(
     "presets",
     PresetChoice,
     provider_option,
@@ -247,7 +247,7 @@ fallback_option = click.option(
     "fallbacks",
     multiple=True,
     metavar="KEY=VALUE,...",
-    callback=parsed_values("--fallback", lambda items: tuple(map(parse_fallback, items))),
+    callback=parsing_callback("--fallback", lambda items: tuple(map(parse_fallback, items))),
     help="Where the run goes on when the server before fails: model=NAME, and if they differ base-url=, "
     "api-key-env=, provider=, preset=, name=; on=timeout+server_error for some reasons only; "
     "foreign-reasoning=drop to leave signatures behind. Repeatable, in order; resume takes it too.",
@@ -295,13 +295,13 @@ class LiveTarget:
     @property
     def connection(self) -> dict[str, Any]:
         """The URL and what requests to it carry, as keywords of an endpoint or an address."""
-        from toolreel.http import header_values
+        from toolreel.http import headers_from_environment
 
         return {
             "base_url": self.base_url or "",
             "api_key_env": self.api_key_env,
             "api_prefix": self.api_prefix,
-            "headers": header_values(self.headers, os.environ),
+            "headers": headers_from_environment(self.headers, os.environ),
             "api_key_header": self.api_key_header,
         }
 
@@ -315,7 +315,7 @@ class LiveTarget:
             # The key has the name of its variable, below.
             found |= Address.of(**{**there.connection, "api_key_env": None}).secrets
         for name, value in self.variables.items():
-            found |= key_as_secret(name, value)
+            found |= api_key_if_secret(name, value)
         return found | dict(self.withheld)
 
     @property
@@ -369,7 +369,7 @@ def header_option(parameter: str, kind: type[click.Option] = click.Option) -> De
         cls=kind,
         multiple=True,
         metavar="NAME=VAR",
-        callback=parsed_values(
+        callback=parsing_callback(
             "--header", lambda items: parse_key_values("--header", items, "X-Tenant=MY_TENANT")
         ),
         help="A header of each request, and the environment variable that holds its value, which is kept out "
@@ -382,7 +382,7 @@ def server_options(*, required: bool = True, fallbacks: bool = True, seconds: fl
 
     :param required: whether ``--base-url`` has to be given
     """
-    return bundle(
+    return bundle_options(
         "server",
         LiveTarget,
         click.option(

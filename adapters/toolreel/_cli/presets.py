@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.console import complain, err, labelled, out, show_columns, withhold
-from toolreel._cli.errors import EPILOG, FAILED, command, reporting
+from toolreel._cli.console import complain, err, out, print_labelled, show_columns, withhold_secrets
+from toolreel._cli.errors import EPILOG, FAILED, command, with_error_reporting
 from toolreel._cli.options import LiveTarget, Texts, model_option, overwrite_option, server_options
-from toolreel._cli.run_options import cassette_path
+from toolreel._cli.run_options import cassette_path_from_name
 from toolreel._internal import CassetteError, counted
 from toolreel._replay import shorten_line
-from toolreel._secrets import shown_url
+from toolreel._secrets import url_safe_to_log
 from toolreel.presets import preset_named, with_files
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._plan import Change, Presets, preset_changes
-from toolreel_core._probe import REPEAT, Finding, Probing, Why, estimate, select_questions
+from toolreel_core._probe import REPEAT, Finding, Probing, Why, estimate_remaining_cost, select_questions
 
 if TYPE_CHECKING:
     from toolreel.probe import Probed
@@ -41,7 +41,7 @@ def presets_command(context: click.Context) -> None:
         _list_presets()
 
 
-@reporting
+@with_error_reporting
 def _list_presets() -> int:
     rows = [(each.name, each.verified_on or "-", each.about) for each in with_files().presets]
     show_columns(("preset", "verified", "about"), rows)
@@ -61,12 +61,12 @@ def show_command(name: str) -> int:
     toolreel presets show openrouter/deepseek/deepseek-v3.2
     """
     preset = preset_named(with_files(), name)
-    labelled("preset", preset.name)
-    labelled("about", preset.about)
-    labelled("verified", preset.verified_on or "-")
+    print_labelled("preset", preset.name)
+    print_labelled("about", preset.about)
+    print_labelled("verified", preset.verified_on or "-")
     _show_changes(preset_changes(preset))
     for number, source in enumerate(preset.evidence):
-        labelled("" if number else "evidence", source)
+        print_labelled("" if number else "evidence", source)
     return 0
 
 
@@ -75,9 +75,9 @@ def _show_changes(found: Sequence[Change]) -> None:
         out.print(change.key, style="bold blue")
         same = change.before == change.after
         values = "the default, " if same else f"{_display_value(change.before)} → "
-        labelled("", values + _display_value(change.after))
+        print_labelled("", values + _display_value(change.after))
         if change.because:
-            labelled("", change.because, "dim")
+            print_labelled("", change.because, "dim")
 
 
 def _display_value(value: JsonText | None) -> str:
@@ -193,12 +193,12 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
 
         if server.base_url or model or yes or only or record or overwrite:
             raise click.UsageError("--replay asks nobody: leave out all but --compare")
-        probed, preset_file = replay_probe(cassette_path(replayed) or replayed), None
+        probed, preset_file = replay_probe(cassette_path_from_name(replayed) or replayed), None
     else:
         if not (server.base_url and model):
             raise click.UsageError("say what to probe: --base-url URL and --model MODEL, or --replay FILE")
         slug = re.sub(r"[^A-Za-z0-9._-]+", "-", model).strip("-.") or "model"
-        tape = cassette_path(record) or Path(f"probe--{slug}.yaml")
+        tape = cassette_path_from_name(record) or Path(f"probe--{slug}.yaml")
         if not yes:
             from toolreel.probe import all_questions
 
@@ -223,16 +223,16 @@ def probe_command(  # noqa: PLR0913, PLR0917 - click hands over every option by 
         show_columns(("standing", "setting", compare, "probed"), rows)
     if probed.record:
         out.print()
-        labelled("recording", str(probed.record))
+        print_labelled("recording", str(probed.record))
     if preset_file:
-        labelled("preset", f"{preset_file}; use it with --preset {preset_file}")
+        print_labelled("preset", f"{preset_file}; use it with --preset {preset_file}")
     return FAILED if _warn_of_findings(probed) else 0
 
 
 def _send_probe(server: LiveTarget, model: str, only: Texts, repeat: int, record: Path) -> Probed:
     from toolreel.probe import probe
 
-    withhold(secrets := server.secrets)
+    withhold_secrets(secrets := server.secrets)
     if notice := server.key_notice:
         err.print(notice, style="yellow")
 
@@ -257,26 +257,26 @@ def _show_plan(server: LiveTarget, probing: Probing, record: Path, presets: Pres
     from toolreel.http import checked_chat_url
 
     url = checked_chat_url(server.base_url or "", server.api_prefix)
-    cost = estimate(probing)
+    cost = estimate_remaining_cost(probing)
     prices = (presets.price(provider, probing.model) for provider in ("", *presets.providers))
     price = next((each for each in prices if each), None)
     for group, asked in groupby(probing.questions, lambda each: each.group):
         for number, each in enumerate(asked):
             often = f" ({probing.repeat} times)" if each.decides and probing.repeat > 1 else ""
             if_needed = " (if needed)" if each.when else ""
-            labelled("" if number else group, f"{each.name:<26}{each.about}{often}{if_needed}")
+            print_labelled("" if number else group, f"{each.name:<26}{each.about}{often}{if_needed}")
     out.print()
-    labelled("server", shown_url(url))
-    labelled("requests", f"about {cost.requests}, one after another")
+    print_labelled("server", url_safe_to_log(url))
+    print_labelled("requests", f"about {cost.requests}, one after another")
     tokens = f"{cost.prompt_tokens:,} of prompts, at most {cost.completion_tokens:,} of replies"
-    labelled("tokens", f"about {tokens}; up to 16 times the replies if the model thinks")
+    print_labelled("tokens", f"about {tokens}; up to 16 times the replies if the model thinks")
     if price is None:
-        labelled("cost", "unknown: no catalogue has a price of this model; a local model costs nothing")
+        print_labelled("cost", "unknown: no catalogue has a price of this model; a local model costs nothing")
     else:
         day = price.as_of or "an unknown day"
         at_most = price.cost(cost.prompt_tokens, cost.completion_tokens)
-        labelled("cost", f"at most {at_most:.4f} {price.currency} (prices of {day})")
-    labelled("files", f"{record}, {record.with_suffix('.toml')}")
+        print_labelled("cost", f"at most {at_most:.4f} {price.currency} (prices of {day})")
+    print_labelled("files", f"{record}, {record.with_suffix('.toml')}")
     out.print("next: the same command with --yes", style="dim")
     return 0
 
@@ -294,9 +294,9 @@ def _show_findings(probed: Probed) -> None:
         out.print()
     settings = [each for each in probed.settings if not each.is_default]
     for setting in settings:
-        labelled("setting", f"{setting.section}.{setting.key} = {canonical(setting.value)}")
+        print_labelled("setting", f"{setting.section}.{setting.key} = {canonical(setting.value)}")
     if not settings and _has_answers(probed):
-        labelled("setting", "none: the defaults fit")
+        print_labelled("setting", "none: the defaults fit")
 
 
 def _finding_row(finding: Finding) -> tuple[str, str, str, str]:

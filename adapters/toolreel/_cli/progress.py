@@ -13,8 +13,8 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from toolreel._cli.console import err, printable, running_scrub
-from toolreel._driver import Lap, Run, duration, run_figures
+from toolreel._cli.console import err, printable, streaming_secret_scrubber
+from toolreel._driver import Lap, Run, duration_in_words, run_figures
 from toolreel_core._protocol import (
     ReplyReceived,
     RequestFailed,
@@ -49,7 +49,7 @@ class RunProgress:
         """The present step, and when it began; empty before the first."""
         self._streaming = ""
         """The kind of delta that is being streamed now; empty if none is."""
-        self._scrub = running_scrub()
+        self._scrub = streaming_secret_scrubber()
         """A secret may be split over deltas."""
         self._state: State | None = None
         self._began = time.monotonic()
@@ -64,7 +64,7 @@ class RunProgress:
         before = self._state.tally if self._state else state.tally
         turn, self._state = before.turns, state
         spent = state.tally.since(before)
-        took = "" if lap.ms is None else f" in {duration(lap.ms)}"
+        took = "" if lap.ms is None else f" in {duration_in_words(lap.ms)}"
         match event, effect:
             case ReplyReceived(), SendRequest():
                 self._model_ms += lap.ms or 0
@@ -82,7 +82,7 @@ class RunProgress:
             err.print(f"turn {turn}: {words}", style="dim")
 
     def __call__(self, note: notes.Note, /) -> None:
-        if text := _step_text(note):
+        if text := _status_of_note(note):
             self._show_status(text)
 
     def show_delta(self, delta: Delta, /) -> None:
@@ -91,7 +91,7 @@ class RunProgress:
         self._erase_status()
         if delta.kind != self._streaming:
             self._end_stream()
-            self._streaming, self._scrub = delta.kind, running_scrub()
+            self._streaming, self._scrub = delta.kind, streaming_secret_scrubber()
         self._print_streamed(self._scrub.feed(delta.text))
 
     def show_mcp_event(self, news: McpNews, /) -> None:
@@ -159,7 +159,7 @@ class RunProgress:
             parts.append(f"{self._model_tokens / self._model_ms * 1000:.0f} tokens/s")
         if config.max_wall_ms is not None:
             left = config.max_wall_ms - (time.monotonic() - self._began) * 1000
-            parts.append(f"{duration(max(0, round(left)))} left")
+            parts.append(f"{duration_in_words(max(0, round(left)))} left")
         return ", ".join(parts)
 
     def _erase_status(self) -> None:
@@ -178,7 +178,7 @@ class RunProgress:
         self._streaming = ""
 
 
-def _step_text(note: notes.Note) -> str:
+def _status_of_note(note: notes.Note) -> str:
     match note:
         case notes.RequestSent() | notes.SummaryRequested():
             is_turn = isinstance(note, notes.RequestSent)

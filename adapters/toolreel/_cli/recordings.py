@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.console import err, labelled, out, printable, show_columns
-from toolreel._cli.errors import FAILED, command, json_option, shared_settings
+from toolreel._cli.console import err, out, print_labelled, printable, show_columns
+from toolreel._cli.errors import FAILED, command, current_project_settings, json_option
 from toolreel._cli.options import (
     FILE_PATH,
     Decorator,
@@ -22,8 +22,8 @@ from toolreel._cli.options import (
     tools_option,
 )
 from toolreel._cli.whole_run import show_run
-from toolreel._internal import AdapterError, counted, show
-from toolreel._journal import open_recorded
+from toolreel._internal import AdapterError, counted, open_in_browser
+from toolreel._journal import load_recorded_run
 from toolreel._replay import (
     DRIVERS,
     SUFFIXES,
@@ -85,7 +85,7 @@ def replay_command(file: Path, driver: Driver, tool_names: Texts, as_machine: bo
     extra = {"driver": driver, "identical": True}
     show_run(replayed.run, as_machine=as_machine, extra={"replay": extra})
     if not as_machine:
-        labelled("replay", replayed.proof, "green")
+        print_labelled("replay", replayed.proof, "green")
     return 0
 
 
@@ -114,8 +114,8 @@ def demo_command(driver: Driver | None, as_machine: bool) -> int:
     show_run(replays[0].run, as_machine=as_machine, extra={"replay": {"drivers": drivers, "identical": True}})
     if not as_machine:
         for replayed in replays:
-            labelled("replay", replayed.proof, "green")
-        labelled("", "next: toolreel run --help", "dim")
+            print_labelled("replay", replayed.proof, "green")
+        print_labelled("", "next: toolreel run --help", "dim")
     return 0
 
 
@@ -160,8 +160,8 @@ def explain_command(file: str, other: str | None, turn: int | None) -> int:
     if other is not None:
         if turn is not None:
             raise click.UsageError("--turn shows a turn of one run: leave out OTHER, or --turn")
-        return _explain_two(diff(file, other))
-    trace = retrace(open_recorded(file))
+        return _show_run_difference(diff(file, other))
+    trace = retrace(load_recorded_run(file))
     if turn is not None:
         if turn > (last := max(1, trace.run.state.tally.turns)):
             raise click.BadParameter(f"the run has {counted(last, 'turn')}", param_hint="--turn")
@@ -169,23 +169,23 @@ def explain_command(file: str, other: str | None, turn: int | None) -> int:
         return 0
     run, decided = trace.run, deciding_event(trace)
     words, settings = explain_outcome(run)
-    labelled(
+    print_labelled(
         "outcome", f"{run.outcome.name}: {words.sentence}", "bold green" if run.completed else "bold red"
     )
-    labelled("rule", words.rule)
+    print_labelled("rule", words.rule)
     for name, value in settings.items():
-        labelled("", f"{name} = {value}", "dim")
+        print_labelled("", f"{name} = {value}", "dim")
     if decided:
-        labelled("decided", f"upon event {decided.record.n}, turn {decided.turn}: {decided.summary}")
+        print_labelled("decided", f"upon event {decided.record.n}, turn {decided.turn}: {decided.summary}")
         for note in decided.notes:
-            labelled("", note_line(note), "dim")
+            print_labelled("", note_line(note), "dim")
     if words.hint:
-        labelled("hint", words.hint)
+        print_labelled("hint", words.hint)
     for level, text, turns in run_warnings(run):
         where = f" (turn {', '.join(map(str, turns))})" if turns else ""
-        labelled("warning", f"{text}{where}", "red" if level == "bad" else "yellow")
+        print_labelled("warning", f"{text}{where}", "red" if level == "bad" else "yellow")
     for traced in trace.events:  # each in a line, so that --turn can be pointed at it
-        labelled(f"turn {traced.turn}", traced.summary)
+        print_labelled(f"turn {traced.turn}", traced.summary)
     return 0
 
 
@@ -193,10 +193,10 @@ def _show_turn(events: Iterable[Traced]) -> None:
     items = NumberedItems()
     for traced in events:
         if isinstance(traced.effect, SendRequest):
-            _show_sent(items, traced.effect.request, traced.before.messages)
-        labelled(f"event {traced.record.n}", traced.summary, "bold")
+            _show_sent_messages(items, traced.effect.request, traced.before.messages)
+        print_labelled(f"event {traced.record.n}", traced.summary, "bold")
         for note in traced.notes:
-            labelled("", note_line(note), "dim")
+            print_labelled("", note_line(note), "dim")
 
 
 _SENDINGS = {
@@ -206,15 +206,17 @@ _SENDINGS = {
 }
 
 
-def _show_sent(items: NumberedItems, request: Request, stored: Transcript) -> None:
+def _show_sent_messages(items: NumberedItems, request: Request, stored: Transcript) -> None:
     ranges, at = items.sent_ranges(request, stored), 1
     texts = [*map(JsonText, items.texts)]
     of = sum(each.length for each in ranges if each.sending != "added")
-    labelled("sent", f"{counted(len(request.sent.texts), 'message')}, of {counted(of, 'stored message')}")
+    print_labelled(
+        "sent", f"{counted(len(request.sent.texts), 'message')}, of {counted(of, 'stored message')}"
+    )
     for sending, was, now, count, _ in ranges:
         for number in range(count) if sending != "same" else ():
             told = _SENDINGS[sending].format(number=at + number, text=texts[now + number])
-            labelled("", told, "yellow")
+            print_labelled("", told, "yellow")
             if sending == "changed":
                 show_changes("", tuple(changes(parse(texts[was + number]), parse(texts[now + number]))))
         at += 0 if sending == "added" else count
@@ -223,26 +225,26 @@ def _show_sent(items: NumberedItems, request: Request, stored: Transcript) -> No
 def show_changes(label: str, found: tuple[Change, ...]) -> None:
     for change in found[:_MAX_CHANGES]:
         old, new = clip_around_difference(change.old, change.new)
-        labelled(label, change.place or "everything")
-        labelled("", old, "red", mark="- ")
-        labelled("", new, "green", mark="+ ")
+        print_labelled(label, change.place or "everything")
+        print_labelled("", old, "red", mark="- ")
+        print_labelled("", new, "green", mark="+ ")
         label = ""
     if len(found) > _MAX_CHANGES:
-        labelled("", f"and {len(found) - _MAX_CHANGES} more places", "dim")
+        print_labelled("", f"and {len(found) - _MAX_CHANGES} more places", "dim")
 
 
-def _explain_two(difference: Difference) -> int:
+def _show_run_difference(difference: Difference) -> int:
     a, b = difference.a, difference.b
     for name, side in (("a", a), ("b", b)):
-        labelled(name, f"{side.source}: {counted(side.events, 'event')}, {side.outcome}")
+        print_labelled(name, f"{side.source}: {counted(side.events, 'event')}, {side.outcome}")
     show_changes("plan", difference.plan)
     if first := difference.first:
-        labelled("differs at", f"event {first.n}, turn {first.turn}: {_ASPECTS[first.aspect]}", "bold")
-        labelled("", first.a, mark="a ")
-        labelled("", first.b, mark="b ")
+        print_labelled("differs at", f"event {first.n}, turn {first.turn}: {_ASPECTS[first.aspect]}", "bold")
+        print_labelled("", first.a, mark="a ")
+        print_labelled("", first.b, mark="b ")
         show_changes("", first.changes)
     if difference.same:
-        labelled("same", "no difference that the loop acts on", "bold green")
+        print_labelled("same", "no difference that the loop acts on", "bold green")
         return 0
     width = max(_NARROWEST, (out.width - _MARGIN) // 2) if out.is_terminal else _WIDE
     rows = []
@@ -252,7 +254,7 @@ def _explain_two(difference: Difference) -> int:
             left, right = (shorten_line(printable(text), width) for text in pair)
             rows.append(("" if index else f"turn {turn.number}", left, right))
     show_columns(("turn", "a", "b"), rows)
-    labelled("outcome", f"{a.outcome} | {b.outcome}", "bold" if a.outcome == b.outcome else "bold red")
+    print_labelled("outcome", f"{a.outcome} | {b.outcome}", "bold" if a.outcome == b.outcome else "bold red")
     return FAILED
 
 
@@ -300,13 +302,13 @@ def view_command(
             raise click.UsageError("--out is for the page of a run: name one")
         from toolreel._replay import ListServer
 
-        folder = file or next(iter(shared_settings().texts("recordings")), ".")
+        folder = file or next(iter(current_project_settings().texts("recordings")), ".")
         server = ListServer(Path(folder), port or 0)
         out.print(server.address)
         out.file.flush()
         err.print("Stop with Ctrl-C.")
         if opens:
-            show(server.address)
+            open_in_browser(server.address)
         with suppress(KeyboardInterrupt):  # the way to end it
             server.serve()
         return 0
@@ -319,7 +321,7 @@ def view_command(
     target = page or Path(f"{'--'.join(names)}.html")
     write_page(target, text)
     if opens:
-        show(target.resolve().as_uri())
+        open_in_browser(target.resolve().as_uri())
     out.print(f"{target}  {len(text.encode()):,} bytes")
     return 0
 
@@ -359,7 +361,7 @@ def export_command(file: str, form: Format, target: Path | None, overwrite: bool
     toolreel export hello --format openai -o messages.json
     """
     name = Path(file).name.removesuffix(".journal.jsonl").removesuffix(".yaml")
-    text = export_text(retrace(open_recorded(file)), form, name)
+    text = export_text(retrace(load_recorded_run(file)), form, name)
     return write_export(text, name, target or Path(f"{name}{SUFFIXES[form]}"), overwrite=overwrite)
 
 
@@ -373,5 +375,5 @@ def write_export(text: str, name: str, path: Path, *, overwrite: bool) -> int:
         raise AdapterError(f"{path} exists already: name another, or overwrite it (--overwrite)") from None
     except OSError as error:
         raise AdapterError(f"{path}: it cannot be written there: {error.strerror}") from None
-    labelled("exported", f"{name} → {path}")
+    print_labelled("exported", f"{name} → {path}")
     return 0

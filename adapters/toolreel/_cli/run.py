@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from toolreel._cli.console import complain, err, labelled, out
-from toolreel._cli.errors import DRIFT, FAILED, STOPPED, command, json_option, say
+from toolreel._cli.console import complain, err, out, print_labelled
+from toolreel._cli.errors import DRIFT, FAILED, STOPPED, command, json_option, print_json
 from toolreel._cli.options import (
     FILE_PATH,
     NO_PRESETS,
@@ -29,7 +29,7 @@ from toolreel._cli.run_options import (
     SourceChoice,
     Sources,
     approve_option,
-    cassette_path,
+    cassette_path_from_name,
     cassette_path_of_run,
     database_option,
     durable_option,
@@ -42,28 +42,28 @@ from toolreel._cli.run_options import (
 from toolreel._cli.whole_run import (
     EndedRun,
     as_json,
-    exit_code,
-    exit_code_of_recording,
     print_recording_error,
+    report_recorded_run_failure,
+    report_run_failure,
     show_outcome,
     show_plan,
     show_run,
-    show_saved,
+    show_saved_files,
     show_turns,
 )
 from toolreel._driver import Later, cost_in_words
 from toolreel._internal import ForkError
-from toolreel._journal import journal_path, open_recorded, part_path
+from toolreel._journal import journal_path, load_recorded_run, part_path
 from toolreel._replay import (
     Changes,
     Forked,
     check_not_recorded,
     fork,
-    fork_beginning,
+    fork_without_continuing,
     plan_changes,
     save_journals,
 )
-from toolreel_core._jsontext import canonical, read
+from toolreel_core._jsontext import canonical, read_json
 from toolreel_core._protocol import Cancelled, Completed, ConversationSpent, CostUnknown
 from toolreel_core._tools import masked
 
@@ -124,7 +124,7 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
             "export writes it to a file"
         )
     wanted.presets.preset(model)  # what is wrong with it is said before any tool server starts
-    path, text = cassette_path(record), read_prompt(prompt)
+    path, text = cassette_path_from_name(record), read_prompt(prompt)
     absent = Later() if run_id else None  # a durable run waits for `toolreel durable approve`
     with live_session(server, sources, approve, durable=durable, absent=absent) as (session, available):
         plan = wanted.make_plan(model, text, available, server.fallbacks)
@@ -140,10 +140,10 @@ def run_command(  # noqa: PLR0913, PLR0917 - click hands over every option by na
         return print_run(live, as_machine=as_machine)
     show_run(live.run, as_machine=as_machine, extra={"saved": live.saved})
     if not as_machine:
-        show_saved(live.saved)
+        show_saved_files(live.saved)
         if not wanted.presets.is_given:
             err.print(NO_PRESETS, style="dim")
-    return exit_code_of_recording(live, server)
+    return report_recorded_run_failure(live, server)
 
 
 @command("resume")
@@ -176,16 +176,16 @@ def resume_command(
         live = session.resume(cassette_path_of_run(file))
     if as_machine:
         kept = {"before": live.before, "new": live.new, "cut": live.cut}
-        say(as_json(live.run, {"resumed": kept, "saved": live.saved}))
+        print_json(as_json(live.run, {"resumed": kept, "saved": live.saved}))
     else:
         done = f", {live.new} new" if live.new else ": the run had already ended, nothing was done"
-        labelled("resumed", f"after {live.before} events{done}")
+        print_labelled("resumed", f"after {live.before} events{done}")
         if live.cut:
             moved = f"the last line of the journal was incomplete; it was moved to {live.cut}"
-            labelled("", moved, "yellow")
+            print_labelled("", moved, "yellow")
         show_run(live.run)
-        show_saved(live.saved)
-    return exit_code_of_recording(live, server)
+        show_saved_files(live.saved)
+    return report_recorded_run_failure(live, server)
 
 
 # ``toolreel chat``: a conversation with a model and its tools, on a terminal or from a pipe.
@@ -244,7 +244,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     With --continue, the recorded conversation goes on, under the plan of its journal. Exits with 1 if a
     message was not answered, unless Ctrl-C cancelled it.
     """
-    path = cassette_path(record)
+    path = cassette_path_from_name(record)
     if goes_on and (path is None or overwrite):
         raise click.UsageError("--continue goes on with a recording: give --record NAME, without --overwrite")
     if not goes_on and model is None:
@@ -255,7 +255,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         try:
             if goes_on and path:
                 live, files = session.reopen(path)
-                session.check_tools(files)
+                session.check_tools_match_recording(files)
             elif path and not overwrite:
                 check_not_recorded(path)  # before the user has typed anything
             for content in _user_messages(session.progress):
@@ -273,7 +273,7 @@ def chat_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
     if ended and ended.refused:
         return print_recording_error(ended)
     if ended:
-        show_saved(ended.saved, err)
+        show_saved_files(ended.saved, err)
     return code
 
 
@@ -281,13 +281,13 @@ def _show_answer(run: Run, server: LiveTarget) -> int:
     outcome, code = run.outcome, 0
     if isinstance(outcome, Completed):
         if out.is_terminal:
-            labelled("model", outcome.content, "bold")
+            print_labelled("model", outcome.content, "bold")
         else:
             out.print(outcome.content)
     elif outcome == Cancelled(STOPPED):
         err.print("cancelled; say something else, or end with Ctrl-D", style="yellow")
     else:
-        exit_code(run, server)  # says what went wrong
+        report_run_failure(run, server)  # says what went wrong
         code = FAILED
     cost = cost_in_words(run)
     if shown := ", ".join(filter(None, (str(run.timing), cost and f"cost so far {cost}"))):
@@ -330,7 +330,7 @@ def _lines_of_terminal(progress: RunProgress) -> Iterator[str]:
                 return
             case "/help":
                 for name, what in _COMMANDS.items():
-                    labelled(name, what, console=err)
+                    print_labelled(name, what, console=err)
             case name:
                 complain(
                     f"there is no command {name}", hint=f"/help lists them; /{line} sends it as a message"
@@ -414,11 +414,11 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             "choose who answers after event N with one of: --base-url URL (a live server), --from OTHER "
             "(another recording), --recorded (FILE itself, while its answers fit)"
         )
-    if sources.any_named and not server.base_url:
+    if sources.has_named_sources and not server.base_url:
         raise click.UsageError(
             "only a live fork (--base-url) runs tools; --allow and --deny mask recorded ones"
         )
-    source, path = open_recorded(file), cassette_path(record)
+    source, path = load_recorded_run(file), cassette_path_from_name(record)
     chosen = wanted.settings
     preset = wanted.presets.preset(model or source.plan.model)
     if path and not overwrite:
@@ -429,7 +429,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         else:
             session, available = None, Sources()
         recorded_tools = source.plan.tools
-        if sources.any_named:
+        if sources.has_named_sources:
             surface = available.surface(wanted.allow, wanted.deny)
         else:
             surface = masked(recorded_tools, allow=wanted.allow or None, deny=wanted.deny)
@@ -442,12 +442,12 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
             provider=chosen.provider,
             options=chosen.options,
             tools=None if surface.fingerprint == recorded_tools.fingerprint else surface,
-            tool_result=None if tool_result is None else _json_output_of_tool(tool_result),
+            tool_result=None if tool_result is None else _tool_result_as_json(tool_result),
             said=said,
         )
         if session:
-            forked = fork_beginning(source, at, changes)
-            if forked.plan.sends_tools and forked.plan.tools.definitions and not sources.any_named:
+            forked = fork_without_continuing(source, at, changes)
+            if forked.plan.sends_tools and forked.plan.tools.definitions and not sources.has_named_sources:
                 raise ForkError(
                     f"the run has tools ({', '.join(tool.name for tool in forked.plan.tools.definitions)}): "
                     "say what runs them, for example with --tools MODULE:ATTR"
@@ -464,7 +464,7 @@ def fork_command(  # noqa: PLR0913, PLR0917 - click hands over every option by n
         )
         complain("the fork stopped before its end", hint=hint)
         return DRIFT
-    return exit_code_of_recording(live, server)
+    return report_recorded_run_failure(live, server)
 
 
 def _save_fork(forked: Forked, cassette: Path, *, overwrite: bool) -> tuple[Path]:
@@ -484,22 +484,22 @@ def _show_fork(forked: Forked, ended: EndedRun, *, as_machine: bool) -> None:
     changed = plan_changes(source.plan, forked.plan)
     if as_machine:
         tree = {"source": source.source, "kept": forked.kept, "changed": changed, "stop": stop}
-        say(as_json(run, {"fork": tree, "saved": ended.saved}))
+        print_json(as_json(run, {"fork": tree, "saved": ended.saved}))
         return
-    labelled("forked", f"{source.source} at {forked.kept} of {len(source.records)} events")
+    print_labelled("forked", f"{source.source} at {forked.kept} of {len(source.records)} events")
     show_changes("changed", changed)
     show_plan(run)
     show_turns(run)
     if run.state.outcome:
         show_outcome(run)
     if stop:
-        labelled("stopped", f"at event {stop.n}: {stop.why}", "bold red")
+        print_labelled("stopped", f"at event {stop.n}: {stop.why}", "bold red")
     for path in ended.saved:
-        labelled("saved", str(path))
+        print_labelled("saved", str(path))
     if ended.saved:
         names = f"{shlex.quote(source.source)} {shlex.quote(str(ended.saved[-1]))}"
-        labelled("", f"next: toolreel explain {names}", "dim")
+        print_labelled("", f"next: toolreel explain {names}", "dim")
 
 
-def _json_output_of_tool(value: str) -> str:
-    return read(value).map(lambda _: value).value_or(canonical(value))
+def _tool_result_as_json(value: str) -> str:
+    return read_json(value).map(lambda _: value).value_or(canonical(value))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 import click
 
 from toolreel._agent import AgentTools, Fallback, OfferedTools
-from toolreel._cli.console import err, labelled, show_columns, withhold
+from toolreel._cli.console import err, print_labelled, show_columns, withhold_secrets
 from toolreel._cli.errors import SharedOption, command
 from toolreel._cli.options import (
     FILE_PATH,
@@ -21,7 +21,7 @@ from toolreel._cli.options import (
     PresetChoice,
     SetOptions,
     Texts,
-    bundle,
+    bundle_options,
     preset_options,
     settings_option,
     tools_option,
@@ -61,7 +61,7 @@ class SourceChoice:
     skill_scripts: Texts
 
     @property
-    def any_named(self) -> bool:
+    def has_named_sources(self) -> bool:
         return bool(self.tool_names or self.mcp_file or self.skill_folders)
 
     @contextmanager
@@ -119,7 +119,7 @@ def _mcp_tools(file: Path, listen: McpListener | None, *, accept: bool) -> Gener
             err.print(f"accepted    {counted(len(definitions), 'tool')}, kept in {pins}")
 
 
-source_options = bundle(
+source_options = bundle_options(
     "sources",
     SourceChoice,
     tools_option(
@@ -200,17 +200,17 @@ def tools_command(
     toolreel tools --tools toolreel.demo:TOOLS --deny "*_patch"
     toolreel tools --mcp mcp.json --accept
     """
-    if not sources.any_named:
+    if not sources.has_named_sources:
         known = "--tools MODULE:ATTR, --skills FOLDER, or --mcp FILE"
         raise click.UsageError(f"name the source of the tools: {known}")
     with redirect_stdout(sys.stderr), sources.open(accept=accept, strict=check) as available:
         surface = available.surface(allow, deny)
-    _show_surface(surface)
+    _show_tool_table(surface)
     check_surface(surface, LoopConfig())
     return 0
 
 
-def _show_surface(surface: ToolSurface) -> None:
+def _show_tool_table(surface: ToolSurface) -> None:
     rows = [
         (
             tool.name if tool.name == tool.outward else f"{tool.name} ({tool.outward})",
@@ -224,11 +224,11 @@ def _show_surface(surface: ToolSurface) -> None:
     if surface.definitions:
         show_columns(("tool", "bytes", "flags", "deadline", "source"), rows)
     if surface.masked:
-        labelled("masked", ", ".join(surface.masked))
+        print_labelled("masked", ", ".join(surface.masked))
     limits = LoopConfig()
-    labelled("sent", f"{len(surface.names)} of at most {limits.max_tool_definitions_count} tools")
-    labelled("", f"{surface.size} of at most {limits.max_tool_definitions_bytes} bytes")
-    labelled("fingerprint", surface.fingerprint)
+    print_labelled("sent", f"{len(surface.names)} of at most {limits.max_tool_definitions_count} tools")
+    print_labelled("", f"{surface.size} of at most {limits.max_tool_definitions_bytes} bytes")
+    print_labelled("fingerprint", surface.fingerprint)
 
 
 def _tool_flags(tool: ToolDefinition) -> list[str]:
@@ -249,7 +249,7 @@ durable_option = click.option(
 )
 
 
-def cassette_path(name: str | None) -> Path | None:
+def cassette_path_from_name(name: str | None) -> Path | None:
     if name is None:
         return None
     path = Path(name.removesuffix(".yaml") + ".yaml")
@@ -295,7 +295,7 @@ _SETTINGS_HELP = (
 
 
 def plan_options(settings: str = _SETTINGS_HELP, system: str = "System message.") -> Decorator:
-    return bundle(
+    return bundle_options(
         "wanted",
         PlanChoice,
         allow_option,
@@ -352,7 +352,7 @@ def live_session(
         with redirect_stdout(sys.stderr):
             available = stack.enter_context(sources.open(progress.show_mcp_event))
         target = replace(server, withheld=available.secrets)
-        withhold(target.secrets)
+        withhold_secrets(target.secrets)
         asking = TerminalApprover(progress) if sys.stdin.isatty() else absent
         approvers: dict[Approval, Approver] = {
             "ask": asking or Never("nobody was there to approve it"),
@@ -394,7 +394,7 @@ run_id_option = click.option(
 )
 
 
-def open_runs(database: str | None) -> DurableRuns:
+def open_durable_runs(database: str | None) -> DurableRuns:
     from toolreel.durable import DurableRuns
 
     return DurableRuns(database)

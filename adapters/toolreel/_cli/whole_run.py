@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from toolreel._cli.console import complain, labelled, out
-from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, USAGE, say
+from toolreel._cli.console import complain, out, print_labelled
+from toolreel._cli.errors import FAILED, INTERRUPTED, STOPPED, USAGE, print_json
 from toolreel._driver import (
     Run,
     ServerAddress,
@@ -20,7 +20,7 @@ from toolreel._driver import (
 )
 from toolreel._internal import AdapterError, counted
 from toolreel._replay import MARKS, TurnLine, story, turn_lines
-from toolreel._secrets import shown_url
+from toolreel._secrets import url_safe_to_log
 from toolreel_core._conversation import (
     AssistantMessage,
     Message,
@@ -61,7 +61,7 @@ class EndedRun:
 
 def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, object] | None = None) -> None:
     if as_machine:
-        say(as_json(run, extra or {}))
+        print_json(as_json(run, extra or {}))
         return
     show_plan(run)
     show_turns(run)
@@ -70,12 +70,12 @@ def show_run(run: Run, *, as_machine: bool = False, extra: Mapping[str, object] 
 
 def show_plan(run: Run) -> None:
     plan = run.state.plan
-    labelled("model", plan.model, "bold")
-    labelled("plan", plan.digest[:16], "dim")
+    print_labelled("model", plan.model, "bold")
+    print_labelled("plan", plan.digest[:16], "dim")
     if plan.tools.definitions:
-        labelled("tools", ", ".join(plan.tools.names))
+        print_labelled("tools", ", ".join(plan.tools.names))
     for message in plan.messages:
-        labelled(_ROLES[type(message)], readable_content(message))
+        print_labelled(_ROLES[type(message)], readable_content(message))
 
 
 _STYLES: Mapping[TurnLine, str] = {
@@ -90,43 +90,43 @@ _STYLES: Mapping[TurnLine, str] = {
 def show_turns(run: Run) -> None:
     for turn in story(run):
         request = f"{counted(turn.messages, 'message')}, request {turn.digest[:16]}"
-        labelled(f"turn {turn.number}", request, "dim")
+        print_labelled(f"turn {turn.number}", request, "dim")
         for kind, text in turn_lines(turn):
             label = kind if kind in {"user", "answer"} else ""
-            labelled(label, text, _STYLES.get(kind, ""), mark=MARKS.get(kind, ""))
+            print_labelled(label, text, _STYLES.get(kind, ""), mark=MARKS.get(kind, ""))
 
 
 def show_outcome(run: Run) -> None:
     outcome = run.outcome
     if isinstance(outcome, Completed):
-        labelled("answer", outcome.content, "bold")
+        print_labelled("answer", outcome.content, "bold")
         if outcome.value is not None:
-            labelled("value", outcome.value, "bold")
+            print_labelled("value", outcome.value, "bold")
     words = outcome_in_words(outcome).sentence
-    labelled("outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
-    labelled("", ", ".join(f"{name} {text}" for name, text in run_figures(run).items()), "dim")
+    print_labelled("outcome", f"{outcome.name}: {words}", "bold green" if run.completed else "bold red")
+    print_labelled("", ", ".join(f"{name} {text}" for name, text in run_figures(run).items()), "dim")
 
 
-def show_saved(saved: Sequence[Path], console: Console = out) -> None:
+def show_saved_files(saved: Sequence[Path], console: Console = out) -> None:
     for path in saved:
-        labelled("saved", str(path), console=console)
+        print_labelled("saved", str(path), console=console)
     if saved:
-        labelled("", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim", console=console)
+        print_labelled("", f"next: toolreel replay {shlex.quote(str(saved[0]))}", "dim", console=console)
 
 
-def exit_code(run: Run, server: LiveTarget) -> int:
+def report_run_failure(run: Run, server: LiveTarget) -> int:
     if run.completed:
         return 0
     servers, name = server.servers, run.state.endpoint_name
     at = servers.get(name, servers[""])
-    there = ServerAddress(shown_url(at.base_url or ""), at.api_key_env or "")
+    there = ServerAddress(url_safe_to_log(at.base_url or ""), at.api_key_env or "")
     words, hint, *_ = outcome_in_words(run.outcome, there)
     complain(words, hint=hint)
     return INTERRUPTED if run.outcome == Cancelled(STOPPED) else FAILED
 
 
-def exit_code_of_recording(live: EndedRun, server: LiveTarget) -> int:
-    code = exit_code(live.run, server)
+def report_recorded_run_failure(live: EndedRun, server: LiveTarget) -> int:
+    code = report_run_failure(live.run, server)
     return print_recording_error(live) if live.refused else code
 
 

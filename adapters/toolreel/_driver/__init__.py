@@ -22,9 +22,21 @@ if TYPE_CHECKING:
         stream_on,
     )
     from toolreel._driver.first_checks import aperform, perform
-    from toolreel._driver.immediate import entered, immediately, iterated, resolved, scoped_items
-    from toolreel._driver.inbox import Inbox, Incoming, attach, media_of, message_of
-    from toolreel._driver.log_watch import CONTENT, LEVELS, logged_field_name, name_of, note_fields
+    from toolreel._driver.immediate import (
+        await_if_awaitable,
+        enter_without_suspending,
+        generate_items_in_scopes,
+        immediately,
+        items_without_suspending,
+    )
+    from toolreel._driver.inbox import Inbox, Incoming, attach, media_from_bytes, user_message_event
+    from toolreel._driver.log_watch import (
+        CONTENT,
+        LEVELS,
+        logged_field_name,
+        note_fields_without_content,
+        note_name,
+    )
     from toolreel._driver.outcome_words import (
         OutcomeWords,
         Resting,
@@ -59,19 +71,19 @@ if TYPE_CHECKING:
         SystemClock,
         ToolHost,
         Wanted,
-        check_endpoints,
-        check_given,
-        ending_at,
+        check_fallback_endpoints,
+        check_run_arguments,
         fault_event,
+        limit_time_until,
         notify,
-        pieces_of,
-        secrets_of,
-        server_of,
+        register_journal_secrets,
+        secrets_of_ports,
+        server_address_of_performer,
+        stream_reply_pieces,
+        stream_whole_reply,
         time_left,
-        whole_reply,
-        withhold,
     )
-    from toolreel._driver.progress import Progress, record, watch_logs
+    from toolreel._driver.progress import Progress, make_log_watch, record
     from toolreel._driver.run_result import (
         NOT_MEASURED,
         EffectTime,
@@ -81,7 +93,7 @@ if TYPE_CHECKING:
         RunUsage,
         Timing,
         cost_in_words,
-        duration,
+        duration_in_words,
         run_figures,
     )
     from toolreel._driver.stream_events import (
@@ -105,8 +117,8 @@ if TYPE_CHECKING:
         Begun,
         Watch,
         Watcher,
-        current_trace,
-        joined_trace,
+        current_trace_headers,
+        join_trace_of_headers,
     )
 else:
     from toolreel_core._lazy_names import lazy_exports

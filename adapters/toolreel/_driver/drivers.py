@@ -12,7 +12,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from toolreel._driver.first_checks import performer_for_plan
-from toolreel._driver.immediate import immediately, iterated, resolved, scoped_items
+from toolreel._driver.immediate import (
+    await_if_awaitable,
+    generate_items_in_scopes,
+    immediately,
+    items_without_suspending,
+)
 from toolreel._driver.inbox import Incoming
 from toolreel._driver.ports import (
     AsyncEndpoint,
@@ -22,7 +27,7 @@ from toolreel._driver.ports import (
     Observer,
     Performer,
     Wanted,
-    is_shown,
+    is_turn_request,
 )
 from toolreel._driver.progress import Answer, Progress, progress_of_state
 from toolreel._driver.run_result import Run
@@ -178,7 +183,7 @@ def stream(
     :raises toolreel.ReplayMismatch: if the performer replays a recording that does not match this run
     """
     able = performer_for_plan(plan, performer, "run")
-    return iterated(_shown_events(Progress(start(plan), able, journal, inbox)))
+    return items_without_suspending(_stream_run(Progress(start(plan), able, journal, inbox)))
 
 
 def astream(
@@ -194,7 +199,7 @@ def astream(
     before the last event, use it with ``contextlib.aclosing``, so that the request is closed at once.
     """
     able = performer_for_plan(plan, performer, "arun")
-    return _shown_events(Progress(start(plan), able, journal, inbox), in_tasks=True)
+    return _stream_run(Progress(start(plan), able, journal, inbox), in_tasks=True)
 
 
 def stream_on(
@@ -210,7 +215,7 @@ def stream_on(
     :param say: what the user says
     :returns: a generator as that of :func:`stream`
     """
-    return iterated(_shown_events(progress_of_state(state, say, performer, journal, inbox)))
+    return items_without_suspending(_stream_run(progress_of_state(state, say, performer, journal, inbox)))
 
 
 def astream_on(
@@ -225,17 +230,17 @@ def astream_on(
 
     The async version of :func:`stream_on`, with the same parameters.
     """
-    return _shown_events(progress_of_state(state, say, performer, journal, inbox), in_tasks=True)
+    return _stream_run(progress_of_state(state, say, performer, journal, inbox), in_tasks=True)
 
 
 async def _run(progress: Progress, *, in_tasks: bool = False) -> Run:
     with progress:
-        async for _ in _events(progress, streams=False, in_tasks=in_tasks):
+        async for _ in _run_loop(progress, streams=False, in_tasks=in_tasks):
             pass
     return progress.run
 
 
-async def _shown_events(progress: Progress, *, in_tasks: bool = False) -> AsyncGenerator[StreamEvent, None]:
+async def _stream_run(progress: Progress, *, in_tasks: bool = False) -> AsyncGenerator[StreamEvent, None]:
     from toolreel._driver.stream_events import STOPPED, RunEnded, ShownRun  # most runs are not shown
 
     with progress:
@@ -243,7 +248,7 @@ async def _shown_events(progress: Progress, *, in_tasks: bool = False) -> AsyncG
         try:
             for event in shown.events_of_step():
                 yield event
-            async with aclosing(_events(progress, streams=True, in_tasks=in_tasks)) as events:
+            async with aclosing(_run_loop(progress, streams=True, in_tasks=in_tasks)) as events:
                 async for effect, answer in events:
                     for event in shown.events_of_answer(effect, answer):
                         yield event
@@ -253,7 +258,7 @@ async def _shown_events(progress: Progress, *, in_tasks: bool = False) -> AsyncG
     yield RunEnded(progress.run)
 
 
-async def _events(
+async def _run_loop(
     progress: Progress, *, streams: bool, in_tasks: bool
 ) -> AsyncGenerator[tuple[Wanted | None, Event | Delta], None]:
     """The loop: each event that the run takes, with the effect that it answers.
@@ -265,27 +270,31 @@ async def _events(
 
     async def perform(effect: Wanted) -> Answer:
         progress.begin_effect(effect)
-        with progress.scope_of(effect):
-            answer: Event | None = await resolved(performer.perform(effect))
+        with progress.scope_of_effect(effect):
+            answer: Event | None = await await_if_awaitable(performer.perform(effect))
         return effect, progress.end_effect(effect, answer)
 
     while wanted := progress.next_effects():
         asked = wanted[0]
         answers: Iterable[Answer] = ()
-        if streams and is_shown(asked) and hasattr(performer, "stream"):
+        if streams and is_turn_request(asked) and hasattr(performer, "stream"):
             progress.begin_effect(asked)
-            pulling = scoped_items(performer.stream(asked), partial(progress.scope_of, asked))
+            pulling = generate_items_in_scopes(
+                performer.stream(asked), partial(progress.scope_of_effect, asked)
+            )
             async with aclosing(pulling) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Delta):
-                        progress.note_piece(asked)
+                        progress.mark_first_piece(asked)
                         yield asked, piece
                     else:
                         answers = [(asked, progress.end_effect(asked, piece))]
         elif len(wanted) == 1:  # in the calling thread: a pool would cost more than most effects
             answers = [await perform(asked)]
         else:
-            answers = await _in_tasks(perform, wanted) if in_tasks else _in_threads(perform, wanted)
+            answers = (
+                await _perform_in_tasks(perform, wanted) if in_tasks else _perform_in_threads(perform, wanted)
+            )
         for taken in progress.take_answers(answers):
             yield taken
 
@@ -294,7 +303,7 @@ async def _events(
 # that a journal does not depend on timing.
 
 
-def _in_threads(
+def _perform_in_threads(
     perform: Callable[[Wanted], Awaitable[Answer]], effects: Sequence[Wanted]
 ) -> Iterator[Answer]:
     from concurrent.futures import ThreadPoolExecutor  # imported late: most runs have no parallel calls
@@ -303,7 +312,7 @@ def _in_threads(
         yield from pool.map(lambda effect: immediately(perform(effect)), effects)
 
 
-async def _in_tasks(
+async def _perform_in_tasks(
     perform: Callable[[Wanted], Awaitable[Answer]], effects: Sequence[Wanted]
 ) -> list[Answer]:
     try:

@@ -19,7 +19,7 @@ from toolreel._driver.ports import (
     Performer,
     Ports,
     Wanted,
-    check_endpoints,
+    check_fallback_endpoints,
 )
 from toolreel_core._errors import ConfigError, ProtocolError
 from toolreel_core._plan import Plan
@@ -47,14 +47,14 @@ def performer_for_plan(plan: object, given: object, call: str) -> Any:  # noqa: 
         if callable(getattr(plan, call, None)):
             instead = f"an agent runs itself: {call.replace('run', 'agent.run')}(prompt)"
         raise ConfigError(f"{call}: expected a Plan, got {type(plan).__name__}; {instead}")
-    performer = performer_for_call(given, call)
+    performer = performer_from_argument(given, call)
     if isinstance(performer, Ports | AsyncPorts):
         _check_tools(plan, performer)
-        check_endpoints(plan, performer)
+        check_fallback_endpoints(plan, performer)
     return performer
 
 
-def performer_for_call(given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
+def performer_from_argument(given: object, call: str) -> Any:  # noqa: ANN401 - sync or async
     is_async, twin = call.startswith("a"), _TWINS[call]
     ports, kind = AsyncPorts if is_async else Ports, type(given).__name__
     performer: Any = given
@@ -70,7 +70,11 @@ def performer_for_call(given: object, call: str) -> Any:  # noqa: ANN401 - sync 
     for name, method in methods.items() if isinstance(performer, Ports | AsyncPorts) else ():
         port = getattr(performer, name)
         what = f"{name}: {type(port).__name__}"
-        if is_async and _blocks(getattr(port, method)) and not isinstance(port, NoTools | InstantClock):
+        if (
+            is_async
+            and _is_sync_port_method(getattr(port, method))
+            and not isinstance(port, NoTools | InstantClock)
+        ):
             instead = f"take its async version, or Ports and {twin.partition('(')[0]}()"
             raise ConfigError(f"{what} is not async; {instead}")
         if not is_async and iscoroutinefunction(getattr(port, method)):
@@ -78,7 +82,7 @@ def performer_for_call(given: object, call: str) -> Any:  # noqa: ANN401 - sync 
     return performer
 
 
-def _blocks(method: object) -> bool:
+def _is_sync_port_method(method: object) -> bool:
     """Whether a port says that it returns its answer; a plain function may also return an awaitable."""
     says = str(getattr(method, "__annotations__", {}).get("return", ""))
     return not iscoroutinefunction(method) and any(event in says for event in _EVENTS) and "[" not in says
@@ -128,7 +132,7 @@ def perform(effect: Effect, ports: Performer | Endpoint) -> Event | None:
     :raises ConfigError: if the ports cannot perform anything; says what to write
     :raises ProtocolError: if the effect is ``Finish``
     """
-    performer: Performer = performer_for_call(ports, "perform")
+    performer: Performer = performer_from_argument(ports, "perform")
     return performer.perform(_check_not_finished(effect))
 
 
@@ -137,7 +141,7 @@ async def aperform(effect: Effect, ports: AsyncPerformer | AsyncEndpoint) -> Eve
 
     The async version of :func:`perform`, with the same parameters.
     """
-    performer: AsyncPerformer = performer_for_call(ports, "aperform")
+    performer: AsyncPerformer = performer_from_argument(ports, "aperform")
     return await performer.perform(_check_not_finished(effect))
 
 

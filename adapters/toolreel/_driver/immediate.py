@@ -1,8 +1,8 @@
 """One implementation for sync and async: a sync caller runs async code in which nothing suspends.
 
 Drivers, endpoints and agents are written once, as coroutines. The ports of a sync run return their answers
-where those of an async run return something to await (:func:`resolved`), so that its coroutines never wait
-for an event loop, and :func:`immediately` has their result after one step.
+where those of an async run return something to await (:func:`await_if_awaitable`), so that its coroutines
+never wait for an event loop, and :func:`immediately` has their result after one step.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def immediately(awaitable: Awaitable[_Item]) -> _Item:
     raise RuntimeError("a port of a sync run waits for an event loop; write the async version of the call")
 
 
-def iterated(
+def items_without_suspending(
     items: Generator[_Item, None, None] | AsyncGenerator[_Item, None],
 ) -> Generator[_Item, None, None]:
     """The items of a generator, sync or async, that does not suspend; closing it closes them."""
@@ -48,7 +48,7 @@ def iterated(
 
 
 @contextmanager
-def entered(manager: AbstractAsyncContextManager[_Item]) -> Generator[_Item]:
+def enter_without_suspending(manager: AbstractAsyncContextManager[_Item]) -> Generator[_Item]:
     """An async context manager that does not suspend, for ``with``."""
     value = immediately(manager.__aenter__())
     try:
@@ -60,7 +60,7 @@ def entered(manager: AbstractAsyncContextManager[_Item]) -> Generator[_Item]:
         immediately(manager.__aexit__(None, None, None))
 
 
-async def resolved(value: _Item | Awaitable[_Item]) -> _Item:
+async def await_if_awaitable(value: _Item | Awaitable[_Item]) -> _Item:
     """What a sync port has returned, or what an async one has returned to await."""
     # `inspect.isawaitable` asks an abstract class, which takes ten calls for each answer of a port.
     answer: Any = value
@@ -68,7 +68,7 @@ async def resolved(value: _Item | Awaitable[_Item]) -> _Item:
     return item
 
 
-async def scoped_items(
+async def generate_items_in_scopes(
     items: Generator[_Item, None, None] | AsyncGenerator[_Item, None],
     scope: Callable[[], AbstractContextManager[object]],
 ) -> AsyncGenerator[_Item, None]:

@@ -15,13 +15,13 @@ from toolreel_core._conversation import (
     Image,
     Media,
     Said,
-    media_type_in,
-    readable_parts,
+    media_type_of_bytes,
+    normalized_media_type,
+    readable_parts_text,
     unsupported_part_error,
-    usual_media_type,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._protocol import UserSpoke, user_spoke
+from toolreel_core._protocol import UserSpoke, user_spoke_event
 from toolreel_core._settings import Provider
 
 
@@ -48,12 +48,12 @@ class Inbox:
 
         :raises ConfigError: if the message is empty
         """
-        self._waiting.append(message_of(content))
+        self._waiting.append(user_message_event(content))
 
     @property
     def waiting(self) -> tuple[str, ...]:
         """The messages that no run has taken yet, in order."""
-        return tuple(readable_parts(event.parts) or event.content for event in tuple(self._waiting))
+        return tuple(readable_parts_text(event.parts) or event.content for event in tuple(self._waiting))
 
     def messages_before(self, _effect: Wanted | None, /) -> Sequence[UserSpoke]:
         """Take all messages."""
@@ -61,9 +61,9 @@ class Inbox:
         return [self._waiting.popleft() for _ in range(len(self._waiting))]
 
 
-def message_of(content: Said | UserSpoke, provider: Provider | None = None) -> UserSpoke:
+def user_message_event(content: Said | UserSpoke, provider: Provider | None = None) -> UserSpoke:
     """:raises ConfigError: if the message is empty, or has a part that the provider is known not to take"""
-    event = content if isinstance(content, UserSpoke) else user_spoke(content)
+    event = content if isinstance(content, UserSpoke) else user_spoke_event(content)
     if not event.parts and not event.content.strip():
         raise ConfigError("content: the message is empty; write what the user says")
     if provider is not None and (why := unsupported_part_error(event.parts, provider)):
@@ -113,16 +113,20 @@ def attach(path: str | os.PathLike[str], *, media_type: str = "") -> Media:
         data = file.read_bytes()
     except OSError as error:
         raise ConfigError(f"attach: {file} cannot be read: {error.strerror or error}") from None
-    found = usual_media_type(media_type) or media_type_in(data) or _BY_SUFFIX.get(file.suffix.lower(), "")
+    found = (
+        normalized_media_type(media_type)
+        or media_type_of_bytes(data)
+        or _BY_SUFFIX.get(file.suffix.lower(), "")
+    )
     if not found:
         raise ConfigError(
             f"attach: nothing says what {file.name} is; write its type, for example "
             'attach(path, media_type="text/plain")'
         )
-    return media_of(data, found, file.name)
+    return media_from_bytes(data, found, file.name)
 
 
-def media_of(data: bytes, media_type: str, name: str) -> Media:
+def media_from_bytes(data: bytes, media_type: str, name: str) -> Media:
     match media_type.partition("/")[0]:
         case "image":
             return Image.from_bytes(data, media_type)

@@ -10,9 +10,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from toolreel._driver.outcome_words import failure_in_words
-from toolreel._driver.ports import server_of
+from toolreel._driver.ports import server_address_of_performer
 from toolreel._driver.watch import Begun, Watch
-from toolreel._internal import Concern, Level, is_heard, log
+from toolreel._internal import Concern, Level, is_log_enabled, log
 from toolreel_core._protocol import (
     AskApproval,
     Cancelled,
@@ -35,11 +35,11 @@ CONTENT = frozenset({"sample", "samples", "message", "error", "labels", "text"})
 """Fields of notes that quote a message, an argument, an answer or an error."""
 
 
-def name_of(note: Note) -> str:
+def note_name(note: Note) -> str:
     return type_name(type(note))
 
 
-def note_fields(note: Note) -> dict[str, Field]:
+def note_fields_without_content(note: Note) -> dict[str, Field]:
     """The fields of a note without content; those that are ``None`` are left out."""
     shown = [each.name for each in fields(note) if each.name not in CONTENT]
     return {name: value for name in shown if (value := getattr(note, name)) is not None}
@@ -122,23 +122,26 @@ class LogWatch(Watch):
             words = ""
             if isinstance(note, n.RunSettled) and (words := self._failure_in_words(step.state)):
                 level = "warning"
-            if is_heard(concern, level):
-                values = {logged_field_name(kind, name): value for name, value in note_fields(note).items()}
-                ref = _announced_ref(note, step.effects) or answered
-                log(concern, level, name_of(note), {**self._run, "ref": ref, **values}, words)
+            if is_log_enabled(concern, level):
+                values = {
+                    logged_field_name(kind, name): value
+                    for name, value in note_fields_without_content(note).items()
+                }
+                ref = _ref_of_announced_effect(note, step.effects) or answered
+                log(concern, level, note_name(note), {**self._run, "ref": ref, **values}, words)
 
     def _failure_in_words(self, state: State) -> str:
         outcome = state.outcome
         if outcome is None or isinstance(outcome, Completed | Cancelled):
             return ""
-        server = server_of(self._performer, state.endpoint_name)
+        server = server_address_of_performer(self._performer, state.endpoint_name)
         text = failure_in_words(outcome, server, quoting=False)
         for name, secret in self._secrets.items():  # an endpoint of the user's own may quote one
             text = text.replace(secret, f"[{name}]")
         return text
 
 
-def _announced_ref(note: n.Note, wanted: Iterable[Effect]) -> int | None:
+def _ref_of_announced_effect(note: n.Note, wanted: Iterable[Effect]) -> int | None:
     """The ref of the effect that a note announces; other notes are about the one that was answered."""
     for effect in wanted:
         match note, effect:

@@ -58,7 +58,7 @@ NO_SERVER = ServerAddress()
 
 
 @cache
-def _table() -> Mapping[str, Mapping[str, Any]]:
+def _outcome_texts() -> Mapping[str, Mapping[str, Any]]:
     """By name of the outcome, what ``outcomes.toml`` says of it; and advice, by the problem."""
     import tomllib  # most runs complete
 
@@ -96,7 +96,7 @@ def outcome_in_words(outcome: outcomes.Outcome | Resting, server: ServerAddress 
             words["reason"] = outcome.reason or "the run was cancelled"
         case _:
             pass
-    row = _table()[outcome.name]
+    row = _outcome_texts()[outcome.name]
     settings = tuple(each.format(**words) for each in row.get("settings", ()))
     return OutcomeWords(row["sentence"].format(**words), row["hint"].format(**words), row["rule"], settings)
 
@@ -124,7 +124,7 @@ def _quotes_the_model(outcome: outcomes.Outcome | Resting) -> bool:
 
 
 def _advice(problem: str, server: ServerAddress) -> str:
-    url, known = server.url, str(_table()["advice"].get(problem, ""))
+    url, known = server.url, str(_outcome_texts()["advice"].get(problem, ""))
     if not url:
         return known.format(at="", to="", base="", url="this URL", key=server.key)
     return known.format(at=f" at {url}", to=f" to {url}", base=f" ({url})", url=url, key=server.key)

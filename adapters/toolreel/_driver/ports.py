@@ -16,7 +16,7 @@ from functools import partial
 from math import inf
 from typing import Any, Generic, Protocol, TypeAlias, TypeGuard, TypeVar, assert_never
 
-from toolreel._driver.immediate import iterated, resolved
+from toolreel._driver.immediate import await_if_awaitable, items_without_suspending
 from toolreel._driver.outcome_words import NO_SERVER, ServerAddress
 from toolreel._internal import MissingExtra
 from toolreel_core._errors import ConfigError
@@ -42,7 +42,7 @@ Wanted: TypeAlias = SendRequest | RunTool | AskApproval | Wait
 ReplyPiece: TypeAlias = Delta | ReplyReceived | RequestFailed
 
 
-def is_shown(effect: Wanted) -> TypeGuard[SendRequest]:
+def is_turn_request(effect: Wanted) -> TypeGuard[SendRequest]:
     """Whether an effect is a request whose reply is shown; nobody is shown a summary for the model."""
     return isinstance(effect, SendRequest) and effect.purpose == "turn"
 
@@ -63,16 +63,18 @@ class AsyncEndpoint(Protocol):
         ...
 
 
-def pieces_of(endpoint: Endpoint | AsyncEndpoint, effect: SendRequest) -> Any:  # noqa: ANN401 - a generator
+def stream_reply_pieces(endpoint: Endpoint | AsyncEndpoint, effect: SendRequest) -> Any:  # noqa: ANN401 - a generator
     """Each piece of a reply, if the endpoint has a method ``stream``, and last the event; sync or async."""
-    stream: Callable[[SendRequest], object] = getattr(endpoint, "stream", partial(whole_reply, endpoint))
+    stream: Callable[[SendRequest], object] = getattr(
+        endpoint, "stream", partial(stream_whole_reply, endpoint)
+    )
     return stream(effect)
 
 
-async def whole_reply(
+async def stream_whole_reply(
     endpoint: Endpoint | AsyncEndpoint, effect: SendRequest
 ) -> AsyncGenerator[ReplyPiece, None]:
-    event: ReplyReceived | RequestFailed = await resolved(endpoint.send(effect))
+    event: ReplyReceived | RequestFailed = await await_if_awaitable(endpoint.send(effect))
     yield event
 
 
@@ -165,7 +167,7 @@ Listener: TypeAlias = Callable[[Delta], None]
 """A callback for the pieces of a streamed reply, as they arrive: text, reasoning or part of a tool call."""
 
 
-def secrets_of(*parts: object) -> dict[str, str]:
+def secrets_of_ports(*parts: object) -> dict[str, str]:
     """The credentials that ports send, by name: of those with a mapping ``secrets``."""
     found: dict[str, str] = {}
     for number, part in enumerate(parts):
@@ -174,7 +176,7 @@ def secrets_of(*parts: object) -> dict[str, str]:
     return found
 
 
-def withhold(journal: Journal | None, secrets: Mapping[str, str]) -> None:
+def register_journal_secrets(journal: Journal | None, secrets: Mapping[str, str]) -> None:
     """Tell a journal what its run sends, so that no reply that says it back is written.
 
     A journal that writes nothing has no method ``withhold``.
@@ -216,7 +218,7 @@ _GIVEN: Mapping[str, tuple[str, str, str]] = {
 _OPTIONAL = {"journal", "observe", "inbox"}
 
 
-def check_given(**given: object) -> None:
+def check_run_arguments(**given: object) -> None:
     for name, value in given.items():
         what, method, instead = _GIVEN[name]
         if value is None and name in _OPTIONAL:
@@ -237,7 +239,7 @@ def time_left() -> float:
 
 
 @contextmanager
-def ending_at(moment: float, inner: AbstractContextManager[object] = NO_SCOPE) -> Generator[None]:
+def limit_time_until(moment: float, inner: AbstractContextManager[object] = NO_SCOPE) -> Generator[None]:
     """Limit the time of what happens inside; a run in a tool of another one ends with that at the latest.
 
     :param moment: on the clock of ``time.monotonic``
@@ -345,12 +347,14 @@ class _AnyPorts:
     clock: Any
 
     def __post_init__(self) -> None:
-        check_given(endpoint=self.endpoint, tools=self.tools, approver=self.approver, clock=self.clock)
+        check_run_arguments(
+            endpoint=self.endpoint, tools=self.tools, approver=self.approver, clock=self.clock
+        )
 
     @property
     def secrets(self) -> Mapping[str, str]:
         """The credentials that endpoint and tools send, by name; journals do not write them."""
-        return secrets_of(self.endpoint, self.tools)
+        return secrets_of_ports(self.endpoint, self.tools)
 
     def _call_port(self, effect: Wanted) -> Any:  # noqa: ANN401 - of async ports, something to await
         match effect:
@@ -389,7 +393,7 @@ class Ports(_AnyPorts):
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
-        return iterated(pieces_of(self.endpoint, effect))
+        return items_without_suspending(stream_reply_pieces(self.endpoint, effect))
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,12 +407,12 @@ class AsyncPorts(_AnyPorts):
 
     async def perform(self, effect: Wanted) -> Event | None:
         """The event that answers the effect; ``None`` if the approver has not decided yet."""
-        answer: Event | None = await resolved(self._call_port(effect))
+        answer: Event | None = await await_if_awaitable(self._call_port(effect))
         return answer
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply as it arrives, and last the event that answers the effect."""
-        pieces: AsyncGenerator[ReplyPiece] = pieces_of(self.endpoint, effect)
+        pieces: AsyncGenerator[ReplyPiece] = stream_reply_pieces(self.endpoint, effect)
         return pieces
 
 
@@ -424,7 +428,7 @@ class _SeveralEndpoints(Generic[_Endpoint]):
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        return secrets_of(self.first, *self.fallbacks.values())
+        return secrets_of_ports(self.first, *self.fallbacks.values())
 
     def endpoint_named(self, name: str) -> _Endpoint:
         """The endpoint of a fallback; the plan's own for an empty name."""
@@ -449,7 +453,7 @@ class Endpoints(_SeveralEndpoints[Endpoint]):
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
-        return iterated(pieces_of(self.endpoint_named(effect.endpoint), effect))
+        return items_without_suspending(stream_reply_pieces(self.endpoint_named(effect.endpoint), effect))
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,20 +466,20 @@ class AsyncEndpoints(_SeveralEndpoints[AsyncEndpoint]):
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         """Each piece of the reply, if that endpoint streams, and last the event."""
-        pieces: AsyncGenerator[ReplyPiece] = pieces_of(self.endpoint_named(effect.endpoint), effect)
+        pieces: AsyncGenerator[ReplyPiece] = stream_reply_pieces(self.endpoint_named(effect.endpoint), effect)
         return pieces
 
 
-def server_of(performer: object, fallback: str) -> ServerAddress:
+def server_address_of_performer(performer: object, fallback: str) -> ServerAddress:
     """Where the endpoint of a performer sends its requests; empty if it doesn't say."""
-    for layer in _wrapped_layers(performer, fallback):
+    for layer in _layers_of_performer(performer, fallback):
         server = getattr(getattr(layer, "address", None), "server", None)
         if isinstance(server, ServerAddress):
             return server
     return NO_SERVER
 
 
-def _wrapped_layers(outer: Any, fallback: str = "") -> Iterator[Any]:  # noqa: ANN401 - of any kind
+def _layers_of_performer(outer: Any, fallback: str = "") -> Iterator[Any]:  # noqa: ANN401 - of any kind
     for _ in range(_DEPTH):
         yield outer
         if isinstance(outer, Endpoints | AsyncEndpoints):
@@ -484,10 +488,10 @@ def _wrapped_layers(outer: Any, fallback: str = "") -> Iterator[Any]:  # noqa: A
             outer = getattr(outer, "endpoint", None) or getattr(outer, "performer", None)
 
 
-def check_endpoints(plan: Plan, performer: object) -> None:
+def check_fallback_endpoints(plan: Plan, performer: object) -> None:
     wanted = [fallback.name for fallback in plan.fallbacks]
     # An endpoint of one's own may read SendRequest.endpoint itself; those with an address have one only.
-    for layer in _wrapped_layers(performer) if wanted else ():
+    for layer in _layers_of_performer(performer) if wanted else ():
         known = getattr(layer, "fallbacks", () if hasattr(layer, "address") else None)
         if known is not None:
             break

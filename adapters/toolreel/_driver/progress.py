@@ -16,17 +16,17 @@ from dataclasses import replace
 from math import inf
 from typing import Any, Self, TypeAlias
 
-from toolreel._driver.inbox import Incoming, message_of
+from toolreel._driver.inbox import Incoming, user_message_event
 from toolreel._driver.ports import (
     Journal,
     Observer,
     Wanted,
-    check_given,
-    ending_at,
+    check_run_arguments,
+    limit_time_until,
     notify,
-    secrets_of,
-    server_of,
-    withhold,
+    register_journal_secrets,
+    secrets_of_ports,
+    server_address_of_performer,
 )
 from toolreel._driver.run_result import EffectTime, Lap, Run, Timing
 from toolreel._driver.watch import WATCHERS, Begun, Watch, Watches
@@ -52,13 +52,13 @@ Answer: TypeAlias = tuple[Wanted, Event | None]
 """An effect with the event that answers it; ``None`` if an approver has not decided."""
 
 
-def watch_logs(begun: Begun) -> Watch:
+def make_log_watch(begun: Begun) -> Watch:
     from toolreel._driver.log_watch import LogWatch  # it imports what describes outcomes
 
     return LogWatch(begun)
 
 
-WATCHERS.append(watch_logs)
+WATCHERS.append(make_log_watch)
 _NAME_BYTES = 6
 """Of the name of a run that has none. It is in no journal and no digest: a replay has another one."""
 
@@ -93,9 +93,9 @@ class Progress:
         observe: Observer | None = None,
         run: str = "",
     ) -> None:
-        check_given(journal=journal, observe=observe, inbox=inbox)
-        self._secrets = secrets_of(performer)
-        withhold(journal, self._secrets)
+        check_run_arguments(journal=journal, observe=observe, inbox=inbox)
+        self._secrets = secrets_of_ports(performer)
+        register_journal_secrets(journal, self._secrets)
         self.at, self.performer = at, performer
         self._notes = [*at.notes]
         self._journal, self._inbox, self._observe, self._name = journal, inbox, observe, run
@@ -123,7 +123,7 @@ class Progress:
     @property
     def run(self) -> Run:
         state = self.at.state
-        server = server_of(self.performer, state.endpoint_name)
+        server = server_address_of_performer(self.performer, state.endpoint_name)
         timing = Timing(tuple(EffectTime.of(*took) for took in self._took))
         return Run(state, tuple(self._notes), timing=timing, server=server)
 
@@ -137,11 +137,11 @@ class Progress:
             self._ends_at = self._began + (state.exchange_began.at_ms + limit) / 1000
         self._times[effect.ref] = [self._now()]
 
-    def scope_of(self, effect: Wanted) -> AbstractContextManager[object]:
+    def scope_of_effect(self, effect: Wanted) -> AbstractContextManager[object]:
         watched = self._watches.performing(effect)
-        return watched if self._ends_at == inf else ending_at(self._ends_at, watched)
+        return watched if self._ends_at == inf else limit_time_until(self._ends_at, watched)
 
-    def note_piece(self, effect: Wanted) -> None:
+    def mark_first_piece(self, effect: Wanted) -> None:
         times = self._times[effect.ref]
         if len(times) == 1:
             times.append(self._now())
@@ -160,14 +160,14 @@ class Progress:
             or event.at_ms is not None  # from a recording
         ):
             return event
-        return replace(event, at_ms=_ms(time.monotonic() - self._began))
+        return replace(event, at_ms=_seconds_to_ms(time.monotonic() - self._began))
 
-    def pop_lap(self, effect: Wanted, event: Event) -> Lap:
+    def pop_effect_times(self, effect: Wanted, event: Event) -> Lap:
         started, *first, ended = self._times.pop(effect.ref)
         lap = None if self._lap_of is None else self._lap_of(effect)
         if lap is None:
-            first_ms = _ms(first[0] - started) if first else None
-            lap = Lap(_ms(ended - started), self._count_elapsed(ended), first_ms)
+            first_ms = _seconds_to_ms(first[0] - started) if first else None
+            lap = Lap(_seconds_to_ms(ended - started), self._count_elapsed(ended), first_ms)
         else:  # what follows goes on from here: reading a record takes a run no time
             self._laps_began, self._counted_ms = ended, 0
         self._took.append((effect, event, lap, self.at.state.tally.turns))
@@ -183,7 +183,7 @@ class Progress:
             if answer is None:
                 self.at = Step(self.at.state, (), ())
                 return
-            yield self.take(effect, answer, self.pop_lap(effect, answer))
+            yield self.take(effect, answer, self.pop_effect_times(effect, answer))
         # After any end but a complete answer nothing is heard: the caller shall see that end first.
         phase = self.at.state.phase
         if isinstance(phase, Settled) and isinstance(phase.outcome, Completed):
@@ -215,12 +215,12 @@ class Progress:
 
     def _count_elapsed(self, now: float) -> int:
         # Less than 0: of several that ran together, one that was done before the others.
-        passed = max(0, _ms(now - self._laps_began) - self._counted_ms)
+        passed = max(0, _seconds_to_ms(now - self._laps_began) - self._counted_ms)
         self._counted_ms += passed
         return passed
 
 
-def _ms(seconds: float) -> int:
+def _seconds_to_ms(seconds: float) -> int:
     return round(seconds * 1000)
 
 
@@ -238,7 +238,7 @@ def progress_of_state(
         raise ConfigError(f"state: expected the state of a run, got {type(state).__name__}; write run.state")
     at = Step(state, (), ())
     if content is not None:
-        event = message_of(content, state.present.provider)
-        withhold(journal, secrets_of(performer))
+        event = user_message_event(content, state.present.provider)
+        register_journal_secrets(journal, secrets_of_ports(performer))
         at = step(state, record(journal, None, event, None))
     return Progress(Step(at.state, pending(at.state), at.notes), performer, journal, inbox, observe)

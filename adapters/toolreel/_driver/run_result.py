@@ -15,7 +15,7 @@ from toolreel._driver.outcome_words import (
     outcome_in_words,
 )
 from toolreel._driver.ports import Wanted
-from toolreel._internal import AdapterError, counted, printable, run_pages
+from toolreel._internal import AdapterError, counted, printable, run_page_module
 from toolreel_core._conversation import Message, wire_tree
 from toolreel_core._jsontext import Json
 from toolreel_core._loop import pending
@@ -109,17 +109,17 @@ class Timing:
     @property
     def model_ms(self) -> int | None:
         """All requests together."""
-        return self._sum_of("request")
+        return self._total_ms_of_kinds("request")
 
     @property
     def tools_ms(self) -> int | None:
         """All tool calls together."""
-        return self._sum_of("tool")
+        return self._total_ms_of_kinds("tool")
 
     @property
     def waiting_ms(self) -> int | None:
         """All waits between retries, and all waiting for approvals."""
-        return self._sum_of("wait", "approval")
+        return self._total_ms_of_kinds("wait", "approval")
 
     @property
     def requests(self) -> tuple[EffectTime, ...]:
@@ -145,10 +145,10 @@ class Timing:
         if self.total_ms is None:
             return ""
         parts = {"model": self.model_ms, "tools": self.tools_ms, "waiting": self.waiting_ms}
-        shown = ", ".join(f"{name} {duration(ms)}" for name, ms in parts.items() if ms)
-        return duration(self.total_ms) + (f" ({shown})" if shown else "")
+        shown = ", ".join(f"{name} {duration_in_words(ms)}" for name, ms in parts.items() if ms)
+        return duration_in_words(self.total_ms) + (f" ({shown})" if shown else "")
 
-    def _sum_of(self, *kinds: EffectTimeKind) -> int | None:
+    def _total_ms_of_kinds(self, *kinds: EffectTimeKind) -> int | None:
         return _sum(took.ms for took in self.took if took.kind in kinds) if self.took else None
 
 
@@ -161,10 +161,15 @@ def _sum(parts: Iterable[int | None]) -> int | None:
     return total
 
 
-def duration(ms: int) -> str:
+def duration_in_words(ms: int) -> str:
     """Milliseconds for people.
 
-    >>> duration(40), duration(1234), duration(83_000), duration(3_720_000)
+    >>> (
+    ...     duration_in_words(40),
+    ...     duration_in_words(1234),
+    ...     duration_in_words(83_000),
+    ...     duration_in_words(3_720_000),
+    ... )
     ('40 ms', '1.2 s', '1 min 23 s', '1 h 2 min')
     """
     seconds, minutes = ms // 1000, ms // 60_000
@@ -291,7 +296,7 @@ class Run:
         :param open_page: whether it opens in the browser, where there is a display
         :raises AdapterError: if the page cannot be written
         """
-        page = run_pages().view_run(self, self._recording_path(), file, self._shown, opens=open_page)
+        page = run_page_module().view_run(self, self._recording_path(), file, self._shown, opens=open_page)
         return Path(page)
 
     def _recording_path(self) -> Path | None:
@@ -319,7 +324,7 @@ class Run:
             f'<td style="text-align:left;white-space:pre-wrap">{escape(self._shown(text))}</td></tr>'
             for name, text in rows.items()
         )
-        page = run_pages().in_notebook(self, self._recording_path(), self._shown)
+        page = run_page_module().in_notebook(self, self._recording_path(), self._shown)
         return f"<div><table>{''.join(cells)}</table>{page}</div>"
 
 

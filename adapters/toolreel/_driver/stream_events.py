@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar, assert_never
 
-from toolreel._driver.ports import Wanted, is_shown
+from toolreel._driver.ports import Wanted, is_turn_request
 from toolreel._driver.progress import Progress
 from toolreel._driver.run_result import Run
 from toolreel_core._conversation import Media
@@ -210,7 +210,7 @@ class ShownRun:
         if isinstance(answer, Delta):
             return [*self._events_of_delta(answer, turn)]
         self._state = self._progress.at.state
-        if isinstance(answer, ReplyReceived | RequestFailed) and (effect is None or is_shown(effect)):
+        if isinstance(answer, ReplyReceived | RequestFailed) and (effect is None or is_turn_request(effect)):
             shown = self._closing_events(answer, before)
             self._begin_reply()
         elif isinstance(answer, ToolReturned) and isinstance(effect, RunTool):

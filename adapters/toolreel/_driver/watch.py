@@ -63,14 +63,14 @@ CONTEXTS: list[tuple[Callable[[], Mapping[str, str]], _Join]] = []
 """What writes the current trace as headers, and what joins that of headers: the tracer decides what it is."""
 
 
-def current_trace() -> dict[str, str]:
+def current_trace_headers() -> dict[str, str]:
     """The current trace as headers, so that another process can go on in it; empty where nobody traces."""
     return {name: value for written, _ in CONTEXTS for name, value in written().items()}
 
 
 @contextmanager
-def joined_trace(headers: Mapping[str, str]) -> Generator[None]:
-    """Join the trace of these headers, which :func:`current_trace` has written, here or elsewhere."""
+def join_trace_of_headers(headers: Mapping[str, str]) -> Generator[None]:
+    """Join the trace of these headers, which :func:`current_trace_headers` has written, here or elsewhere."""
     with ExitStack() as scopes:
         for _, joined in CONTEXTS if headers else ():
             scopes.enter_context(joined(headers))
@@ -95,10 +95,10 @@ class Watches:
 
     def performing(self, effect: Wanted) -> AbstractContextManager[object]:
         """The scopes of all watches; each sees what is raised inside, and none can keep it from the run."""
-        return self._scopes(effect) if self._surrounding else NO_SCOPE
+        return self._enter_scopes(effect) if self._surrounding else NO_SCOPE
 
     @contextmanager
-    def _scopes(self, effect: Wanted) -> Generator[None, None, None]:
+    def _enter_scopes(self, effect: Wanted) -> Generator[None, None, None]:
         scopes = list[AbstractContextManager[object]]()
         for watch in self._surrounding:
             try:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from toolreel._internal import visible_text
-    from toolreel._internal.daemon_thread import in_thread
+    from toolreel._internal.daemon_thread import start_in_daemon_thread
     from toolreel._internal.errors import (
         AdapterError,
         CassetteError,
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
         TokenizerError,
         ToolModuleError,
         VaryError,
-        check_version,
+        check_format_version,
     )
-    from toolreel._internal.http_server import Page, listening, page_app, server_config
+    from toolreel._internal.http_server import Page, listening_socket, page_app, server_config
     from toolreel._internal.logs import (
         CONCERNS,
         RENAMED,
         Concern,
         Level,
-        is_heard,
+        is_log_enabled,
         log,
         log_error,
         show_only_errors,
     )
     from toolreel._internal.page_frame import (
         asset,
-        framed,
+        compressed_element,
+        compressed_json,
+        escape_hidden_characters,
         json_element,
-        packed,
-        packed_element,
+        map_tree_texts,
+        open_in_browser,
         shortened,
-        show,
-        visible,
-        with_texts,
+        standalone_page,
     )
-    from toolreel._internal.prometheus import Durations, metric
+    from toolreel._internal.prometheus import Durations, metric_lines
     from toolreel._internal.pyproject_table import (
         EVERY,
         PYPROJECT,
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
         read_toml,
         toml_text,
     )
-    from toolreel._internal.run_page_port import provide_run_pages, run_pages
+    from toolreel._internal.run_page_port import register_run_pages_loader, run_page_module
     from toolreel._internal.safe_yaml import TAG, Rules, Scalar, YamlError, read_tree
     from toolreel._internal.visible_text import counted, printable, printable_json
 else:

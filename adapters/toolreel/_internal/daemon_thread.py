@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
-def in_thread(name: str, call: Callable[[], _Result]) -> Future[_Result]:
+def start_in_daemon_thread(name: str, call: Callable[[], _Result]) -> Future[_Result]:
     """Start a call in a daemon thread.
 
     The call sees the context variables of the caller; its exception is raised by the future.

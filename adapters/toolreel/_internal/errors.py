@@ -41,7 +41,9 @@ from collections.abc import Callable
 from toolreel_core._errors import ToolreelError
 
 
-def check_version(found: object, expected: int, what: str, remedy: str, error: type[AdapterError]) -> None:
+def check_format_version(
+    found: object, expected: int, what: str, remedy: str, error: type[AdapterError]
+) -> None:
     """Refuse a record of another version.
 
     :param remedy: what to do, such as ``record it again``

@@ -13,7 +13,7 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias, cast
 
-from toolreel._internal.daemon_thread import in_thread
+from toolreel._internal.daemon_thread import start_in_daemon_thread
 from toolreel._internal.errors import MissingExtra
 
 try:
@@ -58,7 +58,7 @@ class Connection(H11Protocol):
         super().data_received(data)
         sends = self.conn.their_state
         if sends is h11.SEND_BODY and self.conn.our_state is not h11.DONE:
-            self._allow(BODY_SECONDS)
+            self._restart_timer(BODY_SECONDS)
         elif sends is h11.IDLE or sends is h11.SEND_BODY:  # a head, or a body that was answered without it
             if self._timer is None:
                 self._await_head()
@@ -77,9 +77,9 @@ class Connection(H11Protocol):
 
     def _await_head(self) -> None:
         self._waits_since = self.loop.time()
-        self._allow(HEAD_SECONDS)
+        self._restart_timer(HEAD_SECONDS)
 
-    def _allow(self, seconds: float) -> None:
+    def _restart_timer(self, seconds: float) -> None:
         self._stop_timer()
         self._timer = self.loop.call_later(seconds, self._abort)
 
@@ -119,7 +119,7 @@ def server_config(
     )
 
 
-def listening(host: str, port: int) -> socket.socket:
+def listening_socket(host: str, port: int) -> socket.socket:
     """A socket that listens, for asyncio.
 
     :param port: 0 for any free one
@@ -151,7 +151,9 @@ def page_app(page: Callable[[str, str, Mapping[str, str]], Page]) -> ASGIApp:
         if scope["method"] == "GET":
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
             query = scope["query_string"].decode("latin-1")
-            made = await asyncio.wrap_future(in_thread("page", lambda: page(scope["path"], query, headers)))
+            made = await asyncio.wrap_future(
+                start_in_daemon_thread("page", lambda: page(scope["path"], query, headers))
+            )
         else:
             made = Page(405, "There is nothing but GET.", headers={"Allow": "GET"})
         body = made.text.encode()

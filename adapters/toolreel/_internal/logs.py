@@ -49,7 +49,7 @@ def show_only_errors() -> None:
     _SHOWN.discard("warning")
 
 
-def is_heard(concern: Concern, level: Level) -> bool:
+def is_log_enabled(concern: Concern, level: Level) -> bool:
     """Whether anybody wants such a record: what is in it need not be put together otherwise."""
     if "logging" not in sys.modules and level not in _SHOWN:
         return False
@@ -63,19 +63,19 @@ def log(concern: Concern, level: Level, event: str, told: Mapping[str, object], 
     :param told: the fields; those that are ``None`` or empty are left out
     :param words: the text of the record; by default, the event and its fields
     """
-    if is_heard(concern, level):
-        shown = _fields(told)
-        text = words or " ".join([event, *(f"{name}={_short(value)}" for name, value in shown.items())])
+    if is_log_enabled(concern, level):
+        shown = _fields_to_log(told)
+        text = words or " ".join([event, *(f"{name}={_field_text(value)}" for name, value in shown.items())])
         logger(concern).log(_NUMBERS[level], "%s", text, extra={"event": event, **shown}, stacklevel=2)
 
 
 def log_error(concern: Concern, message: str, told: Mapping[str, object], error: Exception) -> None:
-    logger(concern).error(message, exc_info=error, extra={"event": "error", **_fields(told)})
+    logger(concern).error(message, exc_info=error, extra={"event": "error", **_fields_to_log(told)})
 
 
-def _fields(told: Mapping[str, object]) -> dict[str, object]:
+def _fields_to_log(told: Mapping[str, object]) -> dict[str, object]:
     return {RENAMED.get(key, key): value for key, value in told.items() if value not in (None, "", ())}
 
 
-def _short(value: object) -> str:
+def _field_text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -29,41 +29,41 @@ def json_element(ident: str, value: Json) -> str:
     return f'<script type="application/json" id="{ident}">{text}</script>\n'
 
 
-def packed(value: Json) -> str:
+def compressed_json(value: Json) -> str:
     """JSON, compressed and as letters; ``toolreel.unpack`` reads it."""
     # Without a time in its head, so that the same values give the same page.
     return base64.b64encode(gzip.compress(_text(value).encode(), _LEVEL, mtime=0)).decode()
 
 
-def packed_element(ident: str, value: str) -> str:
-    """An element with what :func:`packed` has made, which ``toolreel.packed(ident)`` reads."""
+def compressed_element(ident: str, value: str) -> str:
+    """An element with what :func:`compressed_json` has made, which ``toolreel.packed(ident)`` reads."""
     return f'<script type="text/plain" id="{ident}">{value}</script>\n'
 
 
 def _text(value: Json) -> str:
-    return json.dumps(visible(value), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(escape_hidden_characters(value), ensure_ascii=False, separators=(",", ":"))
 
 
-def visible(value: Json) -> Json:
+def escape_hidden_characters(value: Json) -> Json:
     r"""The value with all that is unseen spelt out in its texts.
 
-    >>> visible(["\u202e", {"a": 1}])
+    >>> escape_hidden_characters(["\u202e", {"a": 1}])
     ['\\u202e', {'a': 1}]
     """
-    return with_texts(value, printable)
+    return map_tree_texts(value, printable)
 
 
-def with_texts(value: Json, change: Callable[[str], Json], *, keys: bool = True) -> Json:
+def map_tree_texts(value: Json, change: Callable[[str], Json], *, keys: bool = True) -> Json:
     match value:
         case str():
             return change(value)
         case Mapping():
             return {
-                str(change(key)) if keys else key: with_texts(each, change, keys=keys)
+                str(change(key)) if keys else key: map_tree_texts(each, change, keys=keys)
                 for key, each in value.items()
             }
         case list() | tuple():
-            return [with_texts(each, change, keys=keys) for each in value]
+            return [map_tree_texts(each, change, keys=keys) for each in value]
         case _:
             return value
 
@@ -79,7 +79,7 @@ def shortened(value: Json, longest: int) -> Json:
         rest = len(text) - longest
         return text if rest <= 0 else {"cut": text[:longest], "more": rest}
 
-    return with_texts(value, cut, keys=False)
+    return map_tree_texts(value, cut, keys=False)
 
 
 _POLICY = (
@@ -92,7 +92,7 @@ _PICTURES = "; img-src data:; media-src data:"
 _OWN_SERVER = "; connect-src 'self'"
 
 
-def framed(
+def standalone_page(
     title: str,
     body: str,
     *,
@@ -139,7 +139,7 @@ _DISPLAYS = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
 """Variables of which one is set where a browser can be opened on Linux and its relatives."""
 
 
-def show(address: str) -> bool:
+def open_in_browser(address: str) -> bool:
     """Open an address in the browser; returns whether there was one to open it in.
 
     Without a display nothing is tried: over ssh, in a container and in CI, a browser for terminals would take

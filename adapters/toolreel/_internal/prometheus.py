@@ -22,7 +22,7 @@ class Durations:
         self.seconds += seconds
 
 
-def metric(
+def metric_lines(
     name: str,
     kind: Literal["counter", "gauge", "histogram"],
     about: str,

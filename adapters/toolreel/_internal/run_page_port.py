@@ -8,10 +8,10 @@ from typing import Any
 _providers: list[Callable[[], Any]] = []
 
 
-def provide_run_pages(load: Callable[[], object]) -> None:
+def register_run_pages_loader(load: Callable[[], object]) -> None:
     """Say which module makes the pages; loaded when the first one is needed. ``toolreel`` calls this."""
     _providers[:] = [load]
 
 
-def run_pages() -> Any:  # noqa: ANN401 - ``toolreel._replay.run_page``, which is above this package
+def run_page_module() -> Any:  # noqa: ANN401 - ``toolreel._replay.run_page``, which is above this package
     return _providers[0]()

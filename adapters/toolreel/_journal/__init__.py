@@ -11,8 +11,8 @@ if TYPE_CHECKING:
         ReopenedJournal,
         lock_file,
         make_folders,
+        parse_unclosed_journal,
         sync_folders,
-        whole_lines,
     )
     from toolreel._journal.format import (
         MemoryJournal,
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         event_line,
         is_withheld,
         journal_path,
-        journals_of,
-        open_recorded,
+        journal_paths_of_cassette,
+        load_recorded_run,
         parse_journal,
         part_path,
         read_journal,

@@ -80,7 +80,7 @@ _CAN_RENAME_OPEN_FILES = os.name == "posix"
 """Windows cannot rename an open file."""
 
 
-def claim_journal(path: Path) -> None:
+def give_journal_part_name(path: Path) -> None:
     """Give a finished journal its name as a ``.part``; one that another process has made is not replaced."""
     part = part_path(path)
     with as_journal_errors(path), suppress(FileExistsError, FileNotFoundError):  # another process was faster
@@ -123,7 +123,7 @@ def as_journal_errors(path: Path) -> Generator[None]:
         raise JournalError(f"{path}: cannot be written: {error.strerror or error}") from error
 
 
-def _has_name(file: FileIO, path: Path) -> bool:
+def _is_file_at_path(file: FileIO, path: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(file.fileno()), path.stat())
     except FileNotFoundError:
@@ -180,10 +180,10 @@ class _OpenJournal:
         if self.failure is not None:
             raise self.failure
         try:
-            self._check_file()
+            self._check_writable()
             line = event_line(self._events + 1, effect, event, lap)
             try:
-                self._check_line(line, event)
+                self._check_no_secrets(line, event)
             except SecretFound as found:
                 if not isinstance(event, ToolReturned):
                     raise
@@ -214,8 +214,8 @@ class _OpenJournal:
             return
         with as_journal_errors(self.path):
             try:
-                self._check_name()
-                self._append(self._seal.seal_line, room=b"")
+                self._check_not_replaced()
+                self._append(self._seal.final_seal_line, room=b"")
             except (OSError, JournalError):
                 self.leave()
                 raise
@@ -254,7 +254,7 @@ class _OpenJournal:
             # Unbuffered: a buffer keeps what could not be written, and tries again when it is closed.
             self._file = FileIO(os.open(self._part, flags, 0o666), "r+")
         # Its last writer may rename it before we get the lock.
-        if not lock_file(self._file) or not _has_name(self._file, self._part):
+        if not lock_file(self._file) or not _is_file_at_path(self._file, self._part):
             self._file.close()
             raise JournalError(
                 f"{self._part}: another process is writing it; wait until it has ended, or stop it"
@@ -265,11 +265,11 @@ class _OpenJournal:
         """Whether another process opened the file, of which this one is a fork."""
         return os.getpid() != self._process
 
-    def _check_name(self) -> None:
-        if not _has_name(self._file, self._part):
+    def _check_not_replaced(self) -> None:
+        if not _is_file_at_path(self._file, self._part):
             raise JournalError(f"{self._part}: it was deleted or replaced while the run was recorded in it")
 
-    def _check_file(self) -> None:
+    def _check_writable(self) -> None:
         if self._file.closed:
             raise JournalError(
                 f"{self.path}: it was closed; go on with resume(path, performer, say=...) or "
@@ -279,9 +279,9 @@ class _OpenJournal:
             raise JournalError(
                 f"{self._part}: the process that forked this one records there; open a journal of its own"
             )
-        self._check_name()
+        self._check_not_replaced()
 
-    def _check_line(self, line: str, value: Plan | Event) -> None:
+    def _check_no_secrets(self, line: str, value: Plan | Event) -> None:
         number = 1 if isinstance(value, Plan) else self._events + 2
         refuse_secrets(line, self._secrets, f"{self.path}, line {number}", blobs_in(value))
 
@@ -356,7 +356,7 @@ class FileJournal(_OpenJournal):
         path = Path(path)
         super().__init__(path, known_secrets, durable=durable)
         self._plan, self._header = plan, header_line(plan)
-        self._check_line(self._header, plan)
+        self._check_no_secrets(self._header, plan)
         if path.exists() and not overwrite:
             raise JournalError(f"{path} exists; record under another name, or overwrite it (overwrite=True)")
         if self._part.exists() and not overwrite:
@@ -367,7 +367,7 @@ class FileJournal(_OpenJournal):
         with as_journal_errors(path):
             first = make_folders(path.parent)
         self._open(create=True)
-        if _has_name(self._file, path):  # somebody was about to resume that run: leave it its file
+        if _is_file_at_path(self._file, path):  # somebody was about to resume that run: leave it its file
             self.discard()
             self._open(create=True)
         try:
@@ -389,7 +389,7 @@ class FileJournal(_OpenJournal):
         """
         super().withhold(secrets)
         try:
-            self._check_line(self._header, self._plan)
+            self._check_no_secrets(self._header, self._plan)
         except SecretFound:
             self.discard()
             raise
@@ -419,15 +419,17 @@ class ReopenedJournal(_OpenJournal):
         super().__init__(path, known_secrets, durable=durable)
         if not self._part.exists():
             try:
-                whole_lines(path.read_bytes(), path)  # raises a clear error before anything is changed
+                parse_unclosed_journal(
+                    path.read_bytes(), path
+                )  # raises a clear error before anything is changed
             except OSError:
                 read_journal(path)  # says what is wrong
                 raise
-            claim_journal(path)
+            give_journal_part_name(path)
         self._open()
         try:
             with as_journal_errors(path):
-                self.recorded = self._take_over()
+                self.recorded = self._recover_part_file()
         except JournalError:
             self._file.close()
             raise
@@ -436,8 +438,8 @@ class ReopenedJournal(_OpenJournal):
         self._blobs |= {*_BLOB_LINE.findall(self.recorded.text)}
         self._holds_results = any(isinstance(event, ToolReturned) for event in self.recorded.events)
 
-    def _take_over(self) -> Recorded:
-        recorded, lines, torn = whole_lines(self._file.readall(), self._part)
+    def _recover_part_file(self) -> Recorded:
+        recorded, lines, torn = parse_unclosed_journal(self._file.readall(), self._part)
         end = b"" if lines.endswith(b"\n") else b"\n"  # the line end that the last line lacks
         self._seal.add_lines(lines + end)
         if torn:  # kept, since it may show that a tool has run
@@ -446,7 +448,7 @@ class ReopenedJournal(_OpenJournal):
                 file.write(torn + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
-        if _has_name(self._file, self.path):
+        if _is_file_at_path(self._file, self.path):
             self.path.unlink()  # as a rename would have done
         self._cut(len(lines))
         try:
@@ -457,7 +459,7 @@ class ReopenedJournal(_OpenJournal):
         return recorded
 
 
-def whole_lines(data: bytes, source: Path) -> tuple[Recorded, bytes, bytes]:
+def parse_unclosed_journal(data: bytes, source: Path) -> tuple[Recorded, bytes, bytes]:
     """What a journal holds that was not closed: the run, its lines without a seal, and a truncated last line.
 
     :raises JournalError: if anything else is wrong

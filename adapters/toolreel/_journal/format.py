@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from toolreel._driver import Lap, Wanted
-from toolreel._internal import CassetteError, JournalError, check_version
+from toolreel._internal import CassetteError, JournalError, check_format_version
 from toolreel_core._errors import CodecError
-from toolreel_core._jsontext import Json, as_tree, canonical, digest, read, value_or_failure
+from toolreel_core._jsontext import Json, as_tree, canonical, digest, read_json, value_or_failure
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ANSWERS,
@@ -63,7 +63,7 @@ def withhold_result(event: ToolReturned, reason: Reason) -> ToolReturned:
     """
     data: Json = {"withheld": reason}
     text = _EXPLAINED[reason]
-    match read(event.output).value_or(None):
+    match read_json(event.output).value_or(None):
         case {"ok": False}:
             tree: Json = {"ok": False, "data": data, "errors": [{"code": CODE, "message": text}]}
         case _:
@@ -98,7 +98,7 @@ class Sealing:
         self._lines += lines.count(b"\n") - blobs
 
     @property
-    def seal_line(self) -> bytes:
+    def final_seal_line(self) -> bytes:
         return (canonical({"digest": self._digest.hexdigest(), "end": self._lines - 1}) + "\n").encode()
 
 
@@ -110,12 +110,12 @@ def seal_text(text: str) -> bytes:
     """
     content, seal = text.encode(), Sealing()
     seal.add_lines(content)
-    return content + seal.seal_line
+    return content + seal.final_seal_line
 
 
 def remove_seal(text: str, source: str) -> str:
     before, end, last = text.removesuffix("\n").rpartition("\n")
-    tree = read(last).value_or(None)
+    tree = read_json(last).value_or(None)
     if not text.endswith("\n") or not isinstance(tree, Mapping) or set(tree) != {"digest", "end"}:
         return text
     before += end
@@ -218,7 +218,7 @@ def journal_path(cassette: Path, number: int = 1) -> Path:
     return cassette.with_name(f"{cassette.name.removesuffix('.yaml')}{end}.journal.jsonl")
 
 
-def journals_of(cassette: Path) -> list[Path]:
+def journal_paths_of_cassette(cassette: Path) -> list[Path]:
     """The journals that a recording has: of the runs of a test, or of a client that has begun again."""
     return [*takewhile(Path.exists, (journal_path(cassette, number) for number in count(1)))]
 
@@ -245,7 +245,7 @@ def recording_files(path: Path) -> tuple[Path | None, Path]:
     )
 
 
-def open_recorded(source: Source) -> Recorded:
+def load_recorded_run(source: Source) -> Recorded:
     return source if isinstance(source, Recorded) else read_journal(recording_files(Path(source))[1])
 
 
@@ -269,7 +269,9 @@ def parse_journal(text: str, source: str = "journal") -> Recorded:
     if "toolreel_journal" not in header:
         raise JournalError(f"{place}: not the header of a journal; record one with `toolreel run --record`")
     # Before the other lines, which another version may write in another form.
-    check_version(header["toolreel_journal"], VERSION, f"{place}: a journal", "record it again", JournalError)
+    check_format_version(
+        header["toolreel_journal"], VERSION, f"{place}: a journal", "record it again", JournalError
+    )
     try:
         return _read_lines(header, lines, source)
     except CodecError as error:
@@ -307,7 +309,7 @@ def event_line(n: int, effect: Wanted | None, event: Event, lap: Lap | None = No
 
 
 def _parse_line(line: str, place: str) -> Mapping[str, Json]:
-    tree = value_or_failure(read(line))
+    tree = value_or_failure(read_json(line))
     if not isinstance(tree, Mapping):
         raise JournalError(
             f"{place}: not a line of a journal: {tree if isinstance(tree, str) else 'no object'}"
@@ -325,7 +327,7 @@ def _read_plan(header: Mapping[str, Json], place: str) -> Plan:
     return plan
 
 
-def _read_lap(took: Json, place: str) -> Lap | None:
+def _read_effect_times(took: Json, place: str) -> Lap | None:
     match took:
         case None:
             return None
@@ -351,7 +353,7 @@ def _read_record(tree: Mapping[str, Json], n: int, line: int, source: str) -> Re
         case _:
             raise JournalError(f"{place}: expected the keys n, kind, fp and event")
     try:
-        record = Record(n, kind, fp, decode_event(event), line, _read_lap(tree.get(_TOOK), place))
+        record = Record(n, kind, fp, decode_event(event), line, _read_effect_times(tree.get(_TOOK), place))
     except CodecError as error:
         raise JournalError(f"{place}: {error}") from None
     answers = next((each for effect, each in ANSWERS.items() if type_name(effect) == kind), ())

@@ -11,15 +11,15 @@ if TYPE_CHECKING:
         SUFFIXES,
         Format,
         export_text,
-        inspect_sample,
-        transcript,
+        inspect_ai_sample,
+        markdown_transcript,
     )
     from toolreel._replay.forked_run import (
         Changes,
         Forked,
         Stop,
         fork,
-        fork_beginning,
+        fork_without_continuing,
     )
     from toolreel._replay.journal_performer import AllowedDifferences, AsyncRehearsal, Rehearsal
     from toolreel._replay.list_server import ListServer, RecordingList

@@ -20,7 +20,7 @@ from toolreel_core._conversation import (
     readable_content,
     wire_tree,
 )
-from toolreel_core._jsontext import NOTHING, Json, Tree, parse, read
+from toolreel_core._jsontext import NOTHING, Json, Tree, parse, read_json
 from toolreel_core._protocol import notes
 
 Format: TypeAlias = Literal["openai", "markdown", "inspect"]
@@ -43,9 +43,9 @@ def export_text(trace: Trace, form: Format, name: str) -> str:
         case "openai":
             return _indented_json([*messages_to(trace.run.messages)])
         case "markdown":
-            return transcript(trace.run)
+            return markdown_transcript(trace.run)
         case "inspect":
-            return _indented_json(inspect_log(trace, name))
+            return _indented_json(inspect_ai_log(trace, name))
         case _:
             assert_never(form)
 
@@ -54,7 +54,7 @@ def _indented_json(value: Json) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
 
 
-def inspect_log(trace: Trace, name: str) -> Tree:
+def inspect_ai_log(trace: Trace, name: str) -> Tree:
     run, digest = trace.run, trace.recorded.digest
     plan, counts = run.state.plan, run.usage
     usage: Tree = {}
@@ -85,12 +85,12 @@ def inspect_log(trace: Trace, name: str) -> Tree:
         "plan": {"name": "plan", "steps": [], "config": {}},
         "results": {"total_samples": 1, "completed_samples": int(run.completed), "scores": []},
         "stats": {"started_at": _NO_DATE, "completed_at": "", "model_usage": total},
-        "samples": [inspect_sample(run, name, total, digest)],
+        "samples": [inspect_ai_sample(run, name, total, digest)],
     }
 
 
-def inspect_sample(run: Run, name: str, usage: Tree, digest: str) -> Tree:
-    messages = [inspect_message(message) for message in run.messages]
+def inspect_ai_sample(run: Run, name: str, usage: Tree, digest: str) -> Tree:
+    messages = [inspect_ai_message(message) for message in run.messages]
     words = outcome_in_words(run.outcome).sentence
     finish = next((each.finish for each in reversed(run.notes) if isinstance(each, notes.ReplyRead)), "")
     answer: Tree = {"role": "assistant", "content": run.text, "source": "generate"}
@@ -132,7 +132,7 @@ STOP_REASONS: Mapping[str, str] = {
 """What Inspect calls the reasons for which a reply ended."""
 
 
-def inspect_message(message: Message) -> Tree:
+def inspect_ai_message(message: Message) -> Tree:
     content = readable_content(message)
     match message:
         case AssistantMessage():
@@ -141,7 +141,7 @@ def inspect_message(message: Message) -> Tree:
                     "id": call.id,
                     "function": call.name,
                     "arguments": arguments
-                    if isinstance(arguments := read(call.arguments).value_or({}), Mapping)
+                    if isinstance(arguments := read_json(call.arguments).value_or({}), Mapping)
                     else {"value": arguments},
                     "type": "function",
                 }
@@ -165,14 +165,14 @@ _TICKS = re.compile(r"`+")
 """A run of backticks: the fence around a text is longer than any in it."""
 
 
-def transcript(run: Run) -> str:
+def markdown_transcript(run: Run) -> str:
     """What models and tools said is in fences longer than any in it, so no text of theirs is markup."""
     words, hint, *_ = outcome_in_words(run.outcome)
     figures = ", ".join(f"{name} {text}" for name, text in run_figures(run).items())
     head = (
-        f"# {run.outcome.name}: {_one_line(words)}",
+        f"# {run.outcome.name}: {_escaped_markdown_line(words)}",
         f"Model {_inline_code(run.state.present.model)}, {figures}.",
-        *([f"Try: {_one_line(hint)}."] if hint else []),
+        *([f"Try: {_escaped_markdown_line(hint)}."] if hint else []),
     )
     said = (block for message in run.messages for block in _markdown_blocks(message))
     return "\n\n".join((*head, *said)) + "\n"
@@ -200,11 +200,11 @@ def _markdown_blocks(message: Message) -> Iterator[str]:
 
 
 def _pretty_json(text: str) -> str:
-    tree = read(text).value_or(None)
+    tree = read_json(text).value_or(None)
     return text if tree is None else json.dumps(tree, ensure_ascii=False, indent=2)
 
 
-def _one_line(text: str) -> str:
+def _escaped_markdown_line(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>#|!&])", r"\\\1", " ".join(printable(text).split()))
 
 

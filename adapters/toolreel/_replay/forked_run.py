@@ -19,13 +19,13 @@ from toolreel._driver import (
     go_on,
 )
 from toolreel._internal import ForkError
-from toolreel._journal import MemoryJournal, Recorded, Source, open_recorded, parse_journal
+from toolreel._journal import MemoryJournal, Recorded, Source, load_recorded_run, parse_journal
 from toolreel._replay.journal_performer import describe_effect
 from toolreel._replay.trace import Answered, Trace, Traced, Underway, retrace
 from toolreel_core._conversation import Message, SystemMessage, UserMessage
 from toolreel_core._errors import ReplayMismatch
 from toolreel_core._jsontext import Json, JsonText, Tree, json_text, merged, parse
-from toolreel_core._plan import OutputSpec, Plan, Preset, exact_config
+from toolreel_core._plan import OutputSpec, Plan, Preset, exact_config_patch
 from toolreel_core._protocol import AskApproval, Outcome, RunTool, Settled, events
 from toolreel_core._settings import Provider
 from toolreel_core._tools import SchemaLike, ToolSurface
@@ -91,7 +91,7 @@ class Changes:
             messages=_changed_messages(was.messages, self.prompt, self.system),
             options=_object_text("options", was.options, options),
             tools=tools,
-            config=Preset(config=exact_config(was.config)).merged(self.preset).config_with(self.config),
+            config=Preset(config=exact_config_patch(was.config)).merged(self.preset).config_with(self.config),
             seed=was.seed if self.seed is None else self.seed,
             provider=provider,
             output=was.output if self.output is None else OutputSpec.of(self.output),
@@ -199,13 +199,13 @@ class Forked:
         return parse_journal(journal.text, f"fork of {self.source.source} at {self.kept}")
 
 
-def fork_beginning(source: Source, at: int, changes: Changes = NOTHING_CHANGED) -> Forked:
-    trace, run = _keep_beginning(source, at, changes)
+def fork_without_continuing(source: Source, at: int, changes: Changes = NOTHING_CHANGED) -> Forked:
+    trace, run = _replay_kept_events(source, at, changes)
     return Forked(trace.recorded, len(run.answered), tuple(run.answered), run.run)
 
 
-def _keep_beginning(source: Source, at: int, changes: Changes) -> tuple[Trace, Underway]:
-    trace = retrace(open_recorded(source))
+def _replay_kept_events(source: Source, at: int, changes: Changes) -> tuple[Trace, Underway]:
+    trace = retrace(load_recorded_run(source))
     if not 0 <= at <= len(trace.events):
         raise _fork_error(trace, f"there is no event {at} to fork at")
     kept = [*trace.events[:at]]
@@ -255,12 +255,12 @@ def fork(
     :raises AdapterError: if a record cannot be read
     :raises toolreel.ReplayMismatch: if a kept event does not fit the run under the changed plan
     """
-    trace, run = _keep_beginning(source, at, changes)
+    trace, run = _replay_kept_events(source, at, changes)
     kept, stop = len(run.answered), None
     if performer is not None:
         go_on(run.state, performer, journal=run, observe=observe)
     else:
-        other = trace if answers is None else retrace(open_recorded(answers))
+        other = trace if answers is None else retrace(load_recorded_run(answers))
         stop = answer_from_record(run, other.events[kept:])
         if stop is None and not isinstance(run.state.phase, Settled):
             end = len(other.events) + 1

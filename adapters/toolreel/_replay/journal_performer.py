@@ -30,11 +30,11 @@ from toolreel._driver import (
     Wanted,
     arun,
     aspeak,
+    await_if_awaitable,
     immediately,
-    iterated,
-    resolved,
+    items_without_suspending,
     run,
-    secrets_of,
+    secrets_of_ports,
     speak,
 )
 from toolreel._journal import Record, Recorded, is_withheld
@@ -119,7 +119,7 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost]):
     @property
     def secrets(self) -> Mapping[str, str]:
         """The credentials that endpoint and tools send, by name."""
-        return secrets_of(self._endpoint, self._tools)
+        return secrets_of_ports(self._endpoint, self._tools)
 
     def messages_before(self, effect: Wanted | None, /) -> Sequence[UserSpoke]:
         """What the user said before the recorded answer to an effect; without one, before the next line."""
@@ -214,10 +214,10 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost]):
         begin: Callable[..., Run | Awaitable[Run]],
         go_on: Callable[..., Run | Awaitable[Run]],
     ) -> Run:
-        done = await resolved(begin(plan, self, journal=journal, observe=observe, inbox=self))
+        done = await await_if_awaitable(begin(plan, self, journal=journal, observe=observe, inbox=self))
         while said := self._next_message():
             next_run = go_on(done, said, self, journal=journal, observe=observe, inbox=self)
-            done = join_runs(done, await resolved(next_run))
+            done = join_runs(done, await await_if_awaitable(next_run))
         return done
 
     async def _perform(self, effect: Wanted) -> Event | None:
@@ -226,11 +226,11 @@ class _Rehearsing(Generic[_Endpoint, _ToolHost]):
             return None
         endpoint: Any = self._answering_endpoint(effect, line[0])
         if endpoint:
-            return self._checked_event(effect, *line, await resolved(endpoint.send(effect)))
+            return self._checked_event(effect, *line, await await_if_awaitable(endpoint.send(effect)))
         event, tools = self._checked_event(effect, *line), cast("Any", self._tools)
         if tools is None or not isinstance(event, ToolReturned) or is_withheld(event):
             return event
-        return with_recorded_time(await resolved(tools.run(effect)), line[0])
+        return with_recorded_time(await await_if_awaitable(tools.run(effect)), line[0])
 
     async def _stream(self, effect: SendRequest) -> AsyncGenerator[Delta | Event | None, None]:
         event = await self._perform(effect)
@@ -264,7 +264,7 @@ class Rehearsal(_Rehearsing[Endpoint, ToolHost]):
 
     def stream(self, effect: SendRequest) -> Generator[Delta | Event | None, None, None]:
         """Each piece of the recorded reply, at once, and last what :meth:`perform` returns."""
-        return iterated(self._stream(effect))
+        return items_without_suspending(self._stream(effect))
 
 
 class AsyncRehearsal(_Rehearsing[AsyncEndpoint, AsyncToolHost]):

@@ -25,14 +25,14 @@ from toolreel._internal import (
     AdapterError,
     MissingExtra,
     Page,
-    listening,
+    escape_hidden_characters,
+    listening_socket,
     page_app,
     printable,
     server_config,
-    visible,
 )
-from toolreel._journal import Recorded, Source, read_journal, whole_lines
-from toolreel._replay.run_page import list_page, recording_page
+from toolreel._journal import Recorded, Source, parse_unclosed_journal, read_journal
+from toolreel._replay.run_page import recording_page, recordings_list_page
 from toolreel_core._errors import ToolreelError
 from toolreel_core._jsontext import Json
 from toolreel_core._loop import fold, pending
@@ -98,12 +98,21 @@ class RecordingList:
                 file, facts = self._read.get(each.name, (None, None))
                 unread += file != each  # what was known of it is shown until it is read again
                 if facts or file is None:
-                    lines.append([visible(each.name), each.modified_ns // 1_000_000, visible(facts)])
+                    lines.append(
+                        [
+                            escape_hidden_characters(each.name),
+                            each.modified_ns // 1_000_000,
+                            escape_hidden_characters(facts),
+                        ]
+                    )
             return {"lines": lines, "unread": unread}
 
     def recording_named(self, name: str) -> Found | None:
         """The recording that the page calls so; a name is looked up, and never made a path of."""
-        return next((each for each in list_recordings(self._root) if visible(each.name) == name), None)
+        return next(
+            (each for each in list_recordings(self._root) if escape_hidden_characters(each.name) == name),
+            None,
+        )
 
 
 def list_recordings(root: Path) -> Iterator[Found]:
@@ -154,7 +163,7 @@ def recording_facts(found: Found) -> Facts | None:
 def read_recording(path: Path) -> Recorded:
     if not path.name.endswith(".part"):
         return read_journal(path)
-    return whole_lines(path.read_bytes(), Path(path.name))[0]
+    return parse_unclosed_journal(path.read_bytes(), Path(path.name))[0]
 
 
 _HEADERS = {
@@ -176,7 +185,7 @@ class ListServer:
 
     def __init__(self, folder: Path, port: int = 0) -> None:
         try:
-            self._socket = listening("127.0.0.1", port)
+            self._socket = listening_socket("127.0.0.1", port)
         except OSError as error:
             raise AdapterError(f"--port {port}: {error.strerror}; choose another one with --port N") from None
         self._port = int(self._socket.getsockname()[1])
@@ -206,9 +215,9 @@ class ListServer:
             cookie = SimpleCookie(headers.get("cookie", "")).get(self._cookie_name)
         except CookieError:
             cookie = None
-        if cookie and self._has_token(cookie.value):
+        if cookie and self._is_valid_token(cookie.value):
             return self._page_at_path(path, query)
-        if path == "/" and self._has_token(query.get("token", [""])[0]):
+        if path == "/" and self._is_valid_token(query.get("token", [""])[0]):
             # Without the token in the address, which would stay in the history and be passed on.
             set_cookie = f"{self._cookie_name}={self._token}; Path=/; HttpOnly; SameSite=Strict"
             return Page(303, "", "text/plain", {"Location": "/", "Set-Cookie": set_cookie})
@@ -217,7 +226,7 @@ class ListServer:
     def _page_at_path(self, path: str, query: Mapping[str, list[str]]) -> Page:
         match path:
             case "/":
-                return Page(200, list_page(self._title), "text/html")
+                return Page(200, recordings_list_page(self._title), "text/html")
             case "/lines":
                 return Page(200, json.dumps(self._recordings.list_lines(_SECONDS)), "application/json")
             case "/view":
@@ -241,5 +250,5 @@ class ListServer:
             status = 501 if isinstance(error, MissingExtra) else 422
             return Page(status, f"It cannot be shown: {printable(str(error))}", "text/plain")
 
-    def _has_token(self, token: str) -> bool:
+    def _is_valid_token(self, token: str) -> bool:
         return hmac.compare_digest(token.encode(), self._token.encode())

@@ -35,15 +35,15 @@ from toolreel_core._conversation import (
     AssistantMessage,
     Message,
     ToolMessage,
-    message_in,
+    parse_chat_message,
     readable_content,
     wire_tree,
 )
 from toolreel_core._errors import ConfigError, ReplayMismatch, ToolreelError
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, list_at, read_json
 from toolreel_core._plan import Plan, Preset
 from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Wait, events
-from toolreel_core._settings import PATHS, form_of
+from toolreel_core._settings import PATHS, wire_form_of_url
 from toolreel_core._tools import ToolDefinition
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class _Tape:
         return NOT_MEASURED
 
     def check_no_results_left(self) -> None:
-        if self._exact or not self._has_next_exchange():
+        if self._exact or not self._has_next_exchange_of_run():
             return
         exchange = self.exchanges[self.at]
         if self._new_results():
@@ -191,7 +191,7 @@ class _Tape:
     def _recorded_reply(
         self, effect: SendRequest
     ) -> events.ReplyReceived | events.RequestFailed | events.CancelRequested:
-        if not self._has_next_exchange():
+        if not self._has_next_exchange_of_run():
             return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
         self._check_request(exchange, effect.request.body.encode())
@@ -208,7 +208,7 @@ class _Tape:
             stored = replace(stored, broke=None)
         return replay_response(stored, self._path, request)
 
-    def _has_next_exchange(self) -> bool:
+    def _has_next_exchange_of_run(self) -> bool:
         if not self.has_next or self.at == self.began or self._exact:
             return self.has_next
         before, now = (self._recorded_request(at)[0]["messages"] for at in (self.at - 1, self.at))
@@ -235,7 +235,7 @@ class _Tape:
             )
 
     def _recorded_result(self, effect: RunTool) -> events.Event:
-        if not self._has_next_exchange():
+        if not self._has_next_exchange_of_run():
             return events.CancelRequested(_ENDED)
         exchange = self.exchanges[self.at]
         results = self._new_results()
@@ -269,12 +269,12 @@ _MESSAGE = ("role", "content", "tool_calls", "tool_call_id")
 
 def _messages_in(exchange: Exchange, tree: Tree) -> list[Message]:
     messages = []
-    for n, entry in enumerate(items_of(tree, "messages")):
+    for n, entry in enumerate(list_at(tree, "messages")):
         kept: dict[str, Json] = {key: value for key, value in as_tree(entry).items() if key in _MESSAGE}
         if kept.get("role") == "function":
             kept |= {"role": "tool", "tool_call_id": ""}
         try:
-            messages.append(message_in(kept, f"messages[{n}]"))
+            messages.append(parse_chat_message(kept, f"messages[{n}]"))
         except ConfigError as error:
             raise JournalError(f"{exchange.name}: {error}") from None
     return messages
@@ -313,7 +313,7 @@ def _tool_output(content: str) -> str:
 
 
 def _parse_value(text: str) -> Json:
-    return read(text).value_or(text)
+    return read_json(text).value_or(text)
 
 
 _OWNED = ("model", "messages", "tools", "stream", "stream_options")
@@ -324,14 +324,14 @@ def _plan_of_request(exchange: Exchange, preset: Preset, settings: Mapping[str, 
 
     :param settings: loop and provider settings, which a request does not contain
     """
-    tree, form = _chat_body(exchange), form_of(exchange.url)
+    tree, form = _chat_body(exchange), wire_form_of_url(exchange.url)
     spoken = {} if form == "chat_completions" else {"wire_form": form}
     messages = _messages_in(exchange, tree)
     try:
         return preset.plan(
             model=str(tree.get("model") or "unknown"),
             messages=messages,
-            tools=tuple([_tool_definition(entry) for entry in items_of(tree, "tools")]),
+            tools=tuple([_tool_definition(entry) for entry in list_at(tree, "tools")]),
             options={key: value for key, value in tree.items() if key not in _OWNED},
             settings={**spoken, **settings},
         )
@@ -341,7 +341,7 @@ def _plan_of_request(exchange: Exchange, preset: Preset, settings: Mapping[str, 
 
 def _chat_body(exchange: Exchange) -> Tree:
     """The body of a request in any form, as chat completions."""
-    form = form_of(exchange.url)
+    form = wire_form_of_url(exchange.url)
     asked = client_request(exchange.body, form)
     if isinstance(asked, ClientRequest):
         if any(loss.code == "stored_response" for loss in asked.losses):
@@ -349,7 +349,7 @@ def _chat_body(exchange: Exchange) -> Tree:
                 f"{exchange.name}: goes on with a response that the server has stored, so the tape lacks the "
                 "conversation; record with the whole input instead of previous_response_id"
             )
-        if items_of(asked.tree, "messages"):
+        if list_at(asked.tree, "messages"):
             return asked.tree
     raise JournalError(f"{exchange.name}: not the body of a {form.replace('_', '-')} request")
 

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from toolreel._driver import Run
 from toolreel._internal import MissingExtra, counted
-from toolreel._journal import MemoryJournal, Recorded, journals_of, read_journal, recording_files
+from toolreel._journal import (
+    MemoryJournal,
+    Recorded,
+    journal_paths_of_cassette,
+    read_journal,
+    recording_files,
+)
 from toolreel._replay.journal_performer import AsyncRehearsal, Rehearsal
 from toolreel.cassette import Change, changed_lines, first_change
 from toolreel.tools import AsyncPythonTools, PythonTools, Toolbox, ToolLike
@@ -94,7 +100,7 @@ def check_recovered_journals(cassette: Path) -> None:
     from toolreel._replay.recovered_runs import recover_runs
     from toolreel.cassette import Session
 
-    recorded = [read_journal(path) for path in journals_of(cassette)]
+    recorded = [read_journal(path) for path in journal_paths_of_cassette(cassette)]
     plans = [each.plan for each in recorded]
     runs = recover_runs(Session(cassette), plans=plans, exact=False)
     if len(runs) < len(recorded):

@@ -18,9 +18,9 @@ from toolreel._driver import (
     Run,
     ago_on,
     aspeak,
+    await_if_awaitable,
     go_on,
     immediately,
-    resolved,
     speak,
 )
 from toolreel._journal import ReopenedJournal
@@ -92,4 +92,4 @@ async def _resume(
             continued = go_on(run.state, performer, journal=journal, observe=observe)
         else:
             return run
-        return join_runs(run, await resolved(continued))
+        return join_runs(run, await await_if_awaitable(continued))

@@ -13,7 +13,7 @@ from itertools import zip_longest
 from typing import Any, Literal, TypeAlias, cast
 
 from toolreel._driver import Run, Wanted, outcome_in_words
-from toolreel._journal import Source, open_recorded
+from toolreel._journal import Source, load_recorded_run
 from toolreel._replay.run_stories import MARKS, story, turn_lines
 from toolreel._replay.trace import Trace, Traced, retrace
 from toolreel.cassette import Change, changes
@@ -23,17 +23,17 @@ from toolreel_core._conversation import (
     ToolMessage,
     Transcript,
     UserMessage,
-    readable_parts,
+    readable_parts_text,
     wire_tree,
-    with_digests,
+    with_digests_for_base64,
 )
-from toolreel_core._jsontext import Json, JsonText, Tree, parse, read
+from toolreel_core._jsontext import Json, JsonText, Tree, parse, read_json
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._loop import parse_reply_body
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import AskApproval, RunTool, SendRequest, Wait, events, type_name
 from toolreel_core._replies import ArgumentError, ToolCall
-from toolreel_core._text_calls import short_dialects
+from toolreel_core._text_calls import abbreviated_dialect_names
 
 
 def plan_changes(old: Plan, new: Plan) -> tuple[Change, ...]:
@@ -55,9 +55,9 @@ def _as_tree(value: Any) -> Json:  # noqa: ANN401 - anything in a plan
         case JsonText():
             return parse(value)
         case SystemMessage() | UserMessage() | AssistantMessage() | ToolMessage():
-            return with_digests(wire_tree(value))
+            return with_digests_for_base64(wire_tree(value))
         case tuple():
-            return [*map(_as_tree, short_dialects(value))]
+            return [*map(_as_tree, abbreviated_dialect_names(value))]
         case _ if is_dataclass(value):
             return {each.name: _as_tree(getattr(value, each.name)) for each in fields(value) if each.compare}
         case _:
@@ -83,7 +83,9 @@ def _effect_changes(old: Traced, new: Traced) -> tuple[Change, ...]:
     renamed = [_with_numbered_ids(sent) for sent in texts]
     if renamed[0] == renamed[1]:
         return tuple(rest)
-    then, later = ({"messages": [with_digests(parse(JsonText(text))) for text in sent]} for sent in renamed)
+    then, later = (
+        {"messages": [with_digests_for_base64(parse(JsonText(text))) for text in sent]} for sent in renamed
+    )
     return (*changes(then, later), *rest)
 
 
@@ -127,9 +129,9 @@ def _event_as_tree(traced: Traced) -> Json:
             each.name: getattr(event, each.name) for each in fields(event) if each.name not in _IGNORED
         }
         if isinstance(event, events.ToolReturned | events.UserSpoke):
-            content |= {"parts": readable_parts(event.parts)}
+            content |= {"parts": readable_parts_text(event.parts)}
         if isinstance(event, events.ToolReturned):
-            content |= {"output": read(event.output).value_or(event.output)}
+            content |= {"output": read_json(event.output).value_or(event.output)}
     return {"event": type(event).__name__, **content}
 
 
@@ -209,7 +211,7 @@ def diff(a: Source, b: Source) -> Difference:
     :raises AdapterError: if one of them cannot be read
     :raises toolreel.ReplayMismatch: if one of them no longer replays
     """
-    one, other = retrace(open_recorded(a)), retrace(open_recorded(b))
+    one, other = retrace(load_recorded_run(a)), retrace(load_recorded_run(b))
     turns = zip_longest(_actions_by_turn(one.run), _actions_by_turn(other.run), fillvalue=())
     return Difference(
         _run_side(one),

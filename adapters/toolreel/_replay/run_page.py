@@ -15,16 +15,16 @@ from toolreel._driver import Run
 from toolreel._internal import (
     AdapterError,
     asset,
-    framed,
+    compressed_element,
+    compressed_json,
     json_element,
-    packed,
-    packed_element,
+    map_tree_texts,
+    open_in_browser,
     printable,
     shortened,
-    show,
-    with_texts,
+    standalone_page,
 )
-from toolreel._journal import Source, journal_path, open_recorded
+from toolreel._journal import Source, journal_path, load_recorded_run
 from toolreel._replay.run_diff import diff
 from toolreel._replay.run_tree import RunTree, conversation_tree, recorded_run_tree
 from toolreel._replay.trace import Trace, retrace
@@ -58,7 +58,7 @@ def runs_page(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIM
     ]
     page = {"runs": about, "comparison": comparison, "turns": _TURNS, "items": _ITEMS}
     first = runs[0].head
-    return framed(
+    return standalone_page(
         f"{first['outcome']}: {first['title']}" if comparison is None else "Two runs, side by side",
         '<a class="skip" href="#turns">To the turns</a>\n<header id="head"></header>\n'
         "<noscript><p>The turns are shown by a script, which your browser does not run: "
@@ -71,7 +71,7 @@ def runs_page(runs: Sequence[RunTree], comparison: Json = None, limit: int = LIM
     )
 
 
-def list_page(title: str) -> str:
+def recordings_list_page(title: str) -> str:
     """The page with the list of recordings, which its script gets from the server and keeps up to date.
 
     :param title: what is listed, such as the name of a directory
@@ -82,7 +82,7 @@ def list_page(title: str) -> str:
         "<noscript><p>The list is shown by a script, which your browser does not run.</p></noscript>\n"
         '<main id="recordings" class="listed"></main>'
     )
-    return framed(
+    return standalone_page(
         f"{title} – toolreel",
         body,
         styles=(asset("toolreel._replay", "page.css"),),
@@ -97,7 +97,9 @@ def _script_elements(runs: Iterable[RunTree]) -> Iterator[str]:
         turns: list[Json] = [[turn, steps] for turn, steps in run.steps]
         for name, values, size in (("turns", turns, _TURNS), ("items", run.items, _ITEMS)):
             for at, first in enumerate(range(0, len(values), size)):
-                yield packed_element(f"run-{number}-{name}-{at}", packed(values[first : first + size]))
+                yield compressed_element(
+                    f"run-{number}-{name}-{at}", compressed_json(values[first : first + size])
+                )
 
 
 def with_inner_runs(traces: Iterable[tuple[str, Trace]], folder: Path | None) -> list[RunTree]:
@@ -121,7 +123,7 @@ def _load_inner_runs(outer: Trace, folder: Path) -> Iterator[tuple[str, str, Tra
         name = f"{glob.escape(key)}.journal.jsonl"
         for path in [*folder.glob(name), *folder.glob(f"*/{name}")][:1] if key else ():
             try:
-                trace = retrace(open_recorded(path))
+                trace = retrace(load_recorded_run(path))
             except (AdapterError, ReplayMismatch):
                 # The outer run has its result; a recording that cannot be read is no part of the page.
                 continue
@@ -142,7 +144,9 @@ def recording_page(source: Source, other: Source | None = None) -> str:
         folder = None if not isinstance(source, Path | str) else Path(source).parent
         return runs_page(with_inner_runs(_named_traces(source), folder))
     difference = diff(source, other)
-    runs = [recorded_run_tree(retrace(open_recorded(each)), recording_name(each)) for each in (source, other)]
+    runs = [
+        recorded_run_tree(retrace(load_recorded_run(each)), recording_name(each)) for each in (source, other)
+    ]
     return runs_page(runs, difference.tree())
 
 
@@ -154,12 +158,12 @@ def page_of_run(run: Run, recording: Path | None, shown: Callable[[str], str]) -
     """
     if recording is not None:
         try:
-            trace = retrace(open_recorded(journal_path(recording)))
+            trace = retrace(load_recorded_run(journal_path(recording)))
         except (AdapterError, ReplayMismatch):
             trace = None
         if trace is not None and trace.run.state == run.state:
             return runs_page(with_inner_runs([(recording_name(recording), trace)], recording.parent))
-    clean, tree = partial(with_texts, change=shown), conversation_tree(run, "run")
+    clean, tree = partial(map_tree_texts, change=shown), conversation_tree(run, "run")
     head = {key: clean(each) for key, each in tree.head.items()}
     return runs_page([replace(tree.map_values(clean), head=head)])
 
@@ -174,11 +178,11 @@ def view_run(
     path = Path(mkdtemp(prefix="toolreel-")) / "run.html" if file is None else Path(file)
     write_page(path, page_of_run(run, recording, shown))
     if opens:
-        show(path.resolve().as_uri())
+        open_in_browser(path.resolve().as_uri())
     return path
 
 
-def in_notebook(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
+def notebook_html(run: Run, recording: Path | None, shown: Callable[[str], str]) -> str:
     """The page of a run as a frame within a notebook's, whose scripts cannot reach the notebook."""
     page = page_of_run(run, recording, shown)
     if len(page) > _EMBEDDED:
@@ -203,16 +207,16 @@ def recording_name(source: Source) -> str:
 
 
 def _named_traces(source: Source) -> Iterator[tuple[str, Trace]]:
-    if isinstance(source, Path | str) and (cassette := _foreign_cassette(Path(source))) is not None:
+    if isinstance(source, Path | str) and (cassette := _cassette_without_journal(Path(source))) is not None:
         from toolreel._replay.recovered_runs import recover_runs
         from toolreel.cassette import Session
 
         for run in recover_runs(Session(cassette)):
             yield recording_name(source), retrace(run.recorded)
     else:
-        yield recording_name(source), retrace(open_recorded(source))
+        yield recording_name(source), retrace(load_recorded_run(source))
 
 
-def _foreign_cassette(path: Path) -> Path | None:
+def _cassette_without_journal(path: Path) -> Path | None:
     cassette = path if path.suffix == ".yaml" else path.with_name(f"{path.name}.yaml")
     return cassette if cassette.is_file() and not journal_path(cassette).exists() else None

@@ -16,9 +16,9 @@ from toolreel_core._conversation import (
     UserMessage,
     readable_content,
 )
-from toolreel_core._jsontext import Json, canonical, read
+from toolreel_core._jsontext import Json, canonical, read_json
 from toolreel_core._protocol import Completed, Level, Note, RunSettled, note_sentence, notes
-from toolreel_core._text_calls import short_dialects
+from toolreel_core._text_calls import abbreviated_dialect_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def _calls_with_results(run: Run) -> Iterator[tuple[CallSummary, ...]]:
 
 def _call_summary(call: SentCall, result: ToolMessage, provenance: str) -> CallSummary:
     ok = True
-    match read(result.content).value_or(result.content):
+    match read_json(result.content).value_or(result.content):
         case {"ok": False, "errors": [*errors]}:
             ok, text = False, "; ".join(map(_error_in_words, errors))
         case {"ok": True, "tool_name": _, "data": data} | data:
@@ -191,7 +191,7 @@ def explain_outcome(run: Run) -> tuple[OutcomeWords, dict[str, str]]:
 
 def setting_text(value: object) -> str:
     """The value of a setting, as Python writes it; the dialects that are read by default are one word."""
-    return repr(short_dialects(value) if isinstance(value, tuple) else value)
+    return repr(abbreviated_dialect_names(value) if isinstance(value, tuple) else value)
 
 
 def deciding_event(trace: Trace) -> Traced | None:

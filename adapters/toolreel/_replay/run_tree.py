@@ -18,7 +18,7 @@ from toolreel._replay.run_stories import (
 )
 from toolreel._replay.trace import Trace, Traced, shorten_line
 from toolreel_core._conversation import Form, Message, Transcript, UserMessage, wire_part, wire_tree
-from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, parse, read_json
 from toolreel_core._loop import parse_reply_body
 from toolreel_core._plan import Request
 from toolreel_core._protocol import (
@@ -72,12 +72,12 @@ def recorded_run_tree(trace: Trace, name: str) -> RunTree:
             traced.before.phase, Settled
         )
         turns.setdefault(min(last, traced.turn + 1) if begins else traced.turn, []).append(traced)
-    head, decided = _page_head(trace.run, name, items), deciding_event(trace)
+    head, decided = _run_tree_head(trace.run, name, items), deciding_event(trace)
     if decided:
         head["decided"] = {"event": decided.record.n, "turn": decided.turn, "words": decided.summary}
     began = {note.turn for note in trace.run.notes if isinstance(note, notes.ExchangeBegan)}
     ordered = sorted(turns.items())
-    head["turns"] = [_turn_line(number, each, number in began) for number, each in ordered]
+    head["turns"] = [_turn_list_entry(number, each, number in began) for number, each in ordered]
     steps = tuple(
         (number, [*chain.from_iterable(_event_steps(one, items, options) for one in each)])
         for number, each in ordered
@@ -87,7 +87,7 @@ def recorded_run_tree(trace: Trace, name: str) -> RunTree:
 
 def conversation_tree(run: Run, name: str) -> RunTree:
     items = NumberedItems()
-    head = _page_head(run, name, items)
+    head = _run_tree_head(run, name, items)
     opening: list[Json] = [items.add_message(each) for each in run.messages]
     return RunTree(head | {"opening": opening, "turns": []}, (), _parsed_items(items))
 
@@ -176,13 +176,13 @@ def _call_tree(call: ToolCall) -> Tree:
         arguments, error, original = call.original, call.arguments.detail or call.arguments.code, ""
     else:
         arguments, error = str(call.arguments), ""
-        same = read(call.original).map(canonical).value_or(call.original) == arguments
+        same = read_json(call.original).map(canonical).value_or(call.original) == arguments
         original = "" if same else call.original
     named = {"name": call.name, "arguments": arguments}
     return {**named, "error": error, "original": original, "from": call.provenance}
 
 
-def _page_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
+def _run_tree_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
     plan, outcome = run.state.plan, run.outcome
     words, settings = explain_outcome(run)
     first = next((each.content for each in plan.messages if isinstance(each, UserMessage)), "")
@@ -215,7 +215,7 @@ def _page_head(run: Run, name: str, items: NumberedItems) -> dict[str, Json]:
     }
 
 
-def _turn_line(number: int, turn: Sequence[Traced], begins: bool) -> Json:
+def _turn_list_entry(number: int, turn: Sequence[Traced], begins: bool) -> Json:
     """A turn as a line of the list: number, label, level, times, whether an exchange begins."""
 
     def ms(*kinds: type[Wanted]) -> int | None:
@@ -291,8 +291,8 @@ class NumberedItems:
         :param stored: as it was when the request was made; histories only grow from call to call
         """
         was, now = self._stored_numbers(request, stored), self._sent_numbers(request)
-        begin = _common_start(was, now)
-        end = min(_common_start(was[::-1], now[::-1]), min(len(was), len(now)) - begin)
+        begin = _common_prefix_length(was, now)
+        end = min(_common_prefix_length(was[::-1], now[::-1]), min(len(was), len(now)) - begin)
         middle = self._pair_items(was[begin : len(was) - end], now[begin : len(now) - end])
         return [
             *_unchanged_ranges(now[:begin]),
@@ -356,7 +356,7 @@ class NumberedItems:
             yield last
 
 
-def _common_start(one: Sequence[int], other: Sequence[int]) -> int:
+def _common_prefix_length(one: Sequence[int], other: Sequence[int]) -> int:
     short = min(len(one), len(other))
     if one[:short] == other[:short]:
         return short

@@ -15,10 +15,10 @@ from toolreel._driver import (
     Timing,
     Wanted,
     record,
-    withhold,
+    register_journal_secrets,
 )
 from toolreel._journal import Record, Recorded
-from toolreel_core._conversation import readable_parts
+from toolreel_core._conversation import readable_parts_text
 from toolreel_core._errors import ProtocolError, ReplayMismatch
 from toolreel_core._loop import parse_reply_body, pending, start, step
 from toolreel_core._plan import Plan
@@ -64,7 +64,7 @@ class Underway:
         """Called with each event once it is recorded, its times, and the state after it."""
         self._notes = [*self.at.notes]
         self._journal = journal
-        self._await_effects()
+        self._add_wanted_effects()
 
     @property
     def state(self) -> State:
@@ -86,7 +86,7 @@ class Underway:
             self._took.append(EffectTime.of(effect, event, lap, turn))
         if effect is not None:
             del self.wanted[effect.ref]
-        self._await_effects()
+        self._add_wanted_effects()
         return self.at.notes
 
     def record(self, effect: Wanted | None, event: events.Event, lap: Lap | None = None) -> events.Event:
@@ -101,9 +101,9 @@ class Underway:
         return written
 
     def withhold(self, secrets: Mapping[str, str]) -> None:
-        withhold(self._journal, secrets)
+        register_journal_secrets(self._journal, secrets)
 
-    def _await_effects(self) -> None:
+    def _add_wanted_effects(self) -> None:
         self.wanted |= {each.ref: each for each in self.at.effects if not isinstance(each, Finish)}
 
 
@@ -187,7 +187,7 @@ def _event_summary(traced: Traced) -> str:
         case events.CancelRequested():
             return f"cancelled: {event.reason}" if event.reason else "cancelled"
         case events.UserSpoke():
-            return f"the user said: {readable_parts(event.parts) or event.content}"
+            return f"the user said: {readable_parts_text(event.parts) or event.content}"
         case events.RunStarted():
             return "started"
         case _:

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel._secrets.known_values import (
         Secret,
-        key_as_secret,
+        api_key_if_secret,
+        encoded_spellings,
         key_notice,
         known_secrets,
         scrubbed_url,
         secrets_sent,
-        shown_url,
-        spellings,
+        url_safe_to_log,
     )
     from toolreel._secrets.rules import (
         VARIABLE,
         SecretRules,
         read_rules,
-        rules_in,
+        rules_from_environment,
     )
     from toolreel._secrets.scan import (
         Leak,
         body_texts,
         leaks,
-        leaks_at,
+        leaks_with_places,
         line_texts,
         refuse_secrets,
         secrets_in,

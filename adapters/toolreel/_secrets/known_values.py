@@ -31,7 +31,7 @@ _USER = lazy_pattern(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#]*@")
 _PARAMETER = lazy_pattern(r"(?<=[?&;#])([^=&;#]+)=[^&;#]*")
 
 
-def shown_url(url: str) -> str:
+def url_safe_to_log(url: str) -> str:
     """A URL as an error, a ``repr`` or a log may quote it, even if it is none."""
 
     def masked(found: re.Match[str]) -> str:
@@ -46,7 +46,7 @@ def scrubbed_url(url: str) -> str:
     >>> scrubbed_url("https://me:pw@api.test/v1/models?api_key=1234&limit=5")
     'https://api.test/v1/models?api_key=REDACTED&limit=5'
     """
-    return shown_url(url.partition("#")[0])
+    return url_safe_to_log(url.partition("#")[0])
 
 
 def is_secret_parameter(name: str) -> bool:
@@ -90,9 +90,12 @@ def known_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     >>> known_secrets({"OPENAI_API_KEY": "abcdefgh12", "HOME": "/home/somebody", "PIN_TOKEN": "1234"})
     {'OPENAI_API_KEY': 'abcdefgh12'}
     """
-    from toolreel._secrets.rules import VARIABLE, rules_in  # reads TOML, which few programs have
+    from toolreel._secrets.rules import (  # reads TOML, which few programs have
+        VARIABLE,
+        rules_from_environment,
+    )
 
-    further = rules_in(environ).variables
+    further = rules_from_environment(environ).variables
     found: dict[str, str] = {}
     for name, value in environ.items():
         is_path = _PATH_NAME.search(name) and _PLACE.match(value)
@@ -105,12 +108,12 @@ def known_secrets(environ: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def key_as_secret(name: str, key: str) -> dict[str, str]:
+def api_key_if_secret(name: str, key: str) -> dict[str, str]:
     """An API key to keep out of recordings, by the name of its variable; empty if it is no secret.
 
     Servers that need no key take any, and a word such as ``ollama`` or ``test`` occurs in prompts too.
 
-    >>> key_as_secret("MY_KEY", "3f2a90bc71"), key_as_secret("MY_KEY", "ollama")
+    >>> api_key_if_secret("MY_KEY", "3f2a90bc71"), api_key_if_secret("MY_KEY", "ollama")
     ({'MY_KEY': '3f2a90bc71'}, {})
     """
     secret = len(key.strip()) >= _MIN_LENGTH and key.strip().lower() not in _DUMMIES
@@ -119,7 +122,7 @@ def key_as_secret(name: str, key: str) -> dict[str, str]:
 
 def key_notice(name: str, key: str) -> str:
     """What to say about a key for which recordings are not searched; empty if there is nothing to say."""
-    if not key.strip() or key_as_secret(name, key):
+    if not key.strip() or api_key_if_secret(name, key):
         return ""
     return f"The value of {name} is short, or what servers without keys take, so it may be in the recording."
 
@@ -138,25 +141,25 @@ def secrets_sent(url: str, headers: Mapping[str, str], known: Collection[str] = 
         is_key = name.lower() in known or bool(_KEY_HEADER.fullmatch(name))
         if is_key or _SECRET_HEADER.fullmatch(name):
             credential = _SCHEME.sub("", value.strip(), count=1)
-            found |= _credential(f"the header {name.lower()}", credential, is_key=is_key)
+            found |= _credential_by_place(f"the header {name.lower()}", credential, is_key=is_key)
     for name, value in parse_qsl(parts.query) if parts.query else ():
         is_key = bool(_KEY_PARAMETER.fullmatch(name))
         if is_key or is_secret_parameter(name):
-            found |= _credential(f"the parameter {name}", value, is_key=is_key)
+            found |= _credential_by_place(f"the parameter {name}", value, is_key=is_key)
     password = unquote(parts.netloc.rpartition("@")[0].partition(":")[2])
-    return found | _credential("the URL", password, is_key=False)
+    return found | _credential_by_place("the URL", password, is_key=False)
 
 
-def _credential(place: str, value: str, *, is_key: bool) -> dict[str, str]:
+def _credential_by_place(place: str, value: str, *, is_key: bool) -> dict[str, str]:
     """A credential by its place, unless it may occur by chance: then it is no secret."""
     if is_key:
-        return key_as_secret(place, value)
+        return api_key_if_secret(place, value)
     mixed = re.search(r"\d", value) and len(set(value)) >= _MIN_DISTINCT
     return {place: value} if mixed and len(value) >= _MIN_SENT_LENGTH else {}
 
 
 @lru_cache(maxsize=256)
-def spellings(value: str) -> tuple[str, ...]:
+def encoded_spellings(value: str) -> tuple[str, ...]:
     in_json = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
     in_json |= {spelling.replace("/", "\\/") for spelling in in_json}
     twice = {json.dumps(spelling)[1:-1] for spelling in in_json}

@@ -67,7 +67,7 @@ def names_a_secret(name: str) -> bool:
 Proof: TypeAlias = Callable[[str, str], bool]
 
 
-def _looks_random(run: int) -> Proof:
+def _randomness_check(run: int) -> Proof:
     """A check for a digit, mixed case or padding, and a run of at least ``run`` letters and digits."""
     long = lazy_pattern(rf"[A-Za-z0-9]{{{run}}}")
     return lambda text, _: bool(
@@ -80,7 +80,7 @@ def _is_password(text: str, _before: str) -> bool:
     return bool(mixed) and not PLACEHOLDER.search(text) and not _PATH.search(text)
 
 
-def _is_key(text: str, before: str) -> bool:
+def _is_api_key(text: str, before: str) -> bool:
     """Whether a value looks random, and is neither a path, a placeholder nor a list cursor."""
     if _NO_SECRET_TOKEN.search(before) or PLACEHOLDER.search(text) or _PATH.search(text):
         return False
@@ -90,7 +90,7 @@ def _is_key(text: str, before: str) -> bool:
     return bool(mixed) and entropy >= 3  # random keys usually have more than 3.5
 
 
-def _are_credentials(text: str, _before: str) -> bool:
+def _is_basic_auth_value(text: str, _before: str) -> bool:
     try:
         decoded = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_" if "-" in text else None)
         return ":" in decoded.decode() and decoded.decode().isprintable()
@@ -104,9 +104,9 @@ def _is_real(text: str, _before: str) -> bool:
 
 _PROOFS: Mapping[str, Proof] = {
     "": lambda _text, _before: True,
-    "credentials": _are_credentials,
+    "credentials": _is_basic_auth_value,
     "digit": lambda text, _: bool(re.search(r"\d", text)),  # nearly all keys have one, few names do
-    "key": _is_key,
+    "key": _is_api_key,
     "password": _is_password,
     "real": _is_real,
 }
@@ -161,7 +161,7 @@ def shipped_shapes() -> tuple[Shape, ...]:
         pattern: str = entry["pattern"]
         for name, shared in _PARTS.items():
             pattern = pattern.replace(name, shared)
-        proof = _looks_random(entry["run"]) if "run" in entry else _PROOFS[entry.get("proof", "")]
+        proof = _randomness_check(entry["run"]) if "run" in entry else _PROOFS[entry.get("proof", "")]
         source = pattern if entry.get("inside") else _START + pattern
         shapes.append(Shape(entry["kind"], lazy_pattern(source), tuple(entry["hints"]), proof))
     return tuple(shapes)
@@ -204,7 +204,7 @@ class SecretRules:
         return any(matches_wildcard(pattern, secret) for pattern in self.allowed)
 
 
-def rules_in(environ: Mapping[str, str] | None = None) -> SecretRules:
+def rules_from_environment(environ: Mapping[str, str] | None = None) -> SecretRules:
     named = (os.environ if environ is None else environ).get(VARIABLE, "")
     if not named:
         return SecretRules()

@@ -15,11 +15,11 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from toolreel._internal import SecretFound
-from toolreel._secrets.known_values import spellings
-from toolreel._secrets.rules import Shape, names_a_secret, rules_in
-from toolreel._secrets.scrubbing import as_ascii, decoded_texts, joined_stream_texts
+from toolreel._secrets.known_values import encoded_spellings
+from toolreel._secrets.rules import Shape, names_a_secret, rules_from_environment
+from toolreel._secrets.scrubbing import ascii_from_utf16_or_utf32, decoded_texts, joined_stream_texts
 from toolreel_core._conversation import Blob
-from toolreel_core._jsontext import Json, canonical, read
+from toolreel_core._jsontext import Json, canonical, read_json
 from toolreel_core._lazy_pattern import lazy_pattern
 
 BLOB = lazy_pattern(r"data:[\w.+/-]*;base64,[A-Za-z0-9+/]*={0,2}")
@@ -63,7 +63,7 @@ def _secret_spans(text: str, shapes: Iterable[Shape]) -> Iterator[tuple[int, int
     blobs = [(-1, len(text))] if BLOB.fullmatch(text) else [match.span() for match in _BASE64.finditer(text)]
     matches = [match for shape in shapes for match in shape.matches(text, blobs)]
     matches.sort(key=itemgetter(0))  # stable, so the most specific pattern comes first
-    rules, behind = rules_in(), 0
+    rules, behind = rules_from_environment(), 0
     for begin, start, end, kind in matches:
         if rules.allows(text[start:end]):
             continue
@@ -73,8 +73,8 @@ def _secret_spans(text: str, shapes: Iterable[Shape]) -> Iterator[tuple[int, int
 
 
 @lru_cache(maxsize=256)
-def _value_shape(name: str, value: str) -> Shape:
-    written = spellings(value)
+def _known_value_shape(name: str, value: str) -> Shape:
+    written = encoded_spellings(value)
     pattern = re.compile("|".join(map(re.escape, written)))
     return Shape(f"value of {name}", pattern, written, in_blobs=True)
 
@@ -85,7 +85,7 @@ def _shapes_in(texts: Collection[str], known: Mapping[str, str]) -> list[Shape]:
     Nearly all texts hold no secret, and most of what a search costs is to begin it, once for each text and
     each kind of secret. So all texts are looked at together first.
     """
-    values = [_value_shape(name, value.strip()) for name, value in known.items() if value.strip()]
+    values = [_known_value_shape(name, value.strip()) for name, value in known.items() if value.strip()]
     every = "\n".join(texts)
     # Patterns match Base64 by chance, and take long for megabytes of it.
     whole = "\n".join(text for text in texts if not BLOB.fullmatch(text))
@@ -94,7 +94,7 @@ def _shapes_in(texts: Collection[str], known: Mapping[str, str]) -> list[Shape]:
     # where others stand around it; the patterns of a project may ask for anything, and have no hint.
     shapes = [
         shape
-        for shape in rules_in().shapes
+        for shape in rules_from_environment().shapes
         if not shape.hints or (any(map(lowered.__contains__, shape.hints)) and shape.pattern.search(whole))
     ]
     return [*shapes, *(shape for shape in values if any(map(every.__contains__, shape.hints)))]
@@ -122,9 +122,9 @@ def body_texts(place: str, body: bytes) -> Iterator[tuple[str, str]]:
 
 def line_texts(line: str) -> Iterator[tuple[str, str]]:
     yield from _texts_in_json("", line)
-    match read(line).value_or(None):
+    match read_json(line).value_or(None):
         case {"event": {"body": str() as body}}:
-            for content in joined_stream_texts(as_ascii(body)):
+            for content in joined_stream_texts(ascii_from_utf16_or_utf32(body)):
                 yield "event.body, put together", content
         case _:
             pass
@@ -141,7 +141,7 @@ def tree_texts(tree: Json, place: str = "") -> list[tuple[str, str]]:
     return found
 
 
-def leaks_at(
+def leaks_with_places(
     texts: Iterable[tuple[str, str]], known: Mapping[str, str], seen: set[str] | None = None
 ) -> Iterator[tuple[str, Leak]]:
     """The leaks in texts, each with its place.
@@ -165,7 +165,7 @@ def unseen_texts(texts: Iterable[tuple[str, str]], seen: set[str]) -> Iterator[t
 
 def refuse_secrets(line: str, known: Mapping[str, str], where: str, blobs: Iterable[Blob] = ()) -> None:
     """Patterns match random bytes by chance, so blobs are searched for known secrets only."""
-    for place, leak in leaks_at(line_texts(line), known):
+    for place, leak in leaks_with_places(line_texts(line), known):
         raise SecretFound(
             f"{where}: not written, it holds {leak.kind} at {place or 'the top'}; "
             "keep secrets out of prompts and tool results"
@@ -192,10 +192,10 @@ def _texts_in_json(place: str, text: str, nested: int = 1) -> _Found:
 
 def _add_text(found: _Found, place: str, text: str, nested: int) -> None:
     if "\0" in text:  # UTF-16 that was read as UTF-8
-        _add_text(found, place, as_ascii(text), nested)
+        _add_text(found, place, ascii_from_utf16_or_utf32(text), nested)
     value: Json = None
     if nested and text.lstrip()[:1] in _JSON_BEGINS:  # such JSON is never null, so None is: not JSON
-        value = read(text).value_or(None)
+        value = read_json(text).value_or(None)
     if value is not None:
         _add_leaves(found, place, value, nested - 1)
     if value is None or canonical(value) != text:

@@ -12,9 +12,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from toolreel._secrets.known_values import spellings
-from toolreel._secrets.rules import rules_in
-from toolreel_core._jsontext import Json, read
+from toolreel._secrets.known_values import encoded_spellings
+from toolreel._secrets.rules import rules_from_environment
+from toolreel_core._jsontext import Json, read_json
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies import Frames
 
@@ -47,7 +47,7 @@ def decoded_texts(body: bytes, layers: int = _LAYERS) -> Iterator[str]:
     text = body.decode("utf-8", "replace")
     yield text.lstrip(_MARKS)
     if "\0" in text or body.startswith(_BYTE_ORDER_MARKS):
-        yield as_ascii(text)
+        yield ascii_from_utf16_or_utf32(text)
         for encoding in ("utf-16-le", "utf-16-be"):
             yield body.decode(encoding, "replace").lstrip(_MARKS)
     if layers and not text.isascii():
@@ -56,7 +56,7 @@ def decoded_texts(body: bytes, layers: int = _LAYERS) -> Iterator[str]:
                 yield from decoded_texts(unpacked, layers - 1)
 
 
-def as_ascii(text: str) -> str:
+def ascii_from_utf16_or_utf32(text: str) -> str:
     """All of ASCII in UTF-16 or UTF-32 that was read as UTF-8, wherever it begins."""
     return text.replace("\0", "").lstrip(_MARKS)
 
@@ -95,7 +95,7 @@ class _Piece:
         return tuple([key for key in self.path if isinstance(key, str)])
 
     @property
-    def positions(self) -> tuple[int, ...]:
+    def indexes_in_path(self) -> tuple[int, ...]:
         return tuple([key for key in self.path if isinstance(key, int)])
 
     def labels(self, word: str) -> tuple[Json, ...]:
@@ -145,7 +145,7 @@ def _joinable_groups(pieces: Iterable[_Piece]) -> Iterator[list[_Piece]]:
                 ("by path and index", names, indexes),
                 ("by index and id", indexes, ids),
                 ("by id", ids),
-                ("by place", names, piece.positions, piece.labels("type")),
+                ("by place", names, piece.indexes_in_path, piece.labels("type")),
             )
             for key in keys:
                 groups.setdefault(key, []).append(piece)
@@ -162,8 +162,8 @@ def joined_stream_texts(text: str) -> tuple[str, ...]:
     if frames:
         groups = _joinable_groups(piece for frame in frames for piece in _pieces_in(frame))
     else:
-        whole = read(text).value_or(()) if text.lstrip()[:1] == "{" else ()
-        parts = (each for each in _pieces_in(whole) if each.positions and each.names[-1] in _PARTS)
+        whole = read_json(text).value_or(()) if text.lstrip()[:1] == "{" else ()
+        parts = (each for each in _pieces_in(whole) if each.indexes_in_path and each.names[-1] in _PARTS)
         groups = (group for group in _joinable_groups(parts) if len(group) > 1)
     return tuple(dict.fromkeys("".join(piece.text for piece in group) for group in groups))
 
@@ -171,7 +171,7 @@ def joined_stream_texts(text: str) -> tuple[str, ...]:
 def _frames_in(text: str) -> Iterator[Json]:
     if "\n" not in text and "\r" not in text:
         return
-    whole = read(text).value_or(()) if text.lstrip()[:1] == "[" else ()
+    whole = read_json(text).value_or(()) if text.lstrip()[:1] == "[" else ()
     if isinstance(whole, list):  # Gemini streams the items of one array
         yield from (item for item in whole if isinstance(item, dict))
         return
@@ -221,7 +221,7 @@ def scrubbed_body(body: str, known: Mapping[str, str]) -> str:
 def secrets_to_scrub(known: Mapping[str, str]) -> dict[str, str]:
     if not known:
         return {}
-    rules = rules_in()
+    rules = rules_from_environment()
     return {name: value for name, value in known.items() if not rules.allows(value.strip())}
 
 
@@ -293,7 +293,7 @@ class RunningBodyScrub:
         for group in _joinable_groups(piece for piece in pieces if piece.names[-1] in begun):
             masked |= self._mask_group(group)
             if not last:
-                passing = min(passing, self._first_held(group, passing))
+                passing = min(passing, self._first_line_to_hold(group, passing))
         for at in masked:
             frame, (start, end) = frames[at]
             text = json.dumps(frame, ensure_ascii=False, separators=(",", ":"))
@@ -318,7 +318,7 @@ class RunningBodyScrub:
                 whole = "".join(piece.text for piece in group)
         return masked
 
-    def _first_held(self, group: list[_Piece], nothing: int) -> int:
+    def _first_line_to_hold(self, group: list[_Piece], nothing: int) -> int:
         """The first line that may begin a secret which is spelt by this group, if one does."""
         overlap = _begun_length("".join(piece.text for piece in group), self._mask_table)
         for piece in reversed(group):
@@ -334,7 +334,7 @@ def _frame_in(line: str) -> tuple[Json, tuple[int, int]]:
     span = found.span(1) if found else (0, len(line))
     if found is None and line.lstrip()[:1] not in ("{", "["):
         return None, span
-    frame = read(line[slice(*span)]).value_or(None)
+    frame = read_json(line[slice(*span)]).value_or(None)
     return frame if isinstance(frame, dict | list) else None, span
 
 
@@ -343,7 +343,7 @@ def _mask_table(known: Mapping[str, str]) -> _MaskTable:
         (spelling, f"[value of {name}]")
         for name, value in known.items()
         if value.strip()
-        for spelling in spellings(value.strip())
+        for spelling in encoded_spellings(value.strip())
     ]
 
 

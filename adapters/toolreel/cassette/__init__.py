@@ -60,7 +60,7 @@ if TYPE_CHECKING:
         distinct_rules,
         requests_by_rule,
         rule_as_mapping,
-        rule_of,
+        vary_rule_of,
     )
     from toolreel.cassette._yaml import dump_yaml, load_yaml
 else:

@@ -47,7 +47,7 @@ from typing import Any, TypeAlias
 
 from toolreel._internal import CassetteError
 from toolreel_core._conversation import Rope
-from toolreel_core._jsontext import Json, canonical, chain, digest, items_of, quote, read
+from toolreel_core._jsontext import Json, canonical, chained_digest, digest, list_at, quote, read_json
 
 _SHORTEST = 256
 """Minimum characters of Base64 that is not written where it stands."""
@@ -147,7 +147,7 @@ class ConversationBodies:
             text = (self._head + body[end:] if same else body).decode()
         except UnicodeDecodeError:
             return None
-        tree = read(text, max_depth=_MAX_DEPTH).value_or(None)
+        tree = read_json(text, max_depth=_MAX_DEPTH).value_or(None)
         messages = tree.get("messages") if isinstance(tree, dict) else None
         if not isinstance(tree, dict) or not isinstance(messages, list) or canonical(tree) != text:
             return None
@@ -187,13 +187,13 @@ class _Conversations:
         path = [*path]
         for message in messages:
             before = path[-1][0] if path else ""
-            whole = chain(before, canonical(message))
+            whole = chained_digest(before, canonical(message))
             self._following.setdefault(before, set()).add(whole)
             path.append((whole, message))
         self._ends.add(path[-1][0])
         return path
 
-    def written_list(self, path: _Path, anchors: _Anchors) -> list[Json]:
+    def folded_messages(self, path: _Path, anchors: _Anchors) -> list[Json]:
         current: list[Json] = []
         for whole, message in path:
             current.append(message)
@@ -209,7 +209,9 @@ _Path: TypeAlias = list[tuple[str, Json]]
 """A list of messages: for each, the digest of the list up to it, and the message."""
 
 
-def written_bodies(bodies: Iterable[bytes]) -> tuple[list[dict[str, Any]], dict[str, bytes], dict[int, str]]:
+def bodies_as_mappings(
+    bodies: Iterable[bytes],
+) -> tuple[list[dict[str, Any]], dict[str, bytes], dict[int, str]]:
     """The values of ``body`` for all requests in one file, their blobs by digest, and the anchors."""
     blobs: dict[str, bytes] = {}
     reader, conversations = ConversationBodies(), _Conversations()
@@ -218,10 +220,10 @@ def written_bodies(bodies: Iterable[bytes]) -> tuple[list[dict[str, Any]], dict[
     for body in bodies:
         found = reader.read(body)
         if found is None:
-            read_bodies.append((_form_of_unfolded_body(body), []))
+            read_bodies.append((_unfolded_body_as_mapping(body), []))
             continue
         tree, same = found
-        new = [_without_blobs(each, blobs) for each in items_of(tree, "messages")]
+        new = [_without_blobs(each, blobs) for each in list_at(tree, "messages")]
         path = conversations.add(path[:same], new)
         # The paths keep each message once; this copy would be one of many.
         read_bodies.append(({"json": {**tree, "messages": None}}, path))
@@ -244,7 +246,7 @@ def written_bodies(bodies: Iterable[bytes]) -> tuple[list[dict[str, Any]], dict[
         if isinstance(json_tree, dict):
             form = {"json": {key: first_equal(key, value) for key, value in json_tree.items()}}  # noqa: PLW2901
         if path:
-            form["json"]["messages"] = conversations.written_list(path, anchors)
+            form["json"]["messages"] = conversations.folded_messages(path, anchors)
         forms.append(form)
     return forms, blobs, anchors
 
@@ -296,18 +298,18 @@ def _rope_of(folded: Sequence[Json], ropes: dict[int, Rope]) -> Rope:
     return ropes[id(folded)]
 
 
-def _form_of_unfolded_body(body: bytes) -> dict[str, Any]:
-    match body_form(body):
+def _unfolded_body_as_mapping(body: bytes) -> dict[str, Any]:
+    match body_as_mapping(body):
         case {"json": {"messages": [[*_], *_]}}:  # would be read as a list that continues another
             return {"text": body.decode()}
         case form:
             return form
 
 
-def body_form(body: bytes) -> dict[str, Any]:
+def body_as_mapping(body: bytes) -> dict[str, Any]:
     try:
         text = body.decode()
     except UnicodeDecodeError:
         return {"binary": body}
-    tree = read(text, max_depth=_MAX_DEPTH).value_or(None)  # which the text of no other value is
+    tree = read_json(text, max_depth=_MAX_DEPTH).value_or(None)  # which the text of no other value is
     return {"json": tree} if canonical(tree) == text else {"text": text}

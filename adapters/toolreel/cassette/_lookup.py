@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from toolreel._secrets import scrubbed_url
 from toolreel.cassette._vary import NOT_JSON
-from toolreel_core._conversation import with_digests
-from toolreel_core._jsontext import Json, canonical, read
+from toolreel_core._conversation import with_digests_for_base64
+from toolreel_core._jsontext import Json, canonical, read_json
 
 # The differences between a request and the recorded one.
 
@@ -73,10 +73,10 @@ def first_change(old: Json, new: Json, place: str = "") -> Change | None:
 
 def drift_text(recorded: bytes, request: bytes) -> str:
     old, new = (body.decode(errors="backslashreplace") for body in (recorded, request))
-    was, now = read(old).value_or(NOT_JSON), read(new).value_or(NOT_JSON)
+    was, now = read_json(old).value_or(NOT_JSON), read_json(new).value_or(NOT_JSON)
     found = [Change("the body", old, new)]
     if was is not NOT_JSON and now is not NOT_JSON:
-        found = [*changes(with_digests(was), with_digests(now))]
+        found = [*changes(with_digests_for_base64(was), with_digests_for_base64(now))]
     if not found:
         return "the bodies are the same JSON"
     lines = changed_lines(found[0])
@@ -90,18 +90,18 @@ def changed_lines(change: Change, now: str = "request:") -> list[str]:
     return [f"first change: {change.place or 'the whole body'}", f"  recorded: {old}", f"  {now}  {new}"]
 
 
-def _shared_prefix(one: Sequence[object], other: Sequence[object]) -> int:
+def _shared_prefix_length(one: Sequence[object], other: Sequence[object]) -> int:
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (was, now) in pairs if was != now), min(len(one), len(other)))
 
 
 def differing_bytes(one: bytes, other: bytes) -> int:
-    common = _shared_prefix(one, other) + _shared_prefix(one[::-1], other[::-1])
+    common = _shared_prefix_length(one, other) + _shared_prefix_length(one[::-1], other[::-1])
     return max(len(one), len(other)) - min(common, len(one), len(other))
 
 
 def clip_around_difference(old: str, new: str) -> tuple[str, str]:
-    start = max(0, _shared_prefix(old, new) - _BEFORE)
+    start = max(0, _shared_prefix_length(old, new) - _BEFORE)
     end = start + _BEFORE + _AFTER
 
     def excerpt(text: str) -> str:
@@ -139,7 +139,7 @@ def canonical_body(body: bytes) -> bytes:
         text = body.decode()
     except UnicodeDecodeError:
         return body
-    return read(text).map(lambda value: canonical(value).encode()).value_or(body)
+    return read_json(text).map(lambda value: canonical(value).encode()).value_or(body)
 
 
 def request_name(method: str, url: str) -> str:

@@ -20,9 +20,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from toolreel._internal import CassetteError, SecretFound, VaryError, check_version
-from toolreel._secrets import Leak, body_texts, leaks_at, secrets_in, tree_texts
-from toolreel.cassette._bodies import ConversationBodies, body_form, body_pieces, insert_blobs, written_bodies
+from toolreel._internal import CassetteError, SecretFound, VaryError, check_format_version
+from toolreel._secrets import Leak, body_texts, leaks_with_places, secrets_in, tree_texts
+from toolreel.cassette._bodies import (
+    ConversationBodies,
+    bodies_as_mappings,
+    body_as_mapping,
+    body_pieces,
+    insert_blobs,
+)
 from toolreel.cassette._stored_exchange import (
     CANCELLED,
     CLOSED,
@@ -32,10 +38,10 @@ from toolreel.cassette._stored_exchange import (
     StoredResponse,
     values_by_name,
 )
-from toolreel.cassette._vary import Vary, rule_as_mapping, rule_of
+from toolreel.cassette._vary import Vary, rule_as_mapping, vary_rule_of
 from toolreel.cassette._yaml import BLOB_TAG, dump_yaml, load_yaml
 from toolreel_core._conversation import Rope
-from toolreel_core._jsontext import items_of
+from toolreel_core._jsontext import list_at
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +70,7 @@ def header_of(tree: Mapping[str, Any]) -> Header:
             raise CassetteError(
                 f"now: {tree['now']!r} is no time with a time zone, such as '2026-11-22T14:03:00+00:00'"
             )
-    rules = tuple(rule_of(entry, f"vary[{n}]") for n, entry in enumerate(tree.get("vary", [])))
+    rules = tuple(vary_rule_of(entry, f"vary[{n}]") for n, entry in enumerate(tree.get("vary", [])))
     return Header(rules, now, tree.get("seed"))
 
 
@@ -119,7 +125,7 @@ def _check_shape(value: Any, shape: Any, place: str = "") -> None:
 
 
 def serialize(header: Header, exchanges: Sequence[Exchange]) -> str:
-    bodies, blobs, anchors = written_bodies(exchange.body for exchange in exchanges)
+    bodies, blobs, anchors = bodies_as_mappings(exchange.body for exchange in exchanges)
     tree = {
         "toolreel": VERSION,
         "version": _VCR_VERSION,
@@ -154,7 +160,7 @@ def _written_exchange(exchange: Exchange, body: dict[str, Any]) -> dict[str, Any
         status = {"code": answer.status, "message": answer.reason}
         parts["response"] = {"status": status, "headers": values_by_name(answer.headers)}
         if answer.body:
-            parts["response"]["body"] = body_form(answer.body)
+            parts["response"]["body"] = body_as_mapping(answer.body)
     if broke := exchange.broke:
         parts["error"] = {"kind": broke.kind, "message": broke.message}
     return parts
@@ -165,8 +171,8 @@ def parse_cassette(text: str) -> tuple[Header, list[Exchange]]:
     _check_shape(tree, dict)
     if "toolreel" not in tree:
         raise CassetteError(f"the key 'toolreel' is missing, so this is no cassette of toolreel: {_RERECORD}")
-    check_version(tree["toolreel"], VERSION, "toolreel: a cassette", _RERECORD, CassetteError)
-    check_version(tree.get("version"), _VCR_VERSION, "version: a cassette", _RERECORD, CassetteError)
+    check_format_version(tree["toolreel"], VERSION, "toolreel: a cassette", _RERECORD, CassetteError)
+    check_format_version(tree.get("version"), _VCR_VERSION, "version: a cassette", _RERECORD, CassetteError)
     _check_shape(tree, _CASSETTE)
     if "blobs" in tree or BLOB_TAG in text:
         insert_blobs(tree["interactions"], tree.get("blobs", {}))
@@ -233,7 +239,7 @@ def write_cassette(
     """
     exchanges = [_with_masked_headers(each, known) for each in exchanges]
     in_rules = (("vary", text) for rule in header.vary for text in rule_as_mapping(rule).values())
-    for _, leak in leaks_at(in_rules, known):
+    for _, leak in leaks_with_places(in_rules, known):
         raise SecretFound(f"{path}: vary: a rule holds a secret ({leak.kind}); nothing was written")
     for exchange, place, leak in leaks_in_exchanges(exchanges, known):
         raise SecretFound(
@@ -258,14 +264,14 @@ def leaks_in_exchanges(
         texts = [*exchange.texts()]
         if found := bodies.read(exchange.body):
             tree, same = found
-            for index, message in enumerate(items_of(tree, "messages"), same):
+            for index, message in enumerate(list_at(tree, "messages"), same):
                 texts += tree_texts(message, f"request.body.messages[{index}]")
             tree.pop("messages")
             texts += tree_texts(tree, "request.body")
         else:
             texts += body_texts("request.body", exchange.body)
         texts += body_texts("response.body", exchange.answer.body)
-        for place, leak in leaks_at(texts, known, seen=seen):
+        for place, leak in leaks_with_places(texts, known, seen=seen):
             yield exchange, place, leak
 
 

@@ -34,7 +34,7 @@ from toolreel.cassette._stored_exchange import REQUEST_HEADERS, Exchange, Stored
 from toolreel.cassette._vary import Vary, apply_rules_to_body, check_requests_differ, distinct_rules
 from toolreel_core._config_checks import check_choice
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext import read
+from toolreel_core._jsontext import read_json
 
 if TYPE_CHECKING:
     import httpx
@@ -117,7 +117,7 @@ class Session:
         """
         with self._lock:
             if self.header.now is None:
-                self._check_may_draw("now")
+                self._check_allows_new_values("now")
                 self.header = replace(self.header, now=datetime.now(UTC).replace(microsecond=0))
             assert self.header.now is not None  # noqa: S101 - drawn above
             return self.header.now
@@ -131,13 +131,13 @@ class Session:
         """
         with self._lock:
             if self.header.seed is None:
-                self._check_may_draw("new_id()")
+                self._check_allows_new_values("new_id()")
                 self.header = replace(self.header, seed=secrets.randbelow(2**32))
             self._ids[name] += 1
             material = f"{self.header.seed}:{self._ids[name]}:{name}"
         return str(UUID(bytes=sha256(material.encode()).digest()[:16], version=4))
 
-    def _check_may_draw(self, value: str) -> None:
+    def _check_allows_new_values(self, value: str) -> None:
         if self.replays:
             raise CassetteError(
                 f"{self.path}: was recorded by a session that did not use {value}: record it again"
@@ -211,7 +211,7 @@ class Session:
             raise CassetteError(f"{self.path}: is being replayed, so nothing can be recorded in it")
         sent = secrets_sent(url, headers, credentials)
         with self._lock:
-            stored = _without_secrets(secrets_to_scrub(sent), stored_answer(answer))
+            stored = _answer_without_secrets(secrets_to_scrub(sent), stored_answer(answer))
             named = {name.lower(): [value] for name, value in headers.items()}
             kept = {name: named[name] for name in named if name in REQUEST_HEADERS}
             number = len(self.exchanges) + 1
@@ -281,7 +281,7 @@ class Session:
         self._fits.update(used)
         if used:
             try:
-                check_requests_differ(used, [read(body.decode()).value_or({})])
+                check_requests_differ(used, [read_json(body.decode()).value_or({})])
             except VaryError as error:
                 self._faults.append(VaryError(f"{self.path}: {error}"))
 
@@ -335,7 +335,7 @@ class Session:
         return Httpx2Transport(self.async_transport(inner))
 
 
-def _without_secrets(secrets: Mapping[str, str], answer: StoredResponse) -> StoredResponse:
+def _answer_without_secrets(secrets: Mapping[str, str], answer: StoredResponse) -> StoredResponse:
     """The answer without what its request has sent.
 
     A body in an encoding, or one that is not UTF-8, stays as it is: it is searched before it is written.

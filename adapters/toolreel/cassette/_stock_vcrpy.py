@@ -22,7 +22,7 @@ from toolreel._secrets import known_secrets
 from toolreel.cassette._serializer import Header, read_cassette, write_cassette
 from toolreel.cassette._session import Session
 from toolreel.cassette._stored_exchange import Exchange, StoredResponse, values_by_name
-from toolreel.cassette._transports import BODY_LIMIT, decoded_response, without_encoding
+from toolreel.cassette._transports import BODY_LIMIT, decoded_response, headers_without_encoding
 from toolreel.cassette._yaml import load_yaml
 from toolreel.http import BodyError
 
@@ -53,7 +53,7 @@ def import_cassette(
     :raises SecretFound: if a secret would be written; names the interaction and the place
     :raises CassetteError: if the source cannot be read or is invalid, or the target exists
     """
-    _check_free(target, overwrite=overwrite)
+    _check_target_absent(target, overwrite=overwrite)
     exchanges = _read_stock(Path(source))
     new = Session(target, "record")
     for one in exchanges:
@@ -78,7 +78,7 @@ def export_cassette(
     :raises SecretFound: if a secret would be written; names the interaction and the place
     :raises CassetteError: if the source cannot be read, or the target exists
     """
-    _check_free(target, overwrite=overwrite)
+    _check_target_absent(target, overwrite=overwrite)
     header, exchanges = read_cassette(Path(source))
     whole = [one for one in exchanges if not one.broke]
     known = known_secrets(os.environ) if known is None else known
@@ -87,7 +87,7 @@ def export_cassette(
     return Converted(len(whole), broken)
 
 
-def _check_free(target: Path | str, *, overwrite: bool) -> None:
+def _check_target_absent(target: Path | str, *, overwrite: bool) -> None:
     if os.path.lexists(target) and not overwrite:
         raise CassetteError(f"{target}: exists already: take another name, or overwrite it (--overwrite)")
 
@@ -133,7 +133,7 @@ def _exchange_of(request: Any, response: Any, number: int) -> Exchange:
     bodies = request.body or b"", (body.encode() if isinstance(body, str) else body or b"")
     if {*map(type, texts)} - {str} or {*map(type, bodies)} - {bytes}:
         raise CassetteError(f"interaction {number}: a value is not of the type that vcrpy writes")
-    answer = _decoded(StoredResponse(int(status["code"]), reason, headers, bodies[1]))
+    answer = _decoded_vcrpy_response(StoredResponse(int(status["code"]), reason, headers, bodies[1]))
     asked = values_by_name(_header_pairs(request.headers))
     return Exchange(number, request.method, request.uri, asked, bodies[:1], answer)
 
@@ -144,14 +144,14 @@ def _header_pairs(headers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name.lower(), value.decode("latin-1") if isinstance(value, bytes) else value
 
 
-def _decoded(response: StoredResponse) -> StoredResponse:
+def _decoded_vcrpy_response(response: StoredResponse) -> StoredResponse:
     """The response as a client sees it; vcrpy may leave the encoding header on a decoded body."""
     try:
         return decoded_response(response, BODY_LIMIT)
     except BodyError:
         with suppress(UnicodeDecodeError):
             response.body.decode()
-            return replace(response, headers=without_encoding(response))
+            return replace(response, headers=headers_without_encoding(response))
         return response
 
 

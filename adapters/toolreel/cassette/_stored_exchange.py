@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from toolreel._secrets import shown_url
+from toolreel._secrets import url_safe_to_log
 from toolreel.cassette._lookup import request_name
 
 KINDS = (
@@ -87,12 +87,12 @@ def values_by_name(headers: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return found
 
 
-def _stored_value(name: str, value: str) -> str:
+def _stored_header_value(name: str, value: str) -> str:
     """The value of a header as it is stored.
 
-    >>> _stored_value("set-cookie", "session=8f14e45f; Path=/")
+    >>> _stored_header_value("set-cookie", "session=8f14e45f; Path=/")
     'session=REDACTED; Path=/'
-    >>> _stored_value("link", '</files?token=8f14e45f&page=2>; rel="next"')
+    >>> _stored_header_value("link", '</files?token=8f14e45f&page=2>; rel="next"')
     '</files?token=REDACTED&page=2>; rel="next"'
     """
     if name == "set-cookie":
@@ -101,8 +101,8 @@ def _stored_value(name: str, value: str) -> str:
         shown = "REDACTED" if content or not equals else ""  # an empty value takes a cookie away
         return f"{key if equals else ''}{equals}{shown}{semicolon}{attributes}"
     if name == "link":
-        return _LINK_TARGET.sub(lambda target: f"<{shown_url(target[0][1:-1])}>", value)
-    return shown_url(value) if "location" in name or name == "azure-asyncoperation" else value
+        return _LINK_TARGET.sub(lambda target: f"<{url_safe_to_log(target[0][1:-1])}>", value)
+    return url_safe_to_log(value) if "location" in name or name == "azure-asyncoperation" else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +161,7 @@ def stored_answer(answer: StoredResponse) -> StoredResponse:
     found = values_by_name(answer.headers)
     with_date = not _NEEDS_DATE.isdisjoint(found)
     kept = [
-        (name, _stored_value(name, value))
+        (name, _stored_header_value(name, value))
         for name, values in found.items()
         if is_stored(name) or (with_date and name == "date")
         for value in values

@@ -27,7 +27,7 @@ from typing import Any
 import anyio
 import httpx
 
-from toolreel._driver import immediately, resolved
+from toolreel._driver import await_if_awaitable, immediately
 from toolreel._internal import log
 from toolreel.cassette._session import Session
 from toolreel.cassette._stored_exchange import CANCELLED, CLOSED, Break, StoredResponse, values_by_name
@@ -39,8 +39,8 @@ from toolreel.http import (
     UndecodableBody,
 )
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._replies import stream_in
-from toolreel_core._settings import form_of
+from toolreel_core._replies import stream_for_form
+from toolreel_core._settings import wire_form_of_url
 
 # An event ends with an empty line; the SSE standard allows LF, CRLF and CR as line ends.
 _EVENT_END = re.compile(rb"(?<=\n\n)|(?<=\r\n\r\n)|(?<=\r\r)")
@@ -77,7 +77,7 @@ async def areplay_response(
         if broke.kind == CANCELLED:
             # At its read timeout, a silent server would have failed live.
             seconds = request.extensions.get("timeout", {}).get("read")
-            await resolved(wait(_LONGEST_WAIT if seconds is None else seconds))
+            await await_if_awaitable(wait(_LONGEST_WAIT if seconds is None else seconds))
             raise ReplayMismatch(
                 f"{cassette}: the recorded client was cancelled while it waited here, and this one is not; "
                 "if the change is meant, record the session again"
@@ -138,7 +138,7 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
         """Whether the body is an event stream."""
         self._waits = True
         """Whether the client waits for the head or for the next chunk."""
-        session.under_way[self] = self._record_left
+        session.under_way[self] = self._record_early_close
 
     def take_head(self, response: httpx.Response) -> None:
         headers = tuple(response.headers.multi_items())
@@ -161,7 +161,7 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
             self._session.under_way.pop(self, None)
             raise
         except BaseException:  # cancelled, as asyncio and trio do it
-            self._record_left()
+            self._record_early_close()
             raise
 
     def __iter__(self) -> Iterator[bytes]:
@@ -193,14 +193,14 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
             raise
 
     def close(self) -> None:
-        self._record_left()
+        self._record_early_close()
         self._inner.close()
 
     async def aclose(self) -> None:
-        self._record_left()
+        self._record_early_close()
         await self._inner.aclose()
 
-    def _record_left(self) -> None:
+    def _record_early_close(self) -> None:
         self._record(Break(CANCELLED if self._waits else CLOSED, ""))
 
     def _record(self, broke: Break | None = None, *, whole: bool = False) -> None:
@@ -223,7 +223,7 @@ class _TapedStream(httpx.SyncByteStream, httpx.AsyncByteStream):
             response = decoded_response(response, self._limit, whole=whole)
         if broke:
             text = response.body.decode("utf-8", "replace")
-            stream, _ = stream_in(form_of(str(self._request.url))).feed(text)
+            stream, _ = stream_for_form(wire_form_of_url(str(self._request.url))).feed(text)
             broke = None if stream.done else broke
         return replace(response, broke=broke)
 
@@ -237,10 +237,10 @@ def decoded_response(response: StoredResponse, limit: int, *, whole: bool = True
     decoder = BoundedDecoder(", ".join(named.get("content-encoding", ())), limit)
     decoder.feed(response.body)
     body = decoder.finish() if whole else decoder.body
-    return replace(response, headers=without_encoding(response), body=body)
+    return replace(response, headers=headers_without_encoding(response), body=body)
 
 
-def without_encoding(response: StoredResponse) -> tuple[tuple[str, str], ...]:
+def headers_without_encoding(response: StoredResponse) -> tuple[tuple[str, str], ...]:
     return tuple(pair for pair in response.headers if pair[0] != "content-encoding")
 
 
@@ -288,12 +288,12 @@ class CassetteTransport(httpx.BaseTransport, httpx.AsyncBaseTransport):
             return await areplay_response(stored, session.path, request, wait)
         taped = _TapedStream(session, request, self._limit)
         with taped.record_failure():
-            response: httpx.Response = await resolved(send(request))
+            response: httpx.Response = await await_if_awaitable(send(request))
             taped.take_head(response)
         return httpx.Response(
             response.status_code,
             headers=response.headers,
-            stream=taped if taped.is_events else httpx.ByteStream(await resolved(read(taped))),
+            stream=taped if taped.is_events else httpx.ByteStream(await await_if_awaitable(read(taped))),
             extensions=response.extensions,
         )
 

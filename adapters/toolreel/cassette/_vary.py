@@ -22,7 +22,7 @@ from functools import lru_cache
 from string import ascii_lowercase
 
 from toolreel._internal import VaryError
-from toolreel_core._jsontext import Json, canonical, read
+from toolreel_core._jsontext import Json, canonical, read_json
 
 _ANY = "*"
 _POINTER = re.compile(r"(?:/(?:[^/~]|~[01])*)*")
@@ -79,7 +79,7 @@ class Vary:
         return ", ".join(f"{name}={value!r}" for name, value in rule_as_mapping(self).items())
 
 
-def rule_of(entry: object, place: str = "") -> Vary:
+def vary_rule_of(entry: object, place: str = "") -> Vary:
     if not isinstance(entry, Mapping) or not entry.keys() <= {*_FIELDS}:
         raise VaryError(f"{place}: expected a table with {_LISTED}, found {entry!r}")
     try:
@@ -108,7 +108,7 @@ def apply_rules_to_body(body: bytes, rules: Sequence[Vary]) -> tuple[bytes, tupl
         text = body.decode()
     except UnicodeDecodeError:
         return body, ()
-    tree = read(text).value_or(NOT_JSON)
+    tree = read_json(text).value_or(NOT_JSON)
     if tree is NOT_JSON:  # a form or plain text: one text, which has no places
         changed, used = apply_rules(text, [rule for rule in rules if rule.at is None])
         return str(changed).encode(), used

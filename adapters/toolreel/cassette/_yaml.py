@@ -126,7 +126,7 @@ _TAGS: Mapping[str, Callable[[str], Scalar]] = {
 }
 
 
-def _plain_scalar(text: str) -> Scalar:
+def _plain_scalar_value(text: str) -> Scalar:
     if text[:1] not in _IMPLICIT:
         return text
     return _known(text) if len(text) < _LONG else _resolve_scalar(text)
@@ -146,4 +146,4 @@ _known = lru_cache(maxsize=1024)(_resolve_scalar)
 """A cached version, for keys and numbers."""
 
 
-_RULES = Rules(_plain_scalar, _TAGS, max_depth=_MAX_DEPTH, max_size=EXPANDED_LIMIT)
+_RULES = Rules(_plain_scalar_value, _TAGS, max_depth=_MAX_DEPTH, max_size=EXPANDED_LIMIT)

@@ -32,7 +32,7 @@ class Workspace:
         Args:
             path: JSON Pointer of the value, for example /release/status.
         """
-        section, key = self._find(path)
+        section, key = self._section_and_key(path)
         return {"path": path, "value": self.sections[section][key], "version": self.version}
 
     def state_patch(self, path: str, value: str, version: int) -> dict[str, object]:
@@ -44,7 +44,7 @@ class Workspace:
             version: The workspace version you last saw;
                 the change is refused when the workspace has moved on.
         """
-        section, key = self._find(path)
+        section, key = self._section_and_key(path)
         if version != self.version:
             raise ToolError(
                 f"version: expected {self.version}, got {version}. Nothing was changed. "
@@ -54,7 +54,7 @@ class Workspace:
         self.version += 1
         return {"changed": path, section: self.sections[section], "version": self.version}
 
-    def _find(self, path: str) -> tuple[str, str]:
+    def _section_and_key(self, path: str) -> tuple[str, str]:
         paths = {
             f"/{section}/{key}": (section, key) for section in self.sections for key in self.sections[section]
         }

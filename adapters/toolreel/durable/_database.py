@@ -18,7 +18,7 @@ from dbos._schemas.system_database import SystemSchema
 from sqlalchemy import event, exc
 from sqlalchemy.dialects import postgresql, sqlite
 
-from toolreel._internal import DurableError, MissingExtra, check_version
+from toolreel._internal import DurableError, MissingExtra, check_format_version
 
 # Engines over a database: SQLite in a file by default, or PostgreSQL by its URL.
 
@@ -192,13 +192,13 @@ _SCHEMA = sa.Table(
 )
 
 
-def is_current(engine: sa.Engine) -> bool:
+def has_current_tables(engine: sa.Engine) -> bool:
     if not sa.inspect(engine).has_table(_SCHEMA.name):
         return False
     with engine.begin() as connection:
         found = connection.execute(sa.select(_SCHEMA.c.version, _SCHEMA.c.dbos)).one()
     what = f"database: {engine.url.render_as_string()} has tables"
-    check_version(found.version, _VERSION, what, "name another database", DurableError)
+    check_format_version(found.version, _VERSION, what, "name another database", DurableError)
     return bool(found.dbos == version("dbos"))
 
 
@@ -232,7 +232,7 @@ for _table in SystemSchema.metadata_obj.tables.values():
 
 
 @contextmanager
-def _database_errors(url: sa.URL) -> Generator[None]:
+def _raising_durable_errors(url: sa.URL) -> Generator[None]:
     try:
         yield
     except ImportError as error:
@@ -248,7 +248,7 @@ def open_database(url: sa.URL, *, connections: int = 4) -> sa.Engine:
 
     :param connections: how many the engine keeps open
     """
-    with _database_errors(url):
+    with _raising_durable_errors(url):
         engine = new_engine(url, connections)
         _OURS.add(engine.dialect)
         _create_tables(engine, url)
@@ -259,10 +259,10 @@ def tables_in(url: sa.URL) -> bool:
     """Whether a database has the tables of durable runs; nothing is created or changed."""
     if url.get_backend_name() == "sqlite" and not Path(str(url.database)).exists():
         return False
-    with _database_errors(url):
+    with _raising_durable_errors(url):
         engine = sa.create_engine(url)
         try:
-            return is_current(engine)
+            return has_current_tables(engine)
         finally:
             engine.dispose()
 
@@ -270,7 +270,7 @@ def tables_in(url: sa.URL) -> bool:
 def _create_tables(engine: sa.Engine, url: sa.URL) -> None:
     """Create what is missing, first the tables of DBOS; several processes may try at once."""
     try:
-        is_complete = is_current(engine)
+        is_complete = has_current_tables(engine)
     except DurableError:
         engine.dispose()
         raise

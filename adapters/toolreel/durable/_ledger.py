@@ -241,9 +241,9 @@ class Ledger:
                 took = row.tokens if tokens is None else tokens
                 paid = row.cost if cost is None else cost
                 connection.execute(update(TICKETS).where(mine).values(tokens=took, settled=True))
-                self._change(connection, spent=account.spent + paid)
+                self._update_account(connection, spent=account.spent + paid)
             if retry_after > 0:
-                self._change(connection, blocked_until=max(account.blocked_until, now + retry_after))
+                self._update_account(connection, blocked_until=max(account.blocked_until, now + retry_after))
 
     def _refusal(self, connection: Connection, own: Any, spent: float) -> str:  # noqa: ANN401 - a row
         limits = self.limits
@@ -272,10 +272,10 @@ class Ledger:
         connection.execute(delete(TICKETS).where(own, gone | (past & TICKETS.c.settled)))
         lost = own, TICKETS.c.started_at <= now - max(self.limits.span, _ABANDONED)
         if paid := connection.execute(select(func.sum(TICKETS.c.cost)).where(*lost)).scalar():
-            self._change(connection, spent=ACCOUNTS.c.spent + paid)
+            self._update_account(connection, spent=ACCOUNTS.c.spent + paid)
         connection.execute(delete(TICKETS).where(*lost))
 
-    def _change(self, connection: Connection, **values: Any) -> None:  # noqa: ANN401 - of any column
+    def _update_account(self, connection: Connection, **values: Any) -> None:  # noqa: ANN401 - of any column
         own = ACCOUNTS.c.account == self.limits.account
         connection.execute(update(ACCOUNTS).where(own).values(**values))
 
@@ -287,5 +287,5 @@ class Ledger:
             taken = update(ACCOUNTS).where(own).values(clock=ACCOUNTS.c.clock).returning(*ACCOUNTS.c)
             account = connection.execute(taken).one()
             now = max(database_time(connection), account.clock)
-            self._change(connection, clock=now)
+            self._update_account(connection, clock=now)
             yield connection, now, account

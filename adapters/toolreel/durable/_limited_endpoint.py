@@ -27,20 +27,20 @@ from toolreel._driver import (
     AsyncEndpoint,
     Endpoint,
     ReplyPiece,
+    generate_items_in_scopes,
     immediately,
-    iterated,
-    pieces_of,
-    scoped_items,
-    secrets_of,
+    items_without_suspending,
+    secrets_of_ports,
+    stream_reply_pieces,
+    stream_whole_reply,
     time_left,
-    whole_reply,
 )
-from toolreel._internal import DurableError, in_thread
+from toolreel._internal import DurableError, start_in_daemon_thread
 from toolreel._journal import lock_file
 from toolreel.durable._database import retry_lost_connection
 from toolreel.durable._ledger import GRANTED, Ledger, Limits
 from toolreel.tools import await_future
-from toolreel_core._jsontext import as_tree, read
+from toolreel_core._jsontext import as_tree, read_json
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._replies import Usage, as_chat, usage_in
 from toolreel_core._settings import WireForm
@@ -122,7 +122,7 @@ class _Limited:
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        return secrets_of(self.endpoint)
+        return secrets_of_ports(self.endpoint)
 
     def close(self) -> None:
         self.ledger.close()
@@ -131,7 +131,7 @@ class _Limited:
         abandoned = threading.Event()
         if not iscoroutinefunction(self.endpoint.send):
             return take_turn(self.ledger, effect, abandoned)
-        waiting = in_thread("limits", partial(take_turn, self.ledger, effect, abandoned))
+        waiting = start_in_daemon_thread("limits", partial(take_turn, self.ledger, effect, abandoned))
         try:
             return await await_future(waiting)
         except BaseException:
@@ -144,13 +144,13 @@ class _Limited:
             self.ledger.drop_ticket(ticket)
 
     async def _send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        async with aclosing(self._stream(effect, whole_reply)) as pieces:
+        async with aclosing(self._stream(effect, stream_whole_reply)) as pieces:
             answers: list[Any] = [piece async for piece in pieces]
         event: ReplyReceived | RequestFailed = answers[0]
         return event
 
     async def _stream(
-        self, effect: SendRequest, pieces_of: Callable[[Any, SendRequest], Any] = pieces_of
+        self, effect: SendRequest, pieces_of: Callable[[Any, SendRequest], Any] = stream_reply_pieces
     ) -> AsyncGenerator[ReplyPiece, None]:
         turn = await self._turn(effect)
         if isinstance(turn, RequestFailed):
@@ -158,7 +158,9 @@ class _Limited:
             return
         last: ReplyPiece | None = None
         try:
-            async with aclosing(scoped_items(pieces_of(self.endpoint, effect), nullcontext)) as pieces:
+            async with aclosing(
+                generate_items_in_scopes(pieces_of(self.endpoint, effect), nullcontext)
+            ) as pieces:
                 async for piece in pieces:
                     last = piece
                     yield piece
@@ -176,7 +178,7 @@ class _Limited:
         after = 0.0
         if isinstance(last, ReplyReceived):
             joined = as_chat(last.body, form).body
-            usage = usage_in(as_tree(read(joined).value_or("") if isinstance(joined, str) else joined))
+            usage = usage_in(as_tree(read_json(joined).value_or("") if isinstance(joined, str) else joined))
             cost = usage.cost  # as the reply says, else by the price; None if nobody knows
             if usage != _NOTHING:
                 tokens = usage.prompt_tokens + usage.completion_tokens
@@ -199,7 +201,7 @@ class LimitedEndpoint(_Limited):
 
     def stream(self, effect: SendRequest) -> Generator[ReplyPiece, None, None]:
         """Wait for the turn of the request; then each piece of the reply, and last the event."""
-        return iterated(self._stream(effect))
+        return items_without_suspending(self._stream(effect))
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,10 +245,10 @@ class Slot:
 def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
     """Hold a slot of a queue: the named one, else the first free one of ``worker-1`` and so on."""
     if name is None:
-        free = (_free_slot(url, queue, f"worker-{number}") for number in count(1))
+        free = (_find_free_slot(url, queue, f"worker-{number}") for number in count(1))
         return next(filter(None, free))
     until = time.monotonic() + _DEAD_WITHIN_SECONDS
-    while (slot := _free_slot(url, queue, name)) is None:
+    while (slot := _find_free_slot(url, queue, name)) is None:
         if time.monotonic() > until:
             why = "a worker that is alive has it; stop that one, or take another --slot"
             raise DurableError(f"slot {name}: {why}")
@@ -254,7 +256,7 @@ def take_slot(url: sa.URL, queue: str, name: str | None) -> Slot:
     return slot
 
 
-def _free_slot(url: sa.URL, queue: str, name: str) -> Slot | None:
+def _find_free_slot(url: sa.URL, queue: str, name: str) -> Slot | None:
     number = _lock_number(f"{queue}/{name}")
     if url.get_backend_name() == "sqlite":
         path = Path(str(url.database))
@@ -290,9 +292,9 @@ class _SessionSlot(Slot):
             try:
                 self._connection.execute(sa.text("SELECT 1"))
             except exc.DBAPIError:
-                self._take_again()
+                self._take_lock_again()
 
-    def _take_again(self) -> None:
+    def _take_lock_again(self) -> None:
         with suppress(exc.DBAPIError):
             self._connection.close()
         while not self._over.wait(0.1):

@@ -14,7 +14,7 @@ from typing import Any, Self
 
 import sqlalchemy as sa
 
-from toolreel._driver import Run, current_trace, message_of
+from toolreel._driver import Run, current_trace_headers, user_message_event
 from toolreel._internal import DurableError
 from toolreel._journal import Recorded, parse_journal
 from toolreel._replay import retrace
@@ -153,7 +153,7 @@ class DurableRuns:
             "plan": "".join(f"{line}\n" for line in (header, *blob_lines(plan).values())),
             "digest": plan.digest,
             "status": "queued",
-            "trace": json.dumps(current_trace()),
+            "trace": json.dumps(current_trace_headers()),
         }
 
         def insert(connection: sa.Connection) -> None:
@@ -209,7 +209,7 @@ class DurableRuns:
         :raises ConfigError: if the message is empty, or has a part that the provider is known not to take
         """
         plan = parse_journal(self._row(run_id).plan, f"run {run_id}").plan
-        self._send(run_id, message_of(content, plan.provider))
+        self._send(run_id, user_message_event(content, plan.provider))
 
     def cancel(self, run_id: str, reason: str = "") -> None:
         """Cancel a run as soon as the effect has ended that it is in; one that has ended stays as it is."""

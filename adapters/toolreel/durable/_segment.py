@@ -22,9 +22,9 @@ from toolreel._driver import (
     Performer,
     Progress,
     Wanted,
-    check_endpoints,
+    check_fallback_endpoints,
     fault_event,
-    joined_trace,
+    join_trace_of_headers,
     time_left,
 )
 from toolreel._internal import DurableError, SecretFound, log
@@ -112,14 +112,14 @@ def perform_segment(claimed: Claimed, policy: Policy, store: Store, see: Callabl
     """
     segment = _Segment(claimed, policy, store, see)
     try:
-        with joined_trace(claimed.trace):
+        with join_trace_of_headers(claimed.trace):
             return segment.perform()
     except CONNECTION_LOST as error:
         return segment.queue_again(error)
     except ToolreelError as error:
-        return segment.let_go("refused", str(error))
+        return segment.release_with_status("refused", str(error))
     except Exception as error:  # noqa: BLE001 - a bug of ours must not keep the run
-        return segment.let_go("failed", f"{type(error).__name__}: {error}")
+        return segment.release_with_status("failed", f"{type(error).__name__}: {error}")
 
 
 class _Segment:
@@ -144,7 +144,7 @@ class _Segment:
         deaths = self._claimed.interrupted
         if deaths > MAX_INTERRUPTIONS:
             why = f"{deaths} workers died while they performed it; mend what kills them, then resume it"
-            return self.let_go("failed", why)
+            return self.release_with_status("failed", why)
         state = self._begin()
         begun = Step(state, pending(state), ())
         with Progress(begun, self._policy.performer, self._book, run=self._claimed.run_id) as self._progress:
@@ -153,7 +153,7 @@ class _Segment:
             except CONNECTION_LOST as error:  # here, since the run has not broken for those that watch it
                 return self.queue_again(error)
 
-    def let_go(self, status: Literal["queued", "failed", "refused"], why: str = "") -> str:
+    def release_with_status(self, status: Literal["queued", "failed", "refused"], why: str = "") -> str:
         self._release(status, problem=why)
         return status
 
@@ -185,12 +185,12 @@ class _Segment:
         self._events = len(recorded.records)
         _check_tools(recorded, performer)
         try:
-            check_endpoints(recorded.plan, performer)
+            check_fallback_endpoints(recorded.plan, performer)
         except ConfigError as error:
             remedy = "or start the worker with the same --fallback; then resume the run"
             raise DurableError(f"{recorded.source}: {error}, {remedy}") from None
         for name in own:
-            DBOS.run_step({"name": name}, _fail_repeated)
+            DBOS.run_step({"name": name}, _fail_on_stored_step)
         self._book = Book(recorded, self._policy.secrets)
         self._inbox_read = max((written["heard"] for written in stored), default=0)
         return state
@@ -205,13 +205,13 @@ class _Segment:
             effect, self._events = next(iter(pending(self._state)), None), book.events
             if effect is not None:
                 if self._policy.stopping.is_set():
-                    return self.let_go("queued")
+                    return self.release_with_status("queued")
                 stored = self._perform_step(type_name(type(effect)), self._answer_or_problem)
                 if "problem" in stored:
-                    return self.let_go("failed", stored["problem"])
+                    return self.release_with_status("failed", stored["problem"])
                 if book.events > self._events or isinstance(effect, Wait):
                     continue
-            status, values = self._rest_reason(effect)
+            status, values = self._resting_status(effect)
             if self._release(status, **values):
                 return status
             if effect is None:  # else the next step hears
@@ -231,7 +231,7 @@ class _Segment:
             self._claimed, status, self._events, self._inbox_read, **{**doubt, **values}
         )
 
-    def _rest_reason(self, effect: Wanted | None) -> tuple[Status, dict[str, object]]:
+    def _resting_status(self, effect: Wanted | None) -> tuple[Status, dict[str, object]]:
         phase = self._state.phase
         if isinstance(phase, Settled):
             return "ended", {"outcome": phase.outcome.name, "interrupted": 0}
@@ -266,18 +266,18 @@ class _Segment:
             return self._process_inbox()
         event, lap = self._event(effect, before)
         if event is None:  # a decision that comes just now is for the next step, so nothing later is heard
-            return self._take(before, UserSpoke)
+            return self._take_inbox_entries(before, UserSpoke)
         entries = self._read_inbox()
-        said = self._take(entries, UserSpoke)
+        said = self._take_inbox_entries(entries, UserSpoke)
         self._progress.take(effect, event, lap)
         self._doubtful = self._is_first = False
-        answer = self._take(entries, CancelRequested)
+        answer = self._take_inbox_entries(entries, CancelRequested)
         return {**answer, "lines": said["lines"] + answer["lines"]}
 
     def _process_inbox(self) -> Written:
-        return self._take(self._read_inbox(), UserSpoke | CancelRequested)
+        return self._take_inbox_entries(self._read_inbox(), UserSpoke | CancelRequested)
 
-    def _take(self, entries: Sequence[InboxEntry], kinds: type | UnionType) -> Written:
+    def _take_inbox_entries(self, entries: Sequence[InboxEntry], kinds: type | UnionType) -> Written:
         """Take what was said, if it is of these kinds; what is to be stored, where all of it counts as heard.
 
         A cancellation that comes after the end is nothing.
@@ -312,16 +312,16 @@ class _Segment:
         if isinstance(effect, RunTool):  # with a key of this run's own: two runs of one plan are two tasks
             performed = replace(effect, key=digest(f"{self._claimed.run_id} {effect.key}"))
         progress.begin_effect(performed)
-        with progress.scope_of(performed):
+        with progress.scope_of_effect(performed):
             if not isinstance(effect, Wait):
                 event = self._policy.performer.perform(performed)
             elif not self._policy.stopping.wait(min(effect.ms / 1000, time_left())):
                 event = WaitElapsed(effect.ref)
         event = progress.end_effect(performed, event)
-        return event, None if event is None else progress.pop_lap(effect, event)
+        return event, None if event is None else progress.pop_effect_times(effect, event)
 
 
-def _fail_repeated() -> None:
+def _fail_on_stored_step() -> None:
     raise AssertionError("this step is stored, so DBOS does not perform it")
 
 

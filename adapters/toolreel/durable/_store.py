@@ -25,7 +25,7 @@ from toolreel.durable._database import (
     open_database,
     retry_lost_connection,
 )
-from toolreel_core._jsontext import canonical, read, value_or_failure
+from toolreel_core._jsontext import canonical, read_json, value_or_failure
 from toolreel_core._protocol import CancelRequested, Event, decode_event, encode
 
 WORKFLOW = "toolreel.run"
@@ -127,7 +127,7 @@ class Store:
             with self.engine.begin() as connection:
                 return work(connection)
 
-        return self._retried(done)
+        return self._with_retries(done)
 
     def _update_row(self, change: sa.Update) -> bool:
         return bool(self.in_transaction(lambda connection: connection.execute(change).rowcount))
@@ -237,13 +237,13 @@ class Store:
             .order_by(INBOX.c.n)
         )
         return [
-            InboxEntry(row.n, decode_event(value_or_failure(read(row.event))), row.answers)
+            InboxEntry(row.n, decode_event(value_or_failure(read_json(row.event))), row.answers)
             for row in self.rows_of(query)
         ]
 
     def stored_steps(self, segments: Iterable[Segment]) -> Sequence[Written]:
         every = (*segments,)
-        return self._retried(
+        return self._with_retries(
             lambda: [
                 cast("Written", step["output"])
                 for segment in every
@@ -253,7 +253,7 @@ class Store:
         )
 
     def step_names(self, workflow_id: str) -> Sequence[str]:
-        steps = self._retried(lambda: self.client.list_workflow_steps(workflow_id, load_output=False))
+        steps = self._with_retries(lambda: self.client.list_workflow_steps(workflow_id, load_output=False))
         return [step["function_name"] for step in steps]
 
     def adopt_runs(self, executor: str, *, but_of: str | None = None) -> Sequence[str]:
@@ -317,5 +317,5 @@ class Store:
         self.client.destroy()
         close_database(self.engine)
 
-    def _retried(self, attempt: Callable[[], _Result]) -> _Result:
+    def _with_retries(self, attempt: Callable[[], _Result]) -> _Result:
         return retry_lost_connection(attempt, self._give_up_after)

@@ -17,15 +17,15 @@ import uvicorn
 from dbos import DBOS, DBOSPortableJSONSerializer
 from sqlalchemy import exc
 
-from toolreel._driver import Endpoint, Performer, Ports, secrets_of
+from toolreel._driver import Endpoint, Performer, Ports, secrets_of_ports
 from toolreel._internal import (
     DurableError,
     Durations,
     Page,
-    is_heard,
-    listening,
+    is_log_enabled,
+    listening_socket,
     log,
-    metric,
+    metric_lines,
     page_app,
     server_config,
 )
@@ -86,7 +86,7 @@ class Worker:
         ports = given if hasattr(given, "perform") else Ports(given)
         self._url = database_url(database)
         self.queue, self._named, self._concurrency, self._poll = queue, slot, concurrency, poll_seconds
-        secrets = known_secrets_of(os.environ) | secrets_of(ports)
+        secrets = known_secrets_of(os.environ) | secrets_of_ports(ports)
         self._policy = Policy(ports, secrets, uncertain, threading.Event())
         self._watch = watch
         self._health = health
@@ -191,7 +191,7 @@ class Worker:
                 return "queued"
             if (claimed := store.claim_run(run_id, workflow_id)) is None:
                 return "taken"
-            status = perform_segment(claimed, self._policy, store, partial(self._report_line, run_id))
+            status = perform_segment(claimed, self._policy, store, partial(self._report_stored_event, run_id))
             rests: dict[str, object] = {"run": run_id, "is": status}
             log("durable", "warning" if status in {"failed", "refused"} else "info", "run_rests", rests)
             if self._watch is not None:
@@ -200,8 +200,10 @@ class Worker:
         finally:
             del self._busy[workflow_id]
 
-    def _report_line(self, run_id: str, line: str) -> None:
-        if line.startswith('{"n":') and (self._watch or self._health_server or is_heard("durable", "debug")):
+    def _report_stored_event(self, run_id: str, line: str) -> None:
+        if line.startswith('{"n":') and (
+            self._watch or self._health_server or is_log_enabled("durable", "debug")
+        ):
             stored = json.loads(line)
             kind, ref, ms = stored["kind"], stored["event"].get("ref"), stored.get("took", {}).get("ms")
             at = {name: value for name, value in (("ref", ref), ("ms", ms)) if value is not None}
@@ -239,7 +241,7 @@ class _HealthServer:
         if not host or not port.isdecimal() or int(port) > 65_535:
             raise DurableError(f"health: {address!r} is no address; write HOST:PORT, as 127.0.0.1:9090")
         try:
-            self._socket = listening(host.strip("[]"), int(port))
+            self._socket = listening_socket(host.strip("[]"), int(port))
         except OSError as error:
             raise DurableError(f"health: {address} cannot be used: {error.strerror or error}") from None
         self.port = int(self._socket.getsockname()[1])
@@ -268,7 +270,7 @@ class _HealthServer:
                 case "/readyz" if unready:
                     status, text = 503, unready
                 case "/readyz":
-                    self._rows(sa.select(sa.literal(1)))
+                    self._query_rows(sa.select(sa.literal(1)))
                     text = "ready"
                 case "/metrics":
                     return Page(200, self._metrics(), _KIND)
@@ -278,7 +280,7 @@ class _HealthServer:
             status, text = 503, f"database: it is away: {error_line(error)}"
         return Page(status, f"{text}\n", _KIND)
 
-    def _rows(self, query: sa.Executable) -> Any:  # noqa: ANN401 - rows
+    def _query_rows(self, query: sa.Executable) -> Any:  # noqa: ANN401 - rows
         """Without another attempt: a probe is answered at once."""
         with self._engine.connect() as connection:
             return connection.execute(query).all()
@@ -286,7 +288,7 @@ class _HealthServer:
     def _metrics(self) -> str:
         columns = RUNS.c.queue, RUNS.c.status
         counts = sa.select(*columns, sa.func.count(), sa.func.min(RUNS.c.updated_at)).group_by(*columns)
-        rows = self._rows(counts.order_by(*columns))
+        rows = self._query_rows(counts.order_by(*columns))
         runs = [({"queue": queue, "status": status}, count) for queue, status, count, _ in rows]
         oldest = [
             ({"queue": queue}, max(0, now_ms() - since) / 1000)
@@ -297,10 +299,12 @@ class _HealthServer:
         with self._lock:
             effects = [({"kind": kind}, each) for kind, each in sorted(self._performed.items())]
             text = (
-                *metric("toolreel_runs", "gauge", "Runs in the database.", runs),
-                *metric("toolreel_queue_oldest_seconds", "gauge", "How long the oldest is queued.", oldest),
-                *metric("toolreel_worker_runs", "gauge", "Runs that this worker is performing.", busy),
-                *metric("toolreel_effect_seconds", "histogram", "How long effects took here.", effects),
+                *metric_lines("toolreel_runs", "gauge", "Runs in the database.", runs),
+                *metric_lines(
+                    "toolreel_queue_oldest_seconds", "gauge", "How long the oldest is queued.", oldest
+                ),
+                *metric_lines("toolreel_worker_runs", "gauge", "Runs that this worker is performing.", busy),
+                *metric_lines("toolreel_effect_seconds", "histogram", "How long effects took here.", effects),
             )
         return "".join(text)
 
@@ -331,7 +335,7 @@ def _launch_dbos(store: Store, slot: Slot, queue: str, release: str) -> None:
 
 
 @DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)
-def _segment(run_id: str) -> str:
+def _perform_segment_workflow(run_id: str) -> str:
     workflow_id = DBOS.workflow_id
     if not _WORKERS or workflow_id is None:
         raise DurableError(f"worker: it does not perform {WORKFLOW}")

@@ -40,24 +40,24 @@ if TYPE_CHECKING:
         write_replayed,
     )
     from toolreel.evals._report.case_study import (
-        case_study,
-        case_study_figures,
         case_study_tables,
+        measured_case_study_figures,
+        published_case_study_figures,
     )
     from toolreel.evals._report.inspect_log import write_inspect_logs
     from toolreel.evals._report.page import report_page, transcript_of
     from toolreel.evals._report.tables import (
         TextTable,
-        as_markdown,
         comparison_lines,
         comparison_tables,
         comparison_tree,
         gate_table,
-        head_lines,
-        one_line,
+        markdown_document,
+        one_short_line,
         rejudged_lines,
         rejudged_tables,
         rejudged_tree,
+        report_header_lines,
         summary_tables,
         without_usual_columns,
     )
@@ -78,16 +78,16 @@ if TYPE_CHECKING:
         Watcher,
         connect,
         evaluate,
-        jobs_of,
+        job_factory,
         new_header,
         run_in_threads,
-        server_of,
+        scrubbed_base_url,
     )
     from toolreel.evals._runner.plan_loader import join_results, load_eval_plan, plan_of_header, shard_plan
     from toolreel.evals._runner.scenario_files import (
         built_in_scenario,
         built_in_scenarios,
-        paths_of,
+        expand_path_pattern,
         read_scenarios,
         scenario,
         scenario_groups,
@@ -98,18 +98,18 @@ if TYPE_CHECKING:
         Difference,
         PairedCell,
         Rate,
+        cluster_mean_cdf,
         detectable_difference,
         difference,
         holm,
-        mean_below,
         mean_bounds,
-        mean_p,
         p_value_of_break,
+        p_value_of_mean,
         pass_hat,
         power_of_test,
         rate_of,
         runs_to_show_margin,
-        scenario_shares,
+        scaled_scenario_differences,
         wilson_bounds,
     )
     from toolreel.evals._summary.gates import (

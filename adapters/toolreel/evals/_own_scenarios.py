@@ -14,12 +14,12 @@ from typing import NamedTuple, TypeAlias
 
 from toolreel._driver import Run
 from toolreel._internal import EvalPlanError, counted
-from toolreel._journal import open_recorded
+from toolreel._journal import load_recorded_run
 from toolreel._replay import retrace
 from toolreel.evals._runner.trial import RunContext, ScriptedEndpoint, live_tools, run_conversation
 from toolreel_core._conversation import AssistantMessage, SystemMessage, ToolMessage, UserMessage
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read_json
 from toolreel_core._protocol import CallRejected, Completed, Event, UserSpoke
 from toolreel_core._tools import ToolDefinition
 from toolreel_core.evals import (
@@ -163,7 +163,7 @@ def scenario_of_session(path: Path, name: str = "") -> tuple[Tree, list[str]]:
     stem = path.name.removesuffix(".jsonl").removesuffix(".journal").removesuffix(".yaml")
     name = name or _UNFIT.sub("_", stem.lower()).strip("_")
     check_scenario_name(name)
-    recorded = open_recorded(path)
+    recorded = load_recorded_run(path)
     run = retrace(recorded).run
     tools = [tool for tool in run.state.plan.tools.definitions if tool.exposed]
     if not tools:
@@ -205,11 +205,11 @@ def _exchanges_of(run: Run, events: Sequence[Event], names: Container[str]) -> l
             exchanges.append((before + message.content, []))
         elif isinstance(message, AssistantMessage) and exchanges:
             calls = [
-                _Call(one.name, as_tree(arguments), as_tree(read(results.get(one.id, "")).value_or({})))
+                _Call(one.name, as_tree(arguments), as_tree(read_json(results.get(one.id, "")).value_or({})))
                 for one in message.calls
                 if one.name in names
                 and one.id not in rejected
-                and isinstance(arguments := read(one.arguments).value_or(None), dict)
+                and isinstance(arguments := read_json(one.arguments).value_or(None), dict)
             ]
             # Of an answer only: the text beside a call that was refused ends no exchange.
             exchanges[-1][1].append(("" if message.calls else message.content, calls))

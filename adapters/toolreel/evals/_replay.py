@@ -41,12 +41,12 @@ from toolreel_core.evals import (
     Record,
     Sample,
     Verdict,
+    changed_keys_between,
     first_divergence,
-    keys_between,
     record_line,
     request_content,
     tree_changes,
-    with_keys,
+    with_changed_keys,
 )
 
 
@@ -279,12 +279,12 @@ def _rejudge_run(
 
     def turns(some: tuple[Key, ...]) -> bool:
         try:
-            found = run.verdict_under(with_keys(one, some, other.price), held=True)
+            found = run.verdict_under(with_changed_keys(one, some, other.price), held=True)
         except (ConfigError, ReplayMismatch):  # these settings contradict each other, or ask something else
             return False
         return found.valid and found.result != "fail"
 
-    keys = keys_between(one, other)
+    keys = changed_keys_between(one, other)
     alone = tuple(key for key in keys if turns((key,)))
     needed = alone[:1] or keys
     if not alone:

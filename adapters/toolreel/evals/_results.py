@@ -20,9 +20,9 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Any, Self
 
-from toolreel._internal import CassetteError, ResultsError, check_version
+from toolreel._internal import CassetteError, ResultsError, check_format_version
 from toolreel._journal import lock_file
-from toolreel._secrets import leaks_at, tree_texts
+from toolreel._secrets import leaks_with_places, tree_texts
 from toolreel.cassette import replace_file
 from toolreel_core._errors import CodecError
 from toolreel_core._jsontext import Tree, as_tree, canonical
@@ -73,7 +73,7 @@ def read_header(path: Path) -> Header:
     except (OSError, ValueError) as error:
         raise ResultsError(f"{path}: cannot be read: {error}") from None
     version, what = tree.get("toolreel_evaluation"), f"{path}: an evaluation"
-    check_version(version, VERSION, what, "evaluate into another directory", ResultsError)
+    check_format_version(version, VERSION, what, "evaluate into another directory", ResultsError)
     try:
         # Older versions stored more.
         return Header(**{each.name: tree[each.name] for each in fields(Header) if each.name in tree})
@@ -173,13 +173,13 @@ class Journal:
     ) -> None:
         self._path = path / _JOURNAL
         self._secrets = known_secrets or {}
-        with _storage_errors(self._path):
+        with _convert_storage_errors(self._path):
             path.mkdir(parents=True, exist_ok=True)
             self._file: IO[bytes] = self._path.open("a+b")
         if not lock_file(self._file):
             self._file.close()
             raise ResultsError(f"{self._path}: another process is writing it; wait for it, or stop it")
-        with _storage_errors(self._path):
+        with _convert_storage_errors(self._path):
             self._file.seek(0)
             whole = self._file.read()
             end = whole.rfind(b"\n") + 1
@@ -201,7 +201,7 @@ class Journal:
         :returns: what was written: texts that may hold a secret are withheld
         """
         safe = _without_secrets(record, self._secrets)
-        with _storage_errors(self._path):
+        with _convert_storage_errors(self._path):
             self._file.write(f"{record_line(safe)}\n".encode())
             self._file.flush()
             os.fsync(self._file.fileno())
@@ -220,7 +220,7 @@ class Journal:
 def _without_secrets(record: Record, secrets: Mapping[str, str]) -> Record:
     # The configuration is the same in all runs of a cell, so it is one text, which is searched once.
     texts = tree_texts({**record_tree(record), "configuration": record.configuration})
-    if not any(leaks_at(texts, secrets)):
+    if not any(leaks_with_places(texts, secrets)):
         return record
 
     def withheld(verdict: Verdict) -> Verdict:
@@ -247,7 +247,7 @@ def _without_secrets(record: Record, secrets: Mapping[str, str]) -> Record:
 
 
 @contextmanager
-def _storage_errors(path: Path) -> Generator[None]:
+def _convert_storage_errors(path: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:

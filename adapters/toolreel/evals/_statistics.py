@@ -68,7 +68,7 @@ def _quadrature(nodes: int) -> tuple[_Floats, _Floats]:
     return at, weights / 2 / np.square(1.0 - places) / at / np.pi
 
 
-def _share_below(values: _Floats, counts: _Floats, mean: float, nodes: int) -> _Floats:
+def _weighted_mean_cdf(values: _Floats, counts: _Floats, mean: float, nodes: int) -> _Floats:
     """How likely randomly weighted values have at most this mean, for each row of values.
 
     The inversion formula of J. P. Imhof 1961, Biometrika 48:419. Dirichlet weights are exponential variables
@@ -95,7 +95,7 @@ def _share_below(values: _Floats, counts: _Floats, mean: float, nodes: int) -> _
     return found
 
 
-def mean_below(values: Sequence[float], copies: float = 1) -> _Share:
+def cluster_mean_cdf(values: Sequence[float], copies: float = 1) -> _Share:
     """The chance that randomly weighted clusters, and a further one of 0, have at most some mean.
 
     :param values: of the clusters, from 0 to 1
@@ -104,7 +104,7 @@ def mean_below(values: Sequence[float], copies: float = 1) -> _Share:
     distinct, counts = np.unique([*values, 0.0], return_counts=True)
     weights = counts.astype(np.float64) * copies
     weights[0] -= copies - 1  # the further one is there once
-    return lambda mean: float(_share_below(distinct[None], weights, mean, _FINE)[0])
+    return lambda mean: float(_weighted_mean_cdf(distinct[None], weights, mean, _FINE)[0])
 
 
 def mean_bounds(values: Sequence[float], alpha: float = ALPHA) -> Bounds:
@@ -117,10 +117,10 @@ def mean_bounds(values: Sequence[float], alpha: float = ALPHA) -> Bounds:
     )
 
 
-def mean_p(values: Sequence[float], mean: float = 0.5) -> float:
+def p_value_of_mean(values: Sequence[float], mean: float = 0.5) -> float:
     """The level at which :func:`mean_bounds` ends at this mean: the p-value of its being the true one."""
     worse = [1.0 - value for value in values]
-    return min(1.0, 2 * max(0.0, min(mean_below(values)(mean), mean_below(worse)(1 - mean))))
+    return min(1.0, 2 * max(0.0, min(cluster_mean_cdf(values)(mean), cluster_mean_cdf(worse)(1 - mean))))
 
 
 def _lower_bound(values: Sequence[float], alpha: float) -> float:
@@ -128,7 +128,7 @@ def _lower_bound(values: Sequence[float], alpha: float) -> float:
     highest = max(values)
     if highest <= 2 * _EDGE:
         return 0.0
-    share, inside = mean_below(values), (_EDGE, highest - _EDGE)
+    share, inside = cluster_mean_cdf(values), (_EDGE, highest - _EDGE)
     found = root_scalar(lambda mean: share(mean) - alpha / 2, method="brentq", bracket=inside, xtol=_EDGE)
     return round(float(found.root), _DIGITS)
 
@@ -268,17 +268,21 @@ def difference(cells: Iterable[PairedCell], about: About = SAMPLE) -> Difference
         return None
     lost = [cell.all_lost for cell in given]
     if about == SAMPLE:
-        values = scenario_shares(given)
+        values = scaled_scenario_differences(given)
         low, high = (2 * bound - 1 for bound in mean_bounds(values))
-        mean, p_value, smallest = 2 * fmean(values) - 1, mean_p(values), mean_p(scenario_shares(lost))
+        mean, p_value, smallest = (
+            2 * fmean(values) - 1,
+            p_value_of_mean(values),
+            p_value_of_mean(scaled_scenario_differences(lost)),
+        )
     else:
         mean, low, high = _stratified_interval(given, ALPHA)
-        p_value, smallest = _stratified_p(given), _stratified_p(lost)
+        p_value, smallest = _stratified_p_value(given), _stratified_p_value(lost)
     scenarios, runs = len({cell.scenario for cell in given}), sum(cell.runs for cell in given)
     return Difference(about, mean, low, high, p_value, smallest, scenarios, runs)
 
 
-def scenario_shares(cells: Iterable[PairedCell]) -> list[float]:
+def scaled_scenario_differences(cells: Iterable[PairedCell]) -> list[float]:
     """The difference of each scenario, from -1..1 onto 0..1."""
     return _scenario_means((one.scenario, (1 + (one.gained - one.lost) / one.runs) / 2) for one in cells)
 
@@ -306,7 +310,7 @@ def _stratified_interval(cells: Sequence[PairedCell], alpha: float) -> tuple[flo
     return p - q, max(-1.0, p - q - below), min(1.0, p - q + above)
 
 
-def _stratified_p(cells: Sequence[PairedCell]) -> float:
+def _stratified_p_value(cells: Sequence[PairedCell]) -> float:
     found = _stratified_interval(cells, ALPHA)[0]
     if found == 0:
         return 1.0
@@ -369,12 +373,12 @@ def fewest_significant_scenarios(level: float = ALPHA, comparisons: int = 1) -> 
 def runs_to_show_margin(cells: Iterable[PairedCell], margin: float, about: About) -> int | None:
     """How many such scenarios, or runs of each side, would show that the second is at most a margin worse."""
     given = [cell for cell in cells if cell.runs]
-    shares = scenario_shares(given)
+    shares = scaled_scenario_differences(given)
     there = len(shares) if about == SAMPLE else sum(cell.runs for cell in given)
 
     def shown(many: int) -> bool:
         if about == SAMPLE:
-            return mean_below(shares, many / there)((1 - margin) / 2) <= ALPHA / 2
+            return cluster_mean_cdf(shares, many / there)((1 - margin) / 2) <= ALPHA / 2
         more = [PairedCell(*cell[:2], *(ceil(each * many / there) for each in cell[2:])) for cell in given]
         return _stratified_interval(more, ALPHA)[1] >= -margin
 
@@ -395,7 +399,7 @@ def power_of_test(difference: float, clusters: int, pairs: float) -> float:
     quantiles = np.random.default_rng(clusters).standard_normal((800, clusters))
     drawn = np.clip(difference + sqrt(SPREAD**2 + WITHIN / pairs) * quantiles, -1.0, 1.0)
     values = np.hstack([(1 + drawn) / 2, np.zeros((len(drawn), 1))])
-    shares = _share_below(values, np.ones(values.shape[1]), 0.5, _COARSE)
+    shares = _weighted_mean_cdf(values, np.ones(values.shape[1]), 0.5, _COARSE)
     return float((shares <= ALPHA / 2).mean())
 
 

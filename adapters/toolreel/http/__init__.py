@@ -9,7 +9,7 @@ if TYPE_CHECKING:
         AsyncHttpEndpoint,
         HttpEndpoint,
         async_response_chunks,
-        within,
+        limit_piece_wait,
     )
     from toolreel.http._request import (
         AUTHORIZATION,
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         NO_HEADERS,
         Address,
         checked_chat_url,
-        header_values,
+        headers_from_environment,
         url_for_form,
     )
     from toolreel.http._response_reader import (
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     )
     from toolreel.http._transport_pool import (
         PlainTransport,
-        async_trace,
+        handle_async_trace_event,
         pooled_transport,
     )
     from toolreel_core._protocol import response_event

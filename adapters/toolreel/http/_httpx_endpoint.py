@@ -19,9 +19,17 @@ from functools import cache, lru_cache, partial
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any, Generic, Self, TypeVar, cast
 
-from toolreel._driver import Listener, ReplyPiece, immediately, iterated, notify, resolved, scoped_items
+from toolreel._driver import (
+    Listener,
+    ReplyPiece,
+    await_if_awaitable,
+    generate_items_in_scopes,
+    immediately,
+    items_without_suspending,
+    notify,
+)
 from toolreel._internal import EndpointConfigError, MissingExtra
-from toolreel._secrets import Secret, scrubbed, scrubbed_body, secrets_sent, secrets_to_scrub, shown_url
+from toolreel._secrets import Secret, scrubbed, scrubbed_body, secrets_sent, secrets_to_scrub, url_safe_to_log
 from toolreel.http._request import (
     AUTHORIZATION,
     CREDENTIALS,
@@ -38,14 +46,14 @@ from toolreel.http._response_reader import (
     Exchange,
     Incoming,
     failure_event,
-    limited,
+    make_exchange_current,
 )
 from toolreel.http._transport_pool import (
     CONNECTIONS,
     AnyProxy,
-    async_trace,
+    handle_async_trace_event,
+    handle_trace_event,
     pooled_transport,
-    trace,
 )
 from toolreel_core._plan import Request
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
@@ -66,14 +74,14 @@ TIMEOUT = httpx.Timeout(30.0, connect=10.0, read=300.0)
 
 
 @contextmanager
-def within(exchange: Exchange) -> Generator[None, None, None]:
+def limit_piece_wait(exchange: Exchange) -> Generator[None, None, None]:
     """Limit what is awaited for one piece, as ``send`` does for the whole exchange."""
-    with limited(exchange), anyio.move_on_after(exchange.left + GRACE):
+    with make_exchange_current(exchange), anyio.move_on_after(exchange.left + GRACE):
         yield
 
 
 def async_chunks_of(response: httpx.Response) -> AsyncIterator[bytes]:
-    """The raw chunks of a body, since httpx decompresses without a limit; see :func:`headers_of`."""
+    """The raw chunks of a body, since httpx decompresses without a limit; see :func:`headers_for_chunks`."""
     if response.is_stream_consumed:  # a hook or a mock has read it
         return response.aiter_bytes()
     return aiter(cast("httpx.AsyncByteStream", response.stream))
@@ -95,7 +103,7 @@ async def async_response_chunks(
 
 
 @asynccontextmanager
-async def response_chunks(
+async def sync_response_chunks(
     response: httpx.Response,
 ) -> AsyncGenerator[tuple[httpx.Response, AsyncIterator[bytes]]]:
     """The same for a sync response."""
@@ -176,7 +184,7 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
             lambda url, headers: secrets_sent(url, httpx.Headers(headers), self.address.credentials)
         )
         self._parsed_target("chat_completions")  # what is wrong with it is told now
-        if shown_url(self.address.url) != self.address.url:
+        if url_safe_to_log(self.address.url) != self.address.url:
             logging.getLogger("httpx").addFilter(_mask_urls)
 
     @property
@@ -231,7 +239,9 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
     async def _stream_reply(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
         exchange = self._begin_exchange()
         answered = False
-        pulling = scoped_items(self._reply_pieces(effect, exchange), lambda: type(self)._scope(exchange))
+        pulling = generate_items_in_scopes(
+            self._reply_pieces(effect, exchange), lambda: type(self)._scope(exchange)
+        )
         async with aclosing(pulling) as pieces:
             async for piece in pieces:
                 answered = not isinstance(piece, Delta)
@@ -250,10 +260,10 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         try:
             request = self._request(effect.request, exchange)
             sent: Any = self._client.send(request, stream=True)
-            async with type(self)._response_chunks(await resolved(sent)) as (response, chunks):
+            async with type(self)._response_chunks(await await_if_awaitable(sent)) as (response, chunks):
                 status = response.status_code
                 secrets = secrets_to_scrub(self._secrets_sent_by(response.request))
-                incoming = Incoming(exchange, effect, status, headers_of(response), secrets)
+                incoming = Incoming(exchange, effect, status, headers_for_chunks(response), secrets)
                 async for chunk in chunks:
                     deltas = incoming.read_chunk(chunk)
                     notify(listener, deltas)
@@ -309,9 +319,9 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport]):
     """
 
     _client_type = httpx.Client
-    _trace = staticmethod(trace)
-    _scope = staticmethod(limited)
-    _response_chunks = staticmethod(response_chunks)
+    _trace = staticmethod(handle_trace_event)
+    _scope = staticmethod(make_exchange_current)
+    _response_chunks = staticmethod(sync_response_chunks)
 
     def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
         """Send the request and wait for the complete reply; failures are returned as ``RequestFailed``."""
@@ -322,7 +332,7 @@ class HttpEndpoint(_HttpxEndpoint[httpx.Client, httpx.BaseTransport]):
 
         Nothing is read while you use a piece. Closing the generator closes the response.
         """
-        return iterated(self._stream_reply(effect))
+        return items_without_suspending(self._stream_reply(effect))
 
     def close(self) -> None:
         """Close the connections; a client that you passed stays open."""
@@ -343,8 +353,8 @@ class AsyncHttpEndpoint(_HttpxEndpoint[httpx.AsyncClient, httpx.AsyncBaseTranspo
     """
 
     _client_type = httpx.AsyncClient
-    _trace = staticmethod(async_trace)
-    _scope = staticmethod(within)
+    _trace = staticmethod(handle_async_trace_event)
+    _scope = staticmethod(limit_piece_wait)
     _response_chunks = staticmethod(async_response_chunks)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
@@ -371,7 +381,7 @@ def _mask_urls(record: logging.LogRecord) -> bool:
     """Mask the keys in the URLs that httpx logs, one line a request."""
     if isinstance(record.args, tuple):
         record.args = tuple(
-            shown_url(str(each)) if isinstance(each, httpx.URL) else each for each in record.args
+            url_safe_to_log(str(each)) if isinstance(each, httpx.URL) else each for each in record.args
         )
     return True
 
@@ -400,10 +410,10 @@ def _parsed_target(address: Address) -> tuple[httpx.URL, httpx.Headers]:
         _ = url.host  # decodes an international domain name
         return url, httpx.Headers(address.headers)
     except (httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: an international domain name
-        raise EndpointConfigError(f"base URL {shown_url(address.url)!r}: {error}") from None
+        raise EndpointConfigError(f"base URL {url_safe_to_log(address.url)!r}: {error}") from None
 
 
-def headers_of(response: httpx.Response) -> httpx.Headers:
+def headers_for_chunks(response: httpx.Response) -> httpx.Headers:
     """The headers that fit the chunks: those of a body that was read before are decoded already."""
     if not response.is_stream_consumed:
         return response.headers

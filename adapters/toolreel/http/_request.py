@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 from toolreel._driver import ServerAddress
 from toolreel._internal import EndpointConfigError
-from toolreel._secrets import Secret, secrets_sent, shown_url
+from toolreel._secrets import Secret, secrets_sent, url_safe_to_log
 from toolreel.http._response_reader import ACCEPT_ENCODING
 from toolreel_core._protocol import ANTHROPIC_VERSION
-from toolreel_core._settings import API_PREFIX, PATHS, WireForm, chat_url, prefix_fault
+from toolreel_core._settings import API_PREFIX, PATHS, WireForm, api_prefix_error_text, chat_url
 
 MAX_RESPONSE_BYTES = 32 * 1024 * 1024
 """Default maximum of a decoded response body, in bytes; a chat completion usually has a thousandth of it."""
@@ -60,10 +60,10 @@ class Address:
     @property
     def server(self) -> ServerAddress:
         url = self.url.partition("?")[0].removesuffix(PATHS["chat_completions"])
-        return ServerAddress(shown_url(url), self.key)
+        return ServerAddress(url_safe_to_log(url), self.key)
 
     def __repr__(self) -> str:
-        return f"Address(url={shown_url(self.url)!r})"
+        return f"Address(url={url_safe_to_log(self.url)!r})"
 
     @property
     def secrets(self) -> dict[str, str]:
@@ -111,7 +111,7 @@ class Address:
             sent[key_header] = bearer + _checked_header_value(Secret(api_key).reveal(), "api_key")
         elif api_key_env is not None:
             where = os.environ if environ is None else environ
-            sent[key_header] = bearer + header_value_from(api_key_env, where, "the API key")
+            sent[key_header] = bearer + header_value_from_variable(api_key_env, where, "the API key")
         return cls(
             checked_chat_url(base_url, api_prefix),
             sent,
@@ -155,9 +155,9 @@ def checked_chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:
     except ValueError as error:
         why = str(error)
     if why:
-        raise EndpointConfigError(f"base URL {shown_url(url)!r}: {why}")
-    if fault := prefix_fault(api_prefix):
-        raise EndpointConfigError(f"API prefix {shown_url(api_prefix)!r}: {fault}")
+        raise EndpointConfigError(f"base URL {url_safe_to_log(url)!r}: {why}")
+    if fault := api_prefix_error_text(api_prefix):
+        raise EndpointConfigError(f"API prefix {url_safe_to_log(api_prefix)!r}: {fault}")
     return chat_url(base_url, api_prefix)
 
 
@@ -169,18 +169,18 @@ def host_fault(host: str) -> str:
     return f"the host {host!r} has an empty part, or one of more than {_LABEL} characters"
 
 
-def header_values(variables: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
+def headers_from_environment(variables: Mapping[str, str], environ: Mapping[str, str]) -> dict[str, str]:
     """The values of headers, of which each is in an environment variable.
 
     :param variables: names of variables by names of headers
     """
     return {
-        name: header_value_from(variable, environ, f"the value of the header {name}")
+        name: header_value_from_variable(variable, environ, f"the value of the header {name}")
         for name, variable in variables.items()
     }
 
 
-def header_value_from(variable: str, environ: Mapping[str, str], what: str) -> str:
+def header_value_from_variable(variable: str, environ: Mapping[str, str], what: str) -> str:
     value = environ.get(variable, "").strip()
     if not value:
         raise EndpointConfigError(f"the environment variable {variable} is not set; put {what} into it")

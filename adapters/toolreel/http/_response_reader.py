@@ -24,7 +24,7 @@ from toolreel._driver import time_left
 from toolreel._internal import AdapterError
 from toolreel._secrets import RunningBodyScrub, scrubbed_body
 from toolreel_core._protocol import FailureKind, ReplyReceived, RequestFailed, SendRequest, response_event
-from toolreel_core._replies import Delta, deltas_in, stream_in
+from toolreel_core._replies import Delta, deltas_in, stream_for_form
 
 # Decodes a response body up to a size limit, which protects against decompression bombs.
 #
@@ -141,7 +141,11 @@ def _inflater_for(encoding: str) -> _Zlib | _Brotli | _Zstd | None:
         case "gzip" | "x-gzip" | "deflate":
             return _Zlib(encoding)
         case "br" | "zstd":
-            return _Brotli(_decoder_package("br")) if encoding == "br" else _Zstd(_decoder_package("zstd"))
+            return (
+                _Brotli(_import_decoder_package("br"))
+                if encoding == "br"
+                else _Zstd(_import_decoder_package("zstd"))
+            )
         case _:
             raise _Unfit("is not supported")
 
@@ -211,7 +215,7 @@ class _Zstd:
         return self._zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
 
 
-def _decoder_package(encoding: str) -> ModuleType:
+def _import_decoder_package(encoding: str) -> ModuleType:
     names = PACKAGES[encoding]
     for name in names:
         try:
@@ -300,7 +304,7 @@ class Exchange:
     def expect_head(self) -> None:
         self._received, self._allowed, self._is_sent = 0, HEAD_BYTES, True
 
-    def await_body(self) -> None:
+    def expect_body(self) -> None:
         self._received, self._allowed = 0, 2 * self.limit + _FRAMING
 
     def count_received(self, size: int) -> str:
@@ -321,7 +325,7 @@ def current_exchange() -> Exchange | None:
 
 
 @contextmanager
-def limited(exchange: Exchange) -> Generator[None]:
+def make_exchange_current(exchange: Exchange) -> Generator[None]:
     before = _CURRENT.set(exchange)
     try:
         yield
@@ -343,7 +347,7 @@ class Incoming:
         self._decoder = BoundedDecoder(self.headers.get("content-encoding", ""), self.exchange.limit)
         self._text = _UTF8("replace")
         self._declared_stream = self.headers.get("content-type", "").lower().startswith("text/event-stream")
-        self._stream = self._blank = stream_in(self.effect.request.form)
+        self._stream = self._blank = stream_for_form(self.effect.request.form)
         self._may_be_stream = 200 <= self.status < 300
         self._progressed_at = self.exchange.now()
 

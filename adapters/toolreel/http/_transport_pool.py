@@ -15,7 +15,7 @@ from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from toolreel._driver import immediately, resolved
+from toolreel._driver import await_if_awaitable, immediately
 from toolreel._internal import EndpointConfigError, MissingExtra
 from toolreel.http._request import host_fault
 from toolreel.http._response_reader import Exchange, current_exchange
@@ -134,13 +134,13 @@ class Pool(httpx.BaseTransport, httpx.AsyncBaseTransport):
         transport = idle or self._make()
         try:
             try:
-                response: httpx.Response = await resolved(getattr(transport, handle)(request))
+                response: httpx.Response = await await_if_awaitable(getattr(transport, handle)(request))
             except _HUNG_UP:
                 if exchange is None or not exchange.can_be_resent:
                     raise
                 await _close_transport(transport)
                 transport = self._make()  # not another idle one, which may be closed as well
-                response = await resolved(getattr(transport, handle)(request))
+                response = await await_if_awaitable(getattr(transport, handle)(request))
         except BaseException:  # the connection may be half-used, so it is not kept
             slots.release()
             await _close_transport(transport)
@@ -298,7 +298,7 @@ _OPENED = frozenset(f"{step}.complete" for step in (*_STEPS, *(f"{each}.start_tl
 _NOTED: Mapping[str, Callable[[Exchange], None]] = {
     **dict.fromkeys((f"{step}.started" for step in _STEPS), Exchange.connect),
     "http11.send_request_headers.started": Exchange.expect_head,
-    "http11.receive_response_headers.complete": Exchange.await_body,
+    "http11.receive_response_headers.complete": Exchange.expect_body,
 }
 
 _WRITTEN = 65_536
@@ -309,7 +309,7 @@ _WRITTEN = 65_536
 # each would be a twentieth of an exchange.
 
 
-def trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
+def handle_trace_event(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
     if event in _OPENED:
         stream = details["return_value"]
         is_sync = isinstance(stream, httpcore.NetworkStream)
@@ -320,9 +320,9 @@ def trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
         _NOTED[event](exchange)
 
 
-async def async_trace(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
+async def handle_async_trace_event(exchange: Exchange, event: str, details: dict[str, Any]) -> None:
     if event in _OPENED or event in _NOTED:
-        trace(exchange, event, details)
+        handle_trace_event(exchange, event, details)
 
 
 def _is_http2(stream: httpcore.NetworkStream | httpcore.AsyncNetworkStream) -> bool:
@@ -330,16 +330,16 @@ def _is_http2(stream: httpcore.NetworkStream | httpcore.AsyncNetworkStream) -> b
     return tls is not None and tls.selected_alpn_protocol() == "h2"
 
 
-async def _before_deadline(
+async def _attempt_before_deadline(
     attempt: Callable[[float | None], _Item | Awaitable[_Item]],
     timeout: float | None,
     failure: type[httpcore.TimeoutException],
 ) -> _Item:
     if (exchange := current_exchange()) is None:
-        return await resolved(attempt(timeout))
+        return await await_if_awaitable(attempt(timeout))
     try:
         if not exchange.over:
-            return await resolved(attempt(exchange.cap_timeout(timeout)))
+            return await await_if_awaitable(attempt(exchange.cap_timeout(timeout)))
     except failure:
         if not exchange.over:
             raise
@@ -351,7 +351,7 @@ def _limit_stream(stream: Any, *, sync: bool) -> None:  # noqa: ANN401 - a netwo
     counts = not _is_http2(stream)
 
     async def bounded_read(max_bytes: int, timeout: float | None = None) -> bytes:
-        data: bytes = await _before_deadline(partial(read, max_bytes), timeout, httpcore.ReadTimeout)
+        data: bytes = await _attempt_before_deadline(partial(read, max_bytes), timeout, httpcore.ReadTimeout)
         exchange = current_exchange() if counts else None
         if exchange is not None and (why := exchange.count_received(len(data))):
             raise httpcore.RemoteProtocolError(why)
@@ -360,7 +360,7 @@ def _limit_stream(stream: Any, *, sync: bool) -> None:  # noqa: ANN401 - a netwo
     async def bounded_write(buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), _WRITTEN):
             piece = buffer[start : start + _WRITTEN]
-            await _before_deadline(partial(write, piece), timeout, httpcore.WriteTimeout)
+            await _attempt_before_deadline(partial(write, piece), timeout, httpcore.WriteTimeout)
 
     # On this one stream: httpx has no setting for the network backend, which could wrap it.
     if sync:

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
         captures_content,
         labelled,
         provider_of,
-        redacted,
-        server_of,
+        redacted_json_text,
+        server_host_and_port,
     )
     from toolreel.otel._run_watch import instrument, uninstrument
 else:

@@ -10,9 +10,8 @@ from contextvars import ContextVar
 from typing import TypeAlias, assert_never
 from urllib.parse import urlsplit
 
-from toolreel._driver import Begun
-from toolreel._driver import server_of as address_of
-from toolreel._internal import with_texts
+from toolreel._driver import Begun, server_address_of_performer
+from toolreel._internal import map_tree_texts
 from toolreel._secrets import known_secrets, secrets_in
 from toolreel_core._conversation import (
     AssistantMessage,
@@ -27,7 +26,7 @@ from toolreel_core._conversation import (
     UserMessage,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, JsonText, as_tree, canonical, parse, read
+from toolreel_core._jsontext import Json, JsonText, as_tree, canonical, parse, read_json
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import Note, RequestLost, RunTool, SendRequest
 from toolreel_core._replies import Reply
@@ -118,16 +117,16 @@ def provider_of(address: str, form: WireForm) -> str:
     return next(found, "anthropic" if form == "messages" else "openai")
 
 
-def server_of(performer: object, fallback: str = "") -> tuple[str, int]:
+def server_host_and_port(performer: object, fallback: str = "") -> tuple[str, int]:
     """Address and port of the server that requests go to; empty and 0 if the performer does not say."""
-    parts = urlsplit(address_of(performer, fallback).url or "")
+    parts = urlsplit(server_address_of_performer(performer, fallback).url or "")
     if not parts.hostname:
         return "", 0
     return parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def run_attributes(begun: Begun, labels: Mapping[str, str | int | float | bool]) -> Attributes:
-    plan, (address, _) = begun.first.state.plan, server_of(begun.performer)
+    plan, (address, _) = begun.first.state.plan, server_host_and_port(begun.performer)
     return {
         **({CONVERSATION: begun.run} if begun.durable else {}),
         **labels,
@@ -164,7 +163,7 @@ def request_attributes(
 
 
 def server_attributes(effect: SendRequest, performer: object) -> Attributes:
-    address, port = server_of(performer, effect.endpoint)
+    address, port = server_host_and_port(performer, effect.endpoint)
     return nonempty(
         {
             "gen_ai.operation.name": "chat",
@@ -236,7 +235,7 @@ def captures_content(asked: bool | None, environ: Mapping[str, str]) -> bool:
     return value in {"true", "span_only"}
 
 
-def redacted(value: Json, sent: Mapping[str, str]) -> str:
+def redacted_json_text(value: Json, sent: Mapping[str, str]) -> str:
     """The value as JSON text, with the kind of each secret in its place.
 
     Texts are searched one by one, since JSON escapes some characters of a secret.
@@ -251,7 +250,7 @@ def redacted(value: Json, sent: Mapping[str, str]) -> str:
             text = text.replace(secret, f"[{kind}]")
         return text
 
-    return canonical(with_texts(value, clean))
+    return canonical(map_tree_texts(value, clean))
 
 
 def request_content(effect: SendRequest, plan: Plan) -> dict[str, Json]:
@@ -276,7 +275,7 @@ def reply_content(reply: Reply) -> dict[str, Json]:
 
 def parsed_json(text: str) -> Json:
     """The value of a JSON text; the text itself if it is none."""
-    return read(text).value_or(text)
+    return read_json(text).value_or(text)
 
 
 def _message_tree(message: Message) -> Json:

@@ -21,7 +21,16 @@ from opentelemetry.trace import (
 )
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from toolreel._driver import CONTEXTS, WATCHERS, Begun, Wanted, Watch, Watcher, name_of, note_fields
+from toolreel._driver import (
+    CONTEXTS,
+    WATCHERS,
+    Begun,
+    Wanted,
+    Watch,
+    Watcher,
+    note_fields_without_content,
+    note_name,
+)
 from toolreel.otel._attributes import (
     AGENT,
     LABELS,
@@ -29,7 +38,7 @@ from toolreel.otel._attributes import (
     captures_content,
     nonempty,
     parsed_json,
-    redacted,
+    redacted_json_text,
     reply_attributes,
     reply_content,
     request_attributes,
@@ -241,7 +250,7 @@ class RunWatch(Watch):
         if self._captures_content and reply is not None:
             content |= reply_content(reply)
         for name, value in content.items():
-            opened.span.set_attribute(name, redacted(value, self._begun.secrets))
+            opened.span.set_attribute(name, redacted_json_text(value, self._begun.secrets))
         timed = attributes if first is None else {**attributes, "gen_ai.response.time_to_first_chunk": first}
         error, model = (str(attributes.get(name, "")) for name in ("error.type", "gen_ai.response.model"))
         opened.end(timed, error)
@@ -264,7 +273,7 @@ class RunWatch(Watch):
             error = "" if ended.ok else next(iter(ended.codes), "tool_error")
         if self._captures_content:
             for name, text in (("arguments", effect.arguments), ("result", output)):
-                said = redacted(parsed_json(text), self._begun.secrets)
+                said = redacted_json_text(parsed_json(text), self._begun.secrets)
                 opened.span.set_attribute(f"gen_ai.tool.call.{name}", said)
         opened.end({}, error)
         if not opened.replayed:
@@ -280,8 +289,10 @@ class RunWatch(Watch):
 def _add_events(opened: OpenSpan, notes: tuple[Note, ...]) -> None:
     for note in notes:
         if not isinstance(note, _SHOWN_BY_SPANS):
-            facts: Attributes = {f"toolreel.{name}": value for name, value in note_fields(note).items()}
-            opened.span.add_event(f"toolreel.{name_of(note)}", facts)
+            facts: Attributes = {
+                f"toolreel.{name}": value for name, value in note_fields_without_content(note).items()
+            }
+            opened.span.add_event(f"toolreel.{note_name(note)}", facts)
 
 
 # ``instrument`` and ``uninstrument``: spans and metrics of every run in this process.
@@ -302,7 +313,7 @@ def _trace_headers() -> Mapping[str, str]:
 
 
 @contextmanager
-def _joined_trace(headers: Mapping[str, str]) -> Generator[None]:
+def _join_trace_of_headers(headers: Mapping[str, str]) -> Generator[None]:
     """Make the span of the headers the current one; headers that cannot be read begin a new trace."""
     token = attach(_TRACE_CONTEXT.extract(headers))
     try:
@@ -340,7 +351,7 @@ def instrument(
     uninstrument()
     _INSTALLED.append(watch)
     WATCHERS.append(watch)
-    CONTEXTS.append((_trace_headers, _joined_trace))
+    CONTEXTS.append((_trace_headers, _join_trace_of_headers))
 
 
 def uninstrument() -> None:

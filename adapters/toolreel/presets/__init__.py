@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolreel.presets._catalogues import (
         CATALOGUE_VARIABLE,
-        at_provider,
         chosen_preset,
-        named_presets,
+        merge_named_presets,
+        preset_for_provider,
         preset_named,
         shipped,
         with_files,

@@ -34,7 +34,7 @@ def shipped() -> Presets:
 
     folder = files("toolreel.presets") / "catalogues"
     texts = [(name, (folder / name).read_text(encoding="utf-8")) for name in _SHIPPED]
-    return reduce(_extended, texts, Presets())
+    return reduce(_presets_with_catalogue, texts, Presets())
 
 
 def with_files(paths: Iterable[Path | str] = (), environ: Mapping[str, str] | None = None) -> Presets:
@@ -45,7 +45,11 @@ def with_files(paths: Iterable[Path | str] = (), environ: Mapping[str, str] | No
     """
     named = (os.environ if environ is None else environ).get(CATALOGUE_VARIABLE, "")
     first = [Path(name) for name in named.split(os.pathsep) if name]
-    return reduce(_extended, ((str(path), _text(Path(path))) for path in (*first, *paths)), shipped())
+    return reduce(
+        _presets_with_catalogue,
+        ((str(path), _read_catalogue_text(Path(path))) for path in (*first, *paths)),
+        shipped(),
+    )
 
 
 def preset_named(collection: Presets, name: str | Path, model: str = "") -> Preset:
@@ -57,17 +61,19 @@ def preset_named(collection: Presets, name: str | Path, model: str = "") -> Pres
     """
     if isinstance(name, Path) or name.endswith(".toml"):
         missing = "there is no such file; give the name of a preset, or of a TOML file with presets"
-        alone = _extended(Presets(), (str(name), read_file(Path(name), CatalogueError, missing)))
+        alone = _presets_with_catalogue(
+            Presets(), (str(name), read_file(Path(name), CatalogueError, missing))
+        )
         return alone.merged(preset.name for preset in alone.presets)
     if model and collection.defaults(name).names:
         return collection.for_(name, model)
     provider, slash, of_provider = name.partition("/")
     if slash and name not in collection.names:
-        return at_provider(collection, provider, of_provider)
+        return preset_for_provider(collection, provider, of_provider)
     return collection.get(name)
 
 
-def named_presets(collection: Presets, names: Iterable[str | Path]) -> Preset:
+def merge_named_presets(collection: Presets, names: Iterable[str | Path]) -> Preset:
     return reduce(Preset.merged, (preset_named(collection, name) for name in names), Preset())
 
 
@@ -75,11 +81,11 @@ def chosen_preset(
     provider: str | None, names: Iterable[str | Path] = (), model: str = "", sampling: str | None = None
 ) -> Preset:
     collection = with_files()
-    preset = at_provider(collection, provider, model).merged(named_presets(collection, names))
+    preset = preset_for_provider(collection, provider, model).merged(merge_named_presets(collection, names))
     return preset.merged(collection.profile(sampling).preset) if sampling else preset
 
 
-def at_provider(collection: Presets, provider: str | None, model: str = "") -> Preset:
+def preset_for_provider(collection: Presets, provider: str | None, model: str = "") -> Preset:
     if not provider:
         return Preset()
     if not collection.defaults(provider).names:
@@ -88,10 +94,10 @@ def at_provider(collection: Presets, provider: str | None, model: str = "") -> P
     return collection.for_(provider, model)
 
 
-def _text(path: Path) -> str:
+def _read_catalogue_text(path: Path) -> str:
     missing = f"there is no such catalogue; correct {CATALOGUE_VARIABLE}"
     return read_file(path, CatalogueError, missing)
 
 
-def _extended(presets: Presets, source: tuple[str, str]) -> Presets:
+def _presets_with_catalogue(presets: Presets, source: tuple[str, str]) -> Presets:
     return read_toml(*source, lambda tree: presets.extended(Presets.of(tree)), CatalogueError)

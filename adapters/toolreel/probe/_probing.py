@@ -28,7 +28,7 @@ from toolreel.http import (
     pooled_transport,
 )
 from toolreel_core._errors import ConfigError, ReplayMismatch
-from toolreel_core._jsontext import Tree, as_tree, read, text_at
+from toolreel_core._jsontext import Tree, as_tree, read_json, text_at
 from toolreel_core._plan import Preset
 from toolreel_core._probe import (
     REPEAT,
@@ -46,11 +46,11 @@ from toolreel_core._probe import (
     decided_settings,
     findings,
     preset_tree,
-    questions_of,
+    questions_in_catalogue,
     select_questions,
 )
 from toolreel_core._protocol import SendRequest
-from toolreel_core._settings import API_PREFIX, WireForm, form_of
+from toolreel_core._settings import API_PREFIX, WireForm, wire_form_of_url
 
 _EARLIEST = 1_577_836_800
 """The year 2020: before, a server's clock is wrong."""
@@ -64,7 +64,7 @@ def _read_catalogue() -> dict[str, Any]:
 
 @cache
 def all_questions() -> tuple[Question, ...]:
-    return questions_of(_read_catalogue())
+    return questions_in_catalogue(_read_catalogue())
 
 
 def all_rules() -> Rules:
@@ -217,7 +217,7 @@ def probe(  # noqa: PLR0913 - settings are keyword arguments
         try:
             while ask := probing.ask:
                 wait(ask.wait_ms / 1000) if ask.wait_ms else None
-                probing = probing.with_answer(ask, endpoint.send(_effect(ask)))
+                probing = probing.with_answer(ask, endpoint.send(_request_effect(ask)))
                 if watch:
                     watch(probing)
         finally:
@@ -240,20 +240,20 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
         raise CassetteError(f"{path}: is no recording of a probe: none of its requests names a model")
     left: dict[tuple[WireForm, bytes], list[int]] = {}
     for number, each in enumerate(exchanges, 1):
-        left.setdefault((form_of(each.url), each.body), []).append(number)
+        left.setdefault((wire_form_of_url(each.url), each.body), []).append(number)
     probing = Probing(model, all_questions(), max(map(len, left.values())))
 
     def answer(request: httpx.Request) -> httpx.Response:
-        number = left[form_of(str(request.url)), request.read()].pop(0)
+        number = left[wire_form_of_url(str(request.url)), request.read()].pop(0)
         return replay_response(exchanges[number - 1].answer, path, request)
 
     with HttpEndpoint("http://recorded.invalid/v1", transport=httpx.MockTransport(answer)) as endpoint:
         while ask := probing.ask:
-            effect = _effect(ask)
+            effect = _request_effect(ask)
             if numbers := left.get((ask.form, effect.request.body.encode())):
                 probing = probing.with_answer(replace(ask, number=numbers[0]), endpoint.send(effect))
             else:
-                probing = probing.without_answer(ask)
+                probing = probing.with_skipped_question(ask)
     if unused := sum(map(len, left.values())):
         raise ReplayMismatch(
             f"{path}: {unused} of its requests are not made by this version of toolreel; "
@@ -263,8 +263,8 @@ def replay_probe(cassette: str | os.PathLike[str]) -> Probed:
 
 
 def _model_of(exchange: Exchange) -> str:
-    return text_at(as_tree(read(exchange.body.decode("utf-8", "replace")).value_or("")), "model")
+    return text_at(as_tree(read_json(exchange.body.decode("utf-8", "replace")).value_or("")), "model")
 
 
-def _effect(ask: Ask) -> SendRequest:
+def _request_effect(ask: Ask) -> SendRequest:
     return SendRequest(ask.number, WrittenRequest.of(ask.body, ask.form))

@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route as Path
 from starlette.types import Receive, Scope
 
-from toolreel._internal import ProxyConfigError, listening, server_config
+from toolreel._internal import ProxyConfigError, listening_socket, server_config
 from toolreel.http import pooled_transport
 from toolreel.proxy._chat import ChatExchange, Sent, reply_pieces
 from toolreel.proxy._client import (
@@ -28,19 +28,19 @@ from toolreel.proxy._client import (
     Guarded,
     Metrics,
     Trouble,
+    callback_with_logging,
     client_error,
-    log_and_tell,
     read_request,
     upstream_error,
 )
-from toolreel.proxy._headers import headers_for_upstream, key_in
+from toolreel.proxy._headers import api_key_in_headers, headers_for_upstream
 from toolreel.proxy._recorder import Recorder
 from toolreel.proxy._settings import ProxySettings, Route, Tell
 from toolreel_core._client_requests import ClientRequest, Loss
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext import Json, Tree, as_tree, items_of, read
+from toolreel_core._jsontext import Json, Tree, as_tree, list_at, read_json
 from toolreel_core._protocol import ReplyReceived, RequestFailed
-from toolreel_core._proxy import KeptThoughts, Profile, outbound
+from toolreel_core._proxy import KeptThoughts, Profile, build_upstream_request
 from toolreel_core._settings import PATHS, WireForm
 
 _PROFILES = 256
@@ -51,11 +51,11 @@ _POSTED = ", ".join(f"/v1{path}" for path in PATHS.values())
 _EXISTING = f"POST {_POSTED}; GET /v1{_MODELS}, /metrics, /health, /ready"
 
 
-def _tell_nobody(_entry: Mapping[str, Json]) -> None:
+def _discard_log_entry(_entry: Mapping[str, Json]) -> None:
     return
 
 
-def proxy_app(settings: ProxySettings, *, tell: Tell = _tell_nobody) -> Starlette:
+def proxy_app(settings: ProxySettings, *, tell: Tell = _discard_log_entry) -> Starlette:
     """An ASGI application that passes requests on to upstreams, and repairs what passes.
 
     :param tell: takes one entry of the log for each request
@@ -84,7 +84,7 @@ def proxy_app(settings: ProxySettings, *, tell: Tell = _tell_nobody) -> Starlett
 
 class Proxy:
     def __init__(self, settings: ProxySettings, tell: Tell) -> None:
-        self.logged = log_and_tell(tell)
+        self.logged = callback_with_logging(tell)
         self.settings = settings
         self.metrics = Metrics()
         self.recorder = Recorder(settings, self.logged)
@@ -133,12 +133,15 @@ class Proxy:
             words = f"No route takes the model {request.model!r}."
             raise client_error(404, words, "model_not_found", "model")
         route, profile = routes[number], self._profile(number, request.model)
-        form, caller = profile.provider.wire_form, self.recorder.caller_name(key_in(Headers(scope=scope)))
+        form, caller = (
+            profile.provider.wire_form,
+            self.recorder.caller_name(api_key_in_headers(Headers(scope=scope))),
+        )
         request, more = self._thoughts.restore(request, profile.provider, caller)
-        out = outbound(request, profile, model=route.upstream_model)
+        out = build_upstream_request(request, profile, model=route.upstream_model)
         if isinstance(out, Loss):
             raise client_error(400, out.message(form, request.form), out.code, out.param)
-        sent = replace(self._request_to(route, scope, form), body=out.body.encode())
+        sent = replace(self._upstream_request(route, scope, form), body=out.body.encode())
         return ChatExchange(
             request,
             profile,
@@ -177,7 +180,7 @@ class Proxy:
         problem: Trouble | ToolreelError | None = None
         for number, route in enumerate(self.settings.routes):
             try:
-                listed = await self._models_of(number, route, scope, answer)
+                listed = await self._models_of_route(number, route, scope, answer)
             except (Trouble, ToolreelError) as why:
                 problem = why
             else:
@@ -188,14 +191,14 @@ class Proxy:
             answer.passed = ()  # the headers of one upstream say nothing about a list of several
         return {"object": "list", "data": [*found.values()]}
 
-    async def _models_of(self, number: int, route: Route, scope: Scope, answer: ClientAnswer) -> Tree:
+    async def _models_of_route(self, number: int, route: Route, scope: Scope, answer: ClientAnswer) -> Tree:
         shelf = self.recorder.shelf
         known = shelf.models if shelf and self.settings.replays else ()
         if not _PATTERN.intersection(route.model):
             known = (route.model,)
         elif not self.settings.replays:
             form = self._profile(number, route.upstream_model).provider.wire_form
-            sent = self._request_to(route, scope, form)
+            sent = self._upstream_request(route, scope, form)
             base, question, query = sent.url.partition("?")
             url = f"{base.removesuffix(PATHS[form])}{_MODELS}{question}{query}"
             listing = reply_pieces(replace(sent, url=url, method="GET"), self.settings.limits, answer)
@@ -203,7 +206,7 @@ class Proxy:
             if isinstance(event, RequestFailed):
                 raise upstream_error(event)
             if isinstance(event, ReplyReceived):
-                entries = map(as_tree, items_of(as_tree(read(event.body).value_or("")), "data"))
+                entries = map(as_tree, list_at(as_tree(read_json(event.body).value_or("")), "data"))
                 return {name: each for each in entries if isinstance(name := each.get("id"), str)}
         return {name: {"id": name, "object": "model", "created": 0, "owned_by": "toolreel"} for name in known}
 
@@ -211,7 +214,7 @@ class Proxy:
         words = f"There is nothing at {scope['path']}. Here are: {_EXISTING}."
         raise client_error(404, words, "unknown_path")
 
-    def _request_to(self, route: Route, scope: Scope, form: WireForm) -> Sent:
+    def _upstream_request(self, route: Route, scope: Scope, form: WireForm) -> Sent:
         url = route.url(form)
         if url not in self._transports:
             most = self.settings.limits.connections
@@ -250,7 +253,7 @@ def serve(
     """
     app = proxy_app(settings, tell=tell)
     try:
-        socket_ = listening(host, port)
+        socket_ = listening_socket(host, port)
     except OSError as error:
         raise ProxyConfigError(
             f"cannot listen on {host}:{port}: {error.strerror or error}; name others with --host and --port"

@@ -14,24 +14,31 @@ from uuid import uuid4
 import anyio
 import httpx
 
-from toolreel._driver import scoped_items
+from toolreel._driver import generate_items_in_scopes
 from toolreel._secrets import RunningBodyScrub, scrubbed, secrets_sent, secrets_to_scrub
 from toolreel.http import (
     BodyError,
     BoundedDecoder,
     Exchange,
     async_response_chunks,
-    async_trace,
     failure_event,
-    within,
+    handle_async_trace_event,
+    limit_piece_wait,
 )
-from toolreel.proxy._client import NEVER_AGAIN, OURS, ClientAnswer, Trouble, problem_error, upstream_error
+from toolreel.proxy._client import (
+    NEVER_AGAIN,
+    OURS,
+    ClientAnswer,
+    Trouble,
+    reply_problem_error,
+    upstream_error,
+)
 from toolreel.proxy._headers import KEYS
 from toolreel.proxy._recorder import Recorder
 from toolreel.proxy._settings import Limits, ProxySettings
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, list_at
 from toolreel_core._protocol import ReplyReceived, RequestFailed, response_event
 from toolreel_core._proxy import (
     Corrections,
@@ -69,7 +76,7 @@ class Sent:
             content=self.body or None,
             extensions={
                 "timeout": {name: exchange.cap_timeout(timeout) for name, timeout in timeouts.items()},
-                "trace": partial(async_trace, exchange),
+                "trace": partial(handle_async_trace_event, exchange),
             },
         )
         request.read()
@@ -86,7 +93,9 @@ async def reply_pieces(
     :param answer: gets the headers of the response
     """
     exchange = Exchange(limits.deadline_seconds, limits.response_bytes)
-    pulled = scoped_items(_pieces_and_event(sent, limits, answer, exchange), lambda: within(exchange))
+    pulled = generate_items_in_scopes(
+        _pieces_and_event(sent, limits, answer, exchange), lambda: limit_piece_wait(exchange)
+    )
     ended = False
     async with aclosing(pulled) as pieces:
         async for piece in pieces:
@@ -156,7 +165,7 @@ class ChatExchange:
         try:
             result = await self._reply()
             if not isinstance(result, Trouble):
-                messages += [as_tree(one).get("message") for one in items_of(result[1].body, "choices")[:1]]
+                messages += [as_tree(one).get("message") for one in list_at(result[1].body, "choices")[:1]]
         finally:  # before the client has the end of the answer, since its next request may follow at once
             for message in messages:
                 self.thoughts.keep(self.request, message, self.profile.provider, self.caller)
@@ -173,7 +182,7 @@ class ChatExchange:
         head = Head(f"{_IDS[self.request.form]}{uuid4().hex}", int(time.time()))
         stream = ReplyStream(self.request, self.profile, head)
         try:
-            event = await self._receive_reply(stream)
+            event = await self._receive_reply_with_retries(stream)
         except ReplayMismatch as why:
             return Trouble(422, str(why), "replay_mismatch", OURS, None, NEVER_AGAIN)
         if isinstance(event, RequestFailed):
@@ -181,14 +190,14 @@ class ChatExchange:
             given = None if seen else reply_in_error(event.body, self.request, self.profile, head)
             if given is None:
                 return upstream_error(event)
-            self.answer.add_reply(given)
+            self.answer.note_repairs_and_usage(given)
             stream.restart()
             stream.feed(canonical(given.body))
         events, reply = stream.close(shown=self.request.streamed)
-        self.answer.add_reply(reply)
-        return problem_error(reply.problem) if reply.problem else (events, reply)
+        self.answer.note_repairs_and_usage(reply)
+        return reply_problem_error(reply.problem) if reply.problem else (events, reply)
 
-    async def _receive_reply(self, stream: ReplyStream) -> ReplyEvent:
+    async def _receive_reply_with_retries(self, stream: ReplyStream) -> ReplyEvent:
         corrections = Corrections.of(self.request, self.profile, self.settings.extras, self.outbound.body)
         while True:
             event = await self._stream_reply(stream)

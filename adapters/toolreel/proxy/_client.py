@@ -13,14 +13,14 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
-from toolreel._internal import Durations, log, log_error, metric
-from toolreel.proxy._headers import headers_for_client, is_foreign, shows_token
+from toolreel._internal import Durations, log, log_error, metric_lines
+from toolreel.proxy._headers import has_proxy_token, headers_for_client, is_foreign_request
 from toolreel.proxy._settings import ProxySettings, Tell
 from toolreel_core._client_requests import ClientRequest, Refusal, client_request
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, finite, read
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, read_json, without_non_finite_numbers
 from toolreel_core._protocol import RequestFailed
-from toolreel_core._proxy import Repaired, error_in, problem_text, stream_error_event
+from toolreel_core._proxy import Repaired, error_body_in_form, problem_text, stream_error_event
 from toolreel_core._replies import Problem, ProblemCode, Usage
 from toolreel_core._settings import WireForm
 
@@ -72,7 +72,7 @@ def upstream_error(event: RequestFailed) -> Trouble:
         why = "unreachable" if event.failure == "connect" else event.failure
         return Trouble(status, f"The upstream{words} {event.message}", f"upstream_{why}", UPSTREAM)
     # The upstream's own error, in the documented form.
-    tree = as_tree(read(event.body).value_or(""))
+    tree = as_tree(read_json(event.body).value_or(""))
     error = as_tree(tree.get("error")) or tree
     code, kind, param = (error.get(key) for key in ("code", "type", "param"))
     return Trouble(
@@ -81,11 +81,15 @@ def upstream_error(event: RequestFailed) -> Trouble:
         str(code) if isinstance(code, str | int) and not isinstance(code, bool) else "upstream_status",
         kind if isinstance(kind, str) else UPSTREAM,
         param if isinstance(param, str) else None,
-        further={key: value for key, value in as_tree(finite(error)).items() if key != "failed_generation"},
+        further={
+            key: value
+            for key, value in as_tree(without_non_finite_numbers(error)).items()
+            if key != "failed_generation"
+        },
     )
 
 
-def problem_error(problem: Problem) -> Trouble:
+def reply_problem_error(problem: Problem) -> Trouble:
     status = _STATUSES.get(problem.code, 502)
     return Trouble(status, problem_text(problem), problem.code.lower(), UPSTREAM)
 
@@ -136,7 +140,7 @@ class ClientAnswer:
             **({"conversation": self.conversation} if self.conversation else {}),
         }
 
-    def add_reply(self, reply: Repaired) -> None:
+    def note_repairs_and_usage(self, reply: Repaired) -> None:
         self.repairs.update(dict.fromkeys(reply.repairs))
         self.noticed.update(dict.fromkeys(reply.noticed))
         self.usage = reply.usage
@@ -160,9 +164,9 @@ class ClientAnswer:
     async def send_event(self, tree: Tree) -> None:
         named = "" if self._form == "chat_completions" else f"event: {tree.get('type')}\n"
         self._events += 1
-        await self._piece(f"{named}data: {canonical(tree)}\n\n")
+        await self._send_piece(f"{named}data: {canonical(tree)}\n\n")
 
-    async def _piece(self, text: str) -> None:
+    async def _send_piece(self, text: str) -> None:
         if not self.status:
             await self._start(
                 200, {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache"}
@@ -175,7 +179,7 @@ class ClientAnswer:
     async def send_keep_alive(self) -> None:
         """Say so if nothing was sent for a while: clients and gateways give up on a silent stream."""
         if time.monotonic() - self._sent_at > _KEEP_ALIVE:
-            await self._piece(": held back until it is known whether it is a call\n\n")
+            await self._send_piece(": held back until it is known whether it is a call\n\n")
 
     async def end_stream(self, events: Sequence[Tree]) -> None:
         """End a stream with its last events, and with what was repaired in a comment, which clients skip."""
@@ -183,9 +187,9 @@ class ClientAnswer:
         for event in events if chat else events[:-1]:
             await self.send_event(event)
         # Before the very last: clients stop reading there.
-        await self._piece(f": toolreel {json.dumps(self._notes())}\n\n")
+        await self._send_piece(f": toolreel {json.dumps(self._notes())}\n\n")
         if chat:
-            await self._piece("data: [DONE]\n\n")
+            await self._send_piece("data: [DONE]\n\n")
         else:
             await self.send_event(events[-1])
         await self._close()
@@ -195,7 +199,7 @@ class ClientAnswer:
         if self._over:
             return
         if not self.status:
-            body = error_in(self._form, trouble.status, trouble.error)
+            body = error_body_in_form(self._form, trouble.status, trouble.error)
             await self.send_json(body, trouble.status, trouble.headers)
             return
         self.status = trouble.status
@@ -260,18 +264,18 @@ class Metrics:
         requests = (
             ({"kind": kind, "status": status}, n) for (kind, status), n in sorted(self._requests.items())
         )
-        lines = [*metric("toolreel_proxy_requests_total", "counter", "Requests of clients.", requests)]
+        lines = [*metric_lines("toolreel_proxy_requests_total", "counter", "Requests of clients.", requests)]
         for name, label, about, counts in (
             ("repairs", "name", "Repairs of what passed.", self._repairs),
             ("added_requests", "reason", "Requests that the proxy added.", self._added),
             ("tokens", "kind", "Tokens that upstreams counted.", self._tokens),
         ):
             values = (({label: key}, count) for key, count in sorted(counts.items()))
-            lines += metric(f"toolreel_proxy_{name}_total", "counter", about, values)
+            lines += metric_lines(f"toolreel_proxy_{name}_total", "counter", about, values)
         about = "Requests that are being answered."
-        lines += metric("toolreel_proxy_under_way", "gauge", about, [({}, self.under_way)])
+        lines += metric_lines("toolreel_proxy_under_way", "gauge", about, [({}, self.under_way)])
         about = "How long requests for a reply took."
-        lines += metric("toolreel_proxy_request_seconds", "histogram", about, [({}, self._took)])
+        lines += metric_lines("toolreel_proxy_request_seconds", "histogram", about, [({}, self._took)])
         return "".join(lines)
 
 
@@ -283,7 +287,7 @@ Endpoint: TypeAlias = "Callable[[Scope, Receive, ClientAnswer], Awaitable[Tree |
 """Answers one request, itself or by the tree that is returned."""
 
 
-def log_and_tell(tell: Tell) -> Tell:
+def callback_with_logging(tell: Tell) -> Tell:
     """Tell what happens, and log it: requests at ``debug``, and as a warning what is not recorded."""
 
     def logged(entry: Mapping[str, Json]) -> None:
@@ -320,7 +324,7 @@ class Guarded:
         form: WireForm = "messages" if "/messages" in scope["path"] else self.form
         answer = ClientAnswer(send, scope["path"], form)
         try:
-            self._refuse_strangers(scope)
+            self._check_access(scope)
             tree = await self.endpoint(scope, receive, answer)
             if tree is not None:
                 await answer.send_json(tree)
@@ -338,12 +342,12 @@ class Guarded:
                 self.metrics.count_answer(answer)
                 self.tell(answer.log_entry())
 
-    def _refuse_strangers(self, scope: Scope) -> None:
+    def _check_access(self, scope: Scope) -> None:
         headers, token = Headers(scope=scope), self.settings.token
-        if is_foreign(headers, self.settings.hosts):
+        if is_foreign_request(headers, self.settings.hosts):
             words = "This proxy is addressed by the name of this machine only."
             raise client_error(403, words, "foreign_host")
-        if token and not shows_token(headers, token):
+        if token and not has_proxy_token(headers, token):
             words = "Show the proxy's token: as your API key, or in the header x-toolreel-token."
             raise client_error(401, words, "no_token")
         if self.method and scope["method"] != self.method:

@@ -41,22 +41,22 @@ _STAY_THERE_TOO = ("access-control-", "x-toolreel-")
 
 def headers_for_client(headers: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The headers of an upstream for the client, by lower names: all but those that are its own affair."""
-    stay = _STAY_THERE | _named_by_connection(headers)
+    stay = _STAY_THERE | _names_in_connection_header(headers)
     return [
         (name, value) for name, value in headers if name not in stay and not name.startswith(_STAY_THERE_TOO)
     ]
 
 
-def _named_by_connection(headers: Sequence[tuple[str, str]]) -> set[str]:
+def _names_in_connection_header(headers: Sequence[tuple[str, str]]) -> set[str]:
     listed = (value.split(",") for name, value in headers if name == "connection")
     return {each.strip().lower() for names in listed for each in names}
 
 
-def key_in(headers: Headers) -> str:
+def api_key_in_headers(headers: Headers) -> str:
     return next((value for name in KEYS if (value := headers.get(name))), "")
 
 
-def shows_token(headers: Headers, token: str) -> bool:
+def has_proxy_token(headers: Headers, token: str) -> bool:
     given = (headers.get(TOKEN, ""), *(_without_bearer(headers.get(name, "")) for name in KEYS))
     return any(hmac.compare_digest(each.encode(), token.encode()) for each in given)
 
@@ -72,7 +72,7 @@ def headers_for_upstream(
 
     :raises ProxyConfigError: if the variable of the key is not set
     """
-    stay = _STAY | _named_by_connection(headers.items())
+    stay = _STAY | _names_in_connection_header(headers.items())
     kept = dict[str, str]()
     for name, value in headers.items():
         if name not in stay and not name.startswith(_STAY_TOO):  # a list may have several lines
@@ -102,7 +102,7 @@ def headers_for_upstream(
     return kept
 
 
-def is_foreign(headers: Headers, hosts: tuple[str, ...]) -> bool:
+def is_foreign_request(headers: Headers, hosts: tuple[str, ...]) -> bool:
     """Whether a request is addressed to another name, or comes from a page of another site.
 
     A page in a browser can send requests to this machine, also under a name of its own that leads here.
@@ -111,10 +111,10 @@ def is_foreign(headers: Headers, hosts: tuple[str, ...]) -> bool:
         return False
     named, origin = headers.getlist("host"), headers.get("origin")
     places = [*named, *([origin.partition("://")[2]] if origin else ())]
-    return len(named) != 1 or any(_host(place) not in hosts for place in places)
+    return len(named) != 1 or any(_host_without_port(place) not in hosts for place in places)
 
 
-def _host(authority: str) -> str:
+def _host_without_port(authority: str) -> str:
     if authority.startswith("["):
         return authority.partition("]")[0].removeprefix("[").lower()
     return authority.partition(":")[0].lower()

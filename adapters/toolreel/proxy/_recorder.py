@@ -34,9 +34,9 @@ from toolreel.cassette import (
 from toolreel.proxy._settings import ProxySettings, Tell
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._errors import ReplayMismatch, ToolreelError
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, read
-from toolreel_core._plan import Preset, exact_config
-from toolreel_core._proxy import Key, Profile, continuation_keys, keys_after
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, read_json
+from toolreel_core._plan import Preset, exact_config_patch
+from toolreel_core._proxy import Key, Profile, continuation_keys, keys_after_each_message
 
 # Recorded exchanges of a folder of cassettes, found by what is asked.
 #
@@ -60,16 +60,18 @@ class Shelf:
 
     @property
     def models(self) -> tuple[str, ...]:
-        bodies = (as_tree(read(each.body.decode("utf-8", "replace")).value_or("")) for _, each in self._asked)
+        bodies = (
+            as_tree(read_json(each.body.decode("utf-8", "replace")).value_or("")) for _, each in self._asked
+        )
         names = (body.get("model") for body in bodies)
         return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
 
     def add(self, path: Path, exchange: Exchange) -> None:
-        self._answers[_key(exchange.url, exchange.body)].append((path, exchange.answer))
+        self._answers[_request_key(exchange.url, exchange.body)].append((path, exchange.answer))
         self._asked.append((path, exchange))
 
     def next_answer(self, url: str, body: bytes) -> tuple[Path, StoredResponse] | None:
-        found = self._answers.get(_key(url, body))
+        found = self._answers.get(_request_key(url, body))
         if not found:
             return None
         found.rotate(-1)
@@ -92,7 +94,7 @@ class Shelf:
         return ReplayMismatch(f"{text}; the nearest is {exchange.name} of {path}:\n{lines}\n{RERECORD}.")
 
 
-def _key(url: str, body: bytes) -> tuple[str, bytes]:
+def _request_key(url: str, body: bytes) -> tuple[str, bytes]:
     return compared_endpoint(url), sha256(canonical_body(body)).digest()
 
 
@@ -174,7 +176,7 @@ class Recorder:
         conversation = (
             self._new_conversation(self._folder, request, profile, keys[0])
             if found is None
-            else self._removed(next(iter(found.values())))
+            else self._remove_from_waiting(next(iter(found.values())))
         )
         conversation.key = keys[0]
         return conversation
@@ -197,7 +199,7 @@ class Recorder:
             for exchange in exchanges[conversation.shelved :]:
                 self.shelf.add(conversation.recording.path, exchange)
             conversation.shelved = len(exchanges)
-        conversation.key = keys_after(conversation.key, messages)[-1]
+        conversation.key = keys_after_each_message(conversation.key, messages)[-1]
         conversation.size += size
         for form in conversation.key:
             self._by_key.setdefault(form, {})[conversation.name] = conversation
@@ -207,9 +209,11 @@ class Recorder:
             self._save(conversation)  # of a request that was not given the time to end before
         elif conversation.recording.has_changes and conversation.name not in self._due:
             self._due[conversation.name] = conversation
-            self._thread.submit(self._save_due)
+            self._thread.submit(self._save_due_conversations)
         while len(self._waiting) > 1 and (len(self._waiting) > _KEPT or self._size > _KEPT_BYTES):
-            self._thread.submit(self._make_journals, self._removed(next(iter(self._waiting.values()))))
+            self._thread.submit(
+                self._make_journals, self._remove_from_waiting(next(iter(self._waiting.values())))
+            )
 
     def skip_journals(self) -> None:
         """Leave out the journals that are not made yet. It takes no lock: handlers of signals call it."""
@@ -220,12 +224,12 @@ class Recorder:
         self._closing.set()
         self._thread.shutdown()
         for each in [*self._waiting.values()]:
-            self._make_journals(self._removed(each))
+            self._make_journals(self._remove_from_waiting(each))
         if self._without_journal:
             told: Tree = {"conversations": self._without_journal, "why": _STOPPED}
             self._tell({"is": "without a journal", **told})
 
-    def _save_due(self) -> None:
+    def _save_due_conversations(self) -> None:
         if self._due:
             self._closing.wait(_PAUSE)
         while self._due:
@@ -248,7 +252,7 @@ class Recorder:
         if conversation.withheld or not conversation.recording.exchanges:
             return
         profile, extras, path = conversation.profile, self._settings.extras, conversation.recording.path
-        config, provider = exact_config(profile.config), canonical(profile.provider.changes())
+        config, provider = exact_config_patch(profile.config), canonical(profile.provider.changes())
         preset = Preset((BEHIND_PROXY,), config=config, provider=provider)
         # The settings of the loop under which its replies were read.
         settings = {} if extras.none else {**extras.settings}
@@ -260,7 +264,7 @@ class Recorder:
         except (ToolreelError, AdapterError, OSError) as error:
             self._tell({"conversation": conversation.name, "is": "without a journal", "why": str(error)})
 
-    def _removed(self, conversation: Conversation) -> Conversation:
+    def _remove_from_waiting(self, conversation: Conversation) -> Conversation:
         del self._waiting[conversation.name]
         self._size -= conversation.size
         for form in {*conversation.key}:  # they are the same before anything was said

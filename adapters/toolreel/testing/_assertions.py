@@ -38,7 +38,16 @@ from toolreel._driver import Run
 from toolreel.cassette import first_change
 from toolreel_core._config_checks import item_named
 from toolreel_core._conversation import AssistantMessage, ToolMessage
-from toolreel_core._jsontext import Json, JsonText, as_tree, canonical, items_of, parse, read, sorted_text
+from toolreel_core._jsontext import (
+    Json,
+    JsonText,
+    as_tree,
+    canonical,
+    json_with_sorted_keys,
+    list_at,
+    parse,
+    read_json,
+)
 from toolreel_core._protocol import Completed, Note, Outcome, Settled, type_name
 
 _MAX_DISPLAY = 100
@@ -66,9 +75,9 @@ def _calls_made(run: Run) -> list[_CallMade]:
         calls = message.calls if isinstance(message, AssistantMessage) else ()
         for call, result in zip(calls, messages[at + 1 :], strict=False):
             if call.name != final and isinstance(result, ToolMessage):
-                arguments = read(call.arguments).value_or(call.arguments)
-                envelope = as_tree(read(result.content).value_or(""))
-                codes = [str(as_tree(error).get("code")) for error in items_of(envelope, "errors")]
+                arguments = read_json(call.arguments).value_or(call.arguments)
+                envelope = as_tree(read_json(result.content).value_or(""))
+                codes = [str(as_tree(error).get("code")) for error in list_at(envelope, "errors")]
                 made.append(_CallMade(plan.tools.inner_name(call.name), arguments, ", ".join(codes) or "ok"))
     return made
 
@@ -107,7 +116,7 @@ class ExpectedCall:
                 return ""
             if isinstance(given, Mapping):
                 given = {key: value for key, value in given.items() if key in self.arguments}
-        expected, got = (parse(JsonText(sorted_text(each))) for each in (self.arguments, given))
+        expected, got = (parse(JsonText(json_with_sorted_keys(each))) for each in (self.arguments, given))
         change = first_change(expected, got)
         return f"{change.place or 'arguments'}: expected {change.old}, got {change.new}" if change else ""
 
@@ -219,7 +228,7 @@ class Claims:
         for made in self._made:
             if left and not left[0].mismatch(made):
                 del left[0]
-        return self._require(not left, f"expected in this order, and not found: {_listed(left)}")
+        return self._require(not left, f"expected in this order, and not found: {_comma_separated(left)}")
 
     def calls_in_any_order(self, *expected: Call) -> Self:
         """Assert that these are all calls of the run, in any order."""
@@ -230,8 +239,8 @@ class Claims:
         over = [_call_text(*made[:2]) for at, made in enumerate(self._made) if at not in matched]
         return self._require(
             not missing and not over,
-            f"expected in any order: {_listed(calls)}\n"
-            f"  missing: {_listed(missing)}\n  not expected: {_listed(over)}",
+            f"expected in any order: {_comma_separated(calls)}\n"
+            f"  missing: {_comma_separated(missing)}\n  not expected: {_comma_separated(over)}",
         )
 
     # The end.
@@ -244,27 +253,31 @@ class Claims:
     def ended(self, outcome: str, /, **fields: object) -> Self:
         """Assert that the run ended with this outcome and at least these fields."""
         __tracebackhide__ = True
-        reached = _fitting("outcome", outcome, _OUTCOMES, [self._run.state.outcome], fields)
-        return self._require(reached, f"expected the run to end as {_with_fields(outcome, fields)}")
+        reached = _items_with_name_and_fields(
+            "outcome", outcome, _OUTCOMES, [self._run.state.outcome], fields
+        )
+        return self._require(reached, f"expected the run to end as {_name_and_fields_text(outcome, fields)}")
 
     # Notes.
 
     def noted(self, note: str, /, **fields: object) -> Self:
         """Assert that the run has a note such as ``recovery_tried`` with at least these fields."""
         __tracebackhide__ = True
-        found = _fitting("note", note, _NOTES, self._run.notes, fields)
-        same = _fitting("note", note, _NOTES, self._run.notes, {})
+        found = _items_with_name_and_fields("note", note, _NOTES, self._run.notes, fields)
+        same = _items_with_name_and_fields("note", note, _NOTES, self._run.notes, {})
         listed = "\n  ".join(map(str, same)) or "none"
         return self._require(
-            found, f"expected a note {_with_fields(note, fields)}; of that name there are:\n  {listed}"
+            found,
+            f"expected a note {_name_and_fields_text(note, fields)}; of that name there are:\n  {listed}",
         )
 
     def never_noted(self, note: str, /, **fields: object) -> Self:
         """Assert that the run has no such note."""
         __tracebackhide__ = True
-        found = _fitting("note", note, _NOTES, self._run.notes, fields)
+        found = _items_with_name_and_fields("note", note, _NOTES, self._run.notes, fields)
         return self._require(
-            not found, f"expected no note {_with_fields(note, fields)}\n  there is: {_listed(found)}"
+            not found,
+            f"expected no note {_name_and_fields_text(note, fields)}\n  there is: {_comma_separated(found)}",
         )
 
     def _require(self, holds: object, text: str) -> Self:
@@ -288,7 +301,7 @@ class Claims:
         return AssertionError("\n".join([*lines, f"  {end}"]))
 
 
-def _fitting(
+def _items_with_name_and_fields(
     what: str, name: str, kinds: Mapping[str, Any], values: Iterable[object], fields: Mapping[str, object]
 ) -> list[object]:
     """The values of the kind with a name that have these fields."""
@@ -302,9 +315,9 @@ def _fitting(
     ]
 
 
-def _listed(values: Sequence[object]) -> str:
+def _comma_separated(values: Sequence[object]) -> str:
     return ", ".join(map(str, values)) or "none"
 
 
-def _with_fields(name: str, fields: Mapping[str, object]) -> str:
+def _name_and_fields_text(name: str, fields: Mapping[str, object]) -> str:
     return f"{name}({', '.join(f'{key}={value!r}' for key, value in fields.items())})"

@@ -85,28 +85,28 @@ def reel(request: pytest.FixtureRequest) -> Reel:
     return reel_session.open_reel(request.node)
 
 
-def _watch(item: pytest.Item, when: str) -> Generator[None, object, object]:
+def _wrap_test_phase(item: pytest.Item, when: str) -> Generator[None, object, object]:
     if not _uses_reel(item):
         return (yield)
     from toolreel.testing import _pytest_reel as reel_session
 
-    with reel_session.watch_phase(item, when):
+    with reel_session.check_reel_after_phase(item, when):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _watch(item, "setup"))
+    return (yield from _wrap_test_phase(item, "setup"))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _watch(item, "call"))
+    return (yield from _wrap_test_phase(item, "call"))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
-    return (yield from _watch(item, "teardown"))
+    return (yield from _wrap_test_phase(item, "teardown"))
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -77,7 +77,7 @@ def open_reel(item: pytest.Item) -> Reel:
 
 
 @contextmanager
-def watch_phase(item: pytest.Item, when: str) -> Generator[None]:
+def check_reel_after_phase(item: pytest.Item, when: str) -> Generator[None]:
     """Check the reel of a test after a phase: ``setup``, ``call`` or ``teardown``.
 
     Errors of a recording become failures with the difference and without a stack trace.

@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 from toolreel._internal import PYPROJECT, CassetteError, ProjectSettings, VaryError
 from toolreel._journal import Recorded, read_journal
 from toolreel._replay import BEHIND_PROXY, Rehearsal, TapedEndpoint, check_recovered_journals
-from toolreel._secrets import leaks, leaks_at, line_texts
-from toolreel.cassette import Session, Vary, leaks_in_exchanges, requests_by_rule, rule_of
+from toolreel._secrets import leaks, leaks_with_places, line_texts
+from toolreel.cassette import Session, Vary, leaks_in_exchanges, requests_by_rule, vary_rule_of
 from toolreel.testing._reel_files import ReelJournal
 from toolreel_core._errors import ReplayMismatch, ToolreelError
 
@@ -111,7 +111,7 @@ def check(
 
 def project_rules(project: ProjectSettings) -> tuple[Vary, ...]:
     entries = enumerate(project.values.get("vary", ()))
-    return tuple(rule_of(entry, f"{project.path}: tool.toolreel.vary[{n}]") for n, entry in entries)
+    return tuple(vary_rule_of(entry, f"{project.path}: tool.toolreel.vary[{n}]") for n, entry in entries)
 
 
 def _files_below(paths: Sequence[Path]) -> Iterator[Path]:
@@ -202,7 +202,7 @@ class _Checker:
 
     def _check_journal(self, path: Path) -> Recorded | None:
         for number, line in enumerate(_raw_text(path).split("\n"), 1):
-            for place, leak in leaks_at(line_texts(line), self.known):
+            for place, leak in leaks_with_places(line_texts(line), self.known):
                 self.add(path, "leak", f"line {number}: {place}: {leak.kind}")
         try:
             return read_journal(path)
@@ -232,7 +232,7 @@ class _Checker:
         Or by its folder, by its own name if no other has it, or because the plugin named it after the test,
         in the folder of its module (``reels/test_agent/test_status.yaml``).
         """
-        names = cache(_names_in)
+        names = cache(_names_in_python_files)
         shared = Counter(map(_stem, recordings))
         for path in recordings:
             # The tests of a pytest recording are in the folder that contains "reels".
@@ -246,7 +246,7 @@ class _Checker:
                 self.add(path, "orphan", f"no test in {where} names it: remove it")
 
 
-def _names_in(path: Path) -> set[str]:
+def _names_in_python_files(path: Path) -> set[str]:
     """What the Python files below a path name, or one file does.
 
     Their strings without the suffixes of recordings, with what paths end in, and tests as ``MODULE/TEST``.

@@ -38,9 +38,9 @@ from toolreel._driver import (
     run,
 )
 from toolreel._internal import CassetteError, EndpointConfigError, VaryError
-from toolreel._journal import journal_path, journals_of, read_journal
+from toolreel._journal import journal_path, journal_paths_of_cassette, read_journal
 from toolreel._replay import AllowedDifferences, AsyncRehearsal, Rehearsal, TapedEndpoint
-from toolreel._secrets import key_as_secret, key_notice, known_secrets
+from toolreel._secrets import api_key_if_secret, key_notice, known_secrets
 from toolreel.cassette import Session, Vary, distinct_rules
 from toolreel.http import AsyncHttpEndpoint, HttpEndpoint
 from toolreel.testing._reel_files import ReelJournal, is_recorded
@@ -68,7 +68,7 @@ class LiveSide:
 
     @property
     def secrets(self) -> dict[str, str]:
-        return known_secrets(os.environ) | key_as_secret(str(self.api_key_env), self.api_key)
+        return known_secrets(os.environ) | api_key_if_secret(str(self.api_key_env), self.api_key)
 
     @property
     def key_notice(self) -> str:
@@ -88,13 +88,13 @@ class Reel:
 
     def __init__(
         self,
-        cassette: Path,
+        cassette: Path | str,
         live: LiveSide | None = None,
         *,
         recording: bool = False,
         shared: Sequence[Vary] = (),
     ) -> None:
-        self.cassette = cassette
+        self.cassette = Path(cassette)
         self.recording = recording
         self.live = live or LiveSide()
         self.shared = shared
@@ -227,7 +227,7 @@ class Reel:
             raise VaryError(
                 f"the test made no request, so the rule ({self._vary[0].text}) fits none: remove it"
             )
-        over = journals_of(self.cassette)[len(self._journals) :]
+        over = journal_paths_of_cassette(self.cassette)[len(self._journals) :]
         if self._journals and over and not self.recording:
             raise ReplayMismatch(f"{over[0]}: was recorded, but the test had only {len(self._journals)} runs")
 
@@ -249,7 +249,7 @@ class Reel:
             written = (self.cassette,)
         else:
             self.cassette.unlink(missing_ok=True)
-        for stale in journals_of(self.cassette)[len(self._journals) :]:
+        for stale in journal_paths_of_cassette(self.cassette)[len(self._journals) :]:
             stale.unlink()
         for journal in self._journals:
             journal.save()
@@ -317,7 +317,7 @@ class Reel:
             clock = SystemClock() if self.recording else InstantClock()
             performer = Ports(self.endpoint, host or PythonTools(), approver or Later(), clock)
         else:
-            replay = self._replay_of(journal)
+            replay = self._rehearsal_arguments(journal)
             performer = Rehearsal(journal.recorded, tools=host if tools_in_replay else None, **replay)
         done = run(plan, performer, journal=journal, observe=observe)
         journal.check()
@@ -346,7 +346,7 @@ class Reel:
                 clock = AsyncSystemClock() if self.recording else InstantClock()
                 performer = AsyncPorts(endpoint, host or AsyncPythonTools(), approver or AsyncLater(), clock)
             else:
-                replay = self._replay_of(journal)
+                replay = self._rehearsal_arguments(journal)
                 performer = AsyncRehearsal(
                     journal.recorded, tools=host if tools_in_replay else None, **replay
                 )
@@ -362,7 +362,7 @@ class Reel:
             )
         return self.journal(plan)
 
-    def _replay_of(self, journal: ReelJournal) -> dict[str, Any]:
+    def _rehearsal_arguments(self, journal: ReelJournal) -> dict[str, Any]:
         tape = self._replayed_tape()
         return {"endpoint": TapedEndpoint(tape) if tape else None, "tape": tape, "allowed": journal.allowed}
 

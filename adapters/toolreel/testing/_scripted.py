@@ -80,7 +80,7 @@ def _call_ids() -> Iterator[str]:
             yield f"call_{''.join(letters)}"
 
 
-def _bodies(script: Iterable[Line]) -> Iterator[str | Lost]:
+def _scripted_bodies(script: Iterable[Line]) -> Iterator[str | Lost]:
     ids = _call_ids()
     for line in script:
         if isinstance(line, _Calling):
@@ -113,7 +113,7 @@ class ScriptedEndpoint:
     """An endpoint that answers requests from a script, in order; ``asked`` has the requests."""
 
     def __init__(self, script: Iterable[Line], *, on_delta: Listener | None = None) -> None:
-        self._remaining = deque(_bodies(script))
+        self._remaining = deque(_scripted_bodies(script))
         self._on_delta = on_delta
         self.asked: list[SendRequest] = []
 

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from toolreel._internal import in_thread
+from toolreel._internal import start_in_daemon_thread
 
 _CHUNK_SIZE = 64 * 1024
 _GRACE = 1.0
@@ -109,7 +109,9 @@ class BoundedProcess:
         ended = ProcessResult(None, ProcessOutput(), ProcessOutput())
         pipes = ((process.stdout, ended.stdout), (process.stderr, ended.stderr))
         readers = [
-            in_thread("output", partial(output.read, pipe, self.limit)) for pipe, output in pipes if pipe
+            start_in_daemon_thread("output", partial(output.read, pipe, self.limit))
+            for pipe, output in pipes
+            if pipe
         ]
         try:
             if process.stdin is not None:

@@ -52,7 +52,7 @@ class CurrentCall:
     """Turn of the run, counted from 1; 0 if unknown."""
 
 
-def _end_signal() -> Future[None]:
+def _new_end_future() -> Future[None]:
     from concurrent.futures import Future  # slow to import
 
     return Future()
@@ -91,7 +91,7 @@ class RunContext(Generic[Deps]):
     call: CurrentCall
     deadline: float | None = None
     """When the call times out, on ``time.monotonic``; ``None`` for never."""
-    _end: Future[None] = field(default_factory=_end_signal, compare=False, repr=False)
+    _end: Future[None] = field(default_factory=_new_end_future, compare=False, repr=False)
     spending: Spending = field(default_factory=Spending, compare=False, repr=False)
 
     @classmethod

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from toolreel._driver import AsyncToolHost, NoTools, ToolHost, resolved, secrets_of
-from toolreel._internal import in_thread
+from toolreel._driver import AsyncToolHost, NoTools, ToolHost, await_if_awaitable, secrets_of_ports
+from toolreel._internal import start_in_daemon_thread
 from toolreel_core._protocol import (
     ApprovalGiven,
     AskApproval,
@@ -38,28 +38,30 @@ class Threaded:
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        return secrets_of(self.port)
+        return secrets_of_ports(self.port)
 
     async def send(self, effect: SendRequest) -> ReplyReceived | RequestFailed:
-        return await await_future(in_thread("request", partial(self.port.send, effect)))
+        return await await_future(start_in_daemon_thread("request", partial(self.port.send, effect)))
 
     async def run(self, effect: RunTool) -> ToolReturned:
-        return await await_future(in_thread(effect.name, partial(self.port.run, effect)))
+        return await await_future(start_in_daemon_thread(effect.name, partial(self.port.run, effect)))
 
     async def decide(self, effect: AskApproval) -> ApprovalGiven | None:
-        return await resolved(await await_future(in_thread("approve", partial(self.port.decide, effect))))
+        return await await_if_awaitable(
+            await await_future(start_in_daemon_thread("approve", partial(self.port.decide, effect)))
+        )
 
 
 async def await_future(returned: Future[_Result]) -> _Result:
     import anyio  # the drivers say so if it is not installed
 
     done = anyio.Event()
-    returned.add_done_callback(_wake_from_thread(done.set))
+    returned.add_done_callback(_thread_safe_callback(done.set))
     await done.wait()
     return returned.result()
 
 
-def _wake_from_thread(wake: Callable[[], object]) -> Callable[[object], None]:
+def _thread_safe_callback(wake: Callable[[], object]) -> Callable[[object], None]:
     import asyncio
 
     later: Callable[[Callable[[], object]], object]
@@ -89,7 +91,7 @@ class _Routes(Generic[_Host]):
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        return secrets_of(*self.hosts.values(), self.default)
+        return secrets_of_ports(*self.hosts.values(), self.default)
 
     def _host_of(self, name: str) -> _Host | NoTools:
         matching = [prefix for prefix in self.hosts if name.startswith(prefix.rstrip("*"))]
@@ -115,4 +117,4 @@ class AsyncRouter(_Routes[AsyncToolHost]):
 
     async def run(self, effect: RunTool) -> ToolReturned:
         """Run the tool on its host."""
-        return await resolved(self._host_of(effect.name).run(effect))
+        return await await_if_awaitable(self._host_of(effect.name).run(effect))

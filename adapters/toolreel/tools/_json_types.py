@@ -44,9 +44,9 @@ from uuid import UUID
 from toolreel.tools._docstrings import parse_docstring
 from toolreel.tools._values import value_as_json
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, as_tree, canonical, items_of, json_type, named_types
+from toolreel_core._jsontext import Json, as_tree, canonical, json_type, list_at, schema_types
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._schema import changed_within, violating_paths
+from toolreel_core._schema import map_subschemas, violating_paths
 
 _MAX_DISPLAY = 60
 
@@ -62,7 +62,7 @@ class InvalidValue(Exception):
         return f"{place}: {self.reason}" if place else self.reason
 
 
-def _unexpected(value: Json, expected: str) -> InvalidValue:
+def _unexpected_value_error(value: Json, expected: str) -> InvalidValue:
     text = canonical(value)
     shown = text if len(text) <= _MAX_DISPLAY else text[:_MAX_DISPLAY] + "…"
     return InvalidValue(f"expected {expected}, got {shown}")
@@ -89,7 +89,7 @@ def _converted_type(convert: Callable[[Any], object], expected: str, *kinds: str
         try:
             return convert(value)
         except (ValueError, ArithmeticError):
-            raise _unexpected(value, expected) from None
+            raise _unexpected_value_error(value, expected) from None
 
     return JsonType({"type": kinds[0] if len(kinds) == 1 else [*kinds], **schema}, read_value)
 
@@ -200,13 +200,15 @@ class Types:
 
     def _named_type(self, hint: Any, origin: Any) -> JsonType:  # noqa: ANN401
         if _needs_pydantic(origin) or hasattr(origin, "__struct_config__"):
-            return self._library_type(hint)
+            return self._pydantic_or_msgspec_type(hint)
         if _is_record(origin):
             return self._define_once(hint, lambda: self._record_type(hint, origin))
         if isinstance(hint, ForwardRef):  # the name of an alias inside itself
             return self._define_once(hint.__forward_arg__, lambda: self._resolve_type(hint))
         if hasattr(origin, "__value__"):  # `type X = …`
-            aliased = _substitute_variables(origin.__value__, _type_variables(origin, get_args(hint)))
+            aliased = _substitute_variables(
+                origin.__value__, _type_arguments_by_variable(origin, get_args(hint))
+            )
             return self._define_once(hint, lambda: self._resolve_type(aliased, origin))
         raise ConfigError(f"{hint!r} cannot be carried by JSON; {_KNOWN}")
 
@@ -242,17 +244,17 @@ class Types:
 
     def _annotated_type(self, hint: Any, inner: Any, extras: Sequence[object]) -> JsonType:  # noqa: ANN401
         if any(_needs_pydantic(extra) for extra in extras):
-            kind = self._library_type(hint)
+            kind = self._pydantic_or_msgspec_type(hint)
         else:
             kind = _constrained_type(self.json_type(inner), extras)
         for extra in extras:
-            name = "description" if _is_field(extra) else "documentation"
+            name = "description" if _is_pydantic_field(extra) else "documentation"
             text = extra if isinstance(extra, str) else getattr(extra, name, None)
             if isinstance(text, str) and text:
                 return kind.having(description=text)
         return kind
 
-    def _library_type(self, hint: Any) -> JsonType:  # noqa: ANN401
+    def _pydantic_or_msgspec_type(self, hint: Any) -> JsonType:  # noqa: ANN401
         try:
             decode: Callable[[bytes], object]
             if hasattr(get_origin(hint) or hint, "__struct_config__"):
@@ -281,7 +283,7 @@ class Types:
 
     def _union_type(self, choices: Sequence[JsonType]) -> JsonType:
         def read_value(value: Json) -> object:
-            complaint = _unexpected(value, "another type")
+            complaint = _unexpected_value_error(value, "another type")
             results = list[object]()
             for choice in choices:
                 if not violating_paths(canonical({**choice.schema, **self.definitions}), value):
@@ -359,12 +361,12 @@ def _without_titles(schema: Any) -> Any:  # noqa: ANN401 - a schema
     """The schema without pydantic's titles, which cost tokens and add nothing; choices get their types."""
     if not isinstance(schema, Mapping):
         return schema
-    tree = changed_within(schema, _without_titles)
+    tree = map_subschemas(schema, _without_titles)
     tree.pop("title", None)
-    return _with_type(tree)
+    return _with_choice_types(tree)
 
 
-def _with_type(schema: Mapping[str, Json]) -> Mapping[str, Json]:
+def _with_choice_types(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     """The schema with the types of its choices, which some providers demand."""
     choices = schema.get("enum")
     if "type" in schema or not isinstance(choices, list) or not choices:
@@ -381,9 +383,9 @@ def _choice_type(choices: Mapping[object, object]) -> JsonType:
         for choice, each in zip(choices, written, strict=True):
             if each == value and isinstance(each, bool) == isinstance(value, bool):  # 1 is not true in JSON
                 return choice
-        raise _unexpected(value, f"one of {', '.join(map(canonical, written))}")
+        raise _unexpected_value_error(value, f"one of {', '.join(map(canonical, written))}")
 
-    return JsonType(_with_type({"enum": written}), read_value)
+    return JsonType(_with_choice_types({"enum": written}), read_value)
 
 
 _CONSTRAINTS: Mapping[str, Mapping[str, str]] = {
@@ -404,7 +406,11 @@ def _constrained_type(kind: JsonType, extras: Sequence[object]) -> JsonType:
     """The type with the constraints of ``Annotated``; other metadata is ignored."""
     kinds, found = _types_in_schema(kind.schema) - {"null"}, dict[str, Json]()
     # A Field of pydantic has several constraints.
-    each = [one for extra in extras for one in (cast("Any", extra).metadata if _is_field(extra) else [extra])]
+    each = [
+        one
+        for extra in extras
+        for one in (cast("Any", extra).metadata if _is_pydantic_field(extra) else [extra])
+    ]
     for extra, (name, keywords) in product(each, _CONSTRAINTS.items()):
         bound = getattr(extra, name, None)
         if bound is None or (name == "min_length" and not bound):
@@ -415,13 +421,13 @@ def _constrained_type(kind: JsonType, extras: Sequence[object]) -> JsonType:
     return kind.having(**found)
 
 
-def _is_field(value: Any) -> bool:  # noqa: ANN401
+def _is_pydantic_field(value: Any) -> bool:  # noqa: ANN401
     return isinstance(getattr(value, "metadata", None), list) and hasattr(value, "is_required")
 
 
 def _types_in_schema(schema: Mapping[str, Json]) -> set[str]:
-    kinds = {*named_types(schema)}
-    for choice in items_of(schema, "anyOf"):
+    kinds = {*schema_types(schema)}
+    for choice in list_at(schema, "anyOf"):
         kinds |= _types_in_schema(as_tree(choice))
     return {"number" if kind == "integer" else kind for kind in kinds}
 
@@ -446,7 +452,7 @@ def type_hints_of(
 def _hints_of_generic(hint: Any) -> Mapping[str, Any]:  # noqa: ANN401
     """Each class of the hierarchy binds its own variables: the same one may mean something else in a base."""
     kind = get_origin(hint) or hint
-    variables, hints = _type_variables(kind, get_args(hint)), {**type_hints_of(kind)}
+    variables, hints = _type_arguments_by_variable(kind, get_args(hint)), {**type_hints_of(kind)}
     for base in getattr(kind, "__orig_bases__", ()):
         if _is_record(origin := get_origin(base)):
             inherited = type_hints_of(origin)
@@ -455,7 +461,7 @@ def _hints_of_generic(hint: Any) -> Mapping[str, Any]:  # noqa: ANN401
     return {name: _substitute_variables(found, variables) for name, found in hints.items()}
 
 
-def _type_variables(kind: Any, arguments: Sequence[Any]) -> Mapping[Any, Any]:  # noqa: ANN401
+def _type_arguments_by_variable(kind: Any, arguments: Sequence[Any]) -> Mapping[Any, Any]:  # noqa: ANN401
     names = getattr(kind, "__type_params__", ()) or getattr(kind, "__parameters__", ())
     return dict(zip(names, arguments, strict=False))
 

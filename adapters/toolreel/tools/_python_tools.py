@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, Self, TypeAlias, TypeVar, Unpack, cast, get_args, overload
 
 from toolreel._driver import immediately
-from toolreel._internal import ToolModuleError, in_thread
+from toolreel._internal import ToolModuleError, start_in_daemon_thread
 from toolreel.tools._call_context import CurrentCall, RunContext, as_current_call
 from toolreel.tools._hosts import await_future
 from toolreel.tools._isolation import Crash, Isolation, import_path
@@ -265,13 +265,13 @@ class Toolbox:
         self._deadline = deadline
         self._deps = deps
         self._on_error = on_error or _log_error
-        self._check_kinds()
+        self._check_async_tools_allowed()
 
     @property
     def tools(self) -> tuple[Tool, ...]:
         return (*self._tools_in.values(),)
 
-    def _check_kinds(self) -> None: ...
+    def _check_async_tools_allowed(self) -> None: ...
 
     def _prepare_call(self, effect: RunTool) -> Call:
         """:raises ConfigError: if no run may make it: it is of other tools, or not exposed"""
@@ -361,7 +361,7 @@ class PythonTools(Toolbox):
     :param on_error: callback for exceptions of tools; by default they are logged (``toolreel.tools``)
     """
 
-    def _check_kinds(self) -> None:
+    def _check_async_tools_allowed(self) -> None:
         for name, tool in self._tools_in.items():
             if tool.is_async:
                 raise ConfigError(f"tool {name!r} is async; run it with arun and AsyncPythonTools")
@@ -371,7 +371,11 @@ class PythonTools(Toolbox):
         call = self._prepare_call(effect)
         try:
             perform = partial(immediately, call.perform())
-            return perform() if call.seconds is None else in_thread(effect.name, perform).result(call.seconds)
+            return (
+                perform()
+                if call.seconds is None
+                else start_in_daemon_thread(effect.name, perform).result(call.seconds)
+            )
         except TimeoutError:
             return call.timeout_result()
         finally:
@@ -405,7 +409,7 @@ async def _await_call(call: Call, name: str) -> ToolReturned:
     try:
         if call.tool.is_async:
             return await call.perform()
-        return await await_future(in_thread(name, partial(immediately, call.perform())))
+        return await await_future(start_in_daemon_thread(name, partial(immediately, call.perform())))
     except CancelledError as error:
         # A tool let out the cancellation of a task of its own, if nobody cancelled the run. Trio's
         # cancellations are of another class, and never leave the scope that was cancelled.

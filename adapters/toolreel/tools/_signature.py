@@ -99,16 +99,16 @@ def summary_of(function: Callable[..., object]) -> str:
     return parse_docstring(_docstring_of(function), ()).summary
 
 
-def _function_of_method(function: Callable[..., object]) -> Callable[..., object]:
-    return _function_of_method(function.func) if isinstance(function, functools.partial) else function
+def _function_without_partial(function: Callable[..., object]) -> Callable[..., object]:
+    return _function_without_partial(function.func) if isinstance(function, functools.partial) else function
 
 
 def _docstring_of(function: Callable[..., object]) -> str:
-    return inspect.getdoc(_function_of_method(function)) or ""
+    return inspect.getdoc(_function_without_partial(function)) or ""
 
 
 def _annotations_holder(function: Callable[..., object]) -> Any:  # noqa: ANN401 - a function, a method or a class
-    function = _function_of_method(function)
+    function = _function_without_partial(function)
     if inspect.isclass(function):
         return function.__init__
     return function if inspect.isroutine(function) else type(function).__call__
@@ -124,7 +124,7 @@ def _parameters_of(function: Callable[..., object]) -> Mapping[str, inspect.Para
 
 
 def _tool_name(function: Callable[..., object]) -> str:
-    function = _function_of_method(function)
+    function = _function_without_partial(function)
     name = str(getattr(function, "__name__", ""))
     if not name.isidentifier():
         raise ConfigError(f"{function!r} has no name that a model could call; give it one with def")

@@ -13,7 +13,13 @@ from functools import lru_cache
 
 from toolreel_core._client_requests.losses import Findings, Loss, Said
 from toolreel_core._client_requests.other_forms import read_messages_request, read_responses_request
-from toolreel_core._conversation import AssistantMessage, Message, ToolMessage, UserMessage, message_in
+from toolreel_core._conversation import (
+    AssistantMessage,
+    Message,
+    ToolMessage,
+    UserMessage,
+    parse_chat_message,
+)
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
     Json,
@@ -22,12 +28,12 @@ from toolreel_core._jsontext import (
     as_list,
     as_tree,
     canonical,
-    finite,
-    items_of,
+    list_at,
     parse,
-    read,
+    read_json,
     text_at,
     tree_at,
+    without_non_finite_numbers,
 )
 from toolreel_core._settings import WireForm
 from toolreel_core._tools import ToolDefinition, ToolSurface
@@ -73,7 +79,7 @@ class ClientRequest:
 
     @property
     def entries(self) -> Sequence[Json]:
-        return items_of(self.tree, "messages")
+        return list_at(self.tree, "messages")
 
     @property
     def streamed(self) -> bool:
@@ -109,14 +115,14 @@ class ClientRequest:
 def client_request(body: bytes | str, form: WireForm = "chat_completions") -> ClientRequest | Refusal:
     """The request in a body of this form, or why it is none."""
     text = body.decode("utf-8", "replace") if isinstance(body, bytes) else body
-    tree = read(text).value_or(None)
+    tree = read_json(text).value_or(None)
     if not isinstance(tree, Mapping):
         return Refusal("The body is no JSON object.")
-    if refusal := _refusal_of(tree, form):
+    if refusal := _request_refusal(tree, form):
         return refusal
     own: Tree = {}
     options, said, found = tree, tuple[Said, ...](), Findings()
-    entries = [*map(as_tree, items_of(tree, "messages"))]
+    entries = [*map(as_tree, list_at(tree, "messages"))]
     if form != "chat_completions":
         read_form = read_messages_request if form == "messages" else read_responses_request
         own, (options, said, found) = tree, read_form(tree)
@@ -126,7 +132,7 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
         {**options, "messages": entries},
         text_at(tree, "model"),
         messages,
-        _tool_surface(canonical(finite(options.get("tools")))),
+        _tool_surface(canonical(without_non_finite_numbers(options.get("tools")))),
         form,
         own,
         said,
@@ -135,7 +141,7 @@ def client_request(body: bytes | str, form: WireForm = "chat_completions") -> Cl
     )
 
 
-def _refusal_of(tree: Tree, form: WireForm) -> Refusal | None:
+def _request_refusal(tree: Tree, form: WireForm) -> Refusal | None:
     key = "input" if form == "responses" else "messages"
     given: Json = tree.get(key)
     stored = given is None and tree.get("prompt")
@@ -153,9 +159,9 @@ def _read_messages(entries: Sequence[Tree], found: Findings) -> tuple[Message, .
     messages = list[Message]()
     for number, entry in enumerate(entries):
         try:
-            messages.append(message_in(entry, f"messages[{number}]"))
+            messages.append(parse_chat_message(entry, f"messages[{number}]"))
         except ConfigError as error:
-            stored = '"file_id"' in canonical(finite(entry))
+            stored = '"file_id"' in canonical(without_non_finite_numbers(entry))
             found.add_loss("stored_file" if stored else "unknown", str(error).partition(": ")[0])
             return None
     return tuple(messages)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from toolreel_core._conversation import without_empty_fields
-from toolreel_core._jsontext import Json, Tree, as_tree, items_of, parse, tree_at
+from toolreel_core._jsontext import Json, Tree, as_tree, list_at, parse, tree_at
 from toolreel_core._replies import ReadAsChat, choices_of
 from toolreel_core._settings import WireForm
 
@@ -109,7 +109,7 @@ def is_empty(value: Json) -> bool:
     return value is None or value is False or value in ("", [], {})
 
 
-def content_of(given: Json, place: str, found: Findings, read: ReadPart) -> Json:
+def chat_content(given: Json, place: str, found: Findings, read: ReadPart) -> Json:
     """A content: a text if there is nothing else, since not every server takes a list."""
     if not isinstance(given, Sequence) or isinstance(given, str):
         return given
@@ -138,7 +138,7 @@ def chat_tools(tree: Tree, kinds: tuple[str | None, ...], schema_key: str, found
     """The tools of a request, as an option; those that are not of these types stay as they are."""
     names = {"name": "name", "description": "description", schema_key: "parameters", "strict": "strict"}
     tools: list[Json] = []
-    for number, entry in enumerate(map(as_tree, items_of(tree, "tools"))):
+    for number, entry in enumerate(map(as_tree, list_at(tree, "tools"))):
         if entry.get("type") not in kinds:
             code = "custom_tool" if entry.get("type") == "custom" else "server_tool"
             found.add_loss(code, f"tools[{number}]")

@@ -11,14 +11,14 @@ from toolreel_core._client_requests.losses import (
     Findings,
     Said,
     assistant_entry,
+    chat_content,
     chat_tools,
-    content_of,
     is_empty,
     text_or_parts,
 )
 from toolreel_core._conversation import without_empty_fields
-from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
-from toolreel_core._replies import chat_of_message, chat_of_response, type_of
+from toolreel_core._jsontext import Json, Tree, as_tree, list_at, tree_at
+from toolreel_core._replies import messages_body_as_chat, responses_body_as_chat, type_of
 
 
 def _options_at(tree: Tree, paths: Mapping[str, str]) -> dict[str, Json]:
@@ -63,13 +63,13 @@ def read_messages_request(tree: Tree) -> AsChat:
     found.add_unknown_keys(tree, "", _MESSAGES_KEYS, _MESSAGES_HINTS, _MESSAGES_LOST)
     system: tuple[Said, ...] = ()
     if not is_empty(given := tree.get("system")):
-        content = content_of(given, "system", found, _part_of_block)
+        content = chat_content(given, "system", found, _part_of_block)
         system = (Said((), ({"role": "system", "content": content},)),)
-    return _options_of_messages(tree, found), (*system, *_chat_messages(tree, found)), found
+    return _messages_request_options(tree, found), (*system, *_chat_messages(tree, found)), found
 
 
 def _chat_messages(tree: Tree, found: Findings) -> Iterator[Said]:
-    for number, entry in enumerate(map(as_tree, items_of(tree, "messages"))):
+    for number, entry in enumerate(map(as_tree, list_at(tree, "messages"))):
         content, place = entry.get("content"), f"messages[{number}].content"
         if entry.get("role") == "assistant" and isinstance(content, Sequence | None):
             yield Said((entry,), (_assistant_of_blocks(entry, place, found),))
@@ -80,25 +80,25 @@ def _chat_messages(tree: Tree, found: Findings) -> Iterator[Said]:
 
 
 def _assistant_of_blocks(entry: Tree, place: str, found: Findings) -> Tree:
-    for number, block in enumerate(map(as_tree, items_of(entry, "content"))):
+    for number, block in enumerate(map(as_tree, list_at(entry, "content"))):
         at, kind = f"{place}[{number}]", type_of(block)
         if kind == "redacted_thinking":
             found.add_loss("encrypted_reasoning", at)
         elif kind not in {"text", "thinking", "tool_use"}:
             found.add_loss("server_tool" if "tool" in kind else "unknown", at)
         _note_extras(block, at, found)
-    return assistant_entry(chat_of_message({"content": entry.get("content")}))
+    return assistant_entry(messages_body_as_chat({"content": entry.get("content")}))
 
 
 def _user_messages(entry: Tree, place: str, found: Findings) -> Iterator[Tree]:
-    rest, blocks = list[Tree](), items_of(entry, "content")
+    rest, blocks = list[Tree](), list_at(entry, "content")
     for number, block in enumerate(map(as_tree, blocks)):
         at = f"{place}[{number}]"
         if type_of(block) == "tool_result":
             _note_extras(block, at, found)
             if block.get("is_error"):
                 found.add_hint("is_error")
-            output = content_of(block.get("content", ""), f"{at}.content", found, _part_of_block)
+            output = chat_content(block.get("content", ""), f"{at}.content", found, _part_of_block)
             yield {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": output}
         else:
             rest.append(_part_of_block(block, at, found))
@@ -146,7 +146,7 @@ def _source_url(source: Tree) -> str:
             return str(source.get("url", ""))
 
 
-def _options_of_messages(tree: Tree, found: Findings) -> Tree:
+def _messages_request_options(tree: Tree, found: Findings) -> Tree:
     options = _options_at(tree, _MESSAGES_PATHS)
     if tree_at(tree, "metadata").keys() - {"user_id"}:
         found.add_hint("metadata")
@@ -207,14 +207,14 @@ def read_responses_request(tree: Tree) -> AsChat:
     given = tree.get("instructions")
     opening = () if is_empty(given) else (Said((), ({"role": "system", "content": given},)),)
     said = (*opening, *_messages_of_items(tree, found))
-    return _options_of_responses(tree, found), said, found
+    return _responses_request_options(tree, found), said, found
 
 
 def _messages_of_items(tree: Tree, found: Findings) -> Iterator[Said]:
     given = tree.get("input")
     if isinstance(given, str):
         yield Said(({"role": "user", "content": given},), ({"role": "user", "content": given},))
-    items = [(f"input[{number}]", as_tree(item)) for number, item in enumerate(items_of(tree, "input"))]
+    items = [(f"input[{number}]", as_tree(item)) for number, item in enumerate(list_at(tree, "input"))]
     for of_model, run in groupby(items, lambda placed: _is_assistant_item(placed[1])):
         if of_model:
             yield _assistant_of_items([*run], found)
@@ -233,7 +233,7 @@ def _assistant_of_items(turn: Sequence[tuple[str, Tree]], found: Findings) -> Sa
     for place, item in turn:
         match type_of(item):
             case "" | "message":
-                for number, part in enumerate(map(as_tree, items_of(item, "content"))):
+                for number, part in enumerate(map(as_tree, list_at(item, "content"))):
                     if type_of(part) not in _SAID:
                         found.add_loss("unknown", f"{place}.content[{number}]")
             case "reasoning":
@@ -244,16 +244,16 @@ def _assistant_of_items(turn: Sequence[tuple[str, Tree]], found: Findings) -> Sa
             case kind:
                 found.add_loss("custom_tool" if kind == "custom_tool_call" else "server_tool", place)
     items = [item for _, item in turn]
-    return Said(tuple(items), (assistant_entry(chat_of_response({"output": items})),))
+    return Said(tuple(items), (assistant_entry(responses_body_as_chat({"output": items})),))
 
 
 def _message_of_item(item: Tree, place: str, found: Findings) -> Tree:
     match type_of(item):
         case "" | "message":
-            content = content_of(item.get("content"), f"{place}.content", found, _part_of_item)
+            content = chat_content(item.get("content"), f"{place}.content", found, _part_of_item)
             return {"role": item.get("role", "user"), "content": content}
         case "function_call_output":
-            output = content_of(item.get("output"), f"{place}.output", found, _part_of_item)
+            output = chat_content(item.get("output"), f"{place}.output", found, _part_of_item)
             return {"role": "tool", "tool_call_id": item.get("call_id"), "content": output}
         case "item_reference":
             found.add_loss("stored_response", place)
@@ -285,7 +285,7 @@ def _part_of_item(part: Tree, place: str, found: Findings) -> Tree:
             return part
 
 
-def _options_of_responses(tree: Tree, found: Findings) -> Tree:
+def _responses_request_options(tree: Tree, found: Findings) -> Tree:
     options = _options_at(tree, _RESPONSES_PATHS)
     summaries = frozenset({"summary", "generate_summary"})
     found.add_unknown_keys(tree_at(tree, "reasoning"), "reasoning.", frozenset({"effort"}), summaries)
@@ -298,7 +298,7 @@ def _options_of_responses(tree: Tree, found: Findings) -> Tree:
             found.add_loss("unknown", "text.format")
         case _:
             pass
-    for wanted in items_of(tree, "include"):
+    for wanted in list_at(tree, "include"):
         if wanted == "reasoning.encrypted_content":
             found.add_hint("encrypted_content")
         else:

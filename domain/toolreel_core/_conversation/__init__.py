@@ -24,16 +24,16 @@ if TYPE_CHECKING:
         blobs_of,
         estimate_tokens_with_parts,
         left_out_sentence,
-        media_type_in,
+        media_type_of_bytes,
+        normalized_media_type,
         parse_part,
         parse_url_source,
         parts_for_provider,
         parts_text,
-        readable_parts,
+        readable_parts_text,
         unsupported_part_error,
-        usual_media_type,
         wire_part,
-        with_digests,
+        with_digests_for_base64,
         without_empty_fields,
     )
     from toolreel_core._conversation.history_policies import (
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
         drop_old_tool_turns,
         group_into_turns,
         history_policy,
-        is_question,
         is_summary,
+        is_user_authored,
         keep_newest_turns,
         shorten_old_tool_results,
         split_for_summary,
@@ -73,17 +73,17 @@ if TYPE_CHECKING:
         brief_repr,
         parts_of,
         readable_content,
-        wire,
+        wire_text,
         wire_tree,
         write_message,
     )
     from toolreel_core._conversation.message_input import (
         Messages,
         Said,
-        message_in,
         messages_from,
-        messages_of,
+        messages_from_input,
         messages_to,
+        parse_chat_message,
         user_message,
     )
     from toolreel_core._conversation.transcript import (
@@ -92,14 +92,14 @@ if TYPE_CHECKING:
         Rope,
         StoredMessages,
         Transcript,
+        is_restorable_from_wire,
         stored_message_text,
-        wire_is_memo,
     )
     from toolreel_core._conversation.valid_history import (
         Outgoing,
         Projection,
-        free_id,
         project_history,
+        unused_call_id,
     )
 else:
     from toolreel_core._lazy_names import lazy_exports

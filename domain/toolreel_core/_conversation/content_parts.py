@@ -41,7 +41,7 @@ _SAME: Mapping[str, str] = {
 """Other names of media types."""
 
 
-def media_type_in(data: bytes) -> str:
+def media_type_of_bytes(data: bytes) -> str:
     """The media type that the first bytes say; empty if they say none."""
     for first, media_type in _FIRST_BYTES:
         if data.startswith(first):
@@ -51,7 +51,7 @@ def media_type_in(data: bytes) -> str:
     return "audio/mpeg" if data.startswith(_MPEG_SYNC) else ""
 
 
-def usual_media_type(name: str) -> str:
+def normalized_media_type(name: str) -> str:
     """A media type under its usual name, without parameters."""
     plain = name.partition(";")[0].strip().lower()
     return _SAME.get(plain, plain)
@@ -87,7 +87,7 @@ class Blob:
     _digest: str = field(default="", init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "media_type", usual_media_type(self.media_type))
+        object.__setattr__(self, "media_type", normalized_media_type(self.media_type))
         if not _MEDIA_TYPE.fullmatch(self.media_type):
             raise ConfigError(
                 f"media_type: expected a type such as 'image/png', got {self.media_type[:80]!r}"
@@ -108,7 +108,7 @@ class Blob:
 
         :raises ConfigError: if the first bytes say none
         """
-        found = media_type or media_type_in(data)
+        found = media_type or media_type_of_bytes(data)
         if not found:
             raise ConfigError(
                 "media_type: these bytes are no PNG, JPEG, GIF, WebP, WAV, MP3, FLAC, Ogg or PDF; say what "
@@ -218,7 +218,7 @@ class _Media:
     @property
     def label(self) -> str:
         """What is shown instead of it, to people and in results of tools."""
-        kind, source = self._shown_kind(), self.source
+        kind, source = self._kind_label(), self.source
         if isinstance(source, Blob):
             return f"[{kind}, {source.label}]" if self.kind == "files" else f"[{source.label}]"
         # Without the query, which can hold a signature.
@@ -229,7 +229,7 @@ class _Media:
         """Where the provider finds it: its URL, or its bytes as one."""
         return self.source if isinstance(self.source, str) else self.source.data_url
 
-    def _shown_kind(self) -> str:
+    def _kind_label(self) -> str:
         return type(self).__name__.lower()
 
     def __repr__(self) -> str:
@@ -306,7 +306,7 @@ class File(_Media):
         """The file at this URL, which the provider loads, or in a ``data:`` URL."""
         return cls(parse_url_source(url), name)
 
-    def _shown_kind(self) -> str:
+    def _kind_label(self) -> str:
         return f"file {_safe_name(self.name)}" if self.name else "file"
 
 
@@ -327,7 +327,7 @@ def parts_text(parts: Iterable[Part]) -> str:
     return "".join([part.text for part in parts if isinstance(part, Text)])
 
 
-def readable_parts(parts: Iterable[Part]) -> str:
+def readable_parts_text(parts: Iterable[Part]) -> str:
     """The parts as people read them: each in a line, with a label for what is no text."""
     return "\n".join([part.text if isinstance(part, Text) else part.label for part in parts])
 
@@ -421,7 +421,7 @@ def parse_part(tree: object, place: str) -> Part:
     raise ConfigError(f"{place}: {_EXPECTED}, got {given}")
 
 
-def with_digests(tree: Json) -> Json:
+def with_digests_for_base64(tree: Json) -> Json:
     """JSON in which digests stand for the Base64 of parts, for people and for comparing."""
     match tree:
         case {"type": "image_url" | "input_audio" | "file"}:
@@ -429,18 +429,18 @@ def with_digests(tree: Json) -> Json:
                 blobs = blobs_of((parse_part(tree, ""),))
             except ConfigError:
                 return tree
-            return _with_digest(tree, blobs[0]) if blobs and blobs[0].base64 else tree
+            return _with_digest_for_base64(tree, blobs[0]) if blobs and blobs[0].base64 else tree
         case Mapping():
-            return {key: with_digests(item) for key, item in tree.items()}
+            return {key: with_digests_for_base64(item) for key, item in tree.items()}
         case [*items]:
-            return [with_digests(item) for item in items]
+            return [with_digests_for_base64(item) for item in items]
         case _:
             return tree
 
 
-def _with_digest(tree: Json, blob: Blob) -> Json:
+def _with_digest_for_base64(tree: Json, blob: Blob) -> Json:
     if isinstance(tree, Mapping):
-        return {key: _with_digest(item, blob) for key, item in tree.items()}
+        return {key: _with_digest_for_base64(item, blob) for key, item in tree.items()}
     text = str(tree)  # a part has nothing else
     return text.removesuffix(blob.base64) + blob.digest if text.endswith(blob.base64) else text
 
@@ -489,7 +489,7 @@ def parts_for_provider(
     return tuple(sent), tuple(settings)
 
 
-def quoted_result_parts(call_id: str, name: str, parts: Iterable[Media]) -> tuple[Part, ...]:
+def labelled_result_parts(call_id: str, name: str, parts: Iterable[Media]) -> tuple[Part, ...]:
     """The parts of a tool's result as they are in a message of the user, each with where it comes from."""
     sent = list[Part]()
     for part in parts:

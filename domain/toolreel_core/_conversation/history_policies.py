@@ -25,9 +25,9 @@ from toolreel_core._jsontext import (
     as_tree,
     canonical,
     encodable_text,
-    items_of,
+    list_at,
     parse,
-    read,
+    read_json,
     tree_at,
     value_or_failure,
 )
@@ -84,7 +84,7 @@ def is_summary(message: Message) -> bool:
     return isinstance(message, UserMessage) and message.content.startswith(_HEAD)
 
 
-def is_question(message: Message) -> bool:
+def is_user_authored(message: Message) -> bool:
     """Whether a message is the user's own, and no summary."""
     return isinstance(message, UserMessage) and not is_summary(message)
 
@@ -122,7 +122,7 @@ def conversation_passages(sent: Iterable[Tree]) -> tuple[Passage, ...]:
             found.append(Passage("Earlier summary:", text.removeprefix(_HEAD)))
         elif text:
             found.append(Passage("Assistant:" if role == "assistant" else "User:", text))
-        for call in map(as_tree, items_of(tree, "tool_calls")):
+        for call in map(as_tree, list_at(tree, "tool_calls")):
             function = tree_at(call, "function")
             names[_content_as_text(call.get("id"))] = name = _content_as_text(function.get("name"))
             found.append(Passage(f"Assistant calls {name}:", _content_as_text(function.get("arguments"))))
@@ -208,7 +208,7 @@ def apply_history_policies(
 
 def shorten_old_tool_results(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
     """The history without the data of old tool results, oldest first: the model may call the tool again."""
-    newest, kept = _newest_turn(history), list[Turn]()
+    newest, kept = _newest_turn_index(history), list[Turn]()
     for turn in history[:newest]:
         calls = turn.head.calls if isinstance(turn.head, AssistantMessage) else ()
         names = {call.id: call.name for call in calls}
@@ -224,7 +224,7 @@ def shorten_old_tool_results(history: tuple[Turn, ...], excess: int, cost: Cost)
 
 def drop_old_tool_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tuple[Turn, ...]:
     """The history without old turns that called tools, oldest first, except the newest turn."""
-    newest, kept = _newest_turn(history), list[Turn]()
+    newest, kept = _newest_turn_index(history), list[Turn]()
     for turn in history[:newest]:
         if excess > 0 and _has_calls(turn):
             excess -= _total_cost((turn,), cost)
@@ -239,7 +239,7 @@ def keep_newest_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> tup
     Where a question goes, its answers go with it, even if less would do: they would read as answers to
     another question.
     """
-    dropped = _oldest_turns(history, excess, cost)
+    dropped = _turn_indices_to_drop(history, excess, cost)
     return tuple(turn for at, turn in enumerate(history) if at not in dropped)
 
 
@@ -269,7 +269,7 @@ def split_for_summary(
     history = tuple(
         turn._replace(pinned=turn.pinned and not is_summary(turn.head)) for turn in group_into_turns(messages)
     )
-    dropped = _oldest_turns(history, excess, cost)
+    dropped = _turn_indices_to_drop(history, excess, cost)
     first = min(dropped, default=len(history))
     return (
         _messages_of(history[:first]),
@@ -278,25 +278,25 @@ def split_for_summary(
     )
 
 
-def _oldest_turns(history: tuple[Turn, ...], excess: int, cost: Cost) -> frozenset[int]:
+def _turn_indices_to_drop(history: tuple[Turn, ...], excess: int, cost: Cost) -> frozenset[int]:
     """The places of the oldest turns, until the excess is gone; see :func:`keep_newest_turns`."""
-    newest, places, orphaned = _newest_turn(history), list[int](), False
+    newest, places, orphaned = _newest_turn_index(history), list[int](), False
     question = max(
-        (at for at, turn in enumerate(history[: newest + 1]) if is_question(turn.head)), default=newest
+        (at for at, turn in enumerate(history[: newest + 1]) if is_user_authored(turn.head)), default=newest
     )
     for at, turn in enumerate(history):
-        orphaned = orphaned and not is_question(turn.head)
+        orphaned = orphaned and not is_user_authored(turn.head)
         stays = turn.pinned or at == question or at >= newest
         if not stays and (excess > 0 or orphaned):
             excess -= _total_cost((turn,), cost)
-            orphaned = orphaned or is_question(turn.head)
+            orphaned = orphaned or is_user_authored(turn.head)
             places.append(at)
     return frozenset(places)
 
 
-def _newest_turn(history: tuple[Turn, ...]) -> int:
+def _newest_turn_index(history: tuple[Turn, ...]) -> int:
     """Where the newest turn begins; what is said to the model on top of its results belongs to them."""
-    answers = [at for at, turn in enumerate(history) if not is_question(turn.head)]
+    answers = [at for at, turn in enumerate(history) if not is_user_authored(turn.head)]
     if answers and _has_calls(history[answers[-1]]):
         return answers[-1]
     return max(len(history) - 1, 0)
@@ -322,7 +322,9 @@ def _without_result_data(message: Message, names: Mapping[str, str]) -> Message:
         return message
     # A result may come from elsewhere: plain text is the data of one that went well.
     content = message.content
-    text = value_or_failure(read(content).map(canonical).alt(lambda _: canonical(encodable_text(content))))
+    text = value_or_failure(
+        read_json(content).map(canonical).alt(lambda _: canonical(encodable_text(content)))
+    )
     own = as_tree(parse(text)).get("tool_name")
     name = own if isinstance(own, str) else names.get(message.call_id, "")
     result = envelope_of(name, text, limit=len(text.encode()))

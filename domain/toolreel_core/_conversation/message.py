@@ -18,7 +18,7 @@ from toolreel_core._conversation.content_parts import (
     Part,
     Text,
     parts_text,
-    readable_parts,
+    readable_parts_text,
     wire_part,
     without_empty_fields,
 )
@@ -30,17 +30,17 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    items_of,
+    list_at,
     merged,
     parse,
-    read,
+    read_json,
     text_at,
 )
 from toolreel_core._settings import (
     KEPT_IN,
     Provider,
-    apply_all,
-    neutralized,
+    apply_transforms,
+    neutralize_control_tokens,
     signature_skip_validator_if_missing,
 )
 
@@ -163,7 +163,7 @@ Message: TypeAlias = SystemMessage | UserMessage | AssistantMessage | ToolMessag
 """A message of a conversation."""
 
 
-def wire(message: Message) -> JsonText:
+def wire_text(message: Message) -> JsonText:
     """The canonical JSON text of a message in the chat-completions form."""
     return canonical(wire_tree(message))
 
@@ -205,7 +205,7 @@ def parts_of(message: Message) -> tuple[Part, ...]:
 def readable_content(message: Message) -> str:
     """The content as people read it; that of a tool's result mentions its parts already."""
     if isinstance(message, UserMessage) and message.parts:
-        return readable_parts(message.parts)
+        return readable_parts_text(message.parts)
     return message.content
 
 
@@ -272,25 +272,25 @@ def write_message(message: Message, form: Form, *, opens: bool = True, closes: b
     :param closes: of a result: whether it is the last of its turn
     """
     if form.is_plain:
-        return Written(wire(message))
+        return Written(wire_text(message))
     quirks = list[str]()
     if form.provider.special_token_guard and isinstance(message, ToolMessage):
         # Control tokens, with which a tool's output could speak as the user (ggml-org/llama.cpp#26273). They
         # occur only inside the strings of a JSON text, so the result stays valid JSON.
-        guarded = replace(message, content=neutralized(message.content))
+        guarded = replace(message, content=neutralize_control_tokens(message.content))
         quirks += ["special_token_guard"] if guarded != message else []
         message = guarded
     if form.provider.wire_form == "responses":
         first, *further = map(canonical, _input_items(message))
         return Written(first, tuple(quirks), tuple(further))
     if form.has_separate_system:
-        return Written(_messages_text(message, opens=opens, closes=closes), tuple(quirks))
+        return Written(_messages_form_text(message, opens=opens, closes=closes), tuple(quirks))
     tree = wire_tree(message)
     for name, quirk in _QUIRKS.items() if isinstance(message, AssistantMessage) else ():
         changed = quirk(tree, form.provider)
         quirks += [name] if changed != tree else []
         tree = changed
-    applied = apply_all("message", form.message_transforms, tree)
+    applied = apply_transforms("message", form.message_transforms, tree)
     return Written(canonical(applied.tree), (*quirks, *applied.changed))
 
 
@@ -304,7 +304,7 @@ def _with_tool_turn_content(tree: Tree, provider: Provider) -> Tree:
     return {**tree, "content": content} if "content" in tree else tree
 
 
-def _reasoning_field(tree: Tree, provider: Provider) -> Tree:
+def _with_reasoning_field(tree: Tree, provider: Provider) -> Tree:
     """One server says ``reasoning`` and reads ``reasoning_content``, another the other way round."""
     chosen = provider.reasoning_field
     if not chosen or chosen in tree:
@@ -312,7 +312,7 @@ def _reasoning_field(tree: Tree, provider: Provider) -> Tree:
     return {chosen if key in REASONING else key: value for key, value in tree.items()}
 
 
-def _reasoning_required_on(tree: Tree, provider: Provider) -> Tree:
+def _with_required_reasoning(tree: Tree, provider: Provider) -> Tree:
     """DeepSeek's thinking mode and Kimi refuse a tool turn without its reasoning (esengine/reasonix#4022)."""
     on = provider.reasoning_required_on
     required = on == "all_assistant" or (on == "tool_turns" and "tool_calls" in tree)
@@ -326,9 +326,9 @@ def _reasoning_required_on(tree: Tree, provider: Provider) -> Tree:
 def _with_signature_channel(tree: Tree, provider: Provider) -> Tree:
     if provider.signature_channel == "extra_content":
         # Gemini wants a signature on the first call of a step; a foreign history has none.
-        calls = items_of(tree, "tool_calls")
+        calls = list_at(tree, "tool_calls")
         return tree if any(map(_is_signed, calls)) else signature_skip_validator_if_missing(tree)
-    details = items_of(tree, "reasoning_details")
+    details = list_at(tree, "reasoning_details")
     if provider.signature_channel == "none" or not details:
         return tree
     # OpenRouter's Gemini refuses its own thoughts as text, and needs the encrypted ones.
@@ -351,8 +351,8 @@ def _is_gemini_text(entry: Tree) -> bool:
 
 _QUIRKS: Mapping[str, _Quirk] = {
     "tool_turn_content": _with_tool_turn_content,
-    "reasoning_field": _reasoning_field,
-    "reasoning_required_on": _reasoning_required_on,
+    "reasoning_field": _with_reasoning_field,
+    "reasoning_required_on": _with_required_reasoning,
     "signature_channel": _with_signature_channel,
 }
 
@@ -390,7 +390,7 @@ class Items(NamedTuple):
         extras = {} if message.extras == NOTHING else as_tree(parse(message.extras))
         kept = [
             item
-            for item in items_of(extras, self.key)
+            for item in list_at(extras, self.key)
             if self._is_text_or_call(item) or self.may_go_back(item)
         ]
         return self.with_calls_in_place(kept, message.content, message.calls)
@@ -420,7 +420,7 @@ def _item_type(item: Json) -> Json:
     return as_tree(item).get("type")
 
 
-def _messages_text(message: Message, *, opens: bool, closes: bool) -> JsonText:
+def _messages_form_text(message: Message, *, opens: bool, closes: bool) -> JsonText:
     """The text of an element of ``messages``; of a result a piece of one, of the system what stands apart."""
     if isinstance(message, AssistantMessage):
         return canonical({"role": "assistant", "content": MESSAGES_ITEMS.of(message)})
@@ -444,7 +444,7 @@ def _block_may_go_back(block: Json) -> bool:
 
 
 def _tool_use_block(call: SentCall, kept: Json) -> Tree:
-    tree = read(call.arguments).value_or(None)
+    tree = read_json(call.arguments).value_or(None)
     # The form demands an object.
     given = tree if isinstance(tree, Mapping) else {"unreadable_arguments": call.arguments}
     return {**as_tree(kept), "type": "tool_use", "id": call.id, "name": call.name, "input": given}
@@ -502,7 +502,7 @@ def _is_call_item(item: Json) -> bool:
 def _item_text(item: Json) -> str | None:
     if _item_type(item) != "message":
         return None
-    parts = map(as_tree, items_of(as_tree(item), "content"))
+    parts = map(as_tree, list_at(as_tree(item), "content"))
     return "".join(text_at(part, "refusal") or text_at(part, "text") for part in parts)
 
 

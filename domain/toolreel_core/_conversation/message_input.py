@@ -51,7 +51,7 @@ _SENT: Mapping[str, tuple[str, ...]] = {
 """The keys of a message by its role; those of an assistant are the provider's to choose."""
 
 
-def messages_of(given: object) -> tuple[Message, ...]:
+def messages_from_input(given: object) -> tuple[Message, ...]:
     """The messages of a conversation, whichever way it is written; an error names the place."""
     if isinstance(given, (str, Mapping, Part, Message)):
         return tuple(_read_messages([("messages", given)]))
@@ -71,7 +71,7 @@ def _read_messages(placed: Iterable[tuple[str, object]]) -> Iterator[Message]:
         yield from _user_messages(pending)
         pending = []
         if isinstance(given, Mapping):
-            yield message_in(given, place)
+            yield parse_chat_message(given, place)
         elif isinstance(given, Message):
             yield given
         else:
@@ -120,7 +120,7 @@ def _message_hint(given: object) -> str:
     return "; for a file write attach(path)" if hasattr(given, "__fspath__") else ""
 
 
-def message_in(tree: Mapping[str, Any], place: str) -> Message:
+def parse_chat_message(tree: Mapping[str, Any], place: str) -> Message:
     """The message that an object in the chat-completions form stands for; ``place`` is for errors."""
     role = tree.get("role")
     if role not in _ROLES:
@@ -218,16 +218,16 @@ def messages_from(dicts: Iterable[Mapping[str, Any]]) -> tuple[Message, ...]:
         if not isinstance(given, Mapping):
             expected = 'a dict such as {"role": "user", "content": "Hello."}'
             raise ConfigError(f"{place}: expected {expected}, got {type(given).__name__}")
-        messages.append(message_in(tree, place))
+        messages.append(parse_chat_message(tree, place))
         sent, content = {**wire_tree(messages[-1])}, tree.get("content")
         if isinstance(content, Sequence) and not isinstance(content, str):
             # One by one, since several texts are sent as one.
             sent["content"] = [*map(wire_part, _read_parts(content, place))]
-        _check_sent(tree, sent, place)
+        _check_nothing_lost(tree, sent, place)
     return tuple(messages)
 
 
-def _check_sent(given: Any, sent: Any, place: str) -> None:  # noqa: ANN401 - JSON of any kind
+def _check_nothing_lost(given: Any, sent: Any, place: str) -> None:  # noqa: ANN401 - JSON of any kind
     """Refuse what a dict has and no request would send."""
     if isinstance(given, Mapping) and isinstance(sent, Mapping):
         for key, value in given.items():
@@ -235,7 +235,7 @@ def _check_sent(given: Any, sent: Any, place: str) -> None:  # noqa: ANN401 - JS
                 continue
             if key not in sent or (key == "type" and value != sent[key]):
                 raise ConfigError(f"{place}.{key}: it would be lost, since no request sends it; leave it out")
-            _check_sent(value, sent[key], f"{place}.{key}")
+            _check_nothing_lost(value, sent[key], f"{place}.{key}")
     elif isinstance(given, Sequence) and isinstance(sent, Sequence) and not isinstance(sent, str):
         for number, (item, one) in enumerate(zip(given, sent, strict=True)):
-            _check_sent(item, one, f"{place}[{number}]")
+            _check_nothing_lost(item, one, f"{place}[{number}]")

@@ -24,11 +24,11 @@ from toolreel_core._conversation.message import (
     ToolMessage,
     UserMessage,
     parts_of,
-    wire,
+    wire_text,
     wire_tree,
     write_message,
 )
-from toolreel_core._conversation.message_input import message_in
+from toolreel_core._conversation.message_input import parse_chat_message
 from toolreel_core._conversation.valid_history import (
     Outgoing,
     Projection,
@@ -139,10 +139,10 @@ class StoredMessages(Sequence[Message]):
         return self.memos.count
 
     def __iter__(self) -> Iterator[Message]:
-        return map(_message_of_memo, self.memos.values())
+        return map(_restored_message, self.memos.values())
 
     def __reversed__(self) -> Iterator[Message]:
-        return map(_message_of_memo, self.memos.values_from_the_end())
+        return map(_restored_message, self.memos.values_from_the_end())
 
     @overload
     def __getitem__(self, index: int) -> Message: ...
@@ -158,7 +158,7 @@ class StoredMessages(Sequence[Message]):
         """The messages that contain one of the words, and possibly others; most others are not parsed."""
         # The words are searched in the JSON text, so they are escaped as JSON first.
         inside = [quote(word)[1:-1].encode("utf-8", "surrogatepass") for word in words]
-        return map(_message_of_memo, self.memos.values_with(*inside))
+        return map(_restored_message, self.memos.values_with(*inside))
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ class Quotable:
         return self.among("")
 
 
-def wire_is_memo(message: Message) -> bool:
+def is_restorable_from_wire(message: Message) -> bool:
     """Whether a message can be restored from its wire form."""
     if not isinstance(message, AssistantMessage):
         return True
@@ -188,26 +188,26 @@ def wire_is_memo(message: Message) -> bool:
         return True
     # Provider fields are merged into it, so one with the name of a standard field would replace that.
     try:
-        return message_in(wire_tree(message), "message") == message
+        return parse_chat_message(wire_tree(message), "message") == message
     except ConfigError:
         return False
 
 
 def stored_message_text(message: Message) -> JsonText:
     """The text that restores a message: its wire form if possible, else a list of its parts."""
-    if not isinstance(message, AssistantMessage) or wire_is_memo(message):
-        return wire(message)
+    if not isinstance(message, AssistantMessage) or is_restorable_from_wire(message):
+        return wire_text(message)
     calls = [[call.id, call.name, call.arguments, call.extras] for call in message.calls]
     return canonical([message.content, calls, message.extras])
 
 
-def _message_of_memo(value: Json) -> Message:
+def _restored_message(value: Json) -> Message:
     tree = cast("Any", value)
     if isinstance(tree, list):
         content, calls_, extras = tree
         sent = [SentCall(id_, name, arguments, JsonText(own)) for id_, name, arguments, own in calls_]
         return AssistantMessage(content, tuple(sent), JsonText(extras))
-    message = message_in(tree, "message")
+    message = parse_chat_message(tree, "message")
     if isinstance(message, UserMessage) and not isinstance(tree["content"], str):
         # Parts stay parts here, also where all of them are texts.
         return replace(message, parts=tuple([parse_part(part, "content") for part in tree["content"]]))
@@ -302,9 +302,11 @@ class Transcript:
         """This transcript with a result for each unanswered call, since providers reject one without."""
         if not self.projection.waiting:
             return self
-        return self._append_outgoing(self.projection.unanswered(), self.projection.answered(), None)
+        return self._append_outgoing(
+            self.projection.results_for_unanswered_calls(), self.projection.answered(), None
+        )
 
-    def reminded(self, reminder: UserMessage) -> Transcript:
+    def with_reminder(self, reminder: UserMessage) -> Transcript:
         """This transcript with a message at its end that is sent and not stored."""
         # Unlike a message of the user, it begins no turn: reasoning that is sent back stays.
         projection, sent = self.projection.of(reminder)
@@ -358,7 +360,7 @@ class Transcript:
                 unchanged = False
         stored, less = self.stored, self.less
         if message is not None:
-            unchanged = unchanged and wire_is_memo(message)
+            unchanged = unchanged and is_restorable_from_wire(message)
             note = data if unchanged else stored_message_text(message).encode()
             stored = texts if unchanged and stored is self.texts else stored.append(note)
             if less is not None:

@@ -23,9 +23,9 @@ from toolreel_core._conversation.content_parts import (
     Image,
     Part,
     Text,
+    labelled_result_parts,
     parts_for_provider,
     parts_text,
-    quoted_result_parts,
 )
 from toolreel_core._conversation.message import (
     AssistantMessage,
@@ -53,7 +53,7 @@ _NATIVE: Mapping[IdStyle, re.Pattern[str]] = {
 """The ids that each style has."""
 
 
-def free_id(requested: str, name: str, calls: int, used_ids: Mapping[str, int], style: IdStyle) -> str:
+def unused_call_id(requested: str, name: str, calls: int, used_ids: Mapping[str, int], style: IdStyle) -> str:
     """The id under which a call goes out: the wanted one, or the first in the style that is still free.
 
     :param calls: how many calls were sent before
@@ -133,16 +133,16 @@ class Projection:
             return self._add_assistant(message, fresh=fresh)
         if isinstance(message, ToolMessage):
             return self._add_result(message)
-        bridge = self._bridge(after_result=self.after_result or bool(self.waiting and not self.moved))
+        bridge = self._bridge_message(after_result=self.after_result or bool(self.waiting and not self.moved))
         out = Outgoing(message)
         if isinstance(message, UserMessage) and message.parts:
             parts, settings = parts_for_provider(message.parts, self.provider)
             if settings:
                 out = Outgoing(replace(message, content=parts_text(parts), parts=parts), settings)
         after = replace(self, waiting=(), after_result=False, moved=())
-        return after, (*self.unanswered(), *bridge, out)
+        return after, (*self.results_for_unanswered_calls(), *bridge, out)
 
-    def unanswered(self) -> tuple[Outgoing, ...]:
+    def results_for_unanswered_calls(self) -> tuple[Outgoing, ...]:
         """A result for each unanswered call, which says that the result is unknown."""
         unknown = list[Outgoing]()
         for number, place in enumerate(self.waiting):
@@ -154,7 +154,7 @@ class Projection:
         # What results may not have follows them as a message of the user.
         parts, settings = parts_for_provider((Text(FROM_TOOLS), *self.moved), self.provider)
         message = Outgoing(UserMessage(parts_text(parts), parts), ("images_in_tool_results", *settings))
-        return (*unknown, *self._bridge(after_result=True), message)
+        return (*unknown, *self._bridge_message(after_result=True), message)
 
     def is_late(self, result: ToolMessage) -> bool:
         """Whether the call of a result was sent and does not wait for it any more."""
@@ -164,7 +164,7 @@ class Projection:
     def answered(self) -> Projection:
         return replace(self, waiting=(), after_result=not self.moved, moved=())
 
-    def _bridge(self, *, after_result: bool) -> tuple[Outgoing, ...]:
+    def _bridge_message(self, *, after_result: bool) -> tuple[Outgoing, ...]:
         bridged = self.provider.assistant_after_tool and after_result
         return (Outgoing(_BRIDGE, ("assistant_after_tool",)),) if bridged else ()
 
@@ -180,7 +180,7 @@ class Projection:
         provider, used_ids, sent = self.provider, self.used_ids, list[SentCall]()
         for number, call in enumerate(message.calls, self.calls):
             name = outward_name(call.name)
-            sent_id = free_id(call.id, name, number, used_ids, provider.id_style)
+            sent_id = unused_call_id(call.id, name, number, used_ids, provider.id_style)
             used_ids = used_ids.set(call.id, (used_ids.get(call.id, 0)) + 1)
             if sent_id == call.id and name == call.name:
                 sent.append(call)
@@ -205,7 +205,7 @@ class Projection:
             settings.append("reasoning_replay")
         same = calls is message.calls and extras is message.extras
         out = Outgoing(message if same else AssistantMessage(message.content, calls, extras), tuple(settings))
-        return after, (*self.unanswered(), out) if self.waiting else (out,)
+        return after, (*self.results_for_unanswered_calls(), out) if self.waiting else (out,)
 
     def _add_result(self, message: ToolMessage) -> tuple[Projection, tuple[Outgoing, ...]]:
         """Send a result; what it may not have follows the last result of the turn."""
@@ -219,10 +219,14 @@ class Projection:
         stays = [each for each in message.parts if images and isinstance(each, Image)]
         moves = [each for each in message.parts if each not in stays]
         call = self.sent[place]
-        following = (*self.moved, *quoted_result_parts(call.id, call.name, moves))
+        following = (*self.moved, *labelled_result_parts(call.id, call.name, moves))
         result = self._result_as_sent(place, replace(message, parts=tuple(stays)))
         after = replace(self, waiting=rest, after_result=True, moved=following)
-        return (after, (result,)) if rest else (after.answered(), (result, *after.unanswered()))
+        return (
+            (after, (result,))
+            if rest
+            else (after.answered(), (result, *after.results_for_unanswered_calls()))
+        )
 
     def _result_as_sent(self, place: int, message: ToolMessage, *, before: int = 0) -> Outgoing:
         """A result as it goes out, behind some that were still waiting.
@@ -286,4 +290,4 @@ def project_history(messages: Iterable[Message], provider: Provider = _ANY) -> l
     for _, projection, sent in project_each_message(tuple(messages), provider):
         at = projection
         outgoing += sent
-    return [*outgoing, *at.unanswered()]
+    return [*outgoing, *at.results_for_unanswered_calls()]

@@ -30,7 +30,7 @@ ArgumentRepairs: TypeAlias = Literal["strict", "safe", "lenient"]
 of a closed payload is repaired; ``lenient``: also keys without quotes, and any text behind the object."""
 
 MAX_DEPTH = 128
-"""Default nesting limit of :func:`read`."""
+"""Default nesting limit of :func:`read_json`."""
 
 _MAX_DIGITS = 4300
 """Digits of an integer: Python's own limit, which an environment variable could move."""
@@ -67,7 +67,7 @@ _SORTING = json.JSONEncoder(sort_keys=True)
 
 
 class JsonText(str):
-    """JSON text in canonical form; made by :func:`canonical` or :func:`read`, never by hand."""
+    """JSON text in canonical form; made by :func:`canonical` or :func:`read_json`, never by hand."""
 
     __slots__ = ()
 
@@ -87,7 +87,7 @@ def canonical(value: Json) -> JsonText:
         return JsonText(_ENCODER.encode(value))
 
 
-def sorted_text(value: Json) -> str:
+def json_with_sorted_keys(value: Json) -> str:
     """A text in ASCII that is the same whatever the order of keys, for comparing values; never sent."""
     return _SORTING.encode(value)
 
@@ -101,10 +101,10 @@ quote: Callable[[str], str] = encode_basestring
 
 def encodable_text(text: str) -> str:
     """The text with every lone surrogate replaced, so that it can always be encoded."""
-    return text if encodable(text) else _SURROGATE.sub("\ufffd", text)
+    return text if is_encodable(text) else _SURROGATE.sub("\ufffd", text)
 
 
-def encodable(text: str) -> bool:
+def is_encodable(text: str) -> bool:
     if text.isascii():
         return True
     try:
@@ -130,7 +130,7 @@ def is_nested_deeper(text: str, levels: int) -> bool:
 
 
 def parse(text: JsonText) -> Json:
-    """The value of a canonical text, without the checks of :func:`read`."""
+    """The value of a canonical text, without the checks of :func:`read_json`."""
     value: Json
     value, end = _TRUSTING.raw_decode(text)
     if end != len(text):
@@ -138,7 +138,7 @@ def parse(text: JsonText) -> Json:
     return value
 
 
-def read(
+def read_json(
     text: str, *, max_depth: int = MAX_DEPTH, unique_keys: bool = False, with_halves: bool = False
 ) -> Result[Json, str]:
     """Parse text from outside; a failure is a message that says what is wrong.
@@ -157,21 +157,24 @@ def value_or_failure(result: Result[_Value, _Error]) -> _Value | _Error:
     return result.unwrap() if isinstance(result, Success) else result.failure()
 
 
-def read_tolerant(text: str, *, max_depth: int = MAX_DEPTH) -> Result[Json, str]:
-    """As :func:`read`, with NaN and infinite numbers, as some log probabilities are; see :func:`finite`."""
+def read_json_with_non_finite(text: str, *, max_depth: int = MAX_DEPTH) -> Result[Json, str]:
+    """As :func:`read_json`, with NaN and infinite numbers, as some log probabilities are.
+
+    :func:`without_non_finite_numbers` takes them out.
+    """
     return _decode_json(text, _TOLERANT, max_depth)
 
 
-def damaged(text: str) -> bool:
-    """Whether JSON text holds a lone surrogate, raw or escaped, which :func:`read` replaces."""
-    if not encodable(text):
+def has_lone_surrogate(text: str) -> bool:
+    """Whether JSON text holds a lone surrogate, raw or escaped, which :func:`read_json` replaces."""
+    if not is_encodable(text):
         return True
     if not _SURROGATE_ESCAPE.search(text):
         return False
     return any(escape["lone"] for escape in _ESCAPE.finditer(text))
 
 
-def finite(value: Json) -> Json:
+def without_non_finite_numbers(value: Json) -> Json:
     """The value with null for every number that JSON cannot write."""
     match value:
         case float():
@@ -179,18 +182,18 @@ def finite(value: Json) -> Json:
         case str() | None | bool() | int():
             return value
         case Mapping():
-            return {key: finite(item) for key, item in value.items()}
+            return {key: without_non_finite_numbers(item) for key, item in value.items()}
         case Sequence():
-            return [finite(item) for item in value]
+            return [without_non_finite_numbers(item) for item in value]
         case _:
             assert_never(value)
 
 
-def finite_text(value: Json) -> JsonText:
+def canonical_without_non_finite(value: Json) -> JsonText:
     try:
         return canonical(value)
     except ValueError:
-        return canonical(finite(value))
+        return canonical(without_non_finite_numbers(value))
 
 
 def _decode_json(
@@ -202,14 +205,14 @@ def _decode_json(
     try:
         value: Json = decoder.decode(text)
     except json.JSONDecodeError as error:
-        return Failure(reason_of(error))
+        return Failure(json_error_reason(error))
     except ValueError as error:
         return Failure(str(error))
     escaped = not with_halves and _SURROGATE_ESCAPE.search(text)
     return Success(_without_surrogates(value) if escaped else value)
 
 
-def reason_of(error: json.JSONDecodeError) -> str:
+def json_error_reason(error: json.JSONDecodeError) -> str:
     """Why a text is not JSON, in the words of Python 3.11.
 
     The model reads it, so it is in requests, and a recording must replay under every Python. Python 3.13
@@ -255,7 +258,7 @@ def _without_surrogates(value: Json) -> Json:
             assert_never(value)
 
 
-def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+def _object_with_unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for key, value in pairs:
         if key in found:
@@ -266,7 +269,7 @@ def _unique_keys(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
 
 _DECODERS = {
     unique: json.JSONDecoder(
-        object_pairs_hook=_unique_keys if unique else None,
+        object_pairs_hook=_object_with_unique_keys if unique else None,
         parse_constant=_refuse_constant,
         parse_float=_finite_float,
         parse_int=integer,
@@ -281,14 +284,14 @@ def digest(text: str) -> str:
     return sha256(text.encode()).hexdigest()
 
 
-def chain(before: str, *parts: str) -> str:
+def chained_digest(before: str, *parts: str) -> str:
     """The digest of a growing sequence, from the digest so far and the new parts."""
     for part in parts:
         before = digest(before + digest(part))
     return before
 
 
-def link(before: str, part: str) -> str:
+def chained_part_digest(before: str, part: str) -> str:
     return sha256((before + part).encode()).hexdigest()
 
 

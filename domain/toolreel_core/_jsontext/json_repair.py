@@ -20,9 +20,9 @@ from toolreel_core._jsontext.canonical import (
     ArgumentRepairs,
     Json,
     encodable_text,
-    finite,
     integer,
-    read,
+    read_json,
+    without_non_finite_numbers,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 
@@ -183,7 +183,7 @@ class Style:
 _TEXT_CALL = Style()
 
 
-def end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+def end_of_match(pattern: re.Pattern[str], text: str, at: int) -> int:
     """The end of a match that begins here; the place itself if there is none."""
     found = pattern.match(text, at)
     return found.end() if found else at
@@ -225,7 +225,7 @@ def members_at(source: SearchedText, start: int, closer: str, style: Style) -> V
     return Value(members, reader.at, frozenset(reader.repairs))
 
 
-def skip(source: SearchedText, at: int, style: Style = _TEXT_CALL) -> int:
+def end_of_blanks(source: SearchedText, at: int, style: Style = _TEXT_CALL) -> int:
     """Where the blanks and comments that stand here end; an unclosed comment lasts to the end of the text."""
     reader = _Reader(source, at, style)
     reader.skip_blanks()
@@ -253,8 +253,8 @@ def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
     where the text does. An open number or word and a key without a value are left out, since they may become
     something else: ``1`` may become ``12``.
     """
-    body = text[end_of(_FENCE, text, 0) :]
-    whole = read(body, max_depth=max_depth).value_or(None)
+    body = text[end_of_match(_FENCE, text, 0) :]
+    whole = read_json(body, max_depth=max_depth).value_or(None)
     start = _START.match(body)
     if whole is not None or start is None:
         return whole
@@ -268,7 +268,7 @@ def partial_value(text: str, *, max_depth: int = MAX_DEPTH) -> Json:
         _Reader(SearchedText(body), start.end(), style).read_value(found.append, max_depth)
     except _NoValueError:
         found += [None]
-    return finite(found[0])
+    return without_non_finite_numbers(found[0])
 
 
 _BRACKETS = {"{": "}", "[": "]", "(": ")"}
@@ -287,7 +287,7 @@ class _Reader:
         self.repairs: set[Repair] = set()
         """Those that were needed so far."""
 
-    def require_repair(self, repair: Repair, at: int | None = None) -> None:
+    def record_allowed_repair(self, repair: Repair, at: int | None = None) -> None:
         if repair not in self.style.repairs:
             raise _NoValueError(self.at if at is None else at, unfinished=False)
         self.repairs.add(repair)
@@ -296,8 +296,8 @@ class _Reader:
         text, begin = self.text, -1
         while self.at > begin and text[self.at : self.at + 1] not in _SIGNS:
             begin = self.at
-            self.at = end_of(_JSON_BLANKS, text, begin)
-            if "blanks" in self.style.repairs and (wide := end_of(_BLANKS, text, self.at)) > self.at:
+            self.at = end_of_match(_JSON_BLANKS, text, begin)
+            if "blanks" in self.style.repairs and (wide := end_of_match(_BLANKS, text, self.at)) > self.at:
                 self.repairs.add("blanks")
                 self.at = wide
             if text[self.at : self.at + 1] in {"/", "#"}:
@@ -317,12 +317,12 @@ class _Reader:
     def read_value(self, put: Callable[[Json], object], levels: int) -> None:
         first = self.text[self.at : self.at + 1]
         if self.style.quote and self.text.startswith(self.style.quote, self.at):
-            put(self.text_between(self.style.quote))
+            put(self.read_quoted_text(self.style.quote))
         elif first in _BRACKETS:
             if not levels:
                 raise _NoValueError(self.at, unfinished=False)
             if first == "(":
-                self.require_repair("tuples")
+                self.record_allowed_repair("tuples")
             self.at += 1
             if first == "{":
                 members: dict[str, Json] = {}
@@ -331,7 +331,7 @@ class _Reader:
             else:
                 items: list[Json] = []
                 put(items)
-                for _ in self.each_item(_BRACKETS[first]):
+                for _ in self.item_positions(_BRACKETS[first]):
                     self.read_value(items.append, levels - 1)
         else:
             put(self.read_string() if first in _STRINGS else self.read_scalar())
@@ -339,18 +339,18 @@ class _Reader:
     def read_members(self, members: dict[str, Json], closer: str, levels: int) -> None:
         loose = closer == ")" or self.style.words
         colons = self.style.colons if loose else ":"
-        for begin in self.each_item(closer):
+        for begin in self.item_positions(closer):
             key = self.read_key(loose=loose)
             self.skip_blanks()
             if (self.text[self.at : self.at + 1] or " ") not in colons:
-                raise self.no_value_at(self.at)
+                raise self.no_value_error(self.at)
             self.at += 1
             if key in members:
-                self.require_repair("repeated_keys", begin)
+                self.record_allowed_repair("repeated_keys", begin)
             self.skip_blanks()
             self.read_value(partial(members.__setitem__, key), levels - 1)
 
-    def each_item(self, closer: str) -> Iterator[int]:
+    def item_positions(self, closer: str) -> Iterator[int]:
         """The place of each item up to the closer, or up to the closing tag in its stead."""
         comma = -1
         self.skip_blanks()
@@ -363,13 +363,13 @@ class _Reader:
                 self.at += 1
                 self.skip_blanks()
             elif not self.is_closed_by(closer):
-                raise self.no_value_at(self.at)
+                raise self.no_value_error(self.at)
         if comma >= 0:
-            self.require_repair("trailing_commas", comma)
+            self.record_allowed_repair("trailing_commas", comma)
         if self.text.startswith(closer, self.at):
             self.at += 1
         else:
-            self.require_repair("missing_closers")
+            self.record_allowed_repair("missing_closers")
 
     def is_closed_by(self, closer: str) -> bool:
         closing = self.style.closing
@@ -377,38 +377,38 @@ class _Reader:
 
     def read_key(self, *, loose: bool) -> str:
         if self.style.quote and self.text.startswith(self.style.quote, self.at):
-            return self.text_between(self.style.quote)
+            return self.read_quoted_text(self.style.quote)
         if self.text[self.at : self.at + 1] in _STRINGS:
             return self.read_string()
         word = _KEY.match(self.text, self.at)
         if word is None or not (loose or "bare_keys" in self.style.repairs):
-            raise self.no_value_at(self.at)
+            raise self.no_value_error(self.at)
         if not loose:
             self.repairs.add("bare_keys")
         self.at = word.end()
         return word[0]
 
-    def text_between(self, token: str) -> str:
+    def read_quoted_text(self, token: str) -> str:
         begin = self.at + len(token)
         end = self.source.find(token, begin)
         if end < 0:
-            raise self.no_value_at(len(self.text))
+            raise self.no_value_error(len(self.text))
         self.at = end + len(token)
         return self.text[begin:end]
 
     def read_string(self) -> str:
         begin, mark = self.at, self.text[self.at]
         if mark == "'":
-            self.require_repair("single_quotes")
+            self.record_allowed_repair("single_quotes")
         if self.text.startswith(mark * 3, begin) and "python_strings" in self.style.repairs:
             self.repairs.add("python_strings")
-            content = self.text_between(mark * 3)
+            content = self.read_quoted_text(mark * 3)
         elif whole := _STRINGS[mark].match(self.text, begin + 1):
             content, self.at = whole[0][:-1], whole.end()
         else:
-            raise self.no_value_at(len(self.text))
+            raise self.no_value_error(len(self.text))
         if _CONTROL.search(content):
-            self.require_repair("control_characters", begin)
+            self.record_allowed_repair("control_characters", begin)
         if "\\" not in content:
             return content
         # Half of a character that was escaped alone could not be encoded later.
@@ -424,7 +424,7 @@ class _Reader:
         point = int(code[1:], 16) if len(code) > 1 else -1
         known = 0 <= point <= _LARGEST
         if mark == '"' or not (known or code == "'"):
-            self.require_repair("escapes", begin)
+            self.record_allowed_repair("escapes", begin)
         return chr(point) if known else _LOOSE_ESCAPES.get(code, escape[0])
 
     def read_scalar(self) -> Json:
@@ -433,27 +433,27 @@ class _Reader:
             if bare := _BARE.match(self.text, begin):
                 self.at = bare.end()
                 return Bare(bare[0].strip())
-            raise self.no_value_at(begin)
+            raise self.no_value_error(begin)
         if number := _NUMBER.match(self.text, begin):
             value = self.read_number(number[0])
             self.at = number.end()
             return value
         if _PREFIX.match(self.text, begin):
-            self.require_repair("python_strings")
+            self.record_allowed_repair("python_strings")
             self.at += 1
             return self.read_string()
         word = _WORD.match(self.text, begin)
         if word is None or word[0] not in WORDS:
-            raise self.no_value_at(end_of(_UNFINISHED, self.text, begin))
+            raise self.no_value_error(end_of_match(_UNFINISHED, self.text, begin))
         value, repair = WORDS[word[0]]
         if repair:
-            self.require_repair(repair)
+            self.record_allowed_repair(repair)
         self.at = word.end()
         return value
 
     def read_number(self, digits: str) -> Json:
         if not _JSON_NUMBER.fullmatch(digits):
-            self.require_repair("numbers")
+            self.record_allowed_repair("numbers")
             digits = digits.replace("_", "")
         if not set(".eE").isdisjoint(digits):
             number = float(digits)
@@ -466,5 +466,5 @@ class _Reader:
         except ValueError:
             raise _NoValueError(self.at, unfinished=False) from None
 
-    def no_value_at(self, at: int) -> _NoValueError:
+    def no_value_error(self, at: int) -> _NoValueError:
         return _NoValueError(at, unfinished=at >= len(self.text))

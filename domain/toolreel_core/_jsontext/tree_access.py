@@ -13,7 +13,7 @@ def as_tree(value: Json) -> Tree:
     return value if isinstance(value, Mapping) else {}
 
 
-def items_of(tree: Tree, key: str) -> Sequence[Json]:
+def list_at(tree: Tree, key: str) -> Sequence[Json]:
     value = tree.get(key)
     return value if isinstance(value, Sequence) and not isinstance(value, str) else ()
 
@@ -37,7 +37,7 @@ def json_type(value: Json) -> str:
     return _TYPES.get(type(value), "object")
 
 
-def named_types(schema: Tree) -> list[str]:
+def schema_types(schema: Tree) -> list[str]:
     """What a schema has under ``type``: one name, or several."""
     return [kind for kind in as_list(schema.get("type")) if isinstance(kind, str)]
 
@@ -70,7 +70,7 @@ _LONG_INDEX = 10
 
 
 def calls_of(message: Tree) -> Sequence[Json]:
-    return items_of(message, "tool_calls") if message.get("role") == "assistant" else ()
+    return list_at(message, "tool_calls") if message.get("role") == "assistant" else ()
 
 
 def is_blank(value: Json) -> bool:

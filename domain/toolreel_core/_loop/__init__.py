@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from toolreel_core._loop.next_endpoint import NO_REPLIES, has_signature
     from toolreel_core._loop.on_reply import backoff_ms, parse_reply_body, refuses_tools, transform_reply_body
     from toolreel_core._loop.reducer import fold, pending, start, step, uncertain
-    from toolreel_core._loop.tool_calls import admit, coerced_arguments, with_repetition_warning
+    from toolreel_core._loop.tool_calls import admit_call, coerced_arguments, with_repetition_warning
 else:
     from toolreel_core._lazy_names import lazy_exports
 

@@ -7,10 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from toolreel_core._conversation import AssistantMessage, ToolMessage, UserMessage
-from toolreel_core._jsontext import NOTHING, JsonText, canonical, read, value_or_failure
+from toolreel_core._jsontext import NOTHING, JsonText, canonical, read_json, value_or_failure
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._loop.finish import exhausted_limit, outcome_of, settle, with_notes, with_reply_stored
-from toolreel_core._loop.next_request import end_exchange, send_next_request, task_restatement, tools_sent
+from toolreel_core._loop.finish import (
+    exhausted_limit,
+    outcome_of_reply,
+    settle,
+    with_notes,
+    with_reply_stored,
+)
+from toolreel_core._loop.next_request import end_exchange, may_call_tools, send_next_request, task_restatement
 from toolreel_core._loop.tool_calls import coerced_arguments, unread_arguments_fault
 from toolreel_core._plan import AskedBy, OutputSpec, Plan, answer_request_sentence
 from toolreel_core._protocol import (
@@ -86,7 +92,7 @@ def _judge_final_call(plan: Plan, spec: OutputSpec, call: ToolCall) -> Accepted 
     texts = [] if isinstance(arguments, ArgumentError) else [(arguments, False)]
     if error is None or error.code != "ARGUMENTS_TRUNCATED":
         # The arguments may be the value itself, without the object around it that was asked for.
-        found = read(call.original, max_depth=config.max_argument_depth, unique_keys=True)
+        found = read_json(call.original, max_depth=config.max_argument_depth, unique_keys=True)
         texts += (
             [(text, True)] if isinstance(text := value_or_failure(found.map(canonical)), JsonText) else []
         )
@@ -115,10 +121,10 @@ def is_requested_output(plan: Plan, text: str) -> bool:
 
 
 def _json_answers(plan: Plan, text: str) -> Answers:
-    from toolreel_core._replies import answers_in  # noqa: PLC0415 - few runs have an output
+    from toolreel_core._replies import json_answers_in_text  # noqa: PLC0415 - few runs have an output
 
     config = plan.config
-    return answers_in(text, max_depth=config.max_argument_depth, repairs=config.argument_repairs)
+    return json_answers_in_text(text, max_depth=config.max_argument_depth, repairs=config.argument_repairs)
 
 
 def _check_against_schema(
@@ -168,7 +174,7 @@ def finish_with_final_calls(state: State, spec: OutputSpec, calls: tuple[ToolCal
     """
     state = with_notes(state, OutputCalled(state.tally.turns, len(calls)))
     abandoned = call_abandoned(spec.name)
-    if tools_sent(state) and exhausted_limit(state) is None and _may_nudge(state, Reply()):
+    if may_call_tools(state) and exhausted_limit(state) is None and _may_nudge(state, Reply()):
         names = ", ".join(state.present.tools.names)
         why = f"{_nudge_opening(state, Reply(), 'no_tool_calls')} The tools are: {names}."
         fault = output_too_early(spec.name, f"{why} Call the one that you need now.")
@@ -177,7 +183,7 @@ def finish_with_final_calls(state: State, spec: OutputSpec, calls: tuple[ToolCal
         )
         note = ModelNudged(state.tally.turns, "no_tool_calls", fault.message)
         return send_next_request(with_notes(told, note))
-    unmet = outcome_of(state, Reply(content=calls[0].original))
+    unmet = outcome_of_reply(state, Reply(content=calls[0].original))
     if not isinstance(unmet, Completed):
         return settle(_with_final_call_results(state, spec, calls, [abandoned for _ in calls]), unmet)
     judged = [_judge_final_call(state.present, spec, call) for call in calls]
@@ -212,7 +218,7 @@ def _ask_again_or_end(state: State, told: State, outcome: InvalidOutput) -> Step
     if not again:
         return settle(with_notes(state, note), outcome)
     asking = with_notes(told.remembering(outputs_rejected=rejected + 1), note)
-    return send_next_request(asking, tools=tools_sent(state))
+    return send_next_request(asking, tools=may_call_tools(state))
 
 
 def _output_repair_notes(state: State, accepted: Accepted) -> tuple[RepairApplied, ...]:
@@ -252,13 +258,13 @@ def finish_or_ask_again(state: State, reply: Reply) -> Step:
     # before it asks for a text.
     config, memory = state.present.config, state.memory
     may_ask = exhausted_limit(state) is None
-    may_call = may_ask and tools_sent(state) and bool(state.present.callable_tools.names)
+    may_call = may_ask and may_call_tools(state) and bool(state.present.callable_tools.names)
     # The request for a text after an empty one goes without tools; a call in its reply is no answer either.
-    offered = tools_sent(state) or memory.finalizing
+    offered = may_call_tools(state) or memory.finalizing
     is_answer = reply.problem is None and is_requested_output(state.present, reply.content)
     is_unread = offered and not is_answer and has_unread_call(reply, state.present)
     if is_unread and _is_repeated_answer(state, reply):
-        return end_exchange(with_reply_stored(state, reply), outcome_of(state, reply))
+        return end_exchange(with_reply_stored(state, reply), outcome_of_reply(state, reply))
     # One correction is allowed even without nudges: the error is new information for the model.
     most = max(1, config.nudge_no_tool_calls) if is_unread else 1
     if may_call and (is_unread or _announces_missing_call(reply)) and memory.corrections < most:
@@ -267,7 +273,9 @@ def finish_or_ask_again(state: State, reply: Reply) -> Step:
     if is_unread:
         # A reply with an unparsed call is not a final answer.
         problem = reply.problem or Problem(_MALFORMED, reply.content)
-        return settle(with_reply_stored(state, reply), outcome_of(state, replace(reply, problem=problem)))
+        return settle(
+            with_reply_stored(state, reply), outcome_of_reply(state, replace(reply, problem=problem))
+        )
     if may_call and _may_nudge(state, reply):
         return _nudge_to_call(state.remembering(nudges=memory.nudges + 1), reply, "no_tool_calls")
     if may_ask and is_empty_reply(reply) and config.fix_empty_final:
@@ -275,8 +283,8 @@ def finish_or_ask_again(state: State, reply: Reply) -> Step:
             return _ask_after_empty_reply(state, tools=not config.fix_empty_final_disable_tools)
         if not memory.called and not memory.asked_again:
             # The model has not used its tools yet, so it keeps them.
-            return _ask_after_empty_reply(state, tools=tools_sent(state))
-    outcome, spec = outcome_of(state, reply), state.present.output
+            return _ask_after_empty_reply(state, tools=may_call_tools(state))
+    outcome, spec = outcome_of_reply(state, reply), state.present.output
     if spec is not None and isinstance(outcome, Completed):
         return _judge_reply_without_calls(state, spec, reply)
     return end_exchange(with_reply_stored(state, reply), outcome)
@@ -296,7 +304,7 @@ def _may_nudge(state: State, reply: Reply) -> bool:
 def _is_repeated_answer(state: State, reply: Reply) -> bool:
     """Whether the model was asked about this prose, without the markup of a call, and repeats it."""
     # Only after a call has succeeded: before, it is a call that the model can't make in another way.
-    if not _is_only_suspected(reply) or not state.memory.corrections or not state.memory.successes:
+    if not _is_only_suspected_call(reply) or not state.memory.corrections or not state.memory.successes:
         return False
     said = next((one for one in reversed(state.messages.messages) if isinstance(one, AssistantMessage)), None)
     if said is None or said.content != reply.content:
@@ -325,7 +333,7 @@ def _announces_missing_call(reply: Reply) -> bool:
 def _nudge_to_call(state: State, reply: Reply, why: _Skipped) -> Step:
     tools = state.present.tools if why == "no_tool_calls" else state.present.callable_tools
     wanted = "Call the one that you need now."
-    if why == "text_call_rejected" and _is_only_suspected(reply):
+    if why == "text_call_rejected" and _is_only_suspected_call(reply):
         wanted = (
             "If you need one, make a tool call; if this was your answer, put such markup into a code block."
         )
@@ -342,7 +350,7 @@ def _nudge_opening(state: State, reply: Reply, why: _Skipped) -> str:
         return "No tool call has succeeded yet." if called else "You have not called a tool yet."
     if _announces_missing_call(reply) and _WRITTEN.isdisjoint(reply.warnings):
         fault = "Your reply ended as if with a tool call, but there is none in it"
-    elif _is_only_suspected(reply):
+    elif _is_only_suspected_call(reply):
         fault = "Your reply looks like a tool call written as text"
     elif _TRUNCATED in reply.warnings:
         fault = "Your tool call was cut"
@@ -353,7 +361,7 @@ def _nudge_opening(state: State, reply: Reply, why: _Skipped) -> str:
     return f"{fault}, and nothing was run."
 
 
-def _is_only_suspected(reply: Reply) -> bool:
+def _is_only_suspected_call(reply: Reply) -> bool:
     """Whether nothing but a suspicion says that the text is a call, so that it may be an answer after all."""
     doubtful = _SUSPECTED in reply.warnings or _announces_missing_call(reply)
     return doubtful and _BROKEN.isdisjoint(reply.warnings) and reply.problem is None

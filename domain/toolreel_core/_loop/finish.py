@@ -48,7 +48,7 @@ def with_reply_stored(state: State, reply: Reply) -> State:
     return state.said(AssistantMessage(reply.content, extras=reply.carry)) if reply.content else state
 
 
-def outcome_of(state: State, reply: Reply) -> Outcome:
+def outcome_of_reply(state: State, reply: Reply) -> Outcome:
     config, memory, problem = state.present.config, state.memory, reply.problem
     if problem is not None:
         return _outcome_of_problem(problem, reply.content)

@@ -153,7 +153,7 @@ def continue_at_next_endpoint(before: State, ended: Step) -> Step:
     if why is None or after is None:
         return ended
     turn = ended.state.tally.turns
-    if bound := _messages_bound_to_endpoint(before, after):
+    if bound := _count_endpoint_bound_messages(before, after):
         pinned = EndpointPinned(turn, before.endpoint_name, why, bound)
         # Before the last note, which says that the run is over.
         *earlier, settled = ended.state.noted
@@ -185,7 +185,7 @@ def continue_at_next_endpoint(before: State, ended: Step) -> Step:
 
 def has_next_endpoint(state: State, why: FallbackReason) -> bool:
     after = _next_endpoint_number(state, why)
-    return after is not None and not _messages_bound_to_endpoint(state, after)
+    return after is not None and not _count_endpoint_bound_messages(state, after)
 
 
 def _next_endpoint_number(state: State, why: FallbackReason) -> int | None:
@@ -194,7 +194,7 @@ def _next_endpoint_number(state: State, why: FallbackReason) -> int | None:
     return next((number for number, fallback in numbered if why in fallback.on), None)
 
 
-def _messages_bound_to_endpoint(state: State, after: int) -> int:
+def _count_endpoint_bound_messages(state: State, after: int) -> int:
     """How many messages have what must come back to this endpoint; 0 where the next gets them without it."""
     if state.plan.fallbacks[after - 1].foreign_reasoning != "pin":
         return 0

@@ -17,8 +17,8 @@ from toolreel_core._conversation import (
     apply_history_policies,
     conversation_passages,
     estimate_tokens_with_parts,
-    is_question,
     is_summary,
+    is_user_authored,
     parts_of,
     readable_content,
     split_for_summary,
@@ -27,7 +27,16 @@ from toolreel_core._conversation import (
     task_passages,
     write_message,
 )
-from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, chain, parse, sorted_text
+from toolreel_core._jsontext import (
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    chained_digest,
+    json_with_sorted_keys,
+    parse,
+)
 from toolreel_core._loop.finish import exhausted_limit, settle, spent_budget, with_notes
 from toolreel_core._plan import Plan, Request, RequestOptions, answer_request_sentence, pin_to_upstream
 from toolreel_core._protocol import (
@@ -130,7 +139,7 @@ def memory_with_done_call(state: State, memory: Memory, call: ToolCall) -> Memor
     return replace(memory, done=(*memory.done, DoneCall(key, tool.name, shown)))
 
 
-def is_repeated_effect(state: State, call: ToolCall, arguments: JsonText) -> bool:
+def is_repeated_side_effect(state: State, call: ToolCall, arguments: JsonText) -> bool:
     """Whether a call repeats an effect of the present exchange, which ``repeated_effects`` may refuse."""
     tool = state.present.tools.by_name[call.name]
     key = _call_digest(tool.name, arguments)
@@ -139,7 +148,7 @@ def is_repeated_effect(state: State, call: ToolCall, arguments: JsonText) -> boo
 
 def _call_digest(name: str, arguments: JsonText) -> str:
     """The digest of a call, whatever the order of the keys in its arguments."""
-    return chain("", name, sorted_text(parse(arguments)))
+    return chained_digest("", name, json_with_sorted_keys(parse(arguments)))
 
 
 def _shorten_text(text: str, most: int) -> str:
@@ -277,7 +286,7 @@ def summary_request(state: State, draft: Draft) -> Request:
     """The request for a summary; it fits the window unless the window is too small for any."""
     options, form = _summary_options(state), state.messages.form
     # Quoted as they were sent: a transform or a guard may have changed them.
-    first = islice(filter(is_question, state.messages.outgoing), 1)
+    first = islice(filter(is_user_authored, state.messages.outgoing), 1)
     task = task_passages(conversation_passages(_as_sent_to_chat(state, first)))
     old = conversation_passages(_as_sent_to_chat(state, draft.old))
     length = max((len(passage.text) for passage in (*task, *old)), default=0)
@@ -328,7 +337,7 @@ _SAMPLE = 200
 def opening_notes(plan: Plan) -> tuple[Note, ...]:
     bodies = plan.bodies
     tools_unsent = bool(plan.tools.names) and not plan.sends_tools and plan.config.tool_use_mode != "disabled"
-    choice_unsent = _requires_call(plan) and not plan.provider.requires_calls() and not tools_unsent
+    choice_unsent = _requires_first_call(plan) and not plan.provider.requires_calls() and not tools_unsent
     unsent = ["tools"] * tools_unsent + ["tool_choice"] * choice_unsent
     return (
         *([PresetsApplied(plan.presets)] if plan.presets else []),
@@ -417,7 +426,7 @@ def turn_number(tally: Tally, phase: AwaitingReply) -> int:
     return tally.turns if phase.purpose == "turn" else tally.turns + 1
 
 
-def tools_sent(state: State) -> bool:
+def may_call_tools(state: State) -> bool:
     """Whether the model may call tools in the reply that is awaited."""
     return isinstance(state.phase, AwaitingReply) and state.phase.tools_sent
 
@@ -428,7 +437,7 @@ def turn_options(state: State, *, tools: bool) -> RequestOptions:
         chosen = bodies.dropped
     elif not tools:
         chosen = bodies.without_tools
-    elif _requires_call(plan) and plan.provider.requires_calls() and not state.memory.successes:
+    elif _requires_first_call(plan) and plan.provider.requires_calls() and not state.memory.successes:
         chosen = bodies.requiring
     elif plan.constrains_calls and not is_call_required(state):
         chosen = bodies.unconstrained
@@ -452,7 +461,7 @@ def is_call_required(state: State) -> bool:
     return enforced or bool(memory.called) or memory.corrections + memory.outputs_rejected > 0
 
 
-def _requires_call(plan: Plan) -> bool:
+def _requires_first_call(plan: Plan) -> bool:
     return plan.config.require_first_call and plan.config.tool_use_mode == "enforced"
 
 
@@ -508,7 +517,7 @@ def with_unsent_message(state: State, event: UserSpoke) -> State:
     return replace(state, unsent=(*state.unsent, UserMessage(event.content, event.parts)))
 
 
-def next_exchange(state: State) -> Step:
+def begin_next_exchange(state: State) -> Step:
     """Begin the next exchange with what the user said.
 
     Leads to ``AwaitingReply``, or to ``Settled`` if a budget of the conversation is used up.
@@ -525,8 +534,8 @@ def next_exchange(state: State) -> Step:
 def end_exchange(state: State, outcome: Outcome) -> Step:
     """End the run after a reply without calls; a complete answer goes on with what the user said meanwhile.
 
-    Leads to ``Settled``, or on as :func:`next_exchange` does.
+    Leads to ``Settled``, or on as :func:`begin_next_exchange` does.
     """
     ended = settle(state, outcome)
     goes_on = state.unsent and isinstance(outcome, Completed)
-    return next_exchange(ended.state) if goes_on else ended
+    return begin_next_exchange(ended.state) if goes_on else ended

@@ -23,9 +23,9 @@ from toolreel_core._jsontext import (
     as_tree,
     canonical,
     digest,
-    items_of,
+    list_at,
     parse,
-    read,
+    read_json,
     tree_at,
     value_or_failure,
 )
@@ -40,11 +40,11 @@ from toolreel_core._loop.finish import settle, tally_with_reply, with_notes
 from toolreel_core._loop.next_endpoint import has_next_endpoint, refuses_format
 from toolreel_core._loop.next_request import (
     is_call_required,
+    may_call_tools,
     request_effect,
     send_next_request,
     summary_draft,
     summary_token_cap,
-    tools_sent,
     turn_number,
     wait_before_retry,
 )
@@ -77,13 +77,13 @@ from toolreel_core._replies import (
     ToolCall,
     Usage,
     WarningCode,
-    failed_generation,
+    failed_generation_text,
     is_out_of_quota,
     is_stream,
     normalize_reply,
     without_thoughts,
 )
-from toolreel_core._settings import LoopConfig, WireForm, apply_all, neutralized
+from toolreel_core._settings import LoopConfig, WireForm, apply_transforms, neutralize_control_tokens
 from toolreel_core._tools import shortened_name
 
 if TYPE_CHECKING:
@@ -116,9 +116,9 @@ def parse_reply_body(body: str, state: State) -> Received:
     found = _parse_reply(body, state, form)
     if found.reply.problem is None:
         return found
-    from toolreel_core._replies import form_in  # noqa: PLC0415 - as below
+    from toolreel_core._replies import wire_form_of_body  # noqa: PLC0415 - as below
 
-    other = form_in(body)
+    other = wire_form_of_body(body)
     return found if other is None or other == form else _parse_reply(body, state, other)
 
 
@@ -193,7 +193,7 @@ def reply_in_error_body(body: str, state: State) -> Reply | None:
     ``failed_generation``. It may still hold a call that text dialects can parse; if not, the reply has the
     problem ``MALFORMED_FUNCTION_CALL``.
     """
-    text = failed_generation(body)
+    text = failed_generation_text(body)
     if text is None:
         return None
     message: Tree = {"role": "assistant", "content": text}
@@ -227,7 +227,10 @@ def _succeeded_calls(state: State) -> Iterator[tuple[str, Json]]:
             turns -= 1
             for call in message.calls:
                 if call.id in succeeded:
-                    yield state.present.tools.inner_name(call.name), value_or_failure(read(call.arguments))
+                    yield (
+                        state.present.tools.inner_name(call.name),
+                        value_or_failure(read_json(call.arguments)),
+                    )
             succeeded.clear()
 
 
@@ -235,16 +238,16 @@ def transform_reply_body(body: Json, config: LoopConfig) -> tuple[Json, tuple[st
     """The body after the plan's transforms; ``normalize_reply`` handles one that is not a JSON object."""
     if not config.response_transforms and not config.tool_call_transforms:
         return body, ()
-    tree = value_or_failure(read(body).alt(lambda _: None)) if isinstance(body, str) else body
+    tree = value_or_failure(read_json(body).alt(lambda _: None)) if isinstance(body, str) else body
     if not isinstance(tree, Mapping):
         return body, ()
-    response, quirks = apply_all("response", config.response_transforms, tree)
-    choices = items_of(response, "choices")
+    response, quirks = apply_transforms("response", config.response_transforms, tree)
+    choices = list_at(response, "choices")
     first = as_tree(choices[0]) if choices else {}
     message, calls, changed = tree_at(first, "message"), list[Json](), dict[str, None]()
-    for call in items_of(message, "tool_calls"):
+    for call in list_at(message, "tool_calls"):
         transforms = config.tool_call_transforms if isinstance(call, Mapping) else ()
-        applied = apply_all("tool_call", transforms, as_tree(call))
+        applied = apply_transforms("tool_call", transforms, as_tree(call))
         calls.append(applied.tree if transforms else call)
         changed |= dict.fromkeys(applied.changed)
     if not changed:
@@ -319,7 +322,7 @@ _SAMPLE = 200
 _TRUNCATED = ArgumentError("ARGUMENTS_TRUNCATED")
 
 
-def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> Step:
+def handle_reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> Step:
     """Handle a response with status 2xx.
 
     Leads to ``AwaitingTools``, ``AwaitingApproval`` or ``AwaitingReply`` if the reply has tool calls; to
@@ -346,7 +349,7 @@ def reply_received(state: State, phase: AwaitingReply, event: ReplyReceived) -> 
     return _handle_reply(counted, reply)
 
 
-def request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> Step:
+def handle_request_failed(state: State, phase: AwaitingReply, event: RequestFailed) -> Step:
     """Handle a request without a usable response.
 
     Leads to ``Waiting`` if the failure is retryable, to ``AwaitingReply`` without tools if the server rejects
@@ -383,7 +386,7 @@ def _apply_summary(state: State, phase: AwaitingReply, reply: Reply) -> Step:
     draft, before, usage = summary_draft(state, tools=phase.tools_sent), state.messages, reply.usage
     text = without_thoughts(reply.content).strip()
     if state.present.provider.special_token_guard:
-        text = neutralized(text)
+        text = neutralize_control_tokens(text)
     cap, why = summary_token_cap(request_effect(state, phase).request), ""
     if reply.calls or has_unread_call(reply, state.present):
         why = "tool_calls"
@@ -418,14 +421,14 @@ def _go_on_without_summary(state: State, phase: AwaitingReply, why: str, usage: 
 
 
 def _handle_reply(state: State, reply: Reply) -> Step:
-    if reply.calls and not tools_sent(state):
+    if reply.calls and not may_call_tools(state):
         return _drop_calls(state, reply)
     if reply.calls:
         return _store_and_run_calls(state, reply)
     if reply.paused and reply.problem is None:
         # https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools: sent back as it came.
         paused = state.said(AssistantMessage(reply.content, extras=reply.carry))
-        return send_next_request(paused, tools=tools_sent(state))
+        return send_next_request(paused, tools=may_call_tools(state))
     return finish_or_ask_again(state, reply)
 
 
@@ -530,4 +533,4 @@ def _arguments_to_send(call: ToolCall) -> str:
         return "{}"
     if call.original == arguments or call.from_text:
         return arguments
-    return call.original if isinstance(value_or_failure(read(call.original)), Mapping) else arguments
+    return call.original if isinstance(value_or_failure(read_json(call.original)), Mapping) else arguments

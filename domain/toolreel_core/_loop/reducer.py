@@ -20,7 +20,7 @@ from toolreel_core._errors import ProtocolError, TransformError
 from toolreel_core._loop.finish import settle, with_notes
 from toolreel_core._loop.next_endpoint import continue_at_next_endpoint
 from toolreel_core._loop.next_request import (
-    next_exchange,
+    begin_next_exchange,
     opening_notes,
     request_effect,
     resend_request,
@@ -28,14 +28,14 @@ from toolreel_core._loop.next_request import (
     turn_number,
     with_unsent_message,
 )
-from toolreel_core._loop.on_reply import reply_received, request_failed
+from toolreel_core._loop.on_reply import handle_reply_received, handle_request_failed
 from toolreel_core._loop.tool_calls import (
-    approval_given,
-    ask_approval,
+    ask_approval_effect,
     cancel_running,
     finish_mid_turn,
-    run_tool,
-    tool_returned,
+    handle_approval_given,
+    handle_tool_returned,
+    run_tool_effect,
 )
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -115,7 +115,7 @@ def step(state: State, event: Event) -> Step:
         # The results of running calls are in the journal; in the history, their calls count as abandoned,
         # since writing them may need the transform that failed.
         try:
-            return _step_with_notes(state, finish_mid_turn(before, _open_calls(state.phase), outcome))
+            return _step_with_notes(state, finish_mid_turn(before, _unfinished_calls(state.phase), outcome))
         except TransformError:
             # A transform of messages that fails on results, too: the history ends with the calls.
             return _step_with_notes(state, settle(before, outcome))
@@ -131,7 +131,7 @@ def _step(state: State, event: Event) -> Step:  # noqa: PLR0912 - a case for eac
     match event:
         case RunStarted():
             if not isinstance(state.phase, Idle):
-                raise _unexpected_event(state, event)
+                raise _unexpected_event_error(state, event)
             return send_next_request(with_notes(state, *opening_notes(state.present)))
         case CancelRequested():
             # Every phase leads to ``Settled`` with ``cancelled``.
@@ -141,27 +141,27 @@ def _step(state: State, event: Event) -> Step:  # noqa: PLR0912 - a case for eac
             if isinstance(phase, AwaitingReply | Waiting):
                 request = phase.failed if isinstance(phase, Waiting) else phase
                 state = with_notes(state, RequestAbandoned(turn_number(state.tally, request)))
-            return finish_mid_turn(state, _open_calls(phase), outcome)
+            return finish_mid_turn(state, _unfinished_calls(phase), outcome)
         case UserSpoke():
             # ``Settled`` leads to ``AwaitingReply``, or stays if the conversation's budget is used up. Every
             # other phase but ``Idle`` stays as it is, and the next request sends the message.
             if isinstance(state.phase, Idle):
-                raise _unexpected_event(state, event)
+                raise _unexpected_event_error(state, event)
             spoken = _advance_clock(with_unsent_message(state, event), event.at_ms)
             if isinstance(state.phase, Settled):
-                return next_exchange(spoken)
+                return begin_next_exchange(spoken)
             return Step(with_notes(spoken, UserMessageKept(state.tally.turns)), ())
         case ReplyReceived() | RequestFailed():
             state, phase = _require_awaiting_phase(AwaitingReply, state, event)
             if isinstance(event, ReplyReceived):
-                after = reply_received(state, phase, event)
+                after = handle_reply_received(state, phase, event)
             else:
-                after = request_failed(state, phase, event)
+                after = handle_request_failed(state, phase, event)
             return continue_at_next_endpoint(state, after) if state.plan.fallbacks else after
         case ToolReturned():
-            return tool_returned(*_require_awaiting_phase(AwaitingTools, state, event), event)
+            return handle_tool_returned(*_require_awaiting_phase(AwaitingTools, state, event), event)
         case ApprovalGiven():
-            return approval_given(*_require_awaiting_phase(AwaitingApproval, state, event), event)
+            return handle_approval_given(*_require_awaiting_phase(AwaitingApproval, state, event), event)
         case WaitElapsed():
             return resend_request(*_require_awaiting_phase(Waiting, state, event))
         case _:
@@ -172,7 +172,7 @@ def _require_awaiting_phase(kind: type[_Phase], state: State, event: Answer) -> 
     """The state at the time of an answer, and its phase; a driver must not answer where none is awaited."""
     phase = state.phase
     if not isinstance(phase, kind):
-        raise _unexpected_event(state, event)
+        raise _unexpected_event_error(state, event)
     if isinstance(phase, AwaitingTools):
         # A second answer for the same call is a mistake, too, so answered refs do not count.
         refs = [flight.ref for flight in phase.running if flight.result is None]
@@ -186,12 +186,12 @@ def _require_awaiting_phase(kind: type[_Phase], state: State, event: Answer) -> 
     return _advance_clock(state, event.at_ms), phase
 
 
-def _unexpected_event(state: State, event: Event) -> ProtocolError:
+def _unexpected_event_error(state: State, event: Event) -> ProtocolError:
     phase, name = type(state.phase).__name__, type(event).__name__
     return ProtocolError(f"a run in phase {phase} cannot take {name}; perform its effects, answer each once")
 
 
-def _open_calls(phase: Phase) -> tuple[ToolCall, ...]:
+def _unfinished_calls(phase: Phase) -> tuple[ToolCall, ...]:
     if isinstance(phase, AwaitingTools):
         return (*(flight.call for flight in phase.running), *phase.waiting)
     return (phase.call, *phase.waiting) if isinstance(phase, AwaitingApproval) else ()
@@ -221,9 +221,9 @@ def pending(state: State) -> tuple[Unanswered, ...]:
             return (Wait(phase.ref, phase.ms),)
         case AwaitingTools():
             open_calls = [flight for flight in phase.running if flight.result is None]
-            return tuple(run_tool(state, flight.ref, flight.call) for flight in open_calls)
+            return tuple(run_tool_effect(state, flight.ref, flight.call) for flight in open_calls)
         case AwaitingApproval():
-            return (ask_approval(state, phase.ref, phase.call),)
+            return (ask_approval_effect(state, phase.ref, phase.call),)
         case Idle() | Settled():
             return ()
         case _:

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import assert_never, cast
 
 from toolreel_core._conversation import Media, ToolMessage, blobs_of, left_out_sentence
-from toolreel_core._jsontext import JsonText, canonical, chain, is_nested_deeper
+from toolreel_core._jsontext import JsonText, canonical, chained_digest, is_nested_deeper
 from toolreel_core._loop.finish import settle, with_notes, with_tool_spending
 from toolreel_core._loop.next_request import (
-    is_repeated_effect,
+    is_repeated_side_effect,
     memory_with_done_call,
     memory_with_withheld_tool,
     remembers_calls,
@@ -44,9 +44,9 @@ from toolreel_core._protocol import (
     Streak,
     ToolReturned,
 )
-from toolreel_core._replies import ArgumentError, Intended, ToolCall, coerced
-from toolreel_core._schema import unknown_keys, violations
-from toolreel_core._settings import LoopConfig, apply_all
+from toolreel_core._replies import ArgumentError, Intended, ToolCall, coerce_arguments
+from toolreel_core._schema import unknown_key_violations, violations
+from toolreel_core._settings import LoopConfig, apply_transforms
 from toolreel_core._tools import (
     Envelope,
     Fault,
@@ -62,11 +62,11 @@ from toolreel_core._tools import (
     call_cancelled,
     call_denied,
     envelope_of,
+    envelope_plain_text,
     failed_envelope,
     matches_tool_name,
     output_not_alone,
     parts_too_large,
-    plain_text,
     shortened_name,
     tool_not_allowed,
     tool_not_allowed_as_text,
@@ -81,7 +81,7 @@ from toolreel_core._tools import (
 # arguments run byte for byte, under the tool's inner name, with an idempotency key.
 
 
-def admit(call: ToolCall, plan: Plan) -> Intended | Fault:
+def admit_call(call: ToolCall, plan: Plan) -> Intended | Fault:
     """Check one call: what to run its tool with, or the fault that is returned to the model."""
     tool, config = plan.tools.by_name.get(call.name), plan.config
     if is_final_tool_call(call, plan):
@@ -105,7 +105,7 @@ def admit(call: ToolCall, plan: Plan) -> Intended | Fault:
     if intended.doubt:
         return arguments_in_envelope(tool.name, intended.doubt)
     schema, arguments = tool.parameters, intended.arguments
-    found = violations(schema, arguments) or unknown_keys(schema, arguments)
+    found = violations(schema, arguments) or unknown_key_violations(schema, arguments)
     return arguments_violate_schema(tool.name, found) if found else intended
 
 
@@ -132,7 +132,7 @@ def coerced_arguments(
 
     :param names: the names of the tool, which may be in an envelope
     """
-    return coerced(
+    return coerce_arguments(
         schema,
         arguments,
         names=names,
@@ -142,7 +142,7 @@ def coerced_arguments(
     )
 
 
-def run_tool(state: State, ref: int, call: ToolCall) -> RunTool:
+def run_tool_effect(state: State, ref: int, call: ToolCall) -> RunTool:
     """The effect that runs an admitted call of the current turn.
 
     Its idempotency key is computed from the plan, the turn and the call's position in it, so a run has the
@@ -151,12 +151,12 @@ def run_tool(state: State, ref: int, call: ToolCall) -> RunTool:
     turn, ids = state.tally.turns, [sent.id for sent in state.messages.projection.called]
     # The index in the latest assistant message: models and servers choose ids at random.
     place = str(ids.index(call.id)) if call.id in ids else call.id
-    key = chain("call", state.plan.digest, str(turn), place)
+    key = chained_digest("call", state.plan.digest, str(turn), place)
     arguments = cast("JsonText", call.arguments)  # admitted, so they could be read
     return RunTool(ref, call.id, state.present.tools.inner_name(call.name), arguments, key, turn)
 
 
-def ask_approval(state: State, ref: int, call: ToolCall) -> AskApproval:
+def ask_approval_effect(state: State, ref: int, call: ToolCall) -> AskApproval:
     name, arguments = state.present.tools.inner_name(call.name), cast("JsonText", call.arguments)
     return AskApproval(ref, call.id, name, arguments)
 
@@ -176,11 +176,11 @@ def run_calls(state: State, calls: tuple[ToolCall, ...]) -> Step:
     """
     refuses = state.present.config.repeated_effects != "run"
     for index, call in enumerate(calls):
-        admission, refused = admit(call, state.present), False
+        admission, refused = admit_call(call, state.present), False
         if isinstance(admission, Fault):
-            state = with_notes(state, _call_rejected(state, call, admission))
+            state = with_notes(state, _call_rejected_note(state, call, admission))
             result = failed_envelope(call.name, admission)
-        elif refused := refuses and is_repeated_effect(state, call, admission.arguments):
+        elif refused := refuses and is_repeated_side_effect(state, call, admission.arguments):
             result = already_done_envelope(call.name)
             state = with_notes(state, CallSkipped(state.tally.turns, call.id, shortened_name(call.name)))
         else:
@@ -212,7 +212,7 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: Intended) -> 
         state = with_notes(state, *repairs, ApprovalAsked(turn, call.id, call.name))
         waiting = AwaitingApproval(ref, asked, first.arguments, calls[1:])
         asking = replace(state, phase=waiting, next_ref=ref + 1)
-        return Step(asking, (ask_approval(state, ref, asked),))
+        return Step(asking, (ask_approval_effect(state, ref, asked),))
     count = 1
     if plan.config.parallel_tools and tool.read_only:
         for beside in calls[1:most]:
@@ -223,18 +223,18 @@ def _start_calls(state: State, calls: tuple[ToolCall, ...], first: Intended) -> 
     flights: list[InFlight] = []
     effects: list[RunTool] = []
     notes: list[Note] = []
-    admissions = (first, *(admit(call, plan) for call in calls[1:count]))
+    admissions = (first, *(admit_call(call, plan) for call in calls[1:count]))
     for call, admission in zip(calls[:count], admissions, strict=True):
         if isinstance(admission, Fault):
-            notes.append(_call_rejected(state, call, admission))
+            notes.append(_call_rejected_note(state, call, admission))
             flights.append(InFlight(0, call, failed_envelope(call.name, admission)))
         else:
             admitted = call
             if call.arguments != admission.arguments:
                 admitted = replace(call, arguments=admission.arguments)
             notes += [RepairApplied(turn, code) for code in admission.codes]
-            notes.append(_call_started(state, call))
-            effects.append(run_tool(state, ref + len(effects), admitted))
+            notes.append(_call_started_note(state, call))
+            effects.append(run_tool_effect(state, ref + len(effects), admitted))
             flights.append(InFlight(effects[-1].ref, admitted, since_ms=state.tally.at_ms))
     phase = AwaitingTools(tuple(flights), calls[count:])
     return Step(_with_running_calls(state, phase, *notes), tuple(effects))
@@ -246,7 +246,7 @@ def _with_running_calls(state: State, phase: AwaitingTools, *notes: Note) -> Sta
     return replace(state, phase=phase, tally=tally, next_ref=next_ref, noted=(*state.noted, *notes))
 
 
-def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) -> Step:
+def handle_approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) -> Step:
     """Run the approved call, or return the denial to the model.
 
     Approved, it leads to ``AwaitingTools``; denied, on to the next call as in :func:`run_calls`.
@@ -256,15 +256,15 @@ def approval_given(state: State, phase: AwaitingApproval, event: ApprovalGiven) 
         # The approved arguments run without another check: a second coercion could change them.
         flight = InFlight(state.next_ref, call, since_ms=state.tally.at_ms)
         running = _with_running_calls(
-            state, AwaitingTools((flight,), phase.waiting), _call_started(state, call)
+            state, AwaitingTools((flight,), phase.waiting), _call_started_note(state, call)
         )
-        return Step(running, (run_tool(state, flight.ref, call),))
+        return Step(running, (run_tool_effect(state, flight.ref, call),))
     denied = call_denied(call.name, event.reason)
-    notes = (_call_rejected(state, call, denied),)
+    notes = (_call_rejected_note(state, call, denied),)
     return _record_results(state, [(call, failed_envelope(call.name, denied), ())], phase.waiting, notes)
 
 
-def tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> Step:
+def handle_tool_returned(state: State, phase: AwaitingTools, event: ToolReturned) -> Step:
     """Keep a result until all running calls have theirs, then record them in call order and go on.
 
     Stays in ``AwaitingTools`` while calls are running, then leads on as :func:`run_calls` does.
@@ -395,8 +395,8 @@ def _memory_with_result(memory: Memory, name: str, call: ToolCall, result: Envel
     # By the inner name, since a model may use both names of a tool.
     arguments = call.arguments if isinstance(call.arguments, str) else call.original
     key, result_digest, was_ok = (
-        chain("", name, arguments),
-        chain("", result.text()),
+        chained_digest("", name, arguments),
+        chained_digest("", result.text()),
         memory.last_ok.get(name),
     )
     before = memory.streaks.get(key)
@@ -420,14 +420,14 @@ def _result_text(result: Envelope, config: LoopConfig) -> tuple[str, tuple[str, 
     labels = ("untrusted_tools",) if result.untrusted else ()
     if config.result_format == "envelope" and not config.tool_result_transforms:
         return result.text(), labels
-    applied = apply_all("tool_result", config.tool_result_transforms, result.tree())
-    text = plain_text(applied.tree) if config.result_format == "plain" else canonical(applied.tree)
+    applied = apply_transforms("tool_result", config.tool_result_transforms, result.tree())
+    text = envelope_plain_text(applied.tree) if config.result_format == "plain" else canonical(applied.tree)
     return text, (*labels, *applied.changed)
 
 
-def _call_rejected(state: State, call: ToolCall, fault: Fault) -> CallRejected:
+def _call_rejected_note(state: State, call: ToolCall, fault: Fault) -> CallRejected:
     return CallRejected(state.tally.turns, call.id, shortened_name(call.name), fault.code, fault.message)
 
 
-def _call_started(state: State, call: ToolCall) -> CallStarted:
+def _call_started_note(state: State, call: ToolCall) -> CallStarted:
     return CallStarted(state.tally.turns, call.id, call.name, call.provenance)

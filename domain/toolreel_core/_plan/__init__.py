@@ -26,15 +26,15 @@ if TYPE_CHECKING:
         FallbackReason,
         ForeignReasoning,
         Plan,
-        refusal_of_unknown_cost,
+        unknown_price_error_text,
     )
     from toolreel_core._plan.preset import (
         LISTS,
         Change,
         Preset,
-        exact_config,
+        checked_request_options,
+        exact_config_patch,
         preset_changes,
-        request_options,
     )
     from toolreel_core._plan.request import (
         MAX_TOKENS,
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         build_request_bodies,
         options_for_form,
         pin_to_upstream,
-        reserved_keys,
+        reserved_override_keys,
         translate_options,
     )
 else:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 from toolreel_core._config_checks import Natural, Table, item_named, matches_wildcard
 from toolreel_core._jsontext import JsonText
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._plan.preset import Preset, request_options
+from toolreel_core._plan.preset import Preset, checked_request_options
 from toolreel_core._settings import Price
 
 # Patterns of model names: which models a pattern means, and which of several patterns is most exact.
@@ -33,7 +33,7 @@ def _without_route_suffix(model: str) -> str:
 _Entry = TypeVar("_Entry", "Model", "ModelPrice")
 
 
-def _most_exact(entries: Iterable[_Entry], model: str) -> _Entry | None:
+def _most_exact_entry(entries: Iterable[_Entry], model: str) -> _Entry | None:
     """The entry with the most exact pattern: one without a star, else most text; of equals, the last."""
     ranked = [
         (("*" not in pattern, len(_without_route_suffix(pattern).replace("*", ""))), entry)
@@ -139,7 +139,7 @@ class SamplingProfile:
     def of(cls, name: str, tree: object) -> SamplingProfile:
         """Read a profile of a catalogue."""
         table = Table.of(tree, "sampling", name)
-        return table.build(cls, {"name": name}, options=request_options(table.table("options")))
+        return table.build(cls, {"name": name}, options=checked_request_options(table.table("options")))
 
     def fits(self, model: str) -> bool:
         """Whether it is for a model."""
@@ -232,7 +232,7 @@ class Presets:
 
     def model(self, name: str) -> Model | None:
         """The entry with the most exact pattern for a model; of equally exact ones, the last."""
-        return _most_exact(self.models, name)
+        return _most_exact_entry(self.models, name)
 
     def recommendation(self, model: str) -> Recommendation | None:
         """The recommendation for a model; ``None`` if nothing is known."""
@@ -260,11 +260,13 @@ class Presets:
 
     def price(self, provider: str, model: str) -> Price | None:
         """The price of a model at a provider; ``None`` if it is unknown, which is not 0."""
-        here = self._canonical_name(provider)
+        here = self._canonical_provider_name(provider)
         sold = [
-            each for each in self.prices if not each.provider or self._canonical_name(each.provider) == here
+            each
+            for each in self.prices
+            if not each.provider or self._canonical_provider_name(each.provider) == here
         ]
-        known = _most_exact(sold, model)
+        known = _most_exact_entry(sold, model)
         return known.price if known else None
 
     @property
@@ -274,13 +276,17 @@ class Presets:
 
     def workaround(self, provider: str, model: str) -> Preset:
         """The presets that a model needs in addition to its provider's defaults, merged."""
-        known, here = self.model(model), self._canonical_name(provider)
-        if known is None or (known.provider and self._canonical_name(known.provider) != here):
+        known, here = self.model(model), self._canonical_provider_name(provider)
+        if known is None or (known.provider and self._canonical_provider_name(known.provider) != here):
             return Preset()
-        local = [names for other, names in known.presets_by_provider if self._canonical_name(other) == here]
+        local = [
+            names
+            for other, names in known.presets_by_provider
+            if self._canonical_provider_name(other) == here
+        ]
         return self.merged((*known.presets, *(name for names in local for name in names)))
 
-    def _canonical_name(self, provider: str) -> str:
+    def _canonical_provider_name(self, provider: str) -> str:
         return self.defaults(provider).name or _comparison_key(provider)
 
 

@@ -22,7 +22,7 @@ from toolreel_core._jsontext import (
     tree_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._schema import changed_within, check_schema, inline_references, schemas_in
+from toolreel_core._schema import check_schema, inline_references, map_subschemas, schemas_in
 from toolreel_core._tools import SchemaLike, ToolDefinition, resolve_root_reference, schema_tree
 
 # The output of a plan: the schema that the final answer has to fit, and how it is asked for.
@@ -128,9 +128,9 @@ def _wrap_schema(tree: Tree) -> Tree:
     for key in (key for key in _AT_ROOT if key in tree):
         parts = tree[key]
         if isinstance(parts, Mapping):
-            parts = {name: _move_references(part) for name, part in parts.items()}
+            parts = {name: _rebase_references(part) for name, part in parts.items()}
         shared[key] = parts
-    inner = _move_references({key: value for key, value in tree.items() if key not in _AT_ROOT})
+    inner = _rebase_references({key: value for key, value in tree.items() if key not in _AT_ROOT})
     return {
         "type": "object",
         "properties": {VALUE: inner},
@@ -140,10 +140,10 @@ def _wrap_schema(tree: Tree) -> Tree:
     }
 
 
-def _move_references(schema: Json) -> Json:
+def _rebase_references(schema: Json) -> Json:
     if not isinstance(schema, Mapping):
         return schema
-    moved = changed_within(schema, _move_references)
+    moved = map_subschemas(schema, _rebase_references)
     reference = moved.get("$ref")
     if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
         kept = reference.startswith(_SHARED)

@@ -14,10 +14,10 @@ from toolreel_core._conversation import (
     Messages,
     UserMessage,
     history_policy,
-    messages_of,
+    messages_from_input,
     parts_of,
     unsupported_part_error,
-    wire,
+    wire_text,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import (
@@ -27,7 +27,7 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    chain,
+    chained_digest,
     json_text,
     parse,
     tree_at,
@@ -44,7 +44,7 @@ from toolreel_core._plan.output import (
     with_instruction,
 )
 from toolreel_core._plan.request import Bodies, OutputParts, RequestOptions, build_request_bodies
-from toolreel_core._settings import PART_SETTINGS, LoopConfig, Price, Provider, apply_all
+from toolreel_core._settings import PART_SETTINGS, LoopConfig, Price, Provider, apply_transforms
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface, check_surface
 
 OWNED = ("model", "messages", "tools", "stream")
@@ -290,7 +290,7 @@ class Plan:
             wants = "tool_use_mode: an enforced run has to call a tool, and there is none"
             raise ConfigError(f"{wants}; give it tools, or relax the mode")
         if self.cost_is_unknown and self.provider.reports_cost == "no":
-            raise ConfigError(refusal_of_unknown_cost(self.config, self.model))
+            raise ConfigError(unknown_price_error_text(self.config, self.model))
         check_registered("history_policies", self.config.history_policies, history_policy)
 
     def _choose_final_tool(self) -> None:
@@ -402,7 +402,7 @@ class Plan:
         >>> Plan.of(model="m", messages="Say hello.", options={"temperature": 0}).messages
         (UserMessage(content='Say hello.'),)
         """
-        said = messages_of(messages)
+        said = messages_from_input(messages)
         last = said[-1] if said else None
         if isinstance(last, UserMessage) and not last.parts and not last.content.strip():
             raise ConfigError("messages: the prompt is empty; write what the user says")
@@ -410,7 +410,7 @@ class Plan:
             model,
             said,
             json_text(options or {}, "options"),
-            _surface(tools),
+            _as_tool_surface(tools),
             config or _DEFAULTS,
             seed,
             provider or _ANY,
@@ -467,7 +467,7 @@ class Plan:
     def _transform_tools(self, trees: Iterable[Tree]) -> tuple[tuple[Tree, ...], tuple[str, ...]]:
         schemas = self.provider.schema_transform
         names = (*(() if schemas == "none" else (f"schema_{schemas}",)), *self.config.tool_transforms)
-        applied = [apply_all("tool", names, entry) for entry in trees]
+        applied = [apply_transforms("tool", names, entry) for entry in trees]
         changed = dict.fromkeys(name for each in applied for name in each.changed)
         return tuple(each.tree for each in applied), tuple(changed)
 
@@ -494,10 +494,10 @@ class Plan:
             parts["fallbacks"] = canonical([there.covered(price=counts) for there in self.fallbacks])
         given = [part for key, text in parts.items() if text != NOTHING for part in (key, text)]
         head = ("plan", self.model, self.options, tools, str(self.seed))
-        return chain(*head, *given, "messages", *map(wire, self.messages))
+        return chained_digest(*head, *given, "messages", *map(wire_text, self.messages))
 
 
-def refusal_of_unknown_cost(config: LoopConfig, model: str) -> str:
+def unknown_price_error_text(config: LoopConfig, model: str) -> str:
     """What to write instead of a limit of costs that nobody can count."""
     key = "max_cost" if config.max_cost is not None else "max_conversation_cost"
     return (
@@ -506,7 +506,7 @@ def refusal_of_unknown_cost(config: LoopConfig, model: str) -> str:
     )
 
 
-def _surface(tools: object) -> ToolSurface:
+def _as_tool_surface(tools: object) -> ToolSurface:
     if isinstance(tools, ToolSurface):
         return tools
     if isinstance(tools, Iterable):

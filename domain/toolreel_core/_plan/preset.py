@@ -16,7 +16,7 @@ from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, cano
 from toolreel_core._plan.output import OutputSpec
 from toolreel_core._plan.plan import OWNED, Plan
 from toolreel_core._settings import LoopConfig, Price, Provider
-from toolreel_core._text_calls import short_dialects
+from toolreel_core._text_calls import abbreviated_dialect_names
 from toolreel_core._tools import SchemaLike, ToolDefinition, ToolSurface
 
 _SETTINGS = tuple(setting.name for setting in fields(LoopConfig))
@@ -73,7 +73,7 @@ class Preset:
             {"names": (name,), "price": None},
             config=_read_config(table.table("config")),
             provider=table.table("provider").checked(Provider.of).json(),
-            request=request_options(table.table("request")),
+            request=checked_request_options(table.table("request")),
         )
 
     @property
@@ -90,7 +90,7 @@ class Preset:
         '{"max_turns":40,"text_dialects":["hermes_json"]}'
         """
         days = (day for day in (self.verified_on, other.verified_on) if day)
-        mine, over = self._trees(), other._trees()
+        mine, over = self._section_trees(), other._section_trees()
         replaced = {key for tree in over.values() for key in tree if key not in LISTS}
         because = {key: reason for key, reason in self.because if key not in replaced}
         sections = {section: canonical(merged(mine[section], over[section])) for section in _SECTIONS}
@@ -105,12 +105,12 @@ class Preset:
             **{**sections, "config": canonical(_merge_settings(mine["config"], over["config"]))},
         )
 
-    def _trees(self) -> dict[str, Tree]:
+    def _section_trees(self) -> dict[str, Tree]:
         return {section: as_tree(parse(getattr(self, section))) for section in _SECTIONS}
 
     def changes(self) -> dict[str, dict[str, Json]]:
         """Its changes to the defaults, by section, with lists as they result."""
-        trees = self._trees()
+        trees = self._section_trees()
         changed = {**trees, "config": _apply_list_patches(trees["config"])}
         return {section: dict(tree) for section, tree in changed.items()}
 
@@ -127,8 +127,8 @@ class Preset:
             ``{"only": names}`` replaces
         :raises ConfigError: if a setting does not exist, or has no such value
         """
-        patch = _with_name_patches(Table((), settings))
-        return LoopConfig.of(_apply_list_patches(_merge_settings(self._trees()["config"], patch)))
+        patch = _with_normalized_name_patches(Table((), settings))
+        return LoopConfig.of(_apply_list_patches(_merge_settings(self._section_trees()["config"], patch)))
 
     def settings_with(self, settings: Mapping[str, Any]) -> tuple[LoopConfig, Provider]:
         """The settings of the loop and of the provider with others over them, as for :meth:`config_with`.
@@ -140,11 +140,11 @@ class Preset:
         own, traits = (
             {key: settings[key] for key in settings if key in part} for part in (_SETTINGS, _TRAITS)
         )
-        return self.config_with(own), Provider.of({**self._trees()["provider"], **traits})
+        return self.config_with(own), Provider.of({**self._section_trees()["provider"], **traits})
 
     def options(self, provider: Provider) -> Tree:
         """Its options of the request that the provider is known to support."""
-        requested = self._trees()["request"]
+        requested = self._section_trees()["request"]
         refused = () if provider.requires_calls() else (("tool_choice", "required"),)
         return {
             key: value
@@ -185,7 +185,7 @@ class Preset:
             tools=surface,
             config=config,
             provider=provider,
-            overrides=merged(self._trees()["request_overrides"], overrides or {}),
+            overrides=merged(self._section_trees()["request_overrides"], overrides or {}),
             presets=self.names,
             seed=seed,
             output=output,
@@ -193,7 +193,7 @@ class Preset:
         )
 
 
-def request_options(table: Table) -> JsonText:
+def checked_request_options(table: Table) -> JsonText:
     for key in OWNED:
         if key in table.values:
             instead = "write stream under config" if key == "stream" else "leave it out"
@@ -205,12 +205,12 @@ def _read_config(table: Table) -> JsonText:
     # TOML has no null, so "off" turns off an optional limit.
     off = {key: None for key, value in table.values.items() if value == "off" and key in _CAN_BE_OFF}
     table = Table(table.place, {**table.values, **off})
-    text = Table(table.place, _with_name_patches(table)).json()
+    text = Table(table.place, _with_normalized_name_patches(table)).json()
     table.checked(Preset().config_with)
     return text
 
 
-def _with_name_patches(table: Table) -> dict[str, Any]:
+def _with_normalized_name_patches(table: Table) -> dict[str, Any]:
     """The values of a table, with each list of names as a patch in its shortest form."""
     patches: dict[str, NamesPatch] = {}
     for key in LISTS:
@@ -231,17 +231,19 @@ def _apply_list_patches(config: Mapping[str, Any]) -> dict[str, Any]:
     """Settings with patches of lists turned into the lists that they make of the defaults."""
 
     def with_default(key: str) -> list[str]:
-        return [*patch_names(join_name_patches([*short_dialects(getattr(_LOOP, key))], config[key]))]
+        return [
+            *names_in_patch(join_name_patches([*abbreviated_dialect_names(getattr(_LOOP, key))], config[key]))
+        ]
 
     return {key: with_default(key) if key in LISTS else value for key, value in config.items()}
 
 
-def exact_config(config: LoopConfig) -> JsonText:
+def exact_config_patch(config: LoopConfig) -> JsonText:
     """Settings as a patch that gives exactly them, whatever the defaults add to lists."""
     exact = config.changes()
     for key in LISTS:
         if key in exact:
-            names = [*short_dialects(patch_names(exact[key]))]
+            names = [*abbreviated_dialect_names(names_in_patch(exact[key]))]
             exact[key] = {"only": names} if names else []
     return canonical(exact)
 
@@ -263,11 +265,11 @@ def join_name_patches(before: NamesPatch, patch: NamesPatch) -> NamesPatch:
     """
     if _is_clearing_patch(patch):
         return patch
-    names: list[Json] = [*dict.fromkeys((*patch_names(before), *patch_names(patch)))]
+    names: list[Json] = [*dict.fromkeys((*names_in_patch(before), *names_in_patch(patch)))]
     return {"only": names} if _is_clearing_patch(before) else names
 
 
-def patch_names(patch: NamesPatch) -> tuple[str, ...]:
+def names_in_patch(patch: NamesPatch) -> tuple[str, ...]:
     names: Any = patch["only"] if isinstance(patch, Mapping) else patch
     return tuple(names or ())
 
@@ -292,7 +294,7 @@ def preset_changes(preset: Preset) -> tuple[Change, ...]:
         for key, value in values.items():
             before = defaults.get(section, {}).get(key, _UNSET)
             if isinstance(before, tuple):
-                before = short_dialects(before)
+                before = abbreviated_dialect_names(before)
             known = None if before is _UNSET else canonical(before)
             found.append(Change(f"{section}.{key}", known, canonical(value), reasons.get(key, "")))
     return tuple(found)

@@ -13,9 +13,9 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    chain,
+    chained_digest,
+    chained_part_digest,
     digest,
-    link,
     merged,
     parse,
     quote,
@@ -60,7 +60,7 @@ def translate_options(form: WireForm, options: Tree) -> Tree:
     """The same without what a form needs besides."""
     if form == "chat_completions":
         return options
-    translate = _in_messages if form == "messages" else _in_responses
+    translate = _option_in_messages_form if form == "messages" else _option_in_responses_form
     said: Tree = {}
     for key, value in options.items():
         if key not in _NOT_IN[form]:
@@ -68,12 +68,12 @@ def translate_options(form: WireForm, options: Tree) -> Tree:
     return said
 
 
-def _in_messages(key: str, value: Json) -> Tree:
+def _option_in_messages_form(key: str, value: Json) -> Tree:
     """An option in the form of Messages (https://docs.anthropic.com/en/api/messages)."""
     match key:
         case "tools":
             entries: list[Json] = []
-            for entry, function in _tool_entries_with_functions(value):
+            for entry, function in _tool_entries_and_functions(value):
                 words = [word for word in ("name", "description", "strict") if word in function]
                 schema = function.get("parameters", {"type": "object"})
                 named: Tree = {**{word: function[word] for word in words}, "input_schema": schema}
@@ -101,13 +101,13 @@ def _in_messages(key: str, value: Json) -> Tree:
             return {key: value}
 
 
-def _in_responses(key: str, value: Json) -> Tree:
+def _option_in_responses_form(key: str, value: Json) -> Tree:
     """An option in the form of Responses (https://platform.openai.com/docs/api-reference/responses/create)."""
     match key:
         case "tools":
             # Without `strict`, OpenAI rewrites the schemas so that every property is required.
             lax: Tree = {"type": "function", "strict": False}
-            pairs = _tool_entries_with_functions(value)
+            pairs = _tool_entries_and_functions(value)
             return {"tools": [{**lax, **function} if function else entry for entry, function in pairs]}
         case "tool_choice":
             name = _demanded_tool(value)
@@ -130,7 +130,7 @@ def _as_sequence(value: Json) -> Sequence[Json]:
     return value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
 
 
-def _tool_entries_with_functions(tools: Json) -> Iterator[tuple[Tree, Tree]]:
+def _tool_entries_and_functions(tools: Json) -> Iterator[tuple[Tree, Tree]]:
     """Each entry of ``tools``, with its function; empty where it is a tool of the server's own."""
     for entry in _as_sequence(tools):
         yield as_tree(entry), tree_at(as_tree(entry), "function")
@@ -169,7 +169,7 @@ class Request:
     def __post_init__(self) -> None:
         complete = self.messages.complete()
         object.__setattr__(self, "messages", complete)
-        sent = complete.reminded(UserMessage(self.reminder)) if self.reminder else complete
+        sent = complete.with_reminder(UserMessage(self.reminder)) if self.reminder else complete
         object.__setattr__(self, "sent", sent)
 
     @property
@@ -197,8 +197,8 @@ class Request:
     @property
     def digest(self) -> str:
         """A SHA-256 chain over the digests of the parts; its cost does not grow with the history."""
-        before_options = link(chain("", self.model), digest(self.sent.chain))
-        return link(before_options, digest(self.options.digest))
+        before_options = chained_part_digest(chained_digest("", self.model), digest(self.sent.chain))
+        return chained_part_digest(before_options, digest(self.options.digest))
 
 
 def pin_to_upstream(options: RequestOptions, upstream: str) -> RequestOptions:
@@ -280,7 +280,7 @@ def build_request_bodies(
     :param tools: the entries of the ``tools`` array as they go out
     """
     final, is_optional, response_format, held_to = output
-    reserved = reserved_keys(overrides, provider.wire_form)
+    reserved = reserved_override_keys(overrides, provider.wire_form)
     requested = merged(options, _without_keys(overrides, *reserved))
     accepted, quirks = accepted_options(requested, provider)
     native: Tree = {"response_format": response_format} if response_format else {}
@@ -326,20 +326,20 @@ def build_request_bodies(
         quirks=quirks,
         ignored=(
             *(Ignored(key, "reserved") for key in reserved),
-            *(Ignored(key, "unsupported") for key in requested if not _is_sent(key, provider)),
+            *(Ignored(key, "unsupported") for key in requested if not _is_option_sent(key, provider)),
             *(Ignored(key, unfit) for key in accepted if key not in offered),
         ),
     )
 
 
-def reserved_keys(overrides: Tree, form: WireForm = "chat_completions") -> tuple[str, ...]:
+def reserved_override_keys(overrides: Tree, form: WireForm = "chat_completions") -> tuple[str, ...]:
     """The keys that overrides may not set, in their order."""
     return tuple(key for key in overrides if key in _RESERVED_IN[form])
 
 
 def accepted_options(options: Tree, provider: Provider) -> tuple[Tree, tuple[str, ...]]:
     """The options as the provider takes them, and the names of the settings that changed them."""
-    kept = {key: value for key, value in options.items() if _is_sent(key, provider)}
+    kept = {key: value for key, value in options.items() if _is_option_sent(key, provider)}
     # Some ignore ``max_completion_tokens`` without a word, others refuse ``max_tokens``.
     field = provider.max_tokens_field
     renamed = {field if field and key in _CAPS else key: value for key, value in kept.items()}
@@ -352,7 +352,7 @@ def accepted_options(options: Tree, provider: Provider) -> tuple[Tree, tuple[str
     return ruled, (*quirks, *(["temperature_rule"] if ruled != renamed else []))
 
 
-def _is_sent(key: str, provider: Provider) -> bool:
+def _is_option_sent(key: str, provider: Provider) -> bool:
     return provider.support(key) != "no" and key not in _NOT_IN[provider.wire_form]
 
 

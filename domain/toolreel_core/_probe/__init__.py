@@ -14,6 +14,12 @@ from toolreel_core._probe.findings import (
     preset_tree,
 )
 from toolreel_core._probe.observation import Answered, Unanswered, Why, observe
-from toolreel_core._probe.probing import REPEAT, Ask, Cost, Probing, estimate
-from toolreel_core._probe.question import Known, Question, WrittenRequest, questions_of, select_questions
+from toolreel_core._probe.probing import REPEAT, Ask, Cost, Probing, estimate_remaining_cost
+from toolreel_core._probe.question import (
+    Known,
+    Question,
+    WrittenRequest,
+    questions_in_catalogue,
+    select_questions,
+)
 from toolreel_core._probe.verdict import Verdict, Word

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from toolreel_core._jsontext import Json, Tree, as_tree, items_of, tree_at
+from toolreel_core._jsontext import Json, Tree, as_tree, list_at, tree_at
 from toolreel_core._plan import Preset
-from toolreel_core._probe.observation import Answered, text_dialects
+from toolreel_core._probe.observation import Answered, dialects_of_text_calls
 from toolreel_core._probe.probing import Probing
 from toolreel_core._probe.question import (
     FORM_ROWS,
@@ -21,8 +21,8 @@ from toolreel_core._probe.question import (
     Decided,
     Group,
     Rows,
-    settled_form,
-    value_of_first_row,
+    best_wire_form,
+    decision_of_first_matching_row,
 )
 from toolreel_core._probe.verdict import Word
 from toolreel_core._settings import LoopConfig, Provider, WireForm
@@ -81,7 +81,7 @@ def observed_findings(probing: Probing) -> tuple[Finding, ...]:
     for each in probing.tries:
         # What asks a model to think shows nothing about one that was not asked to.
         if isinstance(each.observation, Answered) and each.question not in RICHER:
-            for name, group, word in _observed_words(each.observation):
+            for name, group, word in _observed_features(each.observation):
                 seen.setdefault((name, group), []).extend([(word, each.requests[-1])] if word else [])
     found = list[Finding]()
     for (name, group), given in seen.items():
@@ -92,16 +92,16 @@ def observed_findings(probing: Probing) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def _observed_words(answered: Answered) -> Iterator[tuple[str, Group, str]]:
+def _observed_features(answered: Answered) -> Iterator[tuple[str, Group, str]]:
     """What is looked for in each answer: a word, or an empty text."""
     message, reply = answered.message, answered.reply
     fields = ("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "thinking")
     reasoning = next((name for name in fields if message.get(name)), "")
-    written = next(iter(text_dialects(reply)), "")
+    written = next(iter(dialects_of_text_calls(reply)), "")
     inside = written and reasoning and not str(message.get("content") or "").strip()
     finish = answered.choice.get("finish_reason")
     yield "reasoning", "history", reasoning
-    yield "call_id_form", "tools", _id_form(answered)
+    yield "call_id_form", "tools", _call_id_form(answered)
     yield "text_calls", "tools", written
     yield "text_calls_in_reasoning", "tools", "the reasoning" if inside else ""
     yield "signatures", "history", _signature_place(answered)
@@ -110,7 +110,7 @@ def _observed_words(answered: Answered) -> Iterator[tuple[str, Group, str]]:
     yield "cost", "basics", "" if reply.usage.cost is None else "usage.cost"
 
 
-def _id_form(answered: Answered) -> str:
+def _call_id_form(answered: Answered) -> str:
     if not answered.calls:
         return ""
     ids: list[Json] = [call.get("id") for call in answered.calls]
@@ -129,7 +129,7 @@ def _signature_place(answered: Answered) -> str:
         for vendor in ("google", "vertex"):
             if tree_at(call, "extra_content", vendor).get("thought_signature"):
                 return "extra_content"
-    formats = (as_tree(each).get("format") for each in items_of(answered.message, "reasoning_details"))
+    formats = (as_tree(each).get("format") for each in list_at(answered.message, "reasoning_details"))
     return "reasoning_details" if any(str(each).startswith("google-gemini") for each in formats) else ""
 
 
@@ -182,11 +182,13 @@ def decided_settings(findings: Sequence[Finding], rules: Rules) -> tuple[Setting
     """The settings that the findings decide, also where they are those of the defaults."""
     stable = {each.name: each for each in findings if each.is_stable and each.word not in {"lost", "cut"}}
     words = {name: str(each.word) for name, each in stable.items()}
-    form = settled_form(words) or "chat_completions"
+    form = best_wire_form(words) or "chat_completions"
     found = list[Setting]()
     for section, own in rules.items():
         for key, rows in {**_FIRST.get(section, {}), **own}.items():
-            decided = _COMPUTED[key](stable) if key in _COMPUTED else value_of_first_row(rows, words)
+            decided = (
+                _COMPUTED[key](stable) if key in _COMPUTED else decision_of_first_matching_row(rows, words)
+            )
             if decided:
                 value, names = decided
                 because = "; ".join(
@@ -206,7 +208,7 @@ def preset_tree(decided: Sequence[Setting], about: str, day: str, evidence: Sequ
     return {**tree, "because": because} if because else tree
 
 
-def _special_token_guard(stable: Mapping[str, Finding]) -> Decided | None:
+def _decide_special_token_guard(stable: Mapping[str, Finding]) -> Decided | None:
     names = ("control_tokens", "texts_like_them")
     counts = list[int]()
     for finding in filter(None, map(stable.get, names)):
@@ -216,7 +218,7 @@ def _special_token_guard(stable: Mapping[str, Finding]) -> Decided | None:
     return (counts[1] - counts[0] >= 12, names) if len(counts) == len(names) else None
 
 
-def _text_dialects(stable: Mapping[str, Finding]) -> Decided | None:
+def _decide_text_dialects(stable: Mapping[str, Finding]) -> Decided | None:
     finding = stable.get("text_calls")
     seen = [part.rpartition(" (")[0] for part in finding.detail.split(", ")] if finding else []
     # Those that are not read unless they are named, in the order of all dialects.
@@ -225,8 +227,8 @@ def _text_dialects(stable: Mapping[str, Finding]) -> Decided | None:
 
 
 _COMPUTED: Mapping[str, Callable[[Mapping[str, Finding]], Decided | None]] = {
-    "special_token_guard": _special_token_guard,
-    "text_dialects": _text_dialects,
+    "special_token_guard": _decide_special_token_guard,
+    "text_dialects": _decide_text_dialects,
 }
 _FIRST: Mapping[str, Mapping[str, Rows]] = {"provider": {"wire_form": FORM_ROWS}}
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, items_of, parse, read, tree_at
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, list_at, parse, read_json, tree_at
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._replies import FIELDS, Reply, as_chat, normalize_reply
 from toolreel_core._settings import LoopConfig, WireForm
@@ -75,7 +75,7 @@ class Answered:
 
     @property
     def choice(self) -> Tree:
-        choices = items_of(self.body, "choices")
+        choices = list_at(self.body, "choices")
         return as_tree(choices[0]) if choices else {}
 
     @property
@@ -83,7 +83,7 @@ class Answered:
         return tree_at(self.choice, "message")
 
     @property
-    def sent_back(self) -> Tree:
+    def message_to_send_back(self) -> Tree:
         """The message as it goes back unchanged, in the words of chat completions."""
         if self.form == "chat_completions":
             return self.message
@@ -97,7 +97,7 @@ class Answered:
 
     @property
     def calls(self) -> tuple[Tree, ...]:
-        return tuple(map(as_tree, items_of(self.message, "tool_calls")))
+        return tuple(map(as_tree, list_at(self.message, "tool_calls")))
 
     @property
     def cut(self) -> bool:
@@ -116,16 +116,16 @@ class Unanswered:
 Observation: TypeAlias = Answered | Unanswered
 
 
-def text_dialects(reply: Reply) -> list[str]:
+def dialects_of_text_calls(reply: Reply) -> list[str]:
     """The dialects of the calls that a reply has as text."""
     return [call.provenance.removeprefix("text:") for call in reply.calls if call.from_text]
 
 
-def written_calls(answered: Answered) -> list[str]:
+def dialects_in_cut_answer(answered: Answered) -> list[str]:
     """The dialects of calls in the text of a reply, also where blanks behind them ran into the limit."""
     message: Tree = {key: answered.message.get(key) for key in ("role", "content")}
     body: Tree = {"choices": [{"message": message, "finish_reason": "stop"}]}
-    return text_dialects(normalize_reply(body, tools=TOOLS, config=_READING))
+    return dialects_of_text_calls(normalize_reply(body, tools=TOOLS, config=_READING))
 
 
 def observe(event: ReplyReceived | RequestFailed, form: WireForm = "chat_completions") -> Observation:
@@ -134,7 +134,7 @@ def observe(event: ReplyReceived | RequestFailed, form: WireForm = "chat_complet
 
 
 def _observe_failure(event: RequestFailed) -> Unanswered:
-    message, status = _first_line(event.message), event.status or 0
+    message, status = _one_line_excerpt(event.message), event.status or 0
     if event.failure != "status":
         return Unanswered(event.failure, message)
     if status < 400:
@@ -145,20 +145,22 @@ def _observe_failure(event: RequestFailed) -> Unanswered:
 def _observe_reply(body: str, form: WireForm) -> Observation:
     chat = as_chat(body, form)
     reply = normalize_reply(chat.body, tools=TOOLS, config=_READING)
-    tree = as_tree(read(chat.body).value_or("") if isinstance(chat.body, str) else chat.body)
+    tree = as_tree(read_json(chat.body).value_or("") if isinstance(chat.body, str) else chat.body)
     problem = reply.problem
     code = problem.code if problem else ""
-    detail = _first_line(problem.detail) if problem else ""
+    detail = _one_line_excerpt(problem.detail) if problem else ""
     if code == "RATE_LIMITED":
         return Unanswered("rate", detail)
     if code == "PROVIDER_ERROR":
         passing = bool(problem and problem.passing)
         return Unanswered("unavailable" if passing else "refused", detail, in_200=True, body=body)
     if code in {"INVALID_BODY", "NO_CHOICES", "NO_MESSAGE"} or not tree:
-        return Unanswered("unreadable", f"not an answer of a model: {_first_line(body) or 'an empty body'}")
+        return Unanswered(
+            "unreadable", f"not an answer of a model: {_one_line_excerpt(body) or 'an empty body'}"
+        )
     strays = form != "chat_completions" and "choices" in as_tree(chat.own)
     return Answered(tree, reply, body.lstrip().startswith(FIELDS), form, strays, chat.carry)
 
 
-def _first_line(text: str) -> str:
+def _one_line_excerpt(text: str) -> str:
     return " ".join(text.split())[:300]

@@ -82,7 +82,7 @@ class Probing:
             return False
         words = self.words.get(question.name)
         if not words:
-            return question.is_asked(known)
+            return question.is_applicable(known)
         wanted = self.repeat if question.decides else 1
         if wanted > 1 and len(words.keys() - {"lost"}) > 1:
             wanted = max(MOST, wanted)
@@ -109,7 +109,7 @@ class Probing:
         messages = [each.message for each in unasked if isinstance(each, Answered)]
         reasoning = (name for message in messages for name in _REASONING if message.get(name))
         called = (each.observation for each in self.tries_of("tools"))
-        own = (each.sent_back for each in called if isinstance(each, Answered) and each.calls)
+        own = (each.message_to_send_back for each in called if isinstance(each, Answered) and each.calls)
         return Known(words, next(reasoning, ""), next(own, {}))
 
     def with_answer(self, ask: Ask, event: ReplyReceived | RequestFailed) -> Probing:
@@ -120,14 +120,14 @@ class Probing:
             case Unanswered(why) if why in STOPPING:
                 return replace(here, stopped=observation)
             case Unanswered(why) if why in PASSING:
-                return here._take_detour(ask, observation)
+                return here._retry_or_give_up(ask, observation)
             case _:
                 return here._with_observation(ask, observation)
 
-    def without_answer(self, ask: Ask) -> Probing:
+    def with_skipped_question(self, ask: Ask) -> Probing:
         return replace(self, passed=(*self.passed, ask.question.name))
 
-    def _take_detour(self, ask: Ask, detour: Unanswered) -> Probing:
+    def _retry_or_give_up(self, ask: Ask, detour: Unanswered) -> Probing:
         wait = detour.retry_after_ms if detour.retry_after_ms is not None else 1_000 << len(self._detours)
         if len(self._detours) < _PATIENCE[detour.why] and wait <= _LONGEST:
             return replace(self, _detours=(*self._detours, ask.number), _wait_ms=wait)
@@ -155,7 +155,7 @@ class Cost(NamedTuple):
     completion_tokens: int
 
 
-def estimate(probing: Probing) -> Cost:
+def estimate_remaining_cost(probing: Probing) -> Cost:
     """The requests that are left, if all answers agree; questions that depend on answers count too."""
     known, total = probing.known, Cost(0, 0, 0)
     for question in probing.questions:

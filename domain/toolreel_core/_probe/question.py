@@ -9,9 +9,9 @@ from functools import partial
 from typing import Any, Literal, Self, TypeAlias, cast, get_args
 
 from toolreel_core._config_checks import unknown_name
-from toolreel_core._conversation import Form, Transcript, message_in
+from toolreel_core._conversation import Form, Transcript, parse_chat_message
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, items_of, parse
+from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, list_at, parse
 from toolreel_core._plan import Request, RequestOptions, options_for_form
 from toolreel_core._probe import verdict as judges
 from toolreel_core._probe.observation import TOOLS, Observation
@@ -57,10 +57,12 @@ _CAP_ROWS: Rows = (
 )
 
 
-def value_of_first_row(rows: Rows, words: Mapping[str, str]) -> Decided | None:
+def decision_of_first_matching_row(rows: Rows, words: Mapping[str, str]) -> Decided | None:
     """The value of the first row whose conditions hold; ``None`` if none does.
 
-    >>> value_of_first_row((("tools=called", "yes"), ("tools!=lost plain", "no")), {"tools": "refused"})
+    >>> decision_of_first_matching_row(
+    ...     (("tools=called", "yes"), ("tools!=lost plain", "no")), {"tools": "refused"}
+    ... )
     ('no', ('tools', 'plain'))
     """
     for conditions, value in rows:
@@ -76,9 +78,9 @@ def value_of_first_row(rows: Rows, words: Mapping[str, str]) -> Decided | None:
 _CONDITION = re.compile(r"(!?=)")
 
 
-def settled_form(words: Mapping[str, str]) -> WireForm | None:
+def best_wire_form(words: Mapping[str, str]) -> WireForm | None:
     """The form in which a server is best asked; ``None`` if it takes none."""
-    found = value_of_first_row(FORM_ROWS, words)
+    found = decision_of_first_matching_row(FORM_ROWS, words)
     return cast("WireForm", found[0]) if found else None
 
 
@@ -98,35 +100,35 @@ class Known:
     @property
     def takes_requests(self) -> bool:
         """Whether the server takes requests in some form, or nobody has asked yet."""
-        return "plain" not in self.words or settled_form(self.words) is not None
+        return "plain" not in self.words or best_wire_form(self.words) is not None
 
     @property
     def form(self) -> WireForm:
-        return settled_form(self.words) or "chat_completions"
+        return best_wire_form(self.words) or "chat_completions"
 
     @property
-    def cap_field(self) -> str:
-        found = value_of_first_row(_CAP_ROWS, self.words)
+    def output_limit_field(self) -> str:
+        found = decision_of_first_matching_row(_CAP_ROWS, self.words)
         return str(found[0]) if found else ""
 
     def common_options(self, limit: int) -> Tree:
         room = limit * (_THINKING if self.reasoning and limit <= MOST_TOKENS else 1)
-        capped: Tree = {self.cap_field: room} if self.cap_field else {}
+        capped: Tree = {self.output_limit_field: room} if self.output_limit_field else {}
         return capped if self.has_verdict("temperature", "refused") else {**capped, "temperature": 0}
 
     @property
-    def tool_turn(self) -> str:
+    def accepted_tool_turn(self) -> str:
         return next((name for name in _TOOL_TURNS if self.has_verdict(name, "accepted")), "")
 
     def holds(self, conditions: str) -> bool:
-        refused = self.has_verdict("tool_turn", "refused") and not self.tool_turn
+        refused = self.has_verdict("tool_turn", "refused") and not self.accepted_tool_turn
         seen = {
             "turn": "refused" if refused else "",
             "reasoning_field": self.reasoning,
             "own_calls": "seen" if self.own_call else "",
-            "cap_field": self.cap_field,
+            "cap_field": self.output_limit_field,
         }
-        return value_of_first_row(((conditions, True),), {**self.words, **seen}) is not None
+        return decision_of_first_matching_row(((conditions, True),), {**self.words, **seen}) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ class Question:
     def form(self, known: Known) -> WireForm:
         return self.own_form or known.form
 
-    def is_asked(self, known: Known) -> bool:
+    def is_applicable(self, known: Known) -> bool:
         """Whether it is asked: where that is refused of which it is a variant, so is each variant."""
         if self.own_form is None and (known.form not in self.forms or not known.takes_requests):
             return False
@@ -176,7 +178,7 @@ def _body_in_form(body: Tree, form: WireForm) -> Tree:
     if not isinstance(messages, list):
         # A number is no row of messages in any form; a text is one in Responses.
         return {"model": body["model"], "input" if form == "responses" else "messages": 5, **options}
-    said = [message_in(as_tree(each), f"messages[{number}]") for number, each in enumerate(messages)]
+    said = [parse_chat_message(as_tree(each), f"messages[{number}]") for number, each in enumerate(messages)]
     transcript = Transcript.of(said, Form(Provider(wire_form=form)))
     request = Request(str(body["model"]), transcript, RequestOptions(canonical(options)))
     return as_tree(parse(JsonText(request.body)))
@@ -204,7 +206,7 @@ class WrittenRequest(Request):
         return (self.text.encode(),)
 
 
-def questions_of(tree: Mapping[str, Any]) -> tuple[Question, ...]:
+def questions_in_catalogue(tree: Mapping[str, Any]) -> tuple[Question, ...]:
     """The questions of a catalogue, whose form ``toolreel/probe/questions.toml`` explains."""
     questions, bodies = dict[str, Question](), dict[str, Tree]()
     for row in tree["question"]:
@@ -265,10 +267,10 @@ def _messages_named(
     """A message of the catalogue; those that depend on what is known are made here."""
     match name:
         case "tool_turn":
-            yield from _tool_turn(row, known)
+            yield from _tool_turn_messages(row, known)
         case "own_call":
             yield known.own_call
-            for call in map(as_tree, items_of(known.own_call, "tool_calls")):
+            for call in map(as_tree, list_at(known.own_call, "tool_calls")):
                 yield {"role": "tool", "tool_call_id": call.get("id"), "content": _RESULT}
         case "echo":
             yield {**catalogue["messages"]["hello_back"], known.reasoning: "I greet back."}
@@ -289,9 +291,9 @@ _BESIDE_CALL: Mapping[str, Tree] = {
 _SIGNATURE: Tree = {"google": {"thought_signature": "skip_thought_signature_validator"}}
 
 
-def _tool_turn(row: Mapping[str, Any], known: Known) -> Iterator[Tree]:
+def _tool_turn_messages(row: Mapping[str, Any], known: Known) -> Iterator[Tree]:
     """A call and its result, in the form that the question names, or else the one that was taken so far."""
-    form = row["name"] if row["name"] in _TOOL_TURNS else known.tool_turn
+    form = row["name"] if row["name"] in _TOOL_TURNS else known.accepted_tool_turn
 
     def only_with(addition: str, field: Tree) -> Tree:
         name = f"tool_turn_{addition}"

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from toolreel_core._jsontext import Json, as_tree, canonical, parse, read, tree_at
+from toolreel_core._jsontext import Json, as_tree, canonical, parse, read_json, tree_at
 from toolreel_core._loop import has_signature
 from toolreel_core._probe.observation import (
     Answered,
     Observation,
-    text_dialects,
-    written_calls,
+    dialects_in_cut_answer,
+    dialects_of_text_calls,
 )
 from toolreel_core._replies import Reply
 
@@ -72,22 +72,26 @@ def verdict_on(observation: Observation, judge: Judge, *, about_refusals: bool =
         return Verdict("refused", observation.message)
     if observation.in_200:
         return Verdict("unclear", f"HTTP 200 with an error inside: {observation.message}")
-    readable = isinstance(_read_or_none(observation.body), dict)
+    readable = isinstance(_json_or_none(observation.body), dict)
     return Verdict("clear" if readable else "unclear", observation.message)
 
 
 def judge_accepted(answered: Answered) -> Verdict:
-    return Verdict("accepted", _reply_text(answered.reply))
+    return Verdict("accepted", _reply_summary(answered.reply))
 
 
 def judge_call(answered: Answered) -> Verdict:
     reply = answered.reply
-    written = written_calls(answered) if answered.cut and not reply.calls else text_dialects(reply)
+    written = (
+        dialects_in_cut_answer(answered)
+        if answered.cut and not reply.calls
+        else dialects_of_text_calls(reply)
+    )
     if written:
         return Verdict("text_call", f"the call is text, in the dialect {written[0]}")
     if reply.calls:
         return Verdict("called", f"{len(reply.calls)} structured")
-    return _CUT if answered.cut else Verdict("answered", _reply_text(reply))
+    return _CUT if answered.cut else Verdict("answered", _reply_summary(reply))
 
 
 def judge_form(answered: Answered) -> Verdict:
@@ -99,7 +103,7 @@ def judge_reasoning_to_carry(answered: Answered) -> Verdict:
     """Whether there is reasoning that chat completions can't send back: signed, or encrypted."""
     if has_signature(parse(answered.carry)):
         return Verdict(
-            "carried", f"{_reply_text(answered.reply)}, and reasoning that only this form sends back"
+            "carried", f"{_reply_summary(answered.reply)}, and reasoning that only this form sends back"
         )
     return judge_call(answered)
 
@@ -119,7 +123,7 @@ def judge_call_count(answered: Answered) -> Verdict:
     found = len(answered.reply.calls)
     if found:
         return Verdict("one_call", "1 call") if found == 1 else Verdict("several_calls", f"{found} calls")
-    return _CUT if answered.cut else Verdict("no_call", _reply_text(answered.reply))
+    return _CUT if answered.cut else Verdict("no_call", _reply_summary(answered.reply))
 
 
 def judge_argument_types(answered: Answered) -> Verdict:
@@ -128,7 +132,7 @@ def judge_argument_types(answered: Answered) -> Verdict:
     repaired = [code for code in answered.reply.warnings if "ARGUMENT" in code]
     call = answered.reply.calls[0]
     written = " ".join(call.original.split())[:80]
-    given = as_tree(_read_or_none(call.original))
+    given = as_tree(_json_or_none(call.original))
     is_text = any(isinstance(given.get(key), str) for key in ("count", "price", "gift", "labels"))
     if isinstance(call.arguments, str) and not repaired and not is_text:
         return Verdict("typed", written)
@@ -139,7 +143,7 @@ def judge_empty_arguments(answered: Answered) -> Verdict:
     if not answered.calls:
         return judge_call(answered)
     raw = tree_at(answered.calls[0], "function").get("arguments")
-    plain = isinstance(raw, str) and _read_or_none(raw) == {}
+    plain = isinstance(raw, str) and _json_or_none(raw) == {}
     return Verdict("typed" if plain else "retyped", f"arguments: {canonical(raw)[:40]}")
 
 
@@ -153,11 +157,11 @@ def judge_output_limit(answered: Answered) -> Verdict:
 
 
 def judge_json(answered: Answered) -> Verdict:
-    return _verdict_of_keeping(isinstance(_read_or_none(answered.reply.content), dict), answered)
+    return _verdict_on_compliance(isinstance(_json_or_none(answered.reply.content), dict), answered)
 
 
 def judge_json_schema(answered: Answered) -> Verdict:
-    return _verdict_of_keeping(_fits_verdict_schema(answered.reply), answered)
+    return _verdict_on_compliance(_fits_verdict_schema(answered.reply), answered)
 
 
 def judge_format_beside_tools(answered: Answered) -> Verdict:
@@ -168,7 +172,7 @@ def judge_format_beside_tools(answered: Answered) -> Verdict:
 
 
 def _fits_verdict_schema(reply: Reply) -> bool:
-    return _read_or_none(reply.content) in ({"verdict": "yes"}, {"verdict": "no"})
+    return _json_or_none(reply.content) in ({"verdict": "yes"}, {"verdict": "no"})
 
 
 def judge_stream(answered: Answered) -> Verdict:
@@ -182,7 +186,7 @@ def judge_stream(answered: Answered) -> Verdict:
 
 def judge_seen_red(answered: Answered) -> Verdict:
     reply = answered.reply
-    return Verdict("seen" if "red" in reply.content.lower() else "not_seen", _reply_text(reply))
+    return Verdict("seen" if "red" in reply.content.lower() else "not_seen", _reply_summary(reply))
 
 
 def judge_prompt_tokens(answered: Answered) -> Verdict:
@@ -190,17 +194,17 @@ def judge_prompt_tokens(answered: Answered) -> Verdict:
     return Verdict("counted" if used else "unclear", f"{used} tokens of prompt" if used else "no usage")
 
 
-def _verdict_of_keeping(kept: bool, answered: Answered) -> Verdict:
+def _verdict_on_compliance(kept: bool, answered: Answered) -> Verdict:
     word: Word = "honoured" if kept else "cut" if answered.cut else "ignored"
-    return Verdict(word, _reply_text(answered.reply))
+    return Verdict(word, _reply_summary(answered.reply))
 
 
-def _reply_text(reply: Reply) -> str:
+def _reply_summary(reply: Reply) -> str:
     text = " ".join(reply.content.split())
     if reply.calls:
         return f"{len(reply.calls)} call{'s' if len(reply.calls) > 1 else ''}"
     return f'it said "{text[:60]}"' if text else "no text"
 
 
-def _read_or_none(text: str) -> Json:
-    return read(text).value_or(None)
+def _json_or_none(text: str) -> Json:
+    return read_json(text).value_or(None)

@@ -67,7 +67,7 @@ if TYPE_CHECKING:
         WaitElapsed,
         response_event,
         retry_after_ms,
-        user_spoke,
+        user_spoke_event,
     )
     from toolreel_core._protocol.notes import (
         ApprovalAsked,

@@ -23,7 +23,7 @@ from pyrsistent import PMap, pmap
 
 from toolreel_core._conversation import SUMMARIZE, Blob, Form, Message, Transcript, blobs_of, parts_of
 from toolreel_core._errors import CodecError, ConfigError
-from toolreel_core._jsontext import Json, JsonText, Tree, canonical, read, value_or_failure
+from toolreel_core._jsontext import Json, JsonText, Tree, canonical, read_json, value_or_failure
 from toolreel_core._plan import Plan
 from toolreel_core._protocol.effects import ANSWERS, Effect, Unanswered, fingerprint
 from toolreel_core._protocol.events import Event, ToolReturned, UserSpoke
@@ -256,7 +256,7 @@ def encode(value: object, blobs: dict[str, Json] | None = None) -> Json:
 def _load(kind: object, stored: str | Tree) -> object:
     tree: Json | CodecError = stored
     if isinstance(stored, str):
-        tree = value_or_failure(read(stored).alt(lambda why: CodecError(f"not a stored value: {why}")))
+        tree = value_or_failure(read_json(stored).alt(lambda why: CodecError(f"not a stored value: {why}")))
     match tree:
         case CodecError():
             raise tree
@@ -291,7 +291,7 @@ def decode(kind: object, tree: Json, place: str) -> object:
     if kind is Transcript:
         return _decode_transcript(tree, place)
     if kind is JsonText:
-        text = value_or_failure(read(tree).map(canonical)) if isinstance(tree, str) else None
+        text = value_or_failure(read_json(tree).map(canonical)) if isinstance(tree, str) else None
         if not isinstance(text, JsonText) or text != tree:
             raise codec_error(place, "canonical JSON text", tree)
         return text
@@ -447,7 +447,7 @@ def unseal(sealed: str, key: bytes, *, about: str = "") -> str:
     :raises CodecError: if it was changed, or was sealed with another key or about something else
     :raises ConfigError: if the key is too short
     """
-    match read(sealed).value_or(None):
+    match read_json(sealed).value_or(None):
         case {"toolreel_seal": int() as version, "hmac": str() as mac, "sealed": str() as text}:
             if version != SEAL_VERSION:
                 raise CodecError(f"sealed in version {version}; this toolreel reads version {SEAL_VERSION}")

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from pyrsistent import PMap, pmap
 
-from toolreel_core._jsontext import JsonText, canonical, chain, digest, link
+from toolreel_core._jsontext import JsonText, canonical, chained_digest, chained_part_digest, digest
 from toolreel_core._plan import Request
 from toolreel_core._protocol.events import (
     ApprovalGiven,
@@ -110,25 +110,29 @@ def fingerprint(effect: Effect) -> str:
     # hashing the part again.
     match effect:
         case SendRequest():
-            return chain(_fingerprint_of("send_request", effect.ref), effect.request.digest, effect.endpoint)
+            return chained_digest(
+                _fingerprint_prefix("send_request", effect.ref), effect.request.digest, effect.endpoint
+            )
         case RunTool():
-            called = chain(_fingerprint_of("run_tool", effect.ref), effect.call_id)
-            return link(link(called, digest(effect.name)), digest(effect.arguments))
+            called = chained_digest(_fingerprint_prefix("run_tool", effect.ref), effect.call_id)
+            return chained_part_digest(
+                chained_part_digest(called, digest(effect.name)), digest(effect.arguments)
+            )
         case AskApproval():
-            return chain(
-                _fingerprint_of("ask_approval", effect.ref), effect.call_id, effect.name, effect.arguments
+            return chained_digest(
+                _fingerprint_prefix("ask_approval", effect.ref), effect.call_id, effect.name, effect.arguments
             )
         case Wait():
-            return chain(_fingerprint_of("wait", effect.ref), str(effect.ms))
+            return chained_digest(_fingerprint_prefix("wait", effect.ref), str(effect.ms))
         case Finish():
-            return chain("finish", effect.outcome.name, canonical(asdict(effect.outcome)))
+            return chained_digest("finish", effect.outcome.name, canonical(asdict(effect.outcome)))
         case _:
             assert_never(effect)
 
 
-def _fingerprint_of(kind: str, ref: int) -> str:
+def _fingerprint_prefix(kind: str, ref: int) -> str:
     """The first links of a fingerprint; the digests of small numbers are cached."""
-    return link(kind, digest(str(ref)))
+    return chained_part_digest(kind, digest(str(ref)))
 
 
 ANTHROPIC_VERSION = "2023-06-01"

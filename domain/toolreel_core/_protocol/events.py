@@ -18,9 +18,9 @@ from pyrsistent import PMap, pmap
 
 from toolreel_core._conversation import Media, Part, Said, brief_repr, parts_text, user_message
 from toolreel_core._errors import ConfigError, ProtocolError
-from toolreel_core._jsontext import encodable_text, read
+from toolreel_core._jsontext import encodable_text, read_json
 from toolreel_core._protocol.outcome import FailureKind
-from toolreel_core._replies import html_page
+from toolreel_core._replies import html_page_description
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Spent:
 _COUNTS = tuple(field.name for field in fields(Spent) if field.name not in {"cost", "currency"})
 
 
-def _clean(event: object, *texts: str) -> None:
+def _clean_text_fields(event: object, *texts: str) -> None:
     """Clean the texts from outside that an event carries.
 
     UTF-8 cannot encode a lone surrogate (half of a UTF-16 pair), so a journal could not store the event.
@@ -125,7 +125,7 @@ class ReplyReceived:
     """Milliseconds since the run began; drivers set it if the plan has ``max_wall_ms``."""
 
     def __post_init__(self) -> None:
-        _clean(self, "body")
+        _clean_text_fields(self, "body")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class RequestFailed:
     """The server's ``x-should-retry``, as OpenAI and Anthropic send it; ``None`` without one."""
 
     def __post_init__(self) -> None:
-        _clean(self, "message", "body")
+        _clean_text_fields(self, "message", "body")
 
     def __repr__(self) -> str:
         return brief_repr(self, "should_retry")
@@ -167,7 +167,7 @@ class ToolReturned:
     """What the tool gave besides JSON; the output says where each stands, by its label."""
 
     def __post_init__(self) -> None:
-        _clean(self, "output")
+        _clean_text_fields(self, "output")
 
     def __repr__(self) -> str:
         return brief_repr(self, "parts")
@@ -192,7 +192,7 @@ class ApprovalGiven:
             raise ProtocolError(
                 f"ApprovalGiven.approved is {self.approved!r}: give True to run the tool, False to deny it"
             )
-        _clean(self, "reason")
+        _clean_text_fields(self, "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class CancelRequested:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        _clean(self, "reason")
+        _clean_text_fields(self, "reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,7 +227,7 @@ class UserSpoke:
     """The whole message in order, if it has more than text."""
 
     def __post_init__(self) -> None:
-        _clean(self, "content")
+        _clean_text_fields(self, "content")
         if self.parts and self.content != parts_text(self.parts):
             raise ConfigError("content: it differs from the text of the parts; write user_spoke(parts)")
 
@@ -248,7 +248,7 @@ Event: TypeAlias = (
 """What can happen to a run."""
 
 
-def user_spoke(said: Said, at_ms: int | None = None) -> UserSpoke:
+def user_spoke_event(said: Said, at_ms: int | None = None) -> UserSpoke:
     """The event for what the user says: a text, or texts, images, audio and files in order."""
     message = user_message(said)
     return UserSpoke(message.content, at_ms, message.parts)
@@ -307,7 +307,7 @@ def response_event(
         return ReplyReceived(ref, status, text, at_ms)
     lower = {name.lower(): value for name, value in headers.items()}
     # OpenAI's form of an error, its common variants, else the text itself.
-    match read(text).value_or(None):
+    match read_json(text).value_or(None):
         case (
             {"error": {"message": str() as said}}
             | {"error": str() as said}
@@ -316,7 +316,7 @@ def response_event(
         ):
             said = said[:_QUOTED]
         case _:
-            said = html_page(text) or text.strip()[:_QUOTED]
+            said = html_page_description(text) or text.strip()[:_QUOTED]
     message = f"HTTP {status}: {said or 'no text'}"
     retry = {"true": True, "false": False}.get(lower.get("x-should-retry", "").strip().lower())
     return RequestFailed(ref, "status", message, status, text, retry_after_ms(lower), at_ms, retry)
@@ -333,11 +333,11 @@ def retry_after_ms(headers: Mapping[str, str]) -> int | None:
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(_NUMBER, value):  # fractions are not in the RFC, but some providers send them
         return round(float(value) * 1000)
-    then, now = _http_date(value), _http_date(headers.get("date", ""))
+    then, now = _parse_http_date(value), _parse_http_date(headers.get("date", ""))
     return None if then is None or now is None else max(0, (then - now) // timedelta(milliseconds=1))
 
 
-def _http_date(text: str) -> datetime | None:
+def _parse_http_date(text: str) -> datetime | None:
     """A date such as ``Sun, 06 Nov 1994 08:49:37 GMT``, the form of RFC 9110, 5.6.7."""
     try:
         return datetime.strptime(text.strip(), "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=UTC)

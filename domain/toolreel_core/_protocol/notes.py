@@ -573,10 +573,10 @@ def note_sentence(note: Note) -> tuple[Level, str]:  # noqa: PLR0912 - a case fo
         case OutputRejected():
             words["asked_again"] = "the model is asked again" if note.asked_again else "the run ends"
         case ReplyRead():
-            words["problem"] = _with_sentence(note.problem, _PROBLEMS)
+            words["problem"] = _code_with_sentence(note.problem, _PROBLEMS)
             level = level if note.problem else "silent"
         case RepairApplied():
-            words["code"] = _with_sentence(note.code, _REPAIRS)
+            words["code"] = _code_with_sentence(note.code, _REPAIRS)
         case CallEnded():
             words["codes"] = words["codes"] or "without a code"
             level = "silent" if note.ok else level
@@ -588,6 +588,6 @@ def note_sentence(note: Note) -> tuple[Level, str]:  # noqa: PLR0912 - a case fo
 _FIRST = "the plan's own endpoint"
 
 
-def _with_sentence(code: str, sentences: Mapping[str, str]) -> str:
+def _code_with_sentence(code: str, sentences: Mapping[str, str]) -> str:
     """A code with its sentence, if it has one."""
     return f"{code}: {sentences[code]}" if code in sentences else code

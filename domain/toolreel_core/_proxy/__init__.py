@@ -2,18 +2,18 @@
 
 # mypy: implicit-reexport
 
-from toolreel_core._proxy.client_form import error_in, stream_error_event
+from toolreel_core._proxy.client_form import error_body_in_form, stream_error_event
 from toolreel_core._proxy.conversation_keys import (
     RESTORED,
     KeptThoughts,
     Key,
     continuation_keys,
     first_key,
-    keys_after,
-    wants_thoughts,
+    keys_after_each_message,
+    wants_thoughts_back,
 )
 from toolreel_core._proxy.corrections import Again, Corrections, Extras
 from toolreel_core._proxy.held_text import HeldText
-from toolreel_core._proxy.reply import Head, Repaired, problem_text, repaired, reply_in_error
+from toolreel_core._proxy.reply import Head, Repaired, problem_text, repair_reply, reply_in_error
 from toolreel_core._proxy.reply_stream import ReplyStream
-from toolreel_core._proxy.upstream_request import Outbound, Profile, outbound
+from toolreel_core._proxy.upstream_request import Outbound, Profile, build_upstream_request

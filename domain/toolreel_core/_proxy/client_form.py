@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from toolreel_core._conversation import INPUT_ITEMS, MESSAGES_ITEMS, Items, SentCall
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, text_at, tree_at
-from toolreel_core._replies import Usage, choices_of, type_of, whole_blocks, whole_items
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, list_at, text_at, tree_at
+from toolreel_core._replies import Usage, choices_of, type_of, typed_content_blocks, typed_output_items
 from toolreel_core._settings import WireForm
 
 _TYPES = {
@@ -24,7 +24,7 @@ _TYPES = {
 """What Anthropic calls errors (https://docs.anthropic.com/en/api/errors)."""
 
 
-def error_in(form: WireForm, status: int, error: Tree) -> Tree:
+def error_body_in_form(form: WireForm, status: int, error: Tree) -> Tree:
     """The body of an error, which is given in OpenAI's form."""
     if form != "messages":
         return {"error": error}
@@ -34,7 +34,7 @@ def error_in(form: WireForm, status: int, error: Tree) -> Tree:
 def stream_error_event(form: WireForm, status: int, error: Tree, number: int) -> Tree:
     """The last event of a stream that has begun and cannot go on, with its number."""
     if form != "responses":
-        return error_in(form, status, error)
+        return error_body_in_form(form, status, error)
     fields = {key: error.get(key) for key in ("code", "message", "param")}
     return {"type": "error", **fields, "sequence_number": number}
 
@@ -69,14 +69,14 @@ def body_in_form(form: OtherForm, chat: Tree, usage: Usage, own: Tree, request: 
     :param own: the upstream's body, if it has spoken this form: what was not repaired stays as it is there
     :param request: the client's body
     """
-    writer, message = REPLY_FORMS[form], tree_at(_choice(chat), "message")
+    writer, message = REPLY_FORMS[form], tree_at(_first_chat_choice(chat), "message")
     refusal, thought = text_at(message, "refusal"), text_at(message, "reasoning_content")
     kinds: Mapping[Kind, str] = {"thinking": thought, "refusal": refusal}
     kept = (
         writer.own_blocks(own) if own else [writer.block(kind, text) for kind, text in kinds.items() if text]
     )
     blocks = writer.items.with_calls_in_place(
-        kept, refusal or text_at(message, "content"), [*_calls(message)]
+        kept, refusal or text_at(message, "content"), [*_calls_in_message(message)]
     )
     id_ = text_at(chat, "id")
     return {
@@ -85,12 +85,12 @@ def body_in_form(form: OtherForm, chat: Tree, usage: Usage, own: Tree, request: 
     }
 
 
-def _choice(chat: Tree) -> Tree:
+def _first_chat_choice(chat: Tree) -> Tree:
     return next(iter(choices_of(chat)), {})
 
 
-def _calls(message: Tree) -> Iterator[SentCall]:
-    for entry in map(as_tree, items_of(message, "tool_calls")):
+def _calls_in_message(message: Tree) -> Iterator[SentCall]:
+    for entry in map(as_tree, list_at(message, "tool_calls")):
         match entry.get("function"):
             case {"name": str() as name, "arguments": str() as arguments}:
                 yield SentCall(text_at(entry, "id"), name, arguments)
@@ -118,8 +118,8 @@ def _message_block(kind: Kind, text: str) -> Tree:
     return {"type": "text", "text": text}
 
 
-def _message_head(chat: Tree, usage: Usage, own: Tree, _request: Tree) -> Tree:
-    choice, stop = _choice(chat), own.get("stop_reason")
+def _message_without_content(chat: Tree, usage: Usage, own: Tree, _request: Tree) -> Tree:
+    choice, stop = _first_chat_choice(chat), own.get("stop_reason")
     if stop not in _OTHER_STOPS or choice.get("finish_reason") != "stop":
         refused = tree_at(choice, "message").get("refusal")
         stop = "refusal" if refused else _STOPS.get(text_at(choice, "finish_reason"), "end_turn")
@@ -142,7 +142,7 @@ def _message_head(chat: Tree, usage: Usage, own: Tree, _request: Tree) -> Tree:
     }
 
 
-def _message_opening(body: Tree) -> Iterator[Tree]:
+def _message_opening_events(body: Tree) -> Iterator[Tree]:
     yield {"type": "message_start", "message": {**body, "content": [], "stop_reason": None}}
 
 
@@ -151,7 +151,7 @@ def _message_block_events(place: int, block: Tree) -> Iterator[Tree]:
     deltas = [{"type": f"{key}_delta", key: block[key]} for key in empty if key != "input" and block.get(key)]
     if "input" in empty:
         deltas.append({"type": "input_json_delta", "partial_json": canonical(block["input"])})
-    deltas += [{"type": "citations_delta", "citation": each} for each in items_of(block, "citations")]
+    deltas += [{"type": "citations_delta", "citation": each} for each in list_at(block, "citations")]
     begun = {key: value for key, value in {**block, **empty}.items() if key != "citations"}
     yield {"type": "content_block_start", "index": place, "content_block": begun}
     for delta in deltas:
@@ -159,7 +159,7 @@ def _message_block_events(place: int, block: Tree) -> Iterator[Tree]:
     yield {"type": "content_block_stop", "index": place}
 
 
-def _message_closing(body: Tree) -> Iterator[Tree]:
+def _message_closing_events(body: Tree) -> Iterator[Tree]:
     delta: Tree = {"stop_reason": body["stop_reason"], "stop_sequence": body["stop_sequence"]}
     yield {"type": "message_delta", "delta": delta, "usage": body["usage"]}
     yield {"type": "message_stop"}
@@ -199,7 +199,7 @@ _TEXTS = {
 }
 
 
-def _item(kind: Kind, text: str) -> Tree:
+def _output_item(kind: Kind, text: str) -> Tree:
     if kind == "thinking":
         return {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": text}]}
     part: Tree = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
@@ -212,8 +212,8 @@ def _with_item_id(item: Tree, response: str, place: int) -> Tree:
     return item if item.get("id") else {**item, "id": f"{kind}_{response}_{place}"}
 
 
-def _response_head(chat: Tree, usage: Usage, own: Tree, request: Tree) -> Tree:
-    reason = _INCOMPLETE.get(text_at(_choice(chat), "finish_reason"))
+def _response_without_output(chat: Tree, usage: Usage, own: Tree, request: Tree) -> Tree:
+    reason = _INCOMPLETE.get(text_at(_first_chat_choice(chat), "finish_reason"))
     return {
         "id": chat.get("id"),
         "object": "response",
@@ -236,7 +236,7 @@ def _response_head(chat: Tree, usage: Usage, own: Tree, request: Tree) -> Tree:
     }
 
 
-def _response_opening(body: Tree) -> Iterator[Tree]:
+def _response_opening_events(body: Tree) -> Iterator[Tree]:
     response: Tree = {**body, "status": "in_progress", "output": [], "usage": None}
     for kind in ("response.created", "response.in_progress"):
         yield {"type": kind, "response": response}
@@ -249,7 +249,7 @@ def _item_events(place: int, item: Tree) -> Iterator[Tree]:
     begun = {**item, "status": "in_progress", **empty} if empty else item
     yield {"type": "response.output_item.added", **at, "item": begun}
     for key in _PARTS if empty else ():
-        for number, part in enumerate(map(as_tree, items_of(item, key))):
+        for number, part in enumerate(map(as_tree, list_at(item, key))):
             yield from _part_events(_PARTS[key], {**named, f"{key}_index": number}, part)
     if kind == "function_call":
         done: Tree = {"arguments": item["arguments"], "name": item["name"]}
@@ -268,7 +268,7 @@ def _part_events(of_part: str, where: Tree, part: Tree) -> Iterator[Tree]:
     yield {"type": f"{of_part}.done", **where, "part": part}
 
 
-def _response_closing(body: Tree) -> Iterator[Tree]:
+def _response_closing_events(body: Tree) -> Iterator[Tree]:
     yield {"type": f"response.{body['status']}", "response": body}
 
 
@@ -276,30 +276,30 @@ REPLY_FORMS: Mapping[OtherForm, ReplyForm] = {
     "messages": ReplyForm(
         key="content",
         items=MESSAGES_ITEMS,
-        own_blocks=whole_blocks,
+        own_blocks=typed_content_blocks,
         block=_message_block,
         with_id=lambda block, _reply, _place: block,
-        head=_message_head,
-        opening_events=_message_opening,
+        head=_message_without_content,
+        opening_events=_message_opening_events,
         block_events=_message_block_events,
         before_text=1,
-        closing_events=_message_closing,
+        closing_events=_message_closing_events,
     ),
     "responses": ReplyForm(
         key="output",
         # Here, calls have their ids, and items all fields that clients expect.
         items=INPUT_ITEMS._replace(
             is_call=lambda item: type_of(as_tree(item)) == "function_call",
-            text=lambda text: _item("text", text),
+            text=lambda text: _output_item("text", text),
             call=lambda call, kept: {"status": "completed", **as_tree(INPUT_ITEMS.call(call, kept))},
         ),
-        own_blocks=whole_items,
-        block=_item,
+        own_blocks=typed_output_items,
+        block=_output_item,
         with_id=_with_item_id,
-        head=_response_head,
-        opening_events=_response_opening,
+        head=_response_without_output,
+        opening_events=_response_opening_events,
         block_events=_item_events,
         before_text=2,
-        closing_events=_response_closing,
+        closing_events=_response_closing_events,
     ),
 }

@@ -9,17 +9,17 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from toolreel_core._client_requests import ClientRequest
-from toolreel_core._conversation import REASONING, message_in
+from toolreel_core._conversation import REASONING, parse_chat_message
 from toolreel_core._jsontext import (
     Json,
     JsonText,
     Tree,
     as_tree,
-    finite_text,
-    items_of,
+    canonical_without_non_finite,
+    json_with_sorted_keys,
+    list_at,
     parse,
-    read,
-    sorted_text,
+    read_json,
 )
 from toolreel_core._settings import Provider
 
@@ -43,21 +43,23 @@ def first_key(caller: str) -> Key:
     return Key(digest, digest)
 
 
-def keys_after(key: Key, entries: Iterable[Json]) -> list[Key]:
+def keys_after_each_message(key: Key, entries: Iterable[Json]) -> list[Key]:
     """The key, and then one for each further message.
 
     >>> text, parts = {"role": "user", "content": "Hi."}, {"role": "user", "content": [{"text": "Hi."}]}
-    >>> keys_after(first_key(""), [text]) == keys_after(first_key(""), [parts])
+    >>> keys_after_each_message(first_key(""), [text]) == keys_after_each_message(first_key(""), [parts])
     True
     """
     exact, alike = map(bytes.fromhex, key)
     keys = [key]
     for entry in map(as_tree, entries):
         role = "system" if entry.get("role") == "developer" else entry.get("role")
-        calls = [*map(as_tree, items_of(entry, "tool_calls"))]
+        calls = [*map(as_tree, list_at(entry, "tool_calls"))]
         said: Json = [*map(_call_without_id, calls)] if calls else _text_or_parts(entry)
-        message = _sorted_bytes({"role": role, "said": said})  # the names of recordings come of it
-        ids = _sorted_bytes([entry.get("tool_call_id"), *(call.get("id") for call in calls)])
+        message = _json_bytes_with_sorted_keys(
+            {"role": role, "said": said}
+        )  # the names of recordings come of it
+        ids = _json_bytes_with_sorted_keys([entry.get("tool_call_id"), *(call.get("id") for call in calls)])
         exact, alike = sha256(exact + message + ids).digest(), sha256(alike + message).digest()
         keys.append(Key(exact.hex(), alike.hex()))
     return keys
@@ -65,7 +67,7 @@ def keys_after(key: Key, entries: Iterable[Json]) -> list[Key]:
 
 def continuation_keys(entries: Sequence[Json], caller: str) -> tuple[Key, ...]:
     """The keys of what a request may go on with: as a whole, if it is asked again, or up to a reply."""
-    keys = keys_after(first_key(caller), entries)
+    keys = keys_after_each_message(first_key(caller), entries)
     ends = [at for at, entry in enumerate(entries) if as_tree(entry).get("role") == "assistant"]
     return (keys[-1], *(keys[at + 1] for at in reversed(ends)))
 
@@ -73,21 +75,21 @@ def continuation_keys(entries: Sequence[Json], caller: str) -> tuple[Key, ...]:
 def _call_without_id(call: Tree) -> Json:
     function = as_tree(call.get("function"))
     arguments = function.get("arguments")
-    parsed = read(arguments).value_or(arguments) if isinstance(arguments, str) else arguments
+    parsed = read_json(arguments).value_or(arguments) if isinstance(arguments, str) else arguments
     return [function.get("name"), parsed]
 
 
 def _text_or_parts(entry: Tree) -> Json:
     """The text without blanks around it, if all of the content is text."""
-    content, parts = entry.get("content"), items_of(entry, "content")
+    content, parts = entry.get("content"), list_at(entry, "content")
     texts = [content] if isinstance(content, str) else [as_tree(part).get("text") for part in parts]
     if all(isinstance(text, str) for text in texts):
         return "".join(map(str, texts)).strip()
     return parts
 
 
-def _sorted_bytes(value: Json) -> bytes:
-    return sorted_text(value).encode()
+def _json_bytes_with_sorted_keys(value: Json) -> bytes:
+    return json_with_sorted_keys(value).encode()
 
 
 RESTORED = "reasoning_restored"
@@ -100,8 +102,8 @@ _BYTES_EACH = 1_000
 """Bytes that any message takes besides its thoughts."""
 
 
-def wants_thoughts(provider: Provider) -> bool:
-    return bool(_fields_to_return(provider)) or provider.signature_channel == _SIGNED
+def wants_thoughts_back(provider: Provider) -> bool:
+    return bool(_thought_fields_wanted_back(provider)) or provider.signature_channel == _SIGNED
 
 
 class KeptThoughts:
@@ -123,15 +125,15 @@ class KeptThoughts:
     def keep(self, request: ClientRequest, message: Json, provider: Provider, caller: str) -> None:
         """Keep what a reply, as the client gets it, says that this provider wants back."""
         entry = as_tree(message)
-        fields = {key: entry[key] for key in _fields_to_return(provider) if entry.get(key)}
-        signatures = [as_tree(call).get(_SIGNED) for call in items_of(entry, "tool_calls")]
+        fields = {key: entry[key] for key in _thought_fields_wanted_back(provider) if entry.get(key)}
+        signatures = [as_tree(call).get(_SIGNED) for call in list_at(entry, "tool_calls")]
         if provider.signature_channel == _SIGNED and any(signatures):
             fields["tool_calls"] = [{_SIGNED: signature} for signature in signatures]
         if not fields:
             return
-        text = finite_text(fields)
+        text = canonical_without_non_finite(fields)
         # Under both, since some clients make ids of their own.
-        for name in keys_after(first_key(caller), [*request.entries, message])[-1]:
+        for name in keys_after_each_message(first_key(caller), [*request.entries, message])[-1]:
             if name in self._fields:
                 self._size -= _BYTES_EACH + len(self._fields.pop(name))
             self._fields[name] = text
@@ -144,10 +146,10 @@ class KeptThoughts:
     ) -> tuple[ClientRequest, tuple[str, ...]]:
         """The request with what its client has left out, and the name of the repair if it is one."""
         # What a client did send is never changed.
-        if request.messages is None or not wants_thoughts(provider):
+        if request.messages is None or not wants_thoughts_back(provider):
             return request, ()
         entries, messages = [*request.entries], [*request.messages]
-        for at, key in enumerate(keys_after(first_key(caller), entries)[1:]):
+        for at, key in enumerate(keys_after_each_message(first_key(caller), entries)[1:]):
             entry = as_tree(entries[at])
             name = next((name for name in key if name in self._fields), None)
             if name is None or entry.get("role") != "assistant":
@@ -155,7 +157,7 @@ class KeptThoughts:
             self._fields.move_to_end(name)
             whole = _with_thoughts(entry, as_tree(parse(self._fields[name])))
             if whole != entry:
-                entries[at], messages[at] = whole, message_in(whole, f"messages[{at}]")
+                entries[at], messages[at] = whole, parse_chat_message(whole, f"messages[{at}]")
         if entries == [*request.entries]:
             return request, ()
         return replace(request, tree={**request.tree, "messages": entries}, messages=tuple(messages)), (
@@ -163,7 +165,7 @@ class KeptThoughts:
         )
 
 
-def _fields_to_return(provider: Provider) -> Sequence[str]:
+def _thought_fields_wanted_back(provider: Provider) -> Sequence[str]:
     texts = REASONING if provider.reasoning_required_on != "none" else ()
     # OpenRouter signs in it for the provider behind it, and gives it to nobody who does not want it back.
     signed = provider.signature_channel == _DETAILS or provider.name == "openrouter"
@@ -177,8 +179,8 @@ def _with_thoughts(entry: Tree, fields: Tree) -> Tree:
         for key, value in fields.items()
         if key != "tool_calls" and not entry.get(key) and not (reasoned and key in REASONING)
     }
-    calls = [*map(as_tree, items_of(entry, "tool_calls"))]
-    for number, signed in enumerate(map(as_tree, items_of(fields, "tool_calls")[: len(calls)])):
+    calls = [*map(as_tree, list_at(entry, "tool_calls"))]
+    for number, signed in enumerate(map(as_tree, list_at(fields, "tool_calls")[: len(calls)])):
         if signed.get(_SIGNED) and not calls[number].get(_SIGNED):
             calls[number] = {**calls[number], **signed}
     return {**entry, **added, **({"tool_calls": calls} if calls else {})}

@@ -80,7 +80,7 @@ class HeldText:
 
     def _safe_length(self, text: str) -> tuple[int, bool]:
         """How much of a text is surely no part of a call, and whether a marker follows it."""
-        if not self._begun and (opening := self._json_opening(text)) != "other":
+        if not self._begun and (opening := self._opening_kind(text)) != "other":
             return 0, opening == "call"
         bare = not _BARE.isdisjoint(self._dialects)
         sign = _BARE_SIGN if bare else _SIGN
@@ -89,12 +89,12 @@ class HeldText:
             place = found.start()
             if (bare and text[place] in _WHOLE) or _is_marker(text, place):
                 return place, True
-            if not _is_dismissed(text, place):
+            if not _is_surely_no_marker(text, place):
                 return place, False
             at = place + 1
-        return len(text) - _end_overlap(text, _BARE_WORDS if bare else _WORDS), False
+        return len(text) - _end_overlap_length(text, _BARE_WORDS if bare else _WORDS), False
 
-    def _json_opening(self, text: str) -> Opening:
+    def _opening_kind(self, text: str) -> Opening:
         """Whether a message begins like JSON that is a call, or with the name of a tool."""
         dense = "".join(text[:_LOOKAHEAD].split()).strip(_BLANKS)
         if dense.startswith(_CALL_KEYS):
@@ -115,16 +115,16 @@ _WHOLE = frozenset("{[`~<>AaTt")
 
 
 def _is_marker(text: str, place: int) -> bool:
-    from toolreel_core._text_calls import mark_at  # noqa: PLC0415 - decoders load slowly
+    from toolreel_core._text_calls import marker_match_at  # noqa: PLC0415 - decoders load slowly
 
     if has_think_tags(text[place : place + _LOOKAHEAD]):
         return True
-    mark = mark_at(text, place)
+    mark = marker_match_at(text, place)
     # The marker of a quotation opens nothing in which a call is read.
     return mark is not None and mark.lastgroup is not None and not any(map(mark.groupdict().get, QUOTATIONS))
 
 
-def _is_dismissed(text: str, place: int) -> bool:
+def _is_surely_no_marker(text: str, place: int) -> bool:
     """Whether a sign is none of a marker, whatever follows."""
     if text[place] == "[":
         begun = text[place : place + _LOOKAHEAD].lower()
@@ -137,7 +137,7 @@ def _is_dismissed(text: str, place: int) -> bool:
     )
 
 
-def _end_overlap(text: str, words: tuple[str, ...]) -> int:
+def _end_overlap_length(text: str, words: tuple[str, ...]) -> int:
     end = text[-_LONGEST:].lower()
     return next(
         (

@@ -6,19 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from toolreel_core._client_requests import ClientRequest
-from toolreel_core._conversation import free_id, without_empty_fields
+from toolreel_core._conversation import unused_call_id, without_empty_fields
 from toolreel_core._jsontext import (
     Json,
     JsonText,
     Tree,
     as_tree,
     canonical,
-    finite,
-    items_of,
+    list_at,
     merged,
     parse,
-    read_tolerant,
+    read_json_with_non_finite,
     tree_at,
+    without_non_finite_numbers,
 )
 from toolreel_core._loop import coerced_arguments, transform_reply_body
 from toolreel_core._proxy.client_form import body_in_form
@@ -33,7 +33,7 @@ from toolreel_core._replies import (
     Usage,
     as_chat,
     choices_of,
-    failed_generation,
+    failed_generation_text,
     normalize_reply,
 )
 
@@ -80,26 +80,26 @@ class Repaired:
         return body_in_form(request.form, chat, self.usage, self.own, request.own)
 
 
-def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) -> Repaired:
+def repair_reply(body: str, request: ClientRequest, profile: Profile, head: Head) -> Repaired:
     """The completion that a response body holds, in OpenAI's documented form.
 
     :param body: of a success, streamed or not, in the form of the profile's provider
     """
     whole = as_chat(body, profile.provider.wire_form)
     changed, names = transform_reply_body(whole.body, profile.config)
-    tree = as_tree(read_tolerant(changed).value_or("") if isinstance(changed, str) else changed)
+    tree = as_tree(read_json_with_non_finite(changed).value_or("") if isinstance(changed, str) else changed)
     # The body once for each choice that the client asked for.
     originals, bodies = choices_of(tree) or [{}], [changed]
     if request.choices > 1 and len(originals) > 1:
         bodies = [{**tree, "choices": [choice]} for choice in originals]
-    readings = [_read(each, request, profile) for each in bodies]
+    readings = [_read_reply(each, request, profile) for each in bodies]
     first = readings[0][0]
     codes = dict.fromkeys((*whole.codes, *(code for _, found in readings for code in found)))
     problem = _problem_of_reply(first, originals[0], codes, request)
     choices: list[Json] = []
     if not problem:
         pairs = zip(readings, originals, strict=False)
-        choices += [_choice(reply, given, place) for place, ((reply, _), given) in enumerate(pairs)]
+        choices += [_choice_entry(reply, given, place) for place, ((reply, _), given) in enumerate(pairs)]
     own = whole.own if request.form == profile.provider.wire_form and whole.own is not whole.body else None
     return Repaired(
         _completion(tree, first, choices, request, head),
@@ -107,11 +107,11 @@ def repaired(body: str, request: ClientRequest, profile: Profile, head: Head) ->
         tuple(code for code in codes if code in UNREPAIRED),
         problem,
         first.usage,
-        as_tree(finite(as_tree(own))),
+        as_tree(without_non_finite_numbers(as_tree(own))),
     )
 
 
-def _read(body: Json, request: ClientRequest, profile: Profile) -> tuple[Reply, tuple[str, ...]]:
+def _read_reply(body: Json, request: ClientRequest, profile: Profile) -> tuple[Reply, tuple[str, ...]]:
     """What a reply means, and what was noticed: ids are new, and arguments fit their schemas."""
     dialects = profile.dialects(request)
     reply = normalize_reply(
@@ -125,7 +125,7 @@ def _read(body: Json, request: ClientRequest, profile: Profile) -> tuple[Reply, 
     used = dict.fromkeys(request.call_ids, 0)
     calls, codes = list[ToolCall](), list[str](reply.warnings)
     for call in reply.calls:
-        fresh = free_id(call.id, call.name, len(used), used, "keep")
+        fresh = unused_call_id(call.id, call.name, len(used), used, "keep")
         codes += ["CALL_ID_REPEATED"] if fresh != call.id else []
         used[fresh] = 0
         tool = request.tools.by_name.get(call.name)
@@ -147,14 +147,14 @@ def _problem_of_reply(
     if problem and problem.code == "UNSUPPORTED_CALL_TYPE":
         # The client asked for it, and knows it, or would skip it as if the model had said nothing.
         # In the other forms, only the client's own words have tools of other types.
-        tools = map(as_tree, items_of(request.tree, "tools"))
+        tools = map(as_tree, list_at(request.tree, "tools"))
         others = request.form != "chat_completions" or any(tool.get("type") != "function" for tool in tools)
         return None if others else problem
     # Without its call or the word of it, the reply would pass for an answer that the model did not give.
     lost = () if reply.calls else _LOST & frozenset(codes)
     if "CALL_ENTRY_INVALID" in lost or (lost and not reply.content):
         return Problem("MALFORMED_FUNCTION_CALL", _NOT_THERE)
-    had_calls = bool(items_of(tree_at(original, "message"), "tool_calls"))
+    had_calls = bool(list_at(tree_at(original, "message"), "tool_calls"))
     if reply.finish == "content_filter" and not reply.content and had_calls:
         return problem  # clients that don't look at the finish reason would take it for an empty answer
     return problem if problem and problem.code not in _SAID else None
@@ -169,7 +169,7 @@ _LONGEST = 2_000
 """Characters of an error that are passed on."""
 
 
-def _choice(reply: Reply, original: Tree, place: int) -> Tree:
+def _choice_entry(reply: Reply, original: Tree, place: int) -> Tree:
     given, problem = tree_at(original, "message"), reply.problem
     code = problem.code if problem else None
     if code == "UNSUPPORTED_CALL_TYPE":  # the client asked for it, and knows it
@@ -195,7 +195,7 @@ def _choice(reply: Reply, original: Tree, place: int) -> Tree:
         **{key: original[key] for key in ("logprobs", "native_finish_reason") if key in original},
         "finish_reason": reply.finish if reply.finish in {"length", "content_filter"} else finish,
     }
-    return as_tree(finite(choice))
+    return as_tree(without_non_finite_numbers(choice))
 
 
 def _call_entry(call: ToolCall) -> Tree:
@@ -228,18 +228,18 @@ def _completion(tree: Tree, reply: Reply, choices: list[Json], request: ClientRe
         **usage,
         **further,
     }
-    return as_tree(finite(body))
+    return as_tree(without_non_finite_numbers(body))
 
 
 def reply_in_error(body: str, request: ClientRequest, profile: Profile, head: Head) -> Repaired | None:
     """The model's turn in the body of an error, if a call is in it that the server could not read."""
-    text = failed_generation(body)
+    text = failed_generation_text(body)
     if text is None:
         return None
     message: Tree = {"role": "assistant", "content": text}
-    reply = repaired(
+    reply = repair_reply(
         canonical({"choices": [{"message": message, "finish_reason": "stop"}]}), request, profile, head
     )
-    if not any(items_of(tree_at(choice, "message"), "tool_calls") for choice in choices_of(reply.body)):
+    if not any(list_at(tree_at(choice, "message"), "tool_calls") for choice in choices_of(reply.body)):
         return None
     return replace(reply, repairs=(*reply.repairs, "FAILED_GENERATION_READ"))

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._conversation import without_empty_fields
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, text_at, tree_at
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, list_at, text_at, tree_at
 from toolreel_core._proxy.client_form import REPLY_FORMS, Kind, OtherForm, body_in_form
 from toolreel_core._proxy.held_text import HeldText
-from toolreel_core._proxy.reply import Head, Repaired, repaired
+from toolreel_core._proxy.reply import Head, Repaired, repair_reply
 from toolreel_core._proxy.upstream_request import Profile
 from toolreel_core._replies import (
     ChatEvents,
@@ -20,7 +20,7 @@ from toolreel_core._replies import (
     ResponseEvents,
     Usage,
     choices_of,
-    stream_in,
+    stream_for_form,
     type_of,
 )
 
@@ -71,39 +71,39 @@ class EventRow:
                 *blocks, new = [block for at, block in upstream.blocks().items() if at <= place]
                 own = {**own, **without_empty_fields(id=new.get("id"))}
             done = len(self._shown)
-            self._held = self._text_left(blocks) != "" or any(map(_waits, blocks[done:]))
+            self._held = self._text_left(blocks) != "" or any(map(_must_wait_for_end, blocks[done:]))
             if not self._held:
                 head = {} if upstream is None else upstream.head
                 events += self._opening(body_in_form(self.form, chat, Usage(), head, self._request))
-                events += self._end_of_block(blocks[done - 1]) if done else ()
+                events += self._block_end_events(blocks[done - 1]) if done else ()
                 events += self._add_blocks(blocks[done:])
                 self._shown.append(self._with_id(own))
                 self._open = kind, place
-                events += self._events_of_last(self._shown[-1])[: self._writer.before_text]
+                events += self._events_of_last_block(self._shown[-1])[: self._writer.before_text]
         if self._held:
             return []
         events.append(self._text_event(kind, text))
         last = self._shown[-1]
         self._shown[-1] = {**last, **self._writer.block(kind, _block_text(last) + text)}
-        return self._numbered(events)
+        return self._numbered_events(events)
 
     def final_events(self, body: Tree, rest: str) -> list[Tree]:
         """The rest of the events; with the ``rest`` of a text that the blocks do not go on with.
 
         :param rest: the text that has not passed, where the blocks do not go on with what has
         """
-        events, blocks = self._opening(body), [*map(as_tree, items_of(body, self._writer.key))]
+        events, blocks = self._opening(body), [*map(as_tree, list_at(body, self._writer.key))]
         done, left = len(self._shown), self._text_left(blocks)
         if left is None:
-            events += self._end_of_block(self._shown[-1])
+            events += self._block_end_events(self._shown[-1])
             events += self._add_blocks([*self._blocks_left(blocks, rest)])
         else:
             events += [self._text_event(_KINDS[type_of(self._shown[-1])], left)] if left else ()
-            events += self._end_of_block(blocks[done - 1]) if done else ()
+            events += self._block_end_events(blocks[done - 1]) if done else ()
             self._shown = [*map(_with_known_id, self._shown, blocks)]
             events += self._add_blocks(blocks[done:])
         events += self._writer.closing_events({**body, self._writer.key: self._shown})
-        return self._numbered(events)
+        return self._numbered_events(events)
 
     def _opening(self, body: Tree) -> list[Tree]:
         if self._count:
@@ -124,9 +124,9 @@ class EventRow:
         """The text of these blocks behind what has gone out; ``None`` if that is not their beginning."""
         left: str | None = ""
         for number, shown in enumerate(self._shown):
-            if left != "" or number == len(blocks) or _kind(blocks[number]) != _kind(shown):
+            if left != "" or number == len(blocks) or _block_kind(blocks[number]) != _block_kind(shown):
                 return None
-            left = text_after(_block_text(blocks[number]), _block_text(shown))
+            left = text_after_prefix(_block_text(blocks[number]), _block_text(shown))
         return left
 
     def _add_blocks(self, blocks: Sequence[Tree]) -> list[Tree]:
@@ -134,48 +134,48 @@ class EventRow:
         events = list[Tree]()
         for block in blocks:
             self._shown.append(self._with_id(block))
-            events += self._events_of_last(self._shown[-1])
+            events += self._events_of_last_block(self._shown[-1])
         return events
 
     def _with_id(self, block: Tree) -> Tree:
         return self._writer.with_id(block, self.id, len(self._shown))
 
     def _text_event(self, kind: Kind, text: str) -> Tree:
-        return self._events_of_last(self._writer.block(kind, text))[self._writer.before_text]
+        return self._events_of_last_block(self._writer.block(kind, text))[self._writer.before_text]
 
-    def _events_of_last(self, block: Tree) -> list[Tree]:
+    def _events_of_last_block(self, block: Tree) -> list[Tree]:
         """The events of the last block, as if this were all of it."""
         known = _with_known_id(self._shown[-1], block)
         return [*self._writer.block_events(len(self._shown) - 1, known)]
 
-    def _end_of_block(self, whole: Tree) -> list[Tree]:
+    def _block_end_events(self, whole: Tree) -> list[Tree]:
         after = self._writer.before_text + 1
-        events = self._events_of_last(whole)
-        if len(items_of(whole, "content")) > 1:  # its texts have passed as one
+        events = self._events_of_last_block(whole)
+        if len(list_at(whole, "content")) > 1:  # its texts have passed as one
             one = self._writer.block(_KINDS[type_of(whole)], _block_text(whole))
-            return [*self._events_of_last({**whole, "content": one["content"]})[after:-1], events[-1]]
+            return [*self._events_of_last_block({**whole, "content": one["content"]})[after:-1], events[-1]]
         return events[after:]
 
-    def _numbered(self, events: list[Tree]) -> list[Tree]:
+    def _numbered_events(self, events: list[Tree]) -> list[Tree]:
         first, self._count = self._count, self._count + len(events)
         if self.form == "messages":
             return events
         return [{**event, "sequence_number": number} for number, event in enumerate(events, first)]
 
 
-def _waits(block: Tree) -> bool:
+def _must_wait_for_end(block: Tree) -> bool:
     """Whether a block of which nothing has gone out can't go out as a whole before the end."""
     return type_of(block) in _CALLS or (type_of(block) in _KINDS and _block_text(block) != "")
 
 
-def _kind(block: Tree) -> str:
+def _block_kind(block: Tree) -> str:
     return _KINDS.get(type_of(block), type_of(block))
 
 
 def _block_text(block: Tree) -> str:
     if type_of(block) in {"text", "thinking"}:
         return text_at(block, type_of(block))
-    return "".join(text_at(as_tree(part), "text") for part in items_of(block, "content"))
+    return "".join(text_at(as_tree(part), "text") for part in list_at(block, "content"))
 
 
 def _with_known_id(shown: Tree, block: Tree) -> Tree:
@@ -183,7 +183,7 @@ def _with_known_id(shown: Tree, block: Tree) -> Tree:
     return {**block, "id": shown["id"]} if shown.get("id") else block
 
 
-def text_after(whole: str, begun: str) -> str | None:
+def text_after_prefix(whole: str, begun: str) -> str | None:
     """What follows in a text whose beginning has passed, perhaps without blanks; ``None`` if it has not."""
     for given in (whole, whole.lstrip()):
         if given.startswith(begun):
@@ -204,7 +204,7 @@ class ReplyStream:
         self._request = request
         self._profile = profile
         self._head = head
-        self.stream = stream_in(profile.provider.wire_form)
+        self.stream = stream_for_form(profile.provider.wire_form)
         self._raw: list[str] = []
         self._text = HeldText(profile.dialects(request), request.tools.known)
         self._shown: list[str] = []
@@ -232,7 +232,7 @@ class ReplyStream:
         return chunks
 
     def restart(self) -> None:
-        self.stream = stream_in(self._profile.provider.wire_form)
+        self.stream = stream_for_form(self._profile.provider.wire_form)
         self._raw = []
         self._text.restart()
 
@@ -243,12 +243,12 @@ class ReplyStream:
 
         :param shown: whether the client has got the chunks before; if not, it gets none now
         """
-        reply = repaired(self.body, self._request, self._profile, self._head)
+        reply = repair_reply(self.body, self._request, self._profile, self._head)
         if reply.problem or not shown:
             return [], reply
         choice = choices_of(reply.body)[0]
         content = text_at(tree_at(choice, "message"), "content")
-        rest = text_after(content, "".join(self._shown))
+        rest = text_after_prefix(content, "".join(self._shown))
         if rest is None:  # what passed is not its beginning
             rest, reply = "", replace(reply, noticed=(*reply.noticed, SENT_BEFORE))
         if self._row is not None:
@@ -281,7 +281,7 @@ class ReplyStream:
         if last := {**({"content": rest} if rest else {}), **further}:
             yield self._delta_chunk(last)
         calls = [
-            {"index": place, **as_tree(call)} for place, call in enumerate(items_of(message, "tool_calls"))
+            {"index": place, **as_tree(call)} for place, call in enumerate(list_at(message, "tool_calls"))
         ]
         if calls:
             yield self._delta_chunk({"tool_calls": calls})

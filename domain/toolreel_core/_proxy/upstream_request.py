@@ -32,15 +32,21 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    finite_text,
-    items_of,
+    canonical_without_non_finite,
+    list_at,
     merged,
     parse,
-    read,
+    read_json,
     tree_at,
 )
-from toolreel_core._plan import Preset, accepted_options, options_for_form, reserved_keys, translate_options
-from toolreel_core._settings import LoopConfig, Provider, WireForm, apply_all
+from toolreel_core._plan import (
+    Preset,
+    accepted_options,
+    options_for_form,
+    reserved_override_keys,
+    translate_options,
+)
+from toolreel_core._settings import LoopConfig, Provider, WireForm, apply_transforms
 
 _NO_PRESET = Preset()
 _ANY = Provider()
@@ -95,7 +101,7 @@ class Outbound:
     """Names of the settings and transforms that changed it."""
 
 
-def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Outbound | Loss:
+def build_upstream_request(request: ClientRequest, profile: Profile, *, model: str = "") -> Outbound | Loss:
     """The body for the upstream and its name for the model, or what its form can't say of the request.
 
     :param model: its name for the model, if it has another one than the client
@@ -117,9 +123,11 @@ def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Ou
             any(map(as_tree(entry).get, REASONING)) for entry in request.entries
         ):
             hints.append("without_reasoning")
-    row, mended = _message_keys(request, profile)
-    tools, transformed = _tools(given.get("tools"), profile, _SCHEMA_KEYS.get(form, "") if own_form else "")
-    options, dropped = _options(given, profile, form if own_form else "chat_completions")
+    row, mended = _upstream_message_fields(request, profile)
+    tools, transformed = _upstream_tools(
+        given.get("tools"), profile, _SCHEMA_KEYS.get(form, "") if own_form else ""
+    )
+    options, dropped = _upstream_options(given, profile, form if own_form else "chat_completions")
     parts: Tree = {"model": model or request.model, **row}
     if own_form:
         # In the client's order, since servers that cache prompts compare bodies from their beginning.
@@ -134,10 +142,12 @@ def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Ou
         if asks and given.get("stream") is True:
             options = {**options, "stream_options": {"include_usage": True}}
         body = {**parts, **options_for_form(form, options)}
-    return Outbound(finite_text(body), tuple(dict.fromkeys((*mended, *transformed, *dropped, *hints))))
+    return Outbound(
+        canonical_without_non_finite(body), tuple(dict.fromkeys((*mended, *transformed, *dropped, *hints)))
+    )
 
 
-def _options(given: Tree, profile: Profile, words: WireForm) -> tuple[Tree, tuple[str, ...]]:
+def _upstream_options(given: Tree, profile: Profile, words: WireForm) -> tuple[Tree, tuple[str, ...]]:
     """The options, named as in this form, as the upstream takes them, and what changed them.
 
     :param words: the form whose names the options have
@@ -152,7 +162,7 @@ def _options(given: Tree, profile: Profile, words: WireForm) -> tuple[Tree, tupl
     }
     asked = {key: value for key, value in given.items() if key not in _PARTS}
     overrides = as_tree(parse(profile.overrides))
-    reserved = reserved_keys(overrides, words)
+    reserved = reserved_override_keys(overrides, words)
     free = {key: value for key, value in overrides.items() if key not in reserved}
     settled = merged(merged(translate_options(words, defaults), asked), translate_options(words, free))
     taken, names = accepted_options(settled, provider)
@@ -165,7 +175,7 @@ def _options(given: Tree, profile: Profile, words: WireForm) -> tuple[Tree, tupl
     return {key: value for key, value in taken.items() if key not in lost}, (*names, *without)
 
 
-def _tools(tools: Json, profile: Profile, key: str = "") -> tuple[Json, tuple[str, ...]]:
+def _upstream_tools(tools: Json, profile: Profile, key: str = "") -> tuple[Json, tuple[str, ...]]:
     """The entries of ``tools`` as they go out, with the schema under ``key``, and what changed them.
 
     :param key: where an entry has its schema; empty for entries of chat completions
@@ -182,14 +192,16 @@ def _tools(tools: Json, profile: Profile, key: str = "") -> tuple[Json, tuple[st
             entries.append(entry)
             continue
         function: Tree = {"name": entry.get("name"), "parameters": entry.get(key)}
-        applied = apply_all("tool", names, {"type": "function", "function": function} if key else entry)
+        applied = apply_transforms(
+            "tool", names, {"type": "function", "function": function} if key else entry
+        )
         schema = tree_at(as_tree(applied.tree), "function").get("parameters")
         entries.append({**entry, key: schema} if key else applied.tree)
         changed |= dict.fromkeys(applied.changed)
     return entries, tuple(changed)
 
 
-def _message_keys(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple[str, ...]]:
+def _upstream_message_fields(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple[str, ...]]:
     """The keys of the body that hold the messages, and the names of what changed them."""
     # A message that need not change goes out as the client wrote it, if in its own form.
     form = profile.provider.wire_form
@@ -198,7 +210,7 @@ def _message_keys(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple
     if request.messages is None:  # only where both speak the same form
         return own, ()
     read = [_with_readable_arguments(*both) for both in zip(request.messages, request.entries, strict=True)]
-    places = _written_messages(request.said, read) if request.form == form else {}
+    places = _client_messages_by_id(request.said, read) if request.form == form else {}
     sent = [
         (out, write_message(out.message, profile.form))
         for out in project_history([message for message, _ in read], profile.provider)
@@ -217,10 +229,10 @@ def _message_keys(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple
         names |= dict.fromkeys((*out.quirks, *text.quirks) or ((_REPAIRED,) if places else ()))
         if form == "messages" and isinstance(out.message, SystemMessage):
             system = {apart: parse(text.text)}
-        elif form == "messages" and at > 0 and _is_result(out) and _is_result(sent[at - 1][0]):
+        elif form == "messages" and at > 0 and _is_tool_result(out) and _is_tool_result(sent[at - 1][0]):
             # Results of one turn are blocks of one message.
             last = as_tree(entries.pop())
-            blocks = [*items_of(last, "content"), *items_of(as_tree(parse(text.text)), "content")]
+            blocks = [*list_at(last, "content"), *list_at(as_tree(parse(text.text)), "content")]
             entries.append({**last, "content": blocks})
         else:
             entries += [parse(text.text), *map(parse, text.further)]
@@ -231,11 +243,11 @@ def _message_keys(request: ClientRequest, profile: Profile) -> tuple[Tree, tuple
         changed = not names
     else:  # a result without a call is left out, and a call without one gets one
         results = sum(isinstance(message, ToolMessage) for message in request.messages)
-        changed = sum(_is_result(out) for out, _ in sent) != results
+        changed = sum(_is_tool_result(out) for out, _ in sent) != results
     return {**system, key: entries}, (*names, _REPAIRED) if changed else tuple(names)
 
 
-def _written_messages(
+def _client_messages_by_id(
     said: Iterable[Said], read: Iterable[tuple[Message, bool]]
 ) -> Mapping[int, tuple[Said, Sequence[int]]]:
     """What a client wrote, and the ids of the messages that it is, by the first of them."""
@@ -248,7 +260,7 @@ def _written_messages(
     return places
 
 
-def _is_result(out: Outgoing) -> bool:
+def _is_tool_result(out: Outgoing) -> bool:
     return isinstance(out.message, ToolMessage)
 
 
@@ -262,9 +274,11 @@ def _with_readable_arguments(message: Message, entry: Json) -> tuple[Message, bo
     if not isinstance(message, AssistantMessage) or not message.calls:
         return message, True
     calls = tuple(
-        call if isinstance(read(call.arguments).value_or(None), Mapping) else replace(call, arguments="{}")
+        call
+        if isinstance(read_json(call.arguments).value_or(None), Mapping)
+        else replace(call, arguments="{}")
         for call in message.calls
     )
-    entries = map(as_tree, items_of(as_tree(entry), "tool_calls"))
+    entries = map(as_tree, list_at(as_tree(entry), "tool_calls"))
     texts = all(isinstance(tree_at(call, "function").get("arguments"), str) for call in entries)
     return replace(message, calls=calls), texts and calls == message.calls

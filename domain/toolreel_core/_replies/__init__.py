@@ -19,10 +19,10 @@ if TYPE_CHECKING:
         Arguments,
         Reading,
         Unreadable,
-        answers_in,
         is_cut,
+        json_answers_in_text,
+        parse_json_with_repairs,
         read_arguments,
-        read_text,
         without_thoughts,
     )
     from toolreel_core._replies.chat_events import ChatEvents, choices_of
@@ -31,37 +31,37 @@ if TYPE_CHECKING:
         Finish,
         Problem,
         ProblemCode,
-        bare_error,
         error_in,
-        failed_generation,
-        finish_of,
-        html_page,
+        failed_generation_text,
+        finish_reason_of_word,
+        html_page_description,
         is_out_of_quota,
+        top_level_error,
     )
-    from toolreel_core._replies.coercion import Intended, coerced, decoded
-    from toolreel_core._replies.deltas import joined, joined_calls
-    from toolreel_core._replies.event_assembly import Delta, ReadAsChat, number_in, type_of
+    from toolreel_core._replies.coercion import Intended, coerce_arguments, decode_nested_json
+    from toolreel_core._replies.deltas import joined_calls, joined_message
+    from toolreel_core._replies.event_assembly import Delta, ReadAsChat, integer_field, type_of
     from toolreel_core._replies.normalize import FIELDS, is_stream, normalize_reply
     from toolreel_core._replies.other_forms import (
         MessageEvents,
         ResponseEvents,
-        chat_of_message,
-        chat_of_response,
-        whole_blocks,
-        whole_items,
+        messages_body_as_chat,
+        responses_body_as_chat,
+        typed_content_blocks,
+        typed_output_items,
     )
     from toolreel_core._replies.reply import (
         Reply,
         Usage,
-        served_in,
+        read_served,
         usage_in,
     )
     from toolreel_core._replies.tool_calls import (
         ToolCall,
-        call_fields_to_return,
+        call_fields_to_send_back,
         calls_in,
-        meant_name,
-        message_fields_to_return,
+        intended_tool_name,
+        message_fields_to_send_back,
     )
     from toolreel_core._replies.warning_codes import UNREPAIRED, WORDS, WarningCode
     from toolreel_core._replies.wire_forms import (
@@ -70,8 +70,8 @@ if TYPE_CHECKING:
         Stream,
         as_chat,
         deltas_in,
-        form_in,
-        stream_in,
+        stream_for_form,
+        wire_form_of_body,
     )
 else:
     from toolreel_core._lazy_names import lazy_exports

@@ -24,13 +24,13 @@ from toolreel_core._jsontext import (
     Style,
     Value,
     canonical,
-    damaged,
     encodable_text,
+    end_of_blanks,
+    has_lone_surrogate,
     json_type,
-    read,
-    read_tolerant,
-    skip,
-    sorted_text,
+    json_with_sorted_keys,
+    read_json,
+    read_json_with_non_finite,
     value_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -52,7 +52,7 @@ _ELEMENT = lazy_pattern(r"\s*<parameter=(?P<key>[\w.-]{1,200})>(?P<text>[^<>]*)<
 _END_OF_ELEMENTS = lazy_pattern(r"\s*(?:</function>)?\s*(?:</tool_call>)?\s*")
 
 
-def arguments_in_elements(text: str) -> dict[str, Json] | None:
+def arguments_in_parameter_elements(text: str) -> dict[str, Json] | None:
     """The arguments in a text of nothing but whole ``<parameter=…>`` elements, as texts; else ``None``."""
     given: dict[str, Json] = {}
     at = 0
@@ -96,7 +96,7 @@ class Unreadable(NamedTuple):
     codes: WarningCodes = ()
 
 
-def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Reading | Unreadable:
+def parse_json_with_repairs(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Reading | Unreadable:
     found = _parse_strictly(text, max_depth)
     if isinstance(found, Reading) or found.codes or repairs == "strict":
         return found
@@ -106,14 +106,14 @@ def read_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Reading
 def _parse_strictly(text: str, max_depth: int) -> Reading | Unreadable:
     """Parse a text without repairs; the last of repeated keys wins, and is reported."""
     # Nearly every text is parsed once. The second attempt tells a repeated key from text that is not JSON.
-    unique = read(text, max_depth=max_depth, unique_keys=True)
+    unique = read_json(text, max_depth=max_depth, unique_keys=True)
     if isinstance(unique, Success):
         return Reading(unique.unwrap())
-    repeated = read(text, max_depth=max_depth)
+    repeated = read_json(text, max_depth=max_depth)
     if isinstance(repeated, Success):
         return Reading(repeated.unwrap(), ("ARGUMENTS_DUPLICATE_KEYS",))
     # NaN and infinite numbers have a code, and are never repaired.
-    odd = isinstance(read_tolerant(text, max_depth=max_depth), Success)
+    odd = isinstance(read_json_with_non_finite(text, max_depth=max_depth), Success)
     return Unreadable(repeated.failure(), ("NON_FINITE_NUMBER",) if odd else ())
 
 
@@ -137,7 +137,7 @@ def _parse_by_repairs(
 ) -> Reading | Unreadable:
     """Remove what surrounds the JSON, step by step, until the text parses; then repair what remains."""
     codes: WarningCodes = ()
-    if given := arguments_in_elements(text):
+    if given := arguments_in_parameter_elements(text):
         return Reading(given, ("ARGUMENTS_REPAIRED",))
     for code, unwrap in _UNWRAPPINGS:
         changed = unwrap(text)
@@ -160,7 +160,7 @@ def _parse_by_repairs(
         return why._replace(codes=("NON_FINITE_NUMBER",))
     # Gateways replay a call into the same stream (codex-lb#284). Objects that differ are two calls whose
     # boundary was lost, and choosing one would run a call that nobody asked for.
-    if len({sorted_text(value.tree) for value in values}) > 1:
+    if len({json_with_sorted_keys(value.tree) for value in values}) > 1:
         differ = f"{count} objects in a row that are not the same"
         return Unreadable(differ, ("ARGUMENTS_CONCATENATED",))
     done: Mapping[WarningCode, bool] = {
@@ -180,7 +180,7 @@ def _values_in_a_row(text: str, style: Style) -> tuple[Sequence[Value], int, str
     source = SearchedText(text)
     values: list[Value] = []
     end = count = 0
-    at = skip(source, end, style)
+    at = end_of_blanks(source, end, style)
     commented = bool(text[end:at].strip())
     while not values or (
         text.startswith("{", at) and isinstance(values[0].tree, Mapping) and len(values) < _MOST_OBJECTS
@@ -195,7 +195,7 @@ def _values_in_a_row(text: str, style: Style) -> tuple[Sequence[Value], int, str
         again = True
         while again:
             count, end = count + 1, at + len(written)
-            at = end if text.startswith("{", end) else skip(source, end, style)
+            at = end if text.startswith("{", end) else end_of_blanks(source, end, style)
             commented = commented or bool(text[end:at].strip())
             again = written.startswith("{") and text.startswith(written, at)
     return values, count, text[at:], commented
@@ -250,7 +250,7 @@ def read_arguments(raw: Json, *, max_depth: int, repairs: ArgumentRepairs = "saf
     match raw:
         case str():
             value, codes = _arguments_of_text(raw, max_depth, repairs, _LEVELS)
-            codes = (*codes, "LONE_SURROGATE") if damaged(raw) else codes
+            codes = (*codes, "LONE_SURROGATE") if has_lone_surrogate(raw) else codes
             # One object where both are equal: the states of a run keep it.
             original = value if isinstance(value, JsonText) and value == raw else raw
             return ArgumentsRead(value, original, tuple(dict.fromkeys(codes)))
@@ -276,7 +276,7 @@ def _arguments_of_text(text: str, max_depth: int, repairs: ArgumentRepairs, leve
     """The arguments in a text: those of an object, or of a string that holds the JSON text of one."""
     if not text.strip() and repairs != "strict":
         return _EMPTY, ()
-    found = read_text(text, max_depth=max_depth, repairs=repairs)
+    found = parse_json_with_repairs(text, max_depth=max_depth, repairs=repairs)
     if isinstance(found, Unreadable):
         return ArgumentError("ARGUMENTS_INVALID_JSON", found.why), found.codes
     tree, codes = found.tree, found.codes
@@ -295,7 +295,7 @@ def _arguments_of_text(text: str, max_depth: int, repairs: ArgumentRepairs, leve
         return canonical(tree), (*codes, "ARGUMENTS_MAYBE_WRAPPED") if wrapped else codes
     if isinstance(tree, str) and levels:
         value, inner_codes = _arguments_of_text(tree, max_depth, repairs, levels - 1)
-        broken: WarningCodes = ("LONE_SURROGATE",) if damaged(tree) else ()
+        broken: WarningCodes = ("LONE_SURROGATE",) if has_lone_surrogate(tree) else ()
         if isinstance(value, JsonText):
             return value, (*codes, "ARGUMENTS_DOUBLE_ENCODED", *inner_codes, *broken)
         codes = (*codes, *inner_codes, *broken)
@@ -311,7 +311,7 @@ def envelope_in(tree: Mapping[str, Json]) -> tuple[str, Mapping[str, Json]] | No
     if len(keys) != 1 or not tree.keys() <= {"name", *keys}:
         return None
     inner = tree[keys[0]]
-    inner = read(inner, unique_keys=True).value_or("") if isinstance(inner, str) else inner
+    inner = read_json(inner, unique_keys=True).value_or("") if isinstance(inner, str) else inner
     return (keys[0], inner) if isinstance(inner, Mapping) else None
 
 
@@ -339,20 +339,21 @@ class Answers:
     why: str = ""
 
 
-def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answers:
+def json_answers_in_text(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answers:
     """The JSON values of a text: one if it is JSON as a whole, else, unless ``strict``, those within it.
 
     :param repairs: with ``strict``, only a text that is JSON as a whole counts
     """
     said = text if repairs == "strict" else without_thoughts(text)
-    found = read_text(said, max_depth=max_depth, repairs=repairs)
+    found = parse_json_with_repairs(said, max_depth=max_depth, repairs=repairs)
     if isinstance(found, Reading):
         inner = found if repairs == "strict" else _decode_json_string(found, max_depth, repairs)
         return Answers((inner,), whole=True)
     if repairs == "strict":
         return Answers((), whole=False, why=found.why)
     blocks = (
-        read_text(block["body"], max_depth=max_depth, repairs=repairs) for block in _CODE_BLOCK.finditer(said)
+        parse_json_with_repairs(block["body"], max_depth=max_depth, repairs=repairs)
+        for block in _CODE_BLOCK.finditer(said)
     )
     fenced = [block for block in blocks if isinstance(block, Reading)]
     within = fenced or _objects_between_words(said, max_depth, repairs)
@@ -361,9 +362,9 @@ def answers_in(text: str, *, max_depth: int, repairs: ArgumentRepairs) -> Answer
 
 
 def without_thoughts(text: str) -> str:
-    from toolreel_core._text_calls import has_think_tags, thoughts  # noqa: PLC0415 - decoders load slowly
+    from toolreel_core._text_calls import has_think_tags, leading_reasoning  # noqa: PLC0415 - decoders load slowly
 
-    return text if not has_think_tags(text) else text[thoughts(text).end :]
+    return text if not has_think_tags(text) else text[leading_reasoning(text).end :]
 
 
 def _decode_json_string(reading: Reading, max_depth: int, repairs: ArgumentRepairs) -> Reading:
@@ -373,7 +374,7 @@ def _decode_json_string(reading: Reading, max_depth: int, repairs: ArgumentRepai
     for _ in range(_LEVELS):
         if not isinstance(inner.tree, str):
             break
-        found = read_text(inner.tree, max_depth=max_depth, repairs=repairs)
+        found = parse_json_with_repairs(inner.tree, max_depth=max_depth, repairs=repairs)
         if isinstance(found, Unreadable):
             return reading
         inner, codes = found, codes + decoded + found.codes

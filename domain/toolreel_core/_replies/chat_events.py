@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 from pyrsistent import PVector, pvector
 
 from toolreel_core._jsontext import Json, Tree, as_list, encodable_text, tree_at
-from toolreel_core._replies.classification import bare_error
-from toolreel_core._replies.deltas import id_of_call, joined
-from toolreel_core._replies.event_assembly import Delta, Deltas, Events, number_in
+from toolreel_core._replies.classification import top_level_error
+from toolreel_core._replies.deltas import joined_message, normalized_call_id
+from toolreel_core._replies.event_assembly import Delta, Deltas, Events, integer_field
 
 _HEAD = (
     "id",
@@ -56,10 +56,10 @@ class ChatEvents(Events):
         choices = choices_of(event)
         mine = next((choice for choice in choices if choice.get("index") in _FIRST), _NOTHING)
         others = [choice for choice in choices if choice is not mine]
-        is_error = event.get("object") == "error" or ("choices" not in event and bare_error(event))
+        is_error = event.get("object") == "error" or ("choices" not in event and top_level_error(event))
         if failure := event.get("error") or mine.get("error") or (event if is_error else None):
             return replace(self, failure=failure, over=True), ()
-        delta, message = delta_of(mine), _NOTHING
+        delta, message = delta_in_choice(mine), _NOTHING
         # A whole message after or next to deltas.
         if isinstance(whole := mine.get("message"), Mapping):
             if isinstance(mine.get("delta"), Mapping):
@@ -73,10 +73,10 @@ class ChatEvents(Events):
             message = {**message, "tool_calls": misplaced}  # inside a delta before: here they are said again
         elif misplaced:
             delta, apart = {**delta, "tool_calls": misplaced}, True
-        shown = deltas_of(delta)
+        shown = normalized_deltas(delta)
         if message:
             told = self.kinds.union(each.kind for each in shown)
-            shown = (*shown, *(each for each in deltas_of(message) if each.kind not in told))
+            shown = (*shown, *(each for each in normalized_deltas(message) if each.kind not in told))
         # Moonshot reports the usage in the choice, Groq under ``x_groq``.
         elsewhere = mine.get("usage") or tree_at(event, "x_groq").get("usage")
         usage = {"usage": elsewhere} if elsewhere else _NOTHING
@@ -95,7 +95,7 @@ class ChatEvents(Events):
             kinds=self.kinds.union(each.kind for each in shown),
             others=self.others or bool(others),
             calls_of_others=self.calls_of_others.extend(
-                {"tool_calls": calls} for one in others if (calls := delta_of(one).get("tool_calls"))
+                {"tool_calls": calls} for one in others if (calls := delta_in_choice(one).get("tool_calls"))
             ),
         ), shown
 
@@ -105,18 +105,18 @@ class ChatEvents(Events):
         return not _CALLS.isdisjoint({*said, self.choice.get("finish_reason")})
 
     def body(self) -> Tree:
-        message = joined(self.deltas, self.message)
+        message = joined_message(self.deltas, self.message)
         # Left next to the message, where the reader of replies finds them and says so.
         beside = {"tool_calls": message.pop("tool_calls")} if self.misplaced else {}
         choice: Tree = {"index": 0, "message": message, **beside, "finish_reason": None, **self.choice}
-        others: Tree = {"index": 1, "message": joined(self.calls_of_others)}
+        others: Tree = {"index": 1, "message": joined_message(self.calls_of_others)}
         further: list[Json] = [others] if self.others else []
         began = bool(self.deltas or self.message or self.choice)
         listed = [choice, *further] if began else []
         return {"object": "chat.completion", **self.head, "choices": listed}
 
 
-def deltas_of(delta: Tree) -> Deltas:
+def normalized_deltas(delta: Tree) -> Deltas:
     # Some servers send the same reasoning under both names.
     reasoning = _texts_of_content(delta.get("reasoning_content")) or _texts_of_content(delta.get("reasoning"))
     said = [Delta("reasoning", text) for text in reasoning]
@@ -127,8 +127,8 @@ def deltas_of(delta: Tree) -> Deltas:
         function = call.get("function") if isinstance(call, Mapping) else None
         if not isinstance(call, Mapping) or not isinstance(function, Mapping):
             continue
-        number = number_in(call, "index")
-        at, id_ = place if number is None else number, id_of_call(call.get("id")) or ""
+        number = integer_field(call, "index")
+        at, id_ = place if number is None else number, normalized_call_id(call.get("id")) or ""
         said += [Delta("tool_call", text, at, id_, text) for text in _texts_of_content(function.get("name"))]
         said += [Delta("tool_call", text, at, id_) for text in _texts_of_content(function.get("arguments"))]
     return tuple(said)
@@ -138,7 +138,7 @@ def choices_of(chunk: Tree) -> list[Tree]:
     return [choice for choice in as_list(chunk.get("choices")) if isinstance(choice, Mapping)]
 
 
-def delta_of(choice: Tree) -> Tree:
+def delta_in_choice(choice: Tree) -> Tree:
     """The delta of a choice; some servers call it ``message``, old completions have only ``text``."""
     found = (choice.get(key) for key in ("delta", "message"))
     text = choice.get("text")

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from toolreel_core._jsontext import Json, Tree, as_list, as_tree, canonical, finite, read, tree_at
+from toolreel_core._jsontext import (
+    Json,
+    Tree,
+    as_list,
+    as_tree,
+    canonical,
+    read_json,
+    tree_at,
+    without_non_finite_numbers,
+)
 
 ProblemCode: TypeAlias = Literal[
     "PROVIDER_ERROR",
@@ -84,12 +93,12 @@ def error_in(holder: Tree) -> Problem | None:
 def problem_in_list(items: Sequence[Json]) -> Problem | None:
     """The error of a body that is a list of errors, as Gemini's compatible endpoint sends it."""
     for item in items:
-        if isinstance(item, Mapping) and (problem := error_in(item) or bare_error(item)):
+        if isinstance(item, Mapping) and (problem := error_in(item) or top_level_error(item)):
             return problem
     return None
 
 
-def bare_error(body: Tree) -> Problem | None:
+def top_level_error(body: Tree) -> Problem | None:
     errors = body.get("errors")
     if errors and not isinstance(errors, bool):
         first = errors if isinstance(errors, str) or not isinstance(errors, Sequence) else errors[0]
@@ -107,12 +116,12 @@ _TAGS = ("<html", "<head", "<body", "<title", "<h1", "<p>")
 """What only HTML has of what begins with an angle bracket."""
 
 
-def html_page(text: str) -> str:
+def html_page_description(text: str) -> str:
     """What to call a body that is an HTML page, with its title; empty if it is none.
 
     Gateways, login pages and web servers at a wrong URL send them, at any status.
 
-    >>> html_page("<!doctype html><html><head><title>502 Bad Gateway</title></head></html>")
+    >>> html_page_description("<!doctype html><html><head><title>502 Bad Gateway</title></head></html>")
     'an HTML page, "502 Bad Gateway"'
     """
     head = text[:_HEAD].lstrip()
@@ -128,14 +137,14 @@ def html_page(text: str) -> str:
 
 def is_out_of_quota(body: str) -> bool:
     """Whether an error body says that the account has no money left, so that no wait helps."""
-    return not _SPENT.isdisjoint(_status_words(_nested_errors(read(body).value_or(""))))
+    return not _SPENT.isdisjoint(_status_words(_nested_errors(read_json(body).value_or(""))))
 
 
-def failed_generation(body: str) -> str | None:
+def failed_generation_text(body: str) -> str | None:
     """The text of a tool call that the model wrote and the server rejected."""
     # Groq answers 400 with ``tool_use_failed`` (pydantic/pydantic-ai#2774). This is a turn of the model, not
     # a failure of the transport, so retrying the same request would only cost another turn.
-    text = tree_at(as_tree(read(body).value_or("")), "error").get("failed_generation")
+    text = tree_at(as_tree(read_json(body).value_or("")), "error").get("failed_generation")
     return text if isinstance(text, str) else None
 
 
@@ -163,7 +172,7 @@ def _error_text(error: Json, holder: Tree) -> str:
     described = error if isinstance(error, Mapping) else holder
     words = (described.get(key) for key in _WORDS)
     found = next((text for text in words if isinstance(text, str) and text), None)
-    return found or canonical(finite(error))
+    return found or canonical(without_non_finite_numbers(error))
 
 
 def _nested_errors(error: Json) -> Iterator[Tree]:
@@ -199,7 +208,7 @@ _PREFIXES = ("finish_reason_", "finishreason.", "stop_reason_", "stopreason.")
 OVERFLOW = "model_context_window_exceeded"
 
 
-def finish_of(word: Json) -> Finish:
+def finish_reason_of_word(word: Json) -> Finish:
     """The finish reason that a provider's word means; letter case is ignored."""
     plain = normalized_word(word)
     return "error" if MALFORMED in plain else _FINISH.get(plain, "unknown")

@@ -16,16 +16,16 @@ from toolreel_core._jsontext import (
     JsonText,
     at_json_pointer,
     canonical,
-    items_of,
     json_type,
-    named_types,
+    list_at,
     nesting,
     parse,
-    read,
+    read_json,
+    schema_types,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.arguments import envelope_in
-from toolreel_core._replies.tool_calls import meant_name
+from toolreel_core._replies.tool_calls import intended_tool_name
 from toolreel_core._schema import refused_nulls, violating_paths
 
 Coercion: TypeAlias = Literal["ARGUMENTS_DECODED", "ARGUMENTS_UNWRAPPED", "NULL_ARGUMENT_DROPPED"]
@@ -48,7 +48,7 @@ class Intended(NamedTuple):
     """Why it is not certain what was meant, if so: then the call does not run."""
 
 
-def coerced(
+def coerce_arguments(
     schema: JsonText,
     arguments: JsonText,
     *,
@@ -66,7 +66,7 @@ def coerced(
 
     def fit(given: JsonText) -> Intended:
         # The order matters: decoding may produce a null.
-        found = decoded(schema, given, max_depth=max_depth) if repair else Intended(given)
+        found = decode_nested_json(schema, given, max_depth=max_depth) if repair else Intended(given)
         gone = refused_nulls(schema, found.arguments) if drop_nulls else ()
         if not gone:
             return found
@@ -84,7 +84,7 @@ def coerced(
     return _open_envelope(schema, tree, envelope, names, outer, fit(canonical(envelope[1])))
 
 
-def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH) -> Intended:
+def decode_nested_json(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH) -> Intended:
     """The arguments with JSON text decoded where the schema requires an array or an object.
 
     :param max_depth: levels of nesting that decoding may lead to
@@ -100,8 +100,8 @@ def decoded(schema: JsonText, arguments: JsonText, *, max_depth: int = MAX_DEPTH
         """Decode what one key or index holds, to which these schemas apply, and what is in it."""
         value, applied = holder[key], [*_applied_schemas(root, schemas)]
         if isinstance(value, str):
-            named = {kind for each in applied for kind in named_types(each)} & {"array", "object"}
-            candidate = read(value, unique_keys=True).value_or("") if named else ""
+            named = {kind for each in applied for kind in schema_types(each)} & {"array", "object"}
+            candidate = read_json(value, unique_keys=True).value_or("") if named else ""
             if json_type(candidate) not in named:
                 return
             holder[key] = candidate
@@ -159,7 +159,7 @@ def _open_envelope(
     if not may_stay and not fits:
         return outer
     name = tree.get("name")
-    if name is not None and not (isinstance(name, str) and meant_name(name, names)[0] in names):
+    if name is not None and not (isinstance(name, str) and intended_tool_name(name, names)[0] in names):
         return outer._replace(doubt=f"a whole call of {canonical(name)}")
     key, held = envelope
     meant = declared.isdisjoint(tree) and held.keys() <= declared and (bool(held) or not more)
@@ -169,7 +169,7 @@ def _open_envelope(
 
 
 def _may_accept_text(schema: _Schema) -> bool:
-    return "string" in named_types(schema) or "enum" in schema or "const" in schema
+    return "string" in schema_types(schema) or "enum" in schema or "const" in schema
 
 
 def _applied_schemas(root: _Schema, schemas: Sequence[Json]) -> Iterator[_Schema]:
@@ -182,7 +182,7 @@ def _applied_schemas(root: _Schema, schemas: Sequence[Json]) -> Iterator[_Schema
         if str(reference := schema.get("$ref")).startswith("#/"):  # others are not followed
             pending.append(at_json_pointer(root, str(reference)))
         for key in _BRANCHES:
-            pending += items_of(schema, key)
+            pending += list_at(schema, key)
 
 
 def _member_schema(key: str | int, schema: _Schema) -> Json:

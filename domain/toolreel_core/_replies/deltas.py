@@ -7,15 +7,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from toolreel_core._jsontext import Json, Tree, as_list, canonical, in_numeric_order, read, text_at, tree_at
+from toolreel_core._jsontext import (
+    Json,
+    Tree,
+    as_list,
+    canonical,
+    in_numeric_order,
+    read_json,
+    text_at,
+    tree_at,
+)
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._replies.event_assembly import number_in
+from toolreel_core._replies.event_assembly import integer_field
 
 _NOTHING: Tree = {}
 _Detail: TypeAlias = Tree
 
 
-def joined(deltas: Iterable[Tree], whole: Tree = _NOTHING) -> dict[str, Json]:
+def joined_message(deltas: Iterable[Tree], whole: Tree = _NOTHING) -> dict[str, Json]:
     """The joined message; of all but texts, arguments and parts the last value counts.
 
     :param whole: the message again, as some servers send it at the end: it is not said twice
@@ -121,7 +130,7 @@ def joined_calls(values: Sequence[Json], *, whole: Json = None) -> list[Json]:
     calls = _Calls()
     for value in values:
         calls.add_delta(value)
-    calls.add_whole([] if whole is None else _call_entries(whole))
+    calls.add_whole_calls([] if whole is None else _call_entries(whole))
     return calls.ordered_calls()
 
 
@@ -129,7 +138,7 @@ def joined_function(values: Sequence[Json]) -> Json:
     """The joined legacy ``function_call``, of which a reply has at most one; it may come again as a whole."""
     call = _Call()
     for value in values:
-        fragment = _fragment({"function": value})
+        fragment = _call_fragment({"function": value})
         if not call.is_repeated_by(fragment):
             call.add_fragment(fragment)
     return call.function_part()
@@ -143,13 +152,13 @@ class _Fragment(NamedTuple):
     arguments: str
 
 
-def _fragment(entry: Tree) -> _Fragment:
+def _call_fragment(entry: Tree) -> _Fragment:
     function = tree_at(entry, "function")
     arguments = function.get("arguments")
     return _Fragment(
         entry,
-        id_of_call(entry.get("id")),
-        number_in(entry, "index"),
+        normalized_call_id(entry.get("id")),
+        integer_field(entry, "index"),
         text_at(function, "name"),
         "" if arguments is None else _argument_text(arguments),
     )
@@ -170,9 +179,9 @@ class _Calls:
             # A call may be sent a second time under its own id, whatever index it has now.
             again = self._named.get(fragment.id)
             if again is None or not again.is_repeated_by(fragment):
-                self._call_of(fragment, place).add_fragment(fragment)
+                self._call_of_fragment(fragment, place).add_fragment(fragment)
 
-    def add_whole(self, entries: Sequence[Json]) -> None:
+    def add_whole_calls(self, entries: Sequence[Json]) -> None:
         """Add the calls of a whole message: each is one of those so far, or one that no fragment began."""
         left, differing = [*self._begun], list[_Fragment]()
         for fragment in self._fragments(entries, again=True):
@@ -204,7 +213,7 @@ class _Calls:
             if isinstance(entry, Mapping) and (
                 isinstance(entry.get("function"), Mapping) or "name" not in entry
             ):
-                yield _fragment(entry)
+                yield _call_fragment(entry)
             elif not again or entry not in (other for _, other in self._others):
                 self._others.append((len(self._begun), entry))
 
@@ -212,7 +221,7 @@ class _Calls:
         self._begun.append(_Call(name))
         return self._begun[-1]
 
-    def _call_of(self, fragment: _Fragment, place: int) -> _Call:
+    def _call_of_fragment(self, fragment: _Fragment, place: int) -> _Call:
         """The call of a fragment: by its id, by its index, or else the latest; or one that it begins."""
         call = self._named.get(fragment.id)
         if call is None and fragment.number is None:
@@ -249,7 +258,7 @@ class _Call:
 
     @property
     def id(self) -> str | None:
-        return id_of_call(self.rest.get("id"))
+        return normalized_call_id(self.rest.get("id"))
 
     def ended_before(self, fragment: _Fragment) -> bool:
         """Whether the fragment begins another call: a name after complete arguments (ollama#15457).
@@ -273,8 +282,8 @@ class _Call:
         """Whether a fragment is this complete call again: equal arguments as values, however written."""
         if not self._braces.closed or fragment.name not in {"", self.name}:
             return False
-        mine = read(_argument_text(self._joined_arguments())).value_or(None)
-        return mine == read(fragment.arguments).value_or(False)
+        mine = read_json(_argument_text(self._joined_arguments())).value_or(None)
+        return mine == read_json(fragment.arguments).value_or(False)
 
     def add_fragment(self, fragment: _Fragment) -> None:
         name = fragment.name
@@ -338,10 +347,10 @@ def _call_entries(value: Json) -> Sequence[Json]:
 
 
 def _is_json(text: str) -> bool:
-    return read(text).map(lambda _: True).value_or(False)
+    return read_json(text).map(lambda _: True).value_or(False)
 
 
-def id_of_call(given: Json) -> str | None:
+def normalized_call_id(given: Json) -> str | None:
     """The id of a call; some servers send a number."""
     if isinstance(given, bool) or not isinstance(given, str | int):
         return None

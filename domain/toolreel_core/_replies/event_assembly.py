@@ -170,7 +170,7 @@ class BlockEvents(Events):
         return (Delta(kind, text, number, id_ if isinstance(id_, str) else "", text if named else ""),)
 
 
-def number_in(event: Mapping[str, Json], key: str) -> int | None:
+def integer_field(event: Mapping[str, Json], key: str) -> int | None:
     """A number that an event says; servers leave it out, or send it as text."""
     given = event.get(key)
     if isinstance(given, str):
@@ -197,7 +197,9 @@ class ReadAsChat(NamedTuple):
     """The body in its own form, as if it had not been streamed; null if that is chat completions."""
 
 
-def completion(head: Tree, content: str, finish: Json, *, role: Json = "assistant", **parts: Json) -> Tree:
+def single_message_completion(
+    head: Tree, content: str, finish: Json, *, role: Json = "assistant", **parts: Json
+) -> Tree:
     """A chat completion with one message, which has those of the parts that are not empty."""
     message: Tree = {"role": role, "content": content, **{key: part for key, part in parts.items() if part}}
     return {**head, "choices": [{"index": 0, "message": message, "finish_reason": finish}]}

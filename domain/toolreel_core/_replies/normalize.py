@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from returns.result import Success
 
-from toolreel_core._jsontext import Json, damaged, parse, read, read_tolerant
+from toolreel_core._jsontext import Json, has_lone_surrogate, parse, read_json, read_json_with_non_finite
 from toolreel_core._replies.arguments import ArgumentError, is_cut
 from toolreel_core._replies.classification import (
     MALFORMED,
@@ -23,8 +23,8 @@ from toolreel_core._replies.classification import (
     Finish,
     Problem,
     ProblemCode,
-    finish_of,
-    html_page,
+    finish_reason_of_word,
+    html_page_description,
     normalized_word,
 )
 from toolreel_core._replies.reply import (
@@ -33,14 +33,14 @@ from toolreel_core._replies.reply import (
     content_of,
     empty_if_blank,
     find_message,
-    served_in,
+    read_served,
+    reject_undocumented_place,
     usage_in,
-    without_undocumented,
 )
-from toolreel_core._replies.tool_calls import ToolCall, calls_in, message_fields_to_return, reasoning_in
+from toolreel_core._replies.tool_calls import ToolCall, calls_in, message_fields_to_send_back, reasoning_in
 from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
 from toolreel_core._settings import LoopConfig
-from toolreel_core._text_calls import MARKED, has_think_tags, is_plain
+from toolreel_core._text_calls import MARKED, has_think_tags, is_free_of_markup
 from toolreel_core._tools import ToolSurface
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def normalize_reply(
     tree, codes = parsed
     found = find_message(tree)
     if config.argument_repairs == "strict":
-        found = without_undocumented(found)
+        found = reject_undocumented_place(found)
     if found.problem is None:
         return _reply_of_message(found, codes, _Reading(tools, config, turn, earlier, made))
     # The provider aborted the reply: it has the text until then, and none of its calls may run.
@@ -109,7 +109,7 @@ def normalize_reply(
         problem=found.problem,
         warnings=(*codes, *found.codes),
         usage=usage_in(found.body),
-        served=served_in(found.body),
+        served=read_served(found.body),
     )
 
 
@@ -133,16 +133,16 @@ def _parse_body(body: bytes | Json) -> _Parsed | Problem:
             text = json.dumps(body)
         except (ValueError, RecursionError) as error:
             return Problem("INVALID_BODY", str(error))
-    codes: WarningCodes = ("LONE_SURROGATE",) if damaged(text) else ()
-    strict = read(text)
+    codes: WarningCodes = ("LONE_SURROGATE",) if has_lone_surrogate(text) else ()
+    strict = read_json(text)
     if isinstance(strict, Success):
         return strict.unwrap(), codes
-    tolerant = read_tolerant(text)
+    tolerant = read_json_with_non_finite(text)
     if isinstance(tolerant, Success):
         return tolerant.unwrap(), (*codes, "NON_FINITE_NUMBER")
     # HTML from a proxy, or a connection that broke: transient, so the same request may work.
     why = _STREAM if text.startswith(FIELDS) else strict.failure()
-    if page := html_page(text):
+    if page := html_page_description(text):
         why = f"the body is {page}"
     return Problem("INVALID_BODY", why if text else "the body is empty", passing=True)
 
@@ -162,27 +162,27 @@ def _reply_of_message(found: FoundMessage, codes: WarningCodes, reading: _Readin
     # Text is searched only if there are no structured calls: otherwise a call that the model talks about
     # would run as well.
     if not calls:
-        reply = _separate_calls(reply, finish_of(choice.get("finish_reason")), reading)
+        reply = _separate_text_calls(reply, finish_reason_of_word(choice.get("finish_reason")), reading)
         reply = reply if reading.config.argument_repairs == "strict" else _without_end_markers(reply)
     refusal = message.get("refusal")
     refusal = refusal if isinstance(refusal, str) and refusal.strip() else content.refusal
     odd = (*codes, *found.codes, *content.warnings, *noticed, *reply.warnings)
     if reply.content and has_think_tags(reply.content):
         odd = (*odd, "THINK_TAGS_IN_CONTENT")
-    verdict = classify(choice, reply, refusal, noticed)
+    verdict = apply_finish_reason(choice, reply, refusal, noticed)
     return replace(
         verdict,
         warnings=tuple(dict.fromkeys((*odd, *verdict.warnings))),
         usage=usage_in(found.body),
-        served=served_in(found.body),
-        carry=message_fields_to_return(message, content.parts),
+        served=read_served(found.body),
+        carry=message_fields_to_send_back(message, content.parts),
     )
 
 
 _BROKE_OFF = Problem("PROVIDER_ERROR", "the provider broke off")
 
 
-def classify(
+def apply_finish_reason(
     choice: Mapping[str, Json], reply: Reply, refusal: str = "", noticed: Collection[WarningCode] = ()
 ) -> Reply:
     """What the model said, by the finish reason of its choice, with the calls that may still run."""
@@ -195,9 +195,9 @@ def classify(
     word, native = (normalized_word(choice.get(key)) for key in ("finish_reason", "native_finish_reason"))
     # OpenRouter maps the provider's finish reason to one of OpenAI's and keeps it as native_finish_reason.
     malformed, overflow = MALFORMED in word or MALFORMED in native, OVERFLOW in (word, native)
-    if finish_of(word) == "unknown" and finish_of(native) != "unknown":
+    if finish_reason_of_word(word) == "unknown" and finish_reason_of_word(native) != "unknown":
         word = native
-    finish = finish_of(word)
+    finish = finish_reason_of_word(word)
     if malformed:
         finish = "error"
         return verdict(Problem("MALFORMED_FUNCTION_CALL", content))
@@ -240,7 +240,7 @@ def _mark_cut_calls(calls: tuple[ToolCall, ...]) -> tuple[ToolCall, ...]:
             text: Json = call.original
             if error.code == "ARGUMENTS_NOT_OBJECT":
                 # A server may encode the truncated text as a JSON string, which is then complete in itself.
-                text = read(call.original).value_or(None)
+                text = read_json(call.original).value_or(None)
             if isinstance(text, str) and is_cut(text):
                 cut = ArgumentError("ARGUMENTS_TRUNCATED", error.detail)
                 marked[place] = replace(call, arguments=cut)
@@ -281,21 +281,21 @@ _CODES: Mapping[Rejection, WarningCode] = {
 }
 
 
-def _separate_calls(said: Reply, finish: Finish, reading: _Reading) -> Reply:
+def _separate_text_calls(said: Reply, finish: Finish, reading: _Reading) -> Reply:
     """A message without structured calls, whose text is separated from the calls written in it."""
     content, reasoning = said.content, said.reasoning
     dialects = reading.config.dialects(offered=bool(reading.tools.known))
-    if dialects and content and not (_MARKED.issuperset(dialects) and is_plain(content)):
-        return _calls_in_text(content, reasoning, finish, dialects, reading)
+    if dialects and content and not (_MARKED.issuperset(dialects) and is_free_of_markup(content)):
+        return _reply_with_text_calls(content, reasoning, finish, dialects, reading)
     if dialects and reading.config.dialects_in_reasoning and reasoning and not content:
         # Some models write their calls at the end of their reasoning (opencode#6883).
-        thought = _calls_in_text(reasoning, "", finish, dialects, reading)
+        thought = _reply_with_text_calls(reasoning, "", finish, dialects, reading)
         if thought.calls:
             return replace(thought, content="", reasoning=thought.content or thought.reasoning)
-    return replace(said, warnings=_suspected_calls(content, reasoning, reading))
+    return replace(said, warnings=_suspected_call_warnings(content, reasoning, reading))
 
 
-def _calls_in_text(
+def _reply_with_text_calls(
     content: str, reasoning: str, finish: Finish, dialects: Sequence[str], reading: _Reading
 ) -> Reply:
     from toolreel_core._text_calls import text_calls  # noqa: PLC0415 - see above
@@ -313,7 +313,7 @@ def _calls_in_text(
     codes: list[WarningCode] = [_CODES[why] for why in found.rejected]
     text, thought, unread = empty_if_blank(found.content), reasoning or found.reasoning, found.unread
     if not found.calls:
-        warnings = tuple(codes) or _suspected_calls(text, thought, reading)
+        warnings = tuple(codes) or _suspected_call_warnings(text, thought, reading)
         return Reply(content=text, reasoning=thought, warnings=warnings)
     calls = [(call.name, parse(call.arguments)) for call in found.calls]
 
@@ -331,14 +331,14 @@ def _with_call_ids(
     calls: Sequence[TextCall], unread: Sequence[str], reading: _Reading
 ) -> tuple[ToolCall, ...]:
     """The calls with their ids or made ones, and those that could not be read: the model has to know."""
-    from toolreel_core._text_calls import name_in  # noqa: PLC0415 - as above
+    from toolreel_core._text_calls import tool_name_in_text  # noqa: PLC0415 - as above
 
     error = ArgumentError("ARGUMENTS_INVALID_JSON", _NOT_RUN)
     numbered = [
         ToolCall(call.id, call.name, call.arguments, call.original, f"text:{call.dialect}") for call in calls
     ]
     numbered += [
-        ToolCall("", name_in(text, reading.tools.known), error, text, "text:unread")
+        ToolCall("", tool_name_in_text(text, reading.tools.known), error, text, "text:unread")
         for text in unread[:_MOST_TOLD]
     ]
     return tuple(
@@ -347,7 +347,7 @@ def _with_call_ids(
     )
 
 
-def _suspected_calls(content: str, reasoning: str, reading: _Reading) -> WarningCodes:
+def _suspected_call_warnings(content: str, reasoning: str, reading: _Reading) -> WarningCodes:
     suspects: Mapping[WarningCode, tuple[str, Made | None]] = {
         "TEXT_CALL_SUSPECTED": (content, reading.made),
         "TEXT_CALL_IN_REASONING": (reasoning, None),
@@ -355,7 +355,7 @@ def _suspected_calls(content: str, reasoning: str, reading: _Reading) -> Warning
     return tuple(
         code
         for code, (text, made) in suspects.items()
-        if not is_plain(text) and _looks_like_a_call(text, reading, made)
+        if not is_free_of_markup(text) and _looks_like_a_call(text, reading, made)
     )
 
 

@@ -18,19 +18,19 @@ from toolreel_core._jsontext import (
     as_list,
     as_tree,
     canonical,
-    finite,
-    items_of,
-    read,
+    list_at,
+    read_json,
     text_at,
     tree_at,
+    without_non_finite_numbers,
 )
 from toolreel_core._replies.event_assembly import (
     BlockEvents,
     DeltaKind,
     Deltas,
     ReadAsChat,
-    completion,
-    number_in,
+    integer_field,
+    single_message_completion,
     type_of,
 )
 from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS
@@ -51,7 +51,7 @@ _FINISHES = {
 _REFUSED = "The model refuses to answer."
 
 
-def chat_of_message(body: Json) -> ReadAsChat:
+def messages_body_as_chat(body: Json) -> ReadAsChat:
     """The reply as a chat completion; unchanged if it is none of this form."""
     if not isinstance(body, Mapping) or "content" not in body or "choices" in body:
         return ReadAsChat(body)
@@ -63,7 +63,7 @@ def chat_of_message(body: Json) -> ReadAsChat:
         if kind == "tool_use":
             given = next((block[key] for key in _INPUTS if block.get(key) is not None), {})
             # An object is what the form documents, so its text is no repair.
-            arguments = canonical(finite(given)) if isinstance(given, Mapping) else given
+            arguments = canonical(without_non_finite_numbers(given)) if isinstance(given, Mapping) else given
             function: Tree = {"name": block.get("name"), "arguments": arguments}
             calls.append({"id": block.get("id"), "type": "function", "function": function})
         elif kind in texts:
@@ -86,7 +86,7 @@ def chat_of_message(body: Json) -> ReadAsChat:
         }
     reason = body.get("stop_reason")
     finish = _FINISHES.get(reason, reason) if isinstance(reason, str) else reason
-    chat = completion(
+    chat = single_message_completion(
         {**head, **usage},
         text,
         finish,
@@ -95,10 +95,10 @@ def chat_of_message(body: Json) -> ReadAsChat:
         tool_calls=calls,
         refusal=refusal,
     )
-    return ReadAsChat(chat, carry=blocks_to_return(blocks), paused=reason == _PAUSED)
+    return ReadAsChat(chat, carry=blocks_to_send_back(blocks), paused=reason == _PAUSED)
 
 
-def whole_blocks(body: Tree) -> list[Tree]:
+def typed_content_blocks(body: Tree) -> list[Tree]:
     return [
         {**_joined_block(block), "type": _block_type(block)} for block in _content_blocks(body.get("content"))
     ]
@@ -121,7 +121,7 @@ def _block_type(block: Tree) -> str:
     return next((key for key in ("text", "thinking") if key in block), "")
 
 
-def blocks_to_return(blocks: Sequence[Tree]) -> JsonText:
+def blocks_to_send_back(blocks: Sequence[Tree]) -> JsonText:
     """The blocks that go back unchanged, with the places of the calls; nothing if all is text and calls."""
     if all(_block_type(block) in {"text", "tool_use"} and "citations" not in block for block in blocks):
         return NOTHING
@@ -133,7 +133,7 @@ def blocks_to_return(blocks: Sequence[Tree]) -> JsonText:
         else _joined_block(block)
         for block in blocks
     ]
-    return canonical(finite({MESSAGES_BLOCKS: kept}))
+    return canonical(without_non_finite_numbers({MESSAGES_BLOCKS: kept}))
 
 
 def _joined_block(block: Tree) -> Tree:
@@ -141,7 +141,7 @@ def _joined_block(block: Tree) -> Tree:
     if not isinstance(pieces, str):
         return block
     rest = {key: value for key, value in block.items() if key != _PIECES}
-    given = read(pieces).value_or(None)
+    given = read_json(pieces).value_or(None)
     return {**rest, "input": given} if isinstance(given, Mapping) else rest
 
 
@@ -164,12 +164,12 @@ class MessageEvents(BlockEvents):
     call_type = "tool_use"
 
     def add_event(self, event: Tree) -> tuple[MessageEvents, Deltas]:
-        index = number_in(event, "index")
+        index = integer_field(event, "index")
         match type_of(event):
             case "message_start":
                 message = tree_at(event, "message")
                 at = replace(self, head={**self.head, **message})
-                for place, block in enumerate(items_of(message, "content")):
+                for place, block in enumerate(list_at(message, "content")):
                     at = at.open_value(as_tree(block), place)
                 return at, ()
             case "content_block_start":
@@ -197,7 +197,7 @@ class MessageEvents(BlockEvents):
                 return self, ()
 
     def blocks(self) -> dict[int, Tree]:
-        return dict(zip(sorted(self.begun), whole_blocks({"content": [*self.values()]}), strict=True))
+        return dict(zip(sorted(self.begun), typed_content_blocks({"content": [*self.values()]}), strict=True))
 
     def body(self) -> Tree:
         return {"role": "assistant", **self.head, "content": [*self.values()]}
@@ -209,10 +209,10 @@ class MessageEvents(BlockEvents):
         text = canonical(given) if isinstance(given, Mapping) and key == "partial_json" else given
         if not text:
             return self, ()
-        at = self._at_block(index, kind)
+        at = self._select_block_of_delta(index, kind)
         block = at.begun[at.latest]
         if key == "citation":
-            cited = {**block, "citations": [*items_of(block, "citations"), text]}
+            cited = {**block, "citations": [*list_at(block, "citations"), text]}
             return replace(at, begun=at.begun.set(at.latest, cited)), ()
         if not isinstance(text, str):
             return self, ()
@@ -221,7 +221,7 @@ class MessageEvents(BlockEvents):
         shown = key != "signature" and type_of(block) in {kind, ""}
         return at, at.deltas_to_show(_SHOWN[kind] if shown else None, text)
 
-    def _at_block(self, index: int | None, kind: str) -> MessageEvents:
+    def _select_block_of_delta(self, index: int | None, kind: str) -> MessageEvents:
         """With the block of a piece as the newest; gateways count wrong (Oaklight/llm-rosetta#246)."""
         meant = self.latest if index is None else self.find_place(index)
         for place in () if meant is None else (meant, self.latest):
@@ -245,12 +245,12 @@ _INCOMPLETE: Mapping[Json, str] = {
 """The finish reason for each reason why a response is incomplete."""
 
 
-def chat_of_response(body: Json) -> ReadAsChat:
+def responses_body_as_chat(body: Json) -> ReadAsChat:
     """The reply as a chat completion; unchanged if it is none of this form."""
     if not isinstance(body, Mapping) or "output" not in body or "choices" in body:
         return ReadAsChat(body)
     items = [*_output_items(body["output"])] or [*_output_items(body.get("output_text"))]
-    run = _calls_run_by_server(items)
+    run = _server_executed_call_ids(items)
     calls, text, refusal, thoughts = list[Json](), "", "", ""
     for item in items:
         match _item_type(item):
@@ -261,7 +261,7 @@ def chat_of_response(body: Json) -> ReadAsChat:
                     refusal += text_at(tree, "refusal")
             case "reasoning":  # its text is its own, or its summary
                 said, summed = (
-                    "".join(text_at(as_tree(part), "text") for part in items_of(item, key))
+                    "".join(text_at(as_tree(part), "text") for part in list_at(item, key))
                     for key in ("content", "summary")
                 )
                 thoughts += said or summed
@@ -272,7 +272,7 @@ def chat_of_response(body: Json) -> ReadAsChat:
                 calls.append({"id": item.get("call_id") or item.get("id"), "type": type_, type_: called})
             case _:
                 continue
-    chat = completion(
+    chat = single_message_completion(
         {key: body[key] for key in _RESPONSE_HEAD if body.get(key)},
         text,
         _finish_reason(body, called=bool(calls)),
@@ -280,10 +280,10 @@ def chat_of_response(body: Json) -> ReadAsChat:
         tool_calls=calls,
         refusal=refusal,
     )
-    return ReadAsChat(chat, carry=items_to_return(items))
+    return ReadAsChat(chat, carry=items_to_send_back(items))
 
 
-def whole_items(body: Tree) -> list[Tree]:
+def typed_output_items(body: Tree) -> list[Tree]:
     return [{**item, "type": _item_type(item)} for item in _output_items(body.get("output"))]
 
 
@@ -305,7 +305,7 @@ def _item_type(item: Tree) -> str:
     return "message" if "content" in item else ""
 
 
-def _calls_run_by_server(items: Sequence[Tree]) -> list[Json]:
+def _server_executed_call_ids(items: Sequence[Tree]) -> list[Json]:
     """The ids of calls whose results are next to them: some agents show what they have run themselves."""
     return [
         id_ for item in items if _item_type(item) == "function_call_output" and (id_ := item.get("call_id"))
@@ -323,11 +323,11 @@ def _finish_reason(body: Tree, *, called: bool) -> Json:
             return status
 
 
-def items_to_return(items: Sequence[Tree]) -> JsonText:
+def items_to_send_back(items: Sequence[Tree]) -> JsonText:
     """The items that go back unchanged, with the places of the calls; nothing if all is text and calls."""
     if all(_item_type(item) in {"message", "function_call"} for item in items):
         return NOTHING
-    run = _calls_run_by_server(items)
+    run = _server_executed_call_ids(items)
     # A call goes back without what the message says of it, others without their ids: a server that stores
     # nothing looks the id up all the same, and finds nothing (maximhq/bifrost#5410).
     left_out = {"function_call": _OF_CALL, "reasoning": _OF_OURS, "message": _OF_OURS}
@@ -337,7 +337,7 @@ def items_to_return(items: Sequence[Tree]) -> JsonText:
         else {key: value for key, value in item.items() if key not in left_out.get(_item_type(item), ())}
         for item in items
     ]
-    return canonical(finite({RESPONSES_ITEMS: kept}))
+    return canonical(without_non_finite_numbers({RESPONSES_ITEMS: kept}))
 
 
 _TEXT_EVENTS: Mapping[str, tuple[str, str, DeltaKind | None]] = {
@@ -372,7 +372,7 @@ class ResponseEvents(BlockEvents):
         if kind in _ENDS:
             head = {**self.head, "status": _ENDS[kind], **tree_at(event, "response")}
             return replace(self, head=head, complete=True, over=True), ()
-        item, index = tree_at(event, "item"), number_in(event, "output_index")
+        item, index = tree_at(event, "item"), integer_field(event, "output_index")
         if kind == "response.output_item.added":
             at = self.open_value(item, index, _item_ids(item))
             called: DeltaKind | None = "tool_call" if type_of(item) == "function_call" else None
@@ -387,11 +387,11 @@ class ResponseEvents(BlockEvents):
         return self._add_delta(event, index)
 
     def blocks(self) -> dict[int, Tree]:
-        whole = whole_items({"output": [*map(_joined_item, self.values())]})
+        whole = typed_output_items({"output": [*map(_joined_item, self.values())]})
         return dict(zip(sorted(self.begun), whole, strict=True))
 
     def body(self) -> Tree:
-        streamed, last = [*map(_joined_item, self.values())], items_of(self.head, "output")
+        streamed, last = [*map(_joined_item, self.values())], list_at(self.head, "output")
         # The last event has all of it, but gateways leave out what they have streamed (sglang#12652).
         output = last if _count_calls_and_text(last) >= _count_calls_and_text(streamed) else streamed
         return {**self.head, "output": output or streamed}
@@ -402,7 +402,7 @@ class ResponseEvents(BlockEvents):
         text = text_at(event, "delta" if ending == "delta" else key.removeprefix("summary_"))
         if not key or not text:
             return self, ()
-        part = next((number for name in _PARTS if (number := number_in(event, name)) is not None), 0)
+        part = next((number for name in _PARTS if (number := integer_field(event, name)) is not None), 0)
         # It belongs to the item that it names, else to the newest one of its kind.
         place = self.find_place(index, (text_at(event, "item_id"),))
         if place is None:
@@ -427,12 +427,12 @@ def _count_calls_and_text(output: Sequence[Json]) -> tuple[int, bool]:
     """How many calls an output has, and whether it has a text."""
     items = [*map(as_tree, output)]
     calls = sum(item.get("type") == "function_call" for item in items)
-    parts = (as_tree(part) for item in items for part in items_of(item, "content"))
+    parts = (as_tree(part) for item in items for part in list_at(item, "content"))
     return calls, any(part.get("text") for part in parts)
 
 
 def _joined_item(item: Tree) -> Tree:
-    content: list[Json] = [*items_of(item, "content")]
+    content: list[Json] = [*list_at(item, "content")]
     rest = {key: value for key, value in item.items() if key not in {"text", "refusal", "summary_text"}}
     if text := item.get("text"):
         content.append({"type": "output_text", "text": text})

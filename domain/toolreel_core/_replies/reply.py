@@ -13,18 +13,18 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    finite,
     in_numeric_order,
     text_at,
     tree_at,
+    without_non_finite_numbers,
 )
 from toolreel_core._replies.classification import (
     Finish,
     Problem,
-    bare_error,
     error_in,
-    finish_of,
+    finish_reason_of_word,
     problem_in_list,
+    top_level_error,
 )
 from toolreel_core._replies.tool_calls import ToolCall
 from toolreel_core._replies.warning_codes import WarningCode, WarningCodes
@@ -89,7 +89,7 @@ def usage_in(body: Tree) -> Usage:
     )
 
 
-def served_in(body: Tree) -> Served:
+def read_served(body: Tree) -> Served:
     """Model, provider and ids of a reply; a failed router names its upstream in the error."""
     upstream = tree_at(body, "error", "metadata") if "error" in body else {}
     return Served(
@@ -189,7 +189,7 @@ def find_message(tree: Json) -> FoundMessage:
         codes = (*codes, "CHOICES_NOT_LIST")
     if not isinstance(choices, list) or not choices:
         found = FoundMessage(body, problem=problem, codes=codes)
-        return found if problem else _message_without_choices(found)
+        return found if problem else _find_message_outside_choices(found)
     if len(choices) > 1:
         codes = (*codes, "MULTIPLE_CHOICES")
     choice = _first_choice(choices)
@@ -198,14 +198,14 @@ def find_message(tree: Json) -> FoundMessage:
     message, noticed = _message_of_choice(choice)
     problem = problem or error_in(choice) or error_in(message or {})
     if message is None:
-        if finish_of(choice.get("finish_reason")) not in {"length", "content_filter", "error"}:
+        if finish_reason_of_word(choice.get("finish_reason")) not in {"length", "content_filter", "error"}:
             problem = problem or _NO_MESSAGE
     elif message.get("role") not in (None, "assistant"):
         noticed = (*noticed, "ROLE_UNEXPECTED")
     return FoundMessage(body, choice, message or {}, problem, (*codes, *noticed))
 
 
-def without_undocumented(found: FoundMessage) -> FoundMessage:
+def reject_undocumented_place(found: FoundMessage) -> FoundMessage:
     """The found message, or a problem if it is not where OpenAI documents it."""
     problem = next((_UNDOCUMENTED[code] for code in found.codes if code in _UNDOCUMENTED), None)
     if problem is None or found.problem:
@@ -226,7 +226,7 @@ def _first_choice(choices: Sequence[Json]) -> Json:
     return {**first, "message": {**message, "tool_calls": calls}} if calls else first
 
 
-def _message_without_choices(found: FoundMessage) -> FoundMessage:
+def _find_message_outside_choices(found: FoundMessage) -> FoundMessage:
     body = found.body
     # Gemini reports why it has blocked a prompt without any choice.
     blocked = as_tree(body.get("promptFeedback", body.get("prompt_feedback")))
@@ -241,7 +241,7 @@ def _message_without_choices(found: FoundMessage) -> FoundMessage:
         return FoundMessage(body, {"finish_reason": word}, message, codes=(*found.codes, "TOP_LEVEL_MESSAGE"))
     # OpenRouter sends null if its upstream failed (pydantic/pydantic-ai#6900), others an empty list.
     failed = "choices" in body and not body["choices"]
-    return found._replace(problem=bare_error(body) or replace(_NO_CHOICES, passing=failed))
+    return found._replace(problem=top_level_error(body) or replace(_NO_CHOICES, passing=failed))
 
 
 def _message_of_choice(
@@ -300,7 +300,7 @@ def content_of(raw: Json) -> Content:
         return _content_of_parts(raw)
     if isinstance(raw, Mapping) and _part_kind(raw) != "other":
         return _content_of_parts([raw])
-    return Content(canonical(finite(raw)), warnings=("CONTENT_NOT_STRING",))
+    return Content(canonical(without_non_finite_numbers(raw)), warnings=("CONTENT_NOT_STRING",))
 
 
 def empty_if_blank(text: str) -> str:

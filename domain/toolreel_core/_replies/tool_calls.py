@@ -23,13 +23,13 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    finite,
     in_numeric_order,
     is_blank,
-    items_of,
+    list_at,
     parse,
-    read,
+    read_json,
     text_at,
+    without_non_finite_numbers,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._replies.arguments import Arguments, read_arguments
@@ -54,7 +54,7 @@ _REASONING_LISTS = ("reasoning_details", "thinking_blocks")
 _REASONING_TEXTS = ("text", "summary", "thinking")
 
 
-def message_fields_to_return(message: Tree, content: Json = None) -> JsonText:
+def message_fields_to_send_back(message: Tree, content: Json = None) -> JsonText:
     """The opaque fields of a message in their order, with its content if that goes back unchanged.
 
     :param content: the content, if it must be sent back unchanged too
@@ -62,14 +62,14 @@ def message_fields_to_return(message: Tree, content: Json = None) -> JsonText:
     fields = _present_fields(message, _OF_MESSAGE)
     if content is not None:
         fields["content"] = content
-    return canonical(finite(fields)) if fields else NOTHING
+    return canonical(without_non_finite_numbers(fields)) if fields else NOTHING
 
 
-def call_fields_to_return(entry: Tree, function: Tree) -> JsonText:
+def call_fields_to_send_back(entry: Tree, function: Tree) -> JsonText:
     fields, inner = _present_fields(entry, _OF_CALL), _present_fields(function, _OF_CALL)
     if inner:
         fields["function"] = inner
-    return canonical(finite(fields)) if fields else NOTHING
+    return canonical(without_non_finite_numbers(fields)) if fields else NOTHING
 
 
 def reasoning_in(message: Tree) -> str:
@@ -100,7 +100,9 @@ _KIMI_INDEX = lazy_pattern(r"(?<=.):\d{1,6}\Z")
 """Kimi's ids are ``functions.name:0``, and some servers send them as names."""
 
 
-def meant_name(given: str, known: Collection[str], *, exact: bool = False) -> tuple[str, WarningCodes]:
+def intended_tool_name(
+    given: str, known: Collection[str], *, exact: bool = False
+) -> tuple[str, WarningCodes]:
     """The tool name that a call means, with the warnings about it; ``exact`` keeps every name.
 
     :param exact: whether to return every name unchanged
@@ -140,7 +142,7 @@ def assign_ids(given: Iterable[Json], *, turn: int) -> list[tuple[str, WarningCo
     [('call_a', ()), ('call_3_1', ('CALL_ID_MISSING',)), ('call_3_2', ('CALL_ID_DUPLICATE',))]
     """
     # All native ids are reserved first: a generated one must not collide with that of a later call.
-    natives = list(map(provider_id, given))
+    natives = list(map(provider_call_id, given))
     taken = {identity for identity, _ in natives if identity}
     used: set[str] = set()
     found: list[tuple[str, WarningCodes]] = []
@@ -156,7 +158,7 @@ def assign_ids(given: Iterable[Json], *, turn: int) -> list[tuple[str, WarningCo
     return found
 
 
-def provider_id(given: Json) -> tuple[str, WarningCodes]:
+def provider_call_id(given: Json) -> tuple[str, WarningCodes]:
     """The provider's id as text, empty if unusable, with the warnings about it."""
     if isinstance(given, str) and given.strip():
         return given, ()
@@ -208,7 +210,7 @@ def _read_entries(value: Json, *place: WarningCode) -> tuple[list[CallEntry], li
     """The entries of ``tool_calls``: a list, or an object or JSON text that some servers send."""
     if is_blank(value):
         return [], [*place]
-    tree = read(value).value_or("") if isinstance(value, str) else value
+    tree = read_json(value).value_or("") if isinstance(value, str) else value
     if isinstance(tree, dict):
         # Entries by number or name, or a single one.
         tree = [*(in_numeric_order(tree) or tree).values()] if tree.keys().isdisjoint(_MARKS) else [tree]
@@ -255,7 +257,7 @@ def _read_entry(value: Tree, where: WarningCodes) -> CallEntry | WarningCode:
         name,
         arguments,
         provenance if provenance.startswith(("text:", "legacy")) else "structured",
-        call_fields_to_return(value, function),
+        call_fields_to_send_back(value, function),
         where if wrapped else (*where, "MISSING_FUNCTION_WRAPPER"),
     )
 
@@ -272,16 +274,16 @@ def expand_bundle(
     entry: CallEntry, known: Collection[str], *, max_depth: int, repairs: ArgumentRepairs = "safe"
 ) -> tuple[CallEntry, ...]:
     """The calls of an entry: itself, or the calls that it bundles."""
-    name, _ = meant_name(entry.name, _BUNDLES)
+    name, _ = intended_tool_name(entry.name, _BUNDLES)
     if name not in _BUNDLES or name in known:
         return (entry,)
     bundled = read_arguments(entry.arguments, max_depth=max_depth, repairs=repairs)
     tree = parse(bundled.value) if isinstance(bundled.value, JsonText) else None
-    identity, codes = provider_id(entry.id)
+    identity, codes = provider_call_id(entry.id)
     codes = ("MULTI_TOOL_USE_EXPANDED", *entry.codes, *codes, *bundled.warnings)
     bundle = entry._replace(codes=codes)
     calls: list[CallEntry] = []
-    for place, use in enumerate(map(as_tree, items_of(as_tree(tree), "tool_uses"))):
+    for place, use in enumerate(map(as_tree, list_at(as_tree(tree), "tool_uses"))):
         name, parameters = text_at(use, "recipient_name"), use.get("parameters")
         if not name.strip():  # all or nothing: then none runs, and the model gets an error for the bundle
             return (entry,)
@@ -340,7 +342,7 @@ def calls_in(
     codes.extend([code for entry in entries for code in entry.codes])
     calls: list[ToolCall] = []
     for entry, (identity, id_codes) in zip(entries, ids, strict=True):
-        name, name_codes = meant_name(entry.name, known, exact=strict)
+        name, name_codes = intended_tool_name(entry.name, known, exact=strict)
         arguments = read_arguments(entry.arguments, max_depth=max_depth, repairs=repairs)
         calls.append(
             ToolCall(identity, name, arguments.value, arguments.original, entry.provenance, entry.carry)

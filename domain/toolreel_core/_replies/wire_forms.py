@@ -13,17 +13,17 @@ from typing import Literal, TypeAlias, assert_never
 
 from pyrsistent import PVector, pvector
 
-from toolreel_core._jsontext import Json, Tree, as_tree, read
+from toolreel_core._jsontext import Json, Tree, as_tree, read_json
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._replies.chat_events import ChatEvents, choices_of, delta_of, deltas_of
+from toolreel_core._replies.chat_events import ChatEvents, choices_of, delta_in_choice, normalized_deltas
 from toolreel_core._replies.classification import STREAM_CUT
 from toolreel_core._replies.event_assembly import Delta, Deltas, ReadAsChat
 from toolreel_core._replies.normalize import BLANK, FIELDS, is_stream
 from toolreel_core._replies.other_forms import (
     MessageEvents,
     ResponseEvents,
-    chat_of_message,
-    chat_of_response,
+    messages_body_as_chat,
+    responses_body_as_chat,
 )
 from toolreel_core._replies.warning_codes import WarningCodes
 from toolreel_core._settings import WireForm
@@ -140,7 +140,7 @@ def _frame_of_data(data: str) -> tuple[Frame, ...] | None:
         return None
     # A surrogate pair may be split between two frames, so halves are kept until the texts are joined.
     return (
-        read(text, with_halves=True)
+        read_json(text, with_halves=True)
         .map(lambda tree: (tree,) if isinstance(tree, Mapping) else ())
         .value_or(None)
     )
@@ -157,19 +157,19 @@ def as_chat(body: str, form: WireForm = "chat_completions") -> ReadAsChat:
     """
     is_chat = form == "chat_completions"
     codes: WarningCodes = ()
-    own: Json = body if is_chat else read(body).value_or(body)
+    own: Json = body if is_chat else read_json(body).value_or(body)
     if is_stream(body):
-        stream = stream_in(form).feed(body)[0].close()[0]
+        stream = stream_for_form(form).feed(body)[0].close()[0]
         own, codes = stream.whole(), ("STREAM_FRAME_LOST",) if stream.lost else ()
     return _FORMS[form][1](own)._replace(codes=codes, own=None if is_chat else own)
 
 
-def form_in(body: str) -> WireForm | None:
+def wire_form_of_body(body: str) -> WireForm | None:
     if is_stream(body):
         frames, found = Frames().feed(body)
         tree = next((frame for frame in (*found, *frames.close()) if isinstance(frame, Mapping)), {})
     else:
-        tree = as_tree(read(body).value_or(""))
+        tree = as_tree(read_json(body).value_or(""))
     kind = tree.get("type")
     if "choices" in tree:
         return "chat_completions"
@@ -183,17 +183,17 @@ def deltas_in(body: str, form: WireForm = "chat_completions", *, whole: bool) ->
 
     :param whole: whether to include a body that is not a stream
     """
-    stream, deltas = stream_in(form).feed(body)
+    stream, deltas = stream_for_form(form).feed(body)
     if stream.streamed or not whole:
         return deltas + stream.close()[1]
-    choices = choices_of(as_tree(_FORMS[form][1](read(body).value_or("")).body))
-    return deltas_of(delta_of(choices[0])) if choices else ()
+    choices = choices_of(as_tree(_FORMS[form][1](read_json(body).value_or("")).body))
+    return normalized_deltas(delta_in_choice(choices[0])) if choices else ()
 
 
 _FORMS = {
     "chat_completions": (ChatEvents, ReadAsChat),
-    "messages": (MessageEvents, chat_of_message),
-    "responses": (ResponseEvents, chat_of_response),
+    "messages": (MessageEvents, messages_body_as_chat),
+    "responses": (ResponseEvents, responses_body_as_chat),
 }
 """What joins the events of a stream of each form, and what translates a body."""
 
@@ -289,5 +289,5 @@ class Stream:
         return at, tuple(shown)
 
 
-def stream_in(form: WireForm) -> Stream:
+def stream_for_form(form: WireForm) -> Stream:
     return Stream(_FORMS[form][0]())

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
         MAX_LEVELS,
         Violation,
         check_schema,
-        common_check,
         refused_nulls,
-        unknown_keys,
+        simple_schema_predicate,
+        unknown_key_violations,
         violating_paths,
         violations,
     )
-    from toolreel_core._schema.walk import changed_within, inline_references, schemas_in
+    from toolreel_core._schema.walk import inline_references, map_subschemas, schemas_in
 else:
     from toolreel_core._lazy_names import lazy_exports
 

@@ -13,7 +13,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, Tree, canonical, parse
 from toolreel_core._schema.patterns import is_linear, python_pattern, with_python_patterns
 from toolreel_core._schema.validation import BadReference, check_depth, check_references, check_schema
-from toolreel_core._schema.walk import changed_within, schemas_in
+from toolreel_core._schema.walk import map_subschemas, schemas_in
 
 _ROUNDS = 20
 _DEPENDENT = {
@@ -152,4 +152,4 @@ def modernize_schema(schema: Json) -> Json:
                 newer[exclusive if schema.get(exclusive) is True else keyword] = value
             case _:
                 newer[keyword] = value
-    return changed_within(newer, modernize_schema)
+    return map_subschemas(newer, modernize_schema)

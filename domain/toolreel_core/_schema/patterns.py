@@ -13,7 +13,7 @@ from functools import lru_cache
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._schema.walk import changed_within
+from toolreel_core._schema.walk import map_subschemas
 
 _NAMED = lazy_pattern(r"\\k<(?P<back>\w+)>|\\.|\(\?<(?P<group>[A-Za-z_]\w*)>", re.DOTALL | re.ASCII)
 """A named group or what repeats one; a character behind a backslash is neither."""
@@ -37,7 +37,7 @@ def with_python_patterns(schema: Json) -> Json:
     """The schema with its patterns in Python's words, for a validator that compiles them as they stand."""
     if not isinstance(schema, Mapping):
         return schema
-    tree = changed_within(schema, with_python_patterns)
+    tree = map_subschemas(schema, with_python_patterns)
     if isinstance(pattern := tree.get("pattern"), str):
         tree["pattern"] = python_pattern(pattern).pattern
     if isinstance(named := tree.get("patternProperties"), Mapping):
@@ -59,10 +59,11 @@ _LINEAR_TOKEN = lazy_pattern(
     | (?P<one>(?P<sign>[^\\\[\](){}*+?|^$.]|\\\W)|\.|\\[dDsSwWnrtfv]|\\x..|\\u.{4}|\\U.{8}
         |\[\^?\]?(?:\\.|[^\\\]])*\])
       (?P<repeated>[*+?]|\{\d+,?\d*\}|\{,\d+\})?[?+]?
+    | (?P<other>.+)
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
-"""An element of a pattern; look-around and flags are none."""
+"""An element of a pattern. Look-around and flags are none: from there on all is ``other``, in one piece."""
 _MOST = 10_000
 """Steps for each character, and for each part of the pattern."""
 _EACH_PLACE = 100
@@ -81,7 +82,7 @@ def is_linear(pattern: str) -> bool:
     :param pattern: which Python compiles
     """
     tokens = [*_LINEAR_TOKEN.finditer(pattern)]
-    if "".join(token[0] for token in tokens) != pattern:  # something stands between them
+    if tokens and tokens[-1]["other"]:
         return False
     anchored = pattern.startswith("^")
     # A repetition without a limit may end at several places (it is loose), and what repeats behind it would

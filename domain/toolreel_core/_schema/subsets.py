@@ -11,9 +11,9 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    items_of,
     json_type,
-    named_types,
+    list_at,
+    schema_types,
     text_at,
     tree_at,
 )
@@ -27,11 +27,11 @@ from toolreel_core._schema.walk import inline_references
 
 def merge_all_of(schema: Tree) -> Tree:
     together: dict[str, Json] = {key: value for key, value in schema.items() if key != "allOf"}
-    for each in items_of(schema, "allOf"):
+    for each in list_at(schema, "allOf"):
         part = merge_all_of(as_tree(each))
         own = tree_at(together, "properties")
         properties = {**own, **tree_at(part, "properties"), **own}
-        required = [*items_of(together, "required"), *items_of(part, "required")]
+        required = [*list_at(together, "required"), *list_at(part, "required")]
         together = {**together, **part, **together}
         together |= {"properties": properties} if properties else {}
         together |= {"required": required} if required else {}
@@ -48,10 +48,10 @@ def merge_branch_properties(branches: Sequence[Tree], schema: Tree) -> Tree:
         properties = {**properties, **tree_at(part, "properties"), **properties}
     needed: list[Json] = [
         name
-        for name in items_of(folded[0], "required")
-        if all(name in items_of(part, "required") for part in folded)
+        for name in list_at(folded[0], "required")
+        if all(name in list_at(part, "required") for part in folded)
     ]
-    return {**schema, "properties": properties, "required": [*items_of(schema, "required"), *needed]}
+    return {**schema, "properties": properties, "required": [*list_at(schema, "required"), *needed]}
 
 
 _TYPES: Sequence[str] = ("array", "boolean", "integer", "number", "object", "string")
@@ -79,7 +79,9 @@ def gemini_subset(schema: Tree) -> Tree:
     If the root is a choice of objects, the result has the properties of all of them.
     """
     root = merge_all_of(inline_references(schema))
-    return _gemini_type(merge_branch_properties(_branches_except_null(root), root), "object", nullable=False)
+    return _gemini_schema_of_type(
+        merge_branch_properties(_branches_except_null(root), root), "object", nullable=False
+    )
 
 
 def _gemini_schema(schema: Json) -> dict[str, Json]:
@@ -90,18 +92,18 @@ def _gemini_schema(schema: Json) -> dict[str, Json]:
     if branches and not any(key in tree for key in _OWN_SHAPE):
         return _gemini_any_of(tree, branches)
     kind = kinds[0] if kinds else "string"
-    return _gemini_type(merge_branch_properties(branches, tree), kind, nullable=_is_nullable(tree))
+    return _gemini_schema_of_type(merge_branch_properties(branches, tree), kind, nullable=_is_nullable(tree))
 
 
 def _gemini_any_of(tree: Tree, branches: Sequence[Tree]) -> dict[str, Json]:
     shared = {key: tree[key] for key in ("type", "description") if isinstance(tree.get(key), str)}
     null = {"nullable": True} if _is_nullable(tree) else {}
     nodes = [_gemini_schema({**shared, **branch, **null}) for branch in branches]
-    flat = [part for node in nodes for part in (items_of(node, "anyOf") or [node])]
+    flat = [part for node in nodes for part in (list_at(node, "anyOf") or [node])]
     return {"anyOf": flat} if len(flat) > 1 else nodes[0]
 
 
-def _gemini_type(tree: Tree, kind: str, *, nullable: bool) -> dict[str, Json]:
+def _gemini_schema_of_type(tree: Tree, kind: str, *, nullable: bool) -> dict[str, Json]:
     node: dict[str, Json] = {"type": kind, "nullable": True} if nullable else {"type": kind}
     if isinstance(tree.get("title"), str):
         node["title"] = tree["title"]
@@ -127,13 +129,13 @@ def _gemini_type(tree: Tree, kind: str, *, nullable: bool) -> dict[str, Json]:
         case "integer" | "number":
             node |= _gemini_bounds(tree, kind)
         case "array":  # the schema of its elements has to be there, and one for all places
-            places = [*items_of(tree, "prefixItems"), *items_of(tree, "items")]
+            places = [*list_at(tree, "prefixItems"), *list_at(tree, "items")]
             node["items"] = _gemini_schema({"anyOf": places} if places else tree.get("items"))
         case "object":  # no list of properties or names at all, rather than an empty one
             properties = {name: _gemini_schema(part) for name, part in tree_at(tree, "properties").items()}
             node |= {"properties": properties} if properties else {}
             for key in ("required", "propertyOrdering"):
-                names = (name for name in items_of(tree, key) if isinstance(name, str) and name in properties)
+                names = (name for name in list_at(tree, key) if isinstance(name, str) and name in properties)
                 known = dict.fromkeys(names)
                 node |= {key: [*known]} if known else {}
         case _:
@@ -163,32 +165,32 @@ def _branches_except_null(tree: Tree) -> list[Tree]:
 
 
 def _all_branches(tree: Tree) -> list[Tree]:
-    return [as_tree(part) for part in items_of(tree, "anyOf") or items_of(tree, "oneOf")]
+    return [as_tree(part) for part in list_at(tree, "anyOf") or list_at(tree, "oneOf")]
 
 
 def _types_of(tree: Tree) -> list[str]:
     """The types of a schema: declared, else of its choices, else inferred from its keywords."""
-    named = dict.fromkeys(kind for kind in named_types(tree) if kind in _TYPES)
+    named = dict.fromkeys(kind for kind in schema_types(tree) if kind in _TYPES)
     chosen = dict.fromkeys(map(json_type, _listed_values(tree)))
     shaped: list[str] = [kind for kind, keys in _SHAPES.items() if any(key in tree for key in keys)][:1]
     return [*named] or [*chosen] or shaped
 
 
 def _listed_values(tree: Tree) -> list[Json]:
-    listed = [tree["const"]] if "const" in tree else items_of(tree, "enum")
+    listed = [tree["const"]] if "const" in tree else list_at(tree, "enum")
     return [choice for choice in listed if choice is not None]
 
 
 def _is_nullable(tree: Tree) -> bool:
     return (
         tree.get("nullable") is True
-        or "null" in named_types(tree)
+        or "null" in schema_types(tree)
         or ("const" in tree and tree["const"] is None)
-        or None in items_of(tree, "enum")
+        or None in list_at(tree, "enum")
         or any(map(_is_null, _all_branches(tree)))
     )
 
 
 def _is_null(tree: Tree) -> bool:
-    listed = [tree["const"]] if "const" in tree else items_of(tree, "enum")
-    return named_types(tree) == ["null"] or ("type" not in tree and [*listed] == [None])
+    listed = [tree["const"]] if "const" in tree else list_at(tree, "enum")
+    return schema_types(tree) == ["null"] or ("type" not in tree and [*listed] == [None])

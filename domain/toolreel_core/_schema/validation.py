@@ -21,7 +21,7 @@ from toolreel_core._jsontext import (
     as_tree,
     canonical,
     is_nested_deeper,
-    items_of,
+    list_at,
     parse,
     tree_at,
 )
@@ -68,19 +68,19 @@ _Check: TypeAlias = Callable[[Any], bool]
 
 
 @lru_cache(maxsize=1024)
-def common_check(schema: JsonText) -> _Check | None:
+def simple_schema_predicate(schema: JsonText) -> _Check | None:
     """The check of values by a schema that is sound and only has common keywords; else jsonschema decides."""
     tree = None if is_nested_deeper(schema, MAX_LEVELS) else parse(schema)
-    return _schema_check(tree) if isinstance(tree, dict) else None
+    return _schema_predicate(tree) if isinstance(tree, dict) else None
 
 
-def _schema_check(schema: Json) -> _Check | None:
+def _schema_predicate(schema: Json) -> _Check | None:
     if isinstance(schema, bool):
         return lambda _: schema
     if not isinstance(schema, dict):
         return None
     telling = {keyword: rule for keyword, rule in schema.items() if not _is_annotation(keyword, rule)}
-    found = (_keyword_check(keyword, rule, schema) for keyword, rule in telling.items())
+    found = (_keyword_predicate(keyword, rule, schema) for keyword, rule in telling.items())
     checks = [check for check in found if check]
     if len(checks) < len(telling):
         return None
@@ -102,15 +102,19 @@ def _is_annotation(keyword: str, rule: Json) -> bool:
             return keyword == "default" or (keyword == "$schema" and rule == _DRAFT)
 
 
-def _keyword_check(keyword: str, rule: Any, schema: Mapping[str, Json]) -> _Check | None:  # noqa: ANN401 - any JSON
+def _keyword_predicate(keyword: str, rule: Any, schema: Mapping[str, Json]) -> _Check | None:  # noqa: ANN401 - any JSON
     """The check of a keyword; ``None`` if it is not common, or has a value that it may not have."""
     match keyword, rule:
         case "type", str() | [_, *_]:
             kinds = [rule] if isinstance(rule, str) else rule
-            return partial(_has_type, kinds) if _are_names(kinds) and _CLASSES.keys() >= {*kinds} else None
+            return (
+                partial(_has_type, kinds)
+                if _are_distinct_strings(kinds) and _CLASSES.keys() >= {*kinds}
+                else None
+            )
         case "enum", [*_] if _SCALARS.issuperset(map(type, rule)):
             return partial(_equals_one_of, rule)
-        case "required", [*_] if _are_names(rule):
+        case "required", [*_] if _are_distinct_strings(rule):
             return lambda value: not isinstance(value, dict) or value.keys() >= {*rule}
         case (("minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum"), _) if _is_number(rule):
             holds = _COMPARISONS[keyword]
@@ -118,19 +122,19 @@ def _keyword_check(keyword: str, rule: Any, schema: Mapping[str, Json]) -> _Chec
         case (("minLength" | "maxLength" | "minItems" | "maxItems"), _) if type(rule) is int and rule >= 0:
             holds, kind = _COMPARISONS[keyword], str if keyword.endswith("Length") else list
             return lambda value: not isinstance(value, kind) or holds(len(value), rule)
-        case "items", _ if part := _schema_check(rule):
+        case "items", _ if part := _schema_predicate(rule):
             return partial(_items_fit, part)
-        case "additionalProperties", _ if part := _schema_check(rule):
+        case "additionalProperties", _ if part := _schema_predicate(rule):
             named = as_tree(schema.get("properties"))
             return lambda value: (
                 not isinstance(value, dict)
                 or all(part(each) for name, each in value.items() if name not in named)
             )
         case "properties", dict():
-            parts = {name: check for name, each in rule.items() if (check := _schema_check(each))}
+            parts = {name: check for name, each in rule.items() if (check := _schema_predicate(each))}
             return None if len(parts) < len(rule) else partial(_properties_fit, parts)
         case "anyOf", [_, *_]:
-            choices = [check for each in rule if (check := _schema_check(each))]
+            choices = [check for each in rule if (check := _schema_predicate(each))]
             return None if len(choices) < len(rule) else lambda value: any(fit(value) for fit in choices)
         case _:
             return None
@@ -146,7 +150,7 @@ def _properties_fit(parts: Mapping[str, _Check], value: Json) -> bool:
     )
 
 
-def _are_names(names: Sequence[Json]) -> bool:
+def _are_distinct_strings(names: Sequence[Json]) -> bool:
     return all(type(name) is str for name in names) and len(set(map(str, names))) == len(names)
 
 
@@ -188,7 +192,7 @@ def check_schema(schema: JsonText) -> None:
     :raises ConfigError: if it is not JSON Schema (draft 2020-12), nests too deeply, or refers to another
         document, to a place that does not exist, or to itself without end
     """
-    if common_check(schema) is None:
+    if simple_schema_predicate(schema) is None:
         _validator(schema)
 
 
@@ -213,7 +217,7 @@ def refused_nulls(schema: JsonText, arguments: JsonText) -> tuple[str, ...]:
         return ()
     tree = as_tree(parse(arguments))
     broken = violating_paths(schema, tree)
-    needed = items_of(as_tree(parse(schema)), "required")
+    needed = list_at(as_tree(parse(schema)), "required")
     return tuple(name for name in tree if tree[name] is None and (name,) in broken and name not in needed)
 
 
@@ -227,7 +231,7 @@ _OPENS = frozenset({
 """Keywords that may allow more keys than a schema's properties."""
 
 
-def unknown_keys(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
+def unknown_key_violations(schema: JsonText, arguments: JsonText) -> tuple[Violation, ...]:
     """The violation of valid arguments none of which is declared, or with a key that is not a name."""
     # Where nothing is required, a schema allows arguments that were all misnamed.
     declared = _declared_parameters(schema)
@@ -247,7 +251,7 @@ def _declared_parameters(schema: JsonText) -> frozenset[str]:
 
 
 def _validation_errors(schema: JsonText, value: Json) -> list[ValidationError] | None:
-    fits = common_check(schema)
+    fits = simple_schema_predicate(schema)
     if fits and fits(value):
         return []
     try:
@@ -266,7 +270,7 @@ def _validator(schema: JsonText) -> Draft202012Validator:
     if not isinstance(tree, Mapping):
         raise ConfigError(f"a tool's parameters must be a JSON Schema object, not {_short_text(tree)}")
     tree = cast("Tree", with_python_patterns(tree))
-    if common_check(schema) is None:
+    if simple_schema_predicate(schema) is None:
         try:
             Draft202012Validator.check_schema(tree)
         except SchemaError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from toolreel_core._jsontext import Json, Tree, as_tree, at_json_pointer, canonical, items_of, text_at
+from toolreel_core._jsontext import Json, Tree, as_tree, at_json_pointer, canonical, list_at, text_at
 from toolreel_core._lazy_pattern import lazy_pattern
 
 _SCHEMA = frozenset({
@@ -24,7 +24,7 @@ _BY_NAME = frozenset({"$defs", "definitions", "dependentSchemas", "patternProper
 """Keywords whose value has a schema for each name."""
 
 
-def changed_within(schema: Tree, change: Callable[[Json], Json]) -> dict[str, Json]:
+def map_subschemas(schema: Tree, change: Callable[[Json], Json]) -> dict[str, Json]:
     """The schema with ``change`` applied to each direct subschema, in the same order."""
     changed = dict[str, Json]()
     for keyword, value in schema.items():
@@ -41,7 +41,7 @@ def changed_within(schema: Tree, change: Callable[[Json], Json]) -> dict[str, Js
 
 def subschemas(schema: Tree) -> list[Json]:
     found = list[Json]()
-    changed_within(schema, found.append)
+    map_subschemas(schema, found.append)
     return found
 
 
@@ -107,7 +107,7 @@ def inline_references(schema: Tree) -> Tree:
         if depth > _DEEPEST:
             raise _TooLargeError
         beside = {keyword: value for keyword, value in part.items() if keyword != "$ref"}
-        beside = changed_within(beside, lambda inner: inline_part(inner, above, depth + 1))
+        beside = map_subschemas(beside, lambda inner: inline_part(inner, above, depth + 1))
         if "$ref" not in part:
             return beside
         place = str(part["$ref"])
@@ -133,7 +133,7 @@ def _merge_siblings(target: Json, beside: dict[str, Json]) -> Json:
         return {**_without_definitions(target), **beside}
     if not beside:
         return target
-    return {**beside, "allOf": [*items_of(beside, "allOf"), target]}
+    return {**beside, "allOf": [*list_at(beside, "allOf"), target]}
 
 
 def _without_definitions(schema: Tree) -> dict[str, Json]:

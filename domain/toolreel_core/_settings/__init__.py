@@ -24,9 +24,9 @@ from toolreel_core._settings.provider_support import (
     Provider,
     SchemaTransform,
     WireForm,
+    api_prefix_error_text,
     chat_url,
-    form_of,
-    prefix_fault,
+    wire_form_of_url,
 )
 from toolreel_core._settings.transforms import (
     FAMILIES,
@@ -34,8 +34,8 @@ from toolreel_core._settings.transforms import (
     Applied,
     Transform,
     TransformKind,
-    apply_all,
-    neutralized,
+    apply_transforms,
+    neutralize_control_tokens,
     register_transform,
     signature_skip_validator_if_missing,
     transform,

@@ -39,7 +39,7 @@ PATHS: Mapping[WireForm, str] = {
 """Where a server answers each form, behind its base URL."""
 
 
-def form_of(url: str) -> WireForm:
+def wire_form_of_url(url: str) -> WireForm:
     """The form of the requests that go to a URL, as far as its path says."""
     path = url.partition("?")[0].rstrip("/")
     if path.endswith(PATHS["messages"]):
@@ -79,7 +79,7 @@ def chat_url(base_url: str, api_prefix: str = API_PREFIX) -> str:
     return f"{path}?{query}" if query else path
 
 
-def prefix_fault(api_prefix: str) -> str:
+def api_prefix_error_text(api_prefix: str) -> str:
     """What is wrong with a prefix; empty if nothing."""
     return "" if _PATH.fullmatch(api_prefix.strip()) else "expected a path such as /v1, without a query"
 

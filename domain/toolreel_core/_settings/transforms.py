@@ -20,12 +20,12 @@ from toolreel_core._jsontext import (
     canonical,
     in_numeric_order,
     is_blank,
-    items_of,
+    list_at,
     parse,
     tree_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._schema import changed_within, inline_references
+from toolreel_core._schema import inline_references, map_subschemas
 
 TransformKind: TypeAlias = Literal["message", "tool", "response", "tool_call", "tool_result"]
 """What a transform is applied to: a message in its wire form, an entry of ``tools``, the body of a response,
@@ -101,7 +101,7 @@ def transform_names(kind: TransformKind) -> tuple[str, ...]:
     return tuple(sorted(_registry_of_kind(kind)))
 
 
-def apply_all(kind: TransformKind, chosen: Iterable[str], tree: Tree) -> Applied:
+def apply_transforms(kind: TransformKind, chosen: Iterable[str], tree: Tree) -> Applied:
     found = [transform(kind, name) for name in chosen]
     if not found:
         return Applied(tree)
@@ -109,14 +109,14 @@ def apply_all(kind: TransformKind, chosen: Iterable[str], tree: Tree) -> Applied
     before = canonical(tree)
     changed: list[str] = []
     for each in found:
-        after = _text_after(each, before)
+        after = _transformed_text(each, before)
         if after != before:
             changed.append(each.name)
         before = after
     return Applied(cast("Tree", parse(before)), tuple(changed)) if changed else Applied(tree)
 
 
-def _text_after(each: Transform, before: JsonText) -> JsonText:
+def _transformed_text(each: Transform, before: JsonText) -> JsonText:
     where = f"the {each.kind} transform {each.name!r}"
     try:
         # A copy, since a user's function may change its argument.
@@ -178,7 +178,7 @@ _TOKEN = lazy_pattern("|".join(FAMILIES.values()))
 """A control token of any family."""
 
 
-def neutralized(text: str) -> str:
+def neutralize_control_tokens(text: str) -> str:
     """The text with a space behind the first character of each control token; once is enough."""
     return _TOKEN.sub(r"\g<0> ", text)
 
@@ -187,7 +187,7 @@ def neutralized_content(content: Json) -> Json:
     """The ``content`` of a message without control tokens: a text, or a list of parts."""
     match content:
         case str():
-            return neutralized(content)
+            return neutralize_control_tokens(content)
         case [*parts]:
             return [_neutralized_part(part) for part in parts]
         case _:
@@ -197,7 +197,7 @@ def neutralized_content(content: Json) -> Json:
 def _neutralized_part(part: Json) -> Json:
     match part:
         case {"type": "text", "text": str() as text}:
-            return {"type": "text", "text": neutralized(text)}
+            return {"type": "text", "text": neutralize_control_tokens(text)}
         case _:
             return part  # Base64 and URLs
 
@@ -272,7 +272,7 @@ def user_special_tokens_neutralized(message: Tree) -> Tree:
 def _is_signed(message: Tree) -> bool:
     extras = [tree_at(as_tree(call), "extra_content") for call in calls_of(message)]
     owners = [tree_at(extra, owner) for extra in extras for owner in ("google", "vertex")]
-    details = [as_tree(detail) for detail in items_of(message, "reasoning_details")]
+    details = [as_tree(detail) for detail in list_at(message, "reasoning_details")]
     return any(not is_blank(owner.get("thought_signature")) for owner in owners) or any(
         detail.get("type") == "reasoning.encrypted" for detail in details
     )
@@ -288,7 +288,7 @@ def _is_signed(message: Tree) -> bool:
     about="Leaves out what is said about each function, for servers that limit it, or to save tokens.",
 )
 def strip_function_descriptions(tool: Tree) -> Tree:
-    return _with_function(tool, lambda function: _without_key(function, "description"))
+    return _with_changed_function(tool, lambda function: _without_key(function, "description"))
 
 
 # pydantic/pydantic-ai#10243, pydantic/pydantic-ai#1598, anomalyco/opencode#12295
@@ -298,7 +298,7 @@ def strip_function_descriptions(tool: Tree) -> Tree:
     about="Writes out $ref and $defs, for models that write text where a reference stands for an object.",
 )
 def schema_inline_defs(tool: Tree) -> Tree:
-    return _with_parameters(tool, inline_references)
+    return _with_changed_parameters(tool, inline_references)
 
 
 # https://docs.cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Schema,
@@ -313,7 +313,7 @@ def schema_gemini_subset(tool: Tree) -> Tree:
     """The tool with parameters that Gemini takes, and not ``strict``."""
     from toolreel_core._schema import gemini_subset  # noqa: PLC0415 - for one family of providers
 
-    return _with_parameters(tool, gemini_subset)
+    return _with_changed_parameters(tool, gemini_subset)
 
 
 # BerriAI/litellm#6136, earendil-works/pi#1172, OpenCoworkAI/open-cowork#232
@@ -324,15 +324,15 @@ def schema_gemini_subset(tool: Tree) -> Tree:
 )
 def schema_strip_strict(tool: Tree) -> Tree:
     """The tool without ``strict``, and with parameters that nowhere forbid further properties."""
-    plain = _with_function(tool, lambda function: _without_key(function, "strict"))
-    return _with_parameters(plain, strip_strict)
+    plain = _with_changed_function(tool, lambda function: _without_key(function, "strict"))
+    return _with_changed_parameters(plain, strip_strict)
 
 
 def strip_strict(schema: Tree) -> Tree:
     """A schema without ``additionalProperties: false``, which strict mode wants everywhere."""
     return {
         keyword: value
-        for keyword, value in changed_within(schema, _strip_strict_in).items()
+        for keyword, value in map_subschemas(schema, _strip_strict_in).items()
         if keyword != "additionalProperties" or value is not False
     }
 
@@ -341,14 +341,14 @@ def _strip_strict_in(schema: Json) -> Json:
     return strip_strict(schema) if isinstance(schema, Mapping) else schema
 
 
-def _with_parameters(tool: Tree, change: Change) -> Tree:
+def _with_changed_parameters(tool: Tree, change: Change) -> Tree:
     parameters = tree_at(tool, "function").get("parameters")
     if not isinstance(parameters, Mapping):
         return tool
-    return _with_function(tool, lambda function: {**function, "parameters": change(parameters)})
+    return _with_changed_function(tool, lambda function: {**function, "parameters": change(parameters)})
 
 
-def _with_function(tool: Tree, change: Change) -> Tree:
+def _with_changed_function(tool: Tree, change: Change) -> Tree:
     function = tool.get("function")
     return {**tool, "function": change(function)} if isinstance(function, Mapping) else tool
 
@@ -385,7 +385,7 @@ _DIALECT = "hermes_json"
 def _for_each_choice(change: Callable[[Tree], Tree]) -> Callable[[Tree], Tree]:
     @wraps(change)
     def changed(body: Tree) -> Tree:
-        if not (choices := items_of(body, "choices")):
+        if not (choices := list_at(body, "choices")):
             return body
         return {**body, "choices": [change(one) if isinstance(one, Mapping) else one for one in choices]}
 
@@ -448,8 +448,8 @@ def arguments_json_string_if_hash(message: Tree) -> Tree:
         return {**function, "arguments": canonical(arguments)} if isinstance(arguments, Mapping) else function
 
     calls = [
-        _with_function(call, with_text) if isinstance(call, Mapping) else call
-        for call in items_of(message, "tool_calls")
+        _with_changed_function(call, with_text) if isinstance(call, Mapping) else call
+        for call in list_at(message, "tool_calls")
     ]
     return {**message, "tool_calls": calls} if calls else message
 

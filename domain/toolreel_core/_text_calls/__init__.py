@@ -15,23 +15,27 @@ if TYPE_CHECKING:
         Rejection,
         TextCall,
         TextCalls,
-        text_call,
+        text_call_if_valid,
     )
     from toolreel_core._text_calls.dialects import (
         BARE,
         DIALECTS,
         MARKED,
+        abbreviated_dialect_names,
         has_think_tags,
-        is_plain,
-        short_dialects,
+        is_free_of_markup,
     )
-    from toolreel_core._text_calls.markers import mark_at
+    from toolreel_core._text_calls.markers import marker_match_at
     from toolreel_core._text_calls.parse import text_calls
     from toolreel_core._text_calls.payloads import decode_json, typed_value, unwrapped_arguments
-    from toolreel_core._text_calls.quotations import QUOTATION_OPENERS, is_quoted_from_earlier, thoughts
+    from toolreel_core._text_calls.quotations import (
+        QUOTATION_OPENERS,
+        is_quoted_from_earlier,
+        leading_reasoning,
+    )
     from toolreel_core._text_calls.unread_calls import (
         looks_like_a_call,
-        name_in,
+        tool_name_in_text,
         without_end_markers,
         words_without_labels,
     )

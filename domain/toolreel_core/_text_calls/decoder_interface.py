@@ -14,8 +14,8 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    items_of,
-    read,
+    list_at,
+    read_json,
     tree_at,
 )
 from toolreel_core._schema import inline_references
@@ -55,8 +55,8 @@ class Offered:
             self._inlined[name] = inline_references(as_tree(self.schemas.get(name)))
         return tree_at(self._inlined[name], "properties").get(key)
 
-    def has_required(self, name: str, given: Mapping[str, Json]) -> bool:
-        return all(key in given for key in items_of(as_tree(self.schemas.get(name)), "required"))
+    def has_required_arguments(self, name: str, given: Mapping[str, Json]) -> bool:
+        return all(key in given for key in list_at(as_tree(self.schemas.get(name)), "required"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def rejected_reading(why: Rejection, end: int) -> Reading:
 Decoder: TypeAlias = Callable[[Source, int, int], "Reading | None"]
 
 
-def text_call(
+def text_call_if_valid(
     name: str, arguments: Mapping[str, Json] | None, dialect: str, call_id: Json = None
 ) -> TextCall | None:
     """A call, or ``None`` if its name or arguments are invalid."""
@@ -174,7 +174,7 @@ def text_call(
     if not name or arguments is None:
         return None
     try:
-        sound = read(canonical(arguments), max_depth=MAX_DEPTH).map(canonical).value_or(None)
+        sound = read_json(canonical(arguments), max_depth=MAX_DEPTH).map(canonical).value_or(None)
     except (ValueError, RecursionError):
         return None
     if sound is None:

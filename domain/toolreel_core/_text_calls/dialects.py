@@ -76,7 +76,7 @@ BARE = (
 DIALECTS = (*MARKED, *BARE)
 
 
-def short_dialects(names: tuple[str, ...]) -> tuple[str, ...]:
+def abbreviated_dialect_names(names: tuple[str, ...]) -> tuple[str, ...]:
     """Names of dialects with one word for all that are marked, which settings take too."""
     for place in range(len(names) - len(MARKED) + 1):
         end = place + len(MARKED)
@@ -97,7 +97,7 @@ _DRAWN = frozenset("<[{=✿◁")
 WHOLE = ("{", "[", "<", "```", "~~~", "Action:", "Thought:")
 
 
-def is_plain(text: str) -> bool:
+def is_free_of_markup(text: str) -> bool:
     """Whether a text has none of the characters that the markup of calls or of reasoning needs."""
     return _DRAWN.isdisjoint(text) and not text.lstrip().startswith(WHOLE)
 

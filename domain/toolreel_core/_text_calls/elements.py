@@ -13,35 +13,35 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from toolreel_core._jsontext import Json, as_tree, end_of, parse, tree_at
+from toolreel_core._jsontext import Json, as_tree, end_of_match, parse, tree_at
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
     MAX_DEPTH,
     Reading,
     Source,
     rejected_reading,
-    text_call,
+    text_call_if_valid,
 )
 from toolreel_core._text_calls.payloads import (
     Block,
     Pair,
     Tags,
-    closing_tags,
+    call_after_parameters,
+    call_with_given_name,
+    closing_tag_pattern,
     decode_json,
-    end_call,
     end_of_block,
-    end_of_left_tags,
-    end_of_tree,
+    end_of_leftover_tags,
+    end_of_object_or_array,
     end_of_value,
     enveloped_calls,
+    is_tag_only_mentioned,
     may_hold_other_markup,
     name_in_tag,
-    named_call,
-    one_call,
     one_line_break_less,
-    only_mentions,
+    reject_up_to_balancing_tag,
     rejected_if_tags_follow,
-    rejected_to_balancing_tag,
+    single_call_reading,
     skip_blanks,
     typed_value,
 )
@@ -87,10 +87,10 @@ def _read_element(
     name, at = source.offered.resolve_name(name_in_tag(opening)), opening.end()
     dialect = source.enabled_dialect(*spelled.dialects)
     if opening["rest"].endswith("/"):  # the tag closes itself
-        return one_call(name, {}, dialect, at)
-    at = skip_blanks(source.text, end_of(_BEFORE_JSON, source.text, at))
+        return single_call_reading(name, {}, dialect, at)
+    at = skip_blanks(source.text, end_of_match(_BEFORE_JSON, source.text, at))
     if source.text.startswith("{", at):
-        return named_call(source, at, name, body)
+        return call_with_given_name(source, at, name, body)
     tags = tags or Tags(_CALL, spelled.closing, _PARAMETER, _VALUE_END, _PARAMETER, _PARAMETER, _TAGS)
     read = _read_parameters(source, at, name, tags)
     if isinstance(read, Reading):
@@ -99,16 +99,16 @@ def _read_element(
     closed, end = -1, at
     while close := spelled.closing.match(source.text, end):  # it may be repeated
         closed, end = close.end(), skip_blanks(source.text, close.end())
-    known = name in source.offered.names and source.offered.has_required(name, given)
+    known = name in source.offered.names and source.offered.has_required_arguments(name, given)
     if closed < 0 and _WRAPPING.match(source.text, at) and (given or known):
         closed = at
     last = _REST.match(source.text, at) is not None
     if closed < 0 and not (source.cut and last):
-        if (cut := end_of_left_tags(source, at, tags.left)) >= 0:
+        if (cut := end_of_leftover_tags(source, at, tags.left)) >= 0:
             return rejected_reading("malformed", cut)
         if not given:
             return None
-    return end_call(source, at, name, given, dialect, closed=closed, last=last, tags=tags)
+    return call_after_parameters(source, at, name, given, dialect, closed=closed, last=last, tags=tags)
 
 
 def _read_parameters(
@@ -122,7 +122,7 @@ def _read_parameters(
         key, value, at, closed = pair
         repeated, lax = repeated or key in given, lax or not closed
         if repeated and lax:
-            return rejected_to_balancing_tag(source, begin, tags)
+            return reject_up_to_balancing_tag(source, begin, tags)
         given[key] = value
     return given, at
 
@@ -141,7 +141,7 @@ def _read_parameter(
         return key, "", skip_blanks(source.text, begin), True
     schema = source.offered.parameter(name, key)
     data = _CDATA_BEGIN.match(source.text, begin)
-    behind = source.find("]]>", data.end()) if data else end_of_tree(source, begin, schema)
+    behind = source.find("]]>", data.end()) if data else end_of_object_or_array(source, begin, schema)
     end = (
         None
         if behind < 0 and source.cut
@@ -162,7 +162,7 @@ def _read_parameter(
             text = text.translate(_LEAKED)
         value = typed_value(one_line_break_less(text), schema)
     if isinstance(value, str) and may_hold_other_markup(text, tags, closed=closed, behind=behind - begin):
-        return rejected_to_balancing_tag(source, at, tags)
+        return reject_up_to_balancing_tag(source, at, tags)
     return key, value, skip_blanks(source.text, end[1]), closed
 
 
@@ -187,23 +187,25 @@ _TAGS = lazy_pattern(
 """What is left behind a call that was cut: tags of its inside and its end, up to the next call."""
 _BEFORE_JSON = lazy_pattern(r"[\s,>]*(?={)")
 """What models without constrained decoding write between the name and a JSON object."""
-_FUNCTION_END = closing_tags(rf"</{NAMESPACE}function\b[^<>\n]{{0,80}}>")
+_FUNCTION_END = closing_tag_pattern(rf"</{NAMESPACE}function\b[^<>\n]{{0,80}}>")
 
 _AS_XML = Block(("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"), FUNCTION, _FUNCTION_END)
 _AS_PARAM = Block(("minicpm5_xml", "qwen_xml", "seed_xml"), FUNCTION, _FUNCTION_END)
 _AS_JSON = Block(("function_tag_json", "qwen_xml", "minicpm5_xml"), FUNCTION, _FUNCTION_END)
-GROK = Block(("xai_function_call",), _XAI, closing_tags(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,20}>"))
+GROK = Block(
+    ("xai_function_call",), _XAI, closing_tag_pattern(r"</(?:xai:)?function_?(?:call)?\b[^<>\n]{0,20}>")
+)
 """``<xai:function_call name="f">``, whose closing tag is often misspelled."""
 INVOKE = Block(
     ("invoke_xml", "minimax_xml"),
     lazy_pattern(rf"<{NAMESPACE}invoke{ATTRIBUTE}>", re.IGNORECASE),
-    closing_tags(rf"</{NAMESPACE}invoke\b[^<>\n]{{0,80}}>"),
+    closing_tag_pattern(rf"</{NAMESPACE}invoke\b[^<>\n]{{0,80}}>"),
 )
 DSML_INVOKE = replace(INVOKE, dialects=("dsml",))
 STEPTML_INVOKE = replace(INVOKE, dialects=("steptml",))
 
 
-def function_call(source: Source, start: int, _end: int) -> Reading | None:
+def function_tag_call(source: Source, start: int, _end: int) -> Reading | None:
     """``<function=f>`` as Qwen3-Coder, Seed and MiniCPM write it, or with JSON in it, as Llama does."""
     opening = FUNCTION.match(source.text, start)
     if opening is None:
@@ -279,16 +281,16 @@ def arg_key_call(source: Source, at: int, dialect: str) -> Reading | None:
     if isinstance(read, Reading):
         return read
     given, at = read
-    at = end_of(_BLANKS, source.text, at)
+    at = end_of_match(_BLANKS, source.text, at)
     if _ARG_KEY.match(source.text, at):
         lost = source.search(_CALL_CLOSE, at)
         return rejected_reading("malformed" if lost else "truncated", source.end_of_next(_CALL_CLOSE, at))
     close = _CALL_CLOSE.match(source.text, at)
     if not given and not head["sep"] and not (name in source.offered.names and close):
         return None
-    closed = end_of(_CLOSES, source.text, close.end()) if close else -1
+    closed = end_of_match(_CLOSES, source.text, close.end()) if close else -1
     last = _WORD_REST.match(source.text, at) is not None
-    return end_call(source, at, name, given, dialect, closed=closed, last=last, tags=_PAIRS)
+    return call_after_parameters(source, at, name, given, dialect, closed=closed, last=last, tags=_PAIRS)
 
 
 # Seed-OSS, K2-Horizon, LongCat and IQuest put a prefix before the tag that Hermes and Qwen use.
@@ -300,7 +302,7 @@ CLOSING = rf"</{_PREFIX}tool_call{SUFFIX}>"
 _BLOCK = Block(
     ("hermes_json", "granite_json", "glm_xml", "qwen_xml"),
     lazy_pattern(OPENING, re.IGNORECASE),
-    closing_tags(CLOSING),
+    closing_tag_pattern(CLOSING),
 )
 _OWNERS = {"seed:": "seed_xml", "ifm|": "ifm_xml", "longcat_": "longcat_json", "iquest_": "glm_xml"}
 # Some mix both forms: a bare name as GLM writes it, then an object as Hermes does.
@@ -320,13 +322,13 @@ def tool_call_block(source: Source, start: int, end: int) -> Reading | None:
     block = replace(_BLOCK, dialects=(owner,)) if owner else _BLOCK
     at = skip_blanks(source.text, end)
     if FUNCTION.match(source.text, at):
-        return function_call(source, at, at)
+        return function_tag_call(source, at, at)
     if INVOKE.opening.match(source.text, at):
         return element_call(INVOKE, source, at, at)
     if source.text.startswith(("{", "[", "```"), at):
         return _with_interpreter_code(source, enveloped_calls(block, source, start, at), block)
     if named := _NAMED.match(source.text, at):
-        return named_call(source, named.end(), source.offered.resolve_name(named["name"]), block)
+        return call_with_given_name(source, named.end(), source.offered.resolve_name(named["name"]), block)
     likely = "hunyuan_xml" if mark.startswith("tool_call:") else "glm_xml"
     return arg_key_call(
         source, end, owner or source.enabled_dialect(likely, "hunyuan_xml", "glm_xml", "hermes_json")
@@ -350,11 +352,11 @@ def _with_interpreter_code(source: Source, reading: Reading | None, block: Block
         return incomplete if waiting else rejected_if_tags_follow(source, reading, _CODE_TAGS)
     end = source.find("</code>", opening.end())
     code = one_line_break_less(source.text[opening.end() : end])
-    complete = text_call(call.name, {**given, "code": code}, call.dialect, call.id)
+    complete = text_call_if_valid(call.name, {**given, "code": code}, call.dialect, call.id)
     if end < 0 or complete is None:
         return incomplete
-    if (again := code.find("<code>")) >= 0 and not only_mentions(code[:again]):
-        return rejected_to_balancing_tag(source, opening.end(), _PAIRS)
+    if (again := code.find("<code>")) >= 0 and not is_tag_only_mentioned(code[:again]):
+        return reject_up_to_balancing_tag(source, opening.end(), _PAIRS)
     end = end_of_block(source, end + len("</code>"), block)
     ended = replace(reading, end=end, calls=(*others, complete))
     return rejected_if_tags_follow(source, ended, _CODE_TAGS)
@@ -363,7 +365,7 @@ def _with_interpreter_code(source: Source, reading: Reading | None, block: Block
 _XTML_CALL = lazy_pattern(rf"<\|open\|>call{ATTRIBUTE}<\|sep\|>")
 _ARGUMENT = lazy_pattern(rf"<\|open\|>argument{ATTRIBUTE}<\|sep\|>")
 _XTML_JSON = lazy_pattern(r"<\|open\|>json[^<>]{0,400}<\|sep\|>")
-_JSON_BODY = Block(("kimi_k3_xtml",), _XTML_CALL, closing_tags(r"<\|close\|>json<\|sep\|>"))
+_JSON_BODY = Block(("kimi_k3_xtml",), _XTML_CALL, closing_tag_pattern(r"<\|close\|>json<\|sep\|>"))
 _XTML_BODY = replace(_JSON_BODY, closing=lazy_pattern(r"<\|close\|>call<\|sep\|>"))
 _XTML_TAGS = Tags(
     _XTML_CALL,
@@ -382,7 +384,9 @@ def xtml_call(source: Source, start: int, _end: int) -> Reading | None:
     if opening is None:
         return None
     if body := _XTML_JSON.match(source.text, skip_blanks(source.text, opening.end())):
-        return named_call(source, body.end(), source.offered.resolve_name(name_in_tag(opening)), _JSON_BODY)
+        return call_with_given_name(
+            source, body.end(), source.offered.resolve_name(name_in_tag(opening)), _JSON_BODY
+        )
     return _read_element(source, opening, _XTML_BODY, _XTML_BODY, _XTML_TAGS)
 
 
@@ -421,7 +425,9 @@ def minimax_m3_call(source: Source, start: int, _end: int) -> Reading | None:
     given = value if isinstance(value, Mapping) else {}
     blank = isinstance(value, str) and not value.strip()
     return (
-        one_call(name, given, "minimax_m3_xml", end) if given or blank else rejected_reading("malformed", end)
+        single_call_reading(name, given, "minimax_m3_xml", end)
+        if given or blank
+        else rejected_reading("malformed", end)
     )
 
 

@@ -25,7 +25,7 @@ from toolreel_core._text_calls.elements import (
     STEPTML_INVOKE,
     TAG_TOKEN,
     element_call,
-    function_call,
+    function_tag_call,
     minimax_m3_call,
     tool_call_block,
     xtml_call,
@@ -40,21 +40,21 @@ from toolreel_core._text_calls.named_calls import (
     SOLAR,
     bracket_call,
     call_after_head,
+    call_named_by_attribute,
     calls_by_tool_name_key,
-    code_block,
-    deepseek_or_kimi,
+    calls_in_code_block,
+    deepseek_or_kimi_call,
     gemma_call,
     inkling_block,
-    message_to,
+    message_with_bare_recipient,
     message_with_header,
     mistral_calls,
-    named_tag,
     qwen_agent_call,
 )
 from toolreel_core._text_calls.payloads import (
     Block,
     Envelopes,
-    closing_tags,
+    closing_tag_pattern,
     enveloped_calls,
     marked_calls,
 )
@@ -70,14 +70,14 @@ class Opener:
     decoder: Decoder
 
 
-def _block(
+def _block_opener(
     opener: str,
     closer: str,
     *dialects: str,
     decode: Callable[[Block, Source, int, int], Reading | None] = enveloped_calls,
     envelopes: Envelopes = marked_calls,
 ) -> Opener:
-    block = Block(dialects, lazy_pattern(opener, re.IGNORECASE), closing_tags(closer), envelopes)
+    block = Block(dialects, lazy_pattern(opener, re.IGNORECASE), closing_tag_pattern(closer), envelopes)
     return Opener(opener, dialects, partial(decode, block))
 
 
@@ -95,13 +95,15 @@ OPENERS: Mapping[str, Opener] = {
     "seed": Opener("<seed:tool_call>", ("seed_xml",), tool_call_block),
     "ifm": Opener(r"<ifm\|tool_call>", ("ifm_xml",), tool_call_block),
     "longcat": Opener("<longcat_tool_call>", ("longcat_json",), tool_call_block),
-    "named_tag": Opener(NAMED_TAG, ("invoke_xml", "hermes_json"), named_tag),
-    "bracket": _block(r"\[TOOL_CALL\](?=\s*\{)", r"\[/TOOL_CALL\]", "lmstudio_request", decode=bracket_call),
+    "named_tag": Opener(NAMED_TAG, ("invoke_xml", "hermes_json"), call_named_by_attribute),
+    "bracket": _block_opener(
+        r"\[TOOL_CALL\](?=\s*\{)", r"\[/TOOL_CALL\]", "lmstudio_request", decode=bracket_call
+    ),
     "tool_call": Opener(OPENING, _TAGS, tool_call_block),
     "function": Opener(
         r"<(?:\w{1,40}:)?function(?=\s*=|[\sĠĊ]+name\b)",
         ("qwen_xml", "seed_xml", "minicpm5_xml", "function_tag_json"),
-        function_call,
+        function_tag_call,
     ),
     "steptml": Opener(r"<steptml:invoke\b", ("steptml",), partial(element_call, STEPTML_INVOKE)),
     "dsml": Opener(rf"<{DSML}invoke\b", ("dsml",), partial(element_call, DSML_INVOKE)),
@@ -112,68 +114,76 @@ OPENERS: Mapping[str, Opener] = {
     "m3": Opener(rf"{TAG_TOKEN}<invoke\b", ("minimax_m3_xml",), minimax_m3_call),
     "xtml": Opener(r"<\|open\|>call\b", ("kimi_k3_xtml",), xtml_call),
     "channel": Opener(r"<\|open\|>(?:response|think|message)\w*<\|sep\|>", ("kimi_k3_xtml",), xtml_channel),
-    "call_begin": Opener(CALL_BEGIN, ("kimi_k2", "deepseek_v31", "deepseek_v3"), deepseek_or_kimi),
-    "mistral": _block(
+    "call_begin": Opener(CALL_BEGIN, ("kimi_k2", "deepseek_v31", "deepseek_v3"), deepseek_or_kimi_call),
+    "mistral": _block_opener(
         r"\[TOOL_CALLS\]", r"\[/TOOL_CALLS\]|(?=\[TOOL_CALLS\])", "mistral_tool_calls", decode=mistral_calls
     ),
-    "solar": _block(
+    "solar": _block_opener(
         r"<\|tool_call:begin\|>", r"<\|tool_call:end\|>", "solar_open", decode=partial(call_after_head, SOLAR)
     ),
-    "plamo": _block(
+    "plamo": _block_opener(
         r"<\|plamo:begin_tool_name:plamo\|>",
         r"<\|plamo:end_tool_arguments:plamo\|>",
         "plamo_requests",
         decode=partial(call_after_head, PLAMO),
     ),
-    "flower": _block(
+    "flower": _block_opener(
         "✿FUNCTION✿", "(?=✿(?:RESULT|RETURN|FUNCTION)✿)", "qwen_agent_flower", decode=qwen_agent_call
     ),
-    "python_tag": _block(
-        r"<\|python_tag\|>", r"<\|eo[mt]_id\|>", "llama_python_tag", decode=partial(code_block, BUILTIN)
+    "python_tag": _block_opener(
+        r"<\|python_tag\|>",
+        r"<\|eo[mt]_id\|>",
+        "llama_python_tag",
+        decode=partial(calls_in_code_block, BUILTIN),
     ),
-    "escape": _block(
+    "escape": _block_opener(
         "<start_function_call>",
         "<end_function_call>",
         "functiongemma",
         decode=partial(gemma_call, "<escape>"),
     ),
-    "gemma4": _block(r"<\|tool_call>", r"<tool_call\|>", "gemma4", decode=partial(gemma_call, '<|"|>')),
+    "gemma4": _block_opener(
+        r"<\|tool_call>", r"<tool_call\|>", "gemma4", decode=partial(gemma_call, '<|"|>')
+    ),
     "message": Opener(r"<\|(?:start|channel)\|>", ("harmony", "invoke_xml"), message_with_header),
-    "addressed": Opener("to=", ("harmony", "invoke_xml"), message_to),
+    "addressed": Opener("to=", ("harmony", "invoke_xml"), message_with_bare_recipient),
     "content": Opener(r"<\|content_(?!invoke|model_end)\w{1,40}\|>", ("inkling_blocks",), inkling_block),
-    "tool_call_start": _block(
+    "tool_call_start": _block_opener(
         r"<\|tool_call_start\|>",
         r"<\|tool_call_end\|>",
         "pythonic_marked",
-        decode=partial(code_block, CALLEE),
+        decode=partial(calls_in_code_block, CALLEE),
     ),
-    "python_start": _block(
-        r"<\|python_start\|>", r"<\|python_end\|>", "pythonic_marked", decode=partial(code_block, CALLEE)
+    "python_start": _block_opener(
+        r"<\|python_start\|>",
+        r"<\|python_end\|>",
+        "pythonic_marked",
+        decode=partial(calls_in_code_block, CALLEE),
     ),
-    "function_calls": _block(
+    "function_calls": _block_opener(
         "<function_calls>",
         "</function_calls>",
         "pythonic_marked",
         "invoke_xml",
-        decode=partial(code_block, CALLEE),
+        decode=partial(calls_in_code_block, CALLEE),
     ),
-    "pipes": _block(r"<\|tool_call\|>", r"<\|/tool_call\|>", "granite_json", "phi4_json"),
-    "function_call": _block("<function_call>", "</function_call>", "granite20b_fc"),
-    "functools": _block(r"(?<![\w.])functools(?=\[)", "(?!)", "functools_json"),
-    "toolcall": _block("<TOOLCALL>", "</TOOLCALL>", "nemotron_toolcall"),
-    "tool_calls": _block("<tool_calls>", "</tool_calls>", "tool_calls_json"),
-    "action": _block(r"<\|START_ACTION\|>", r"<\|END_ACTION\|>", "cohere_action"),
-    "tools_prefix": _block(
+    "pipes": _block_opener(r"<\|tool_call\|>", r"<\|/tool_call\|>", "granite_json", "phi4_json"),
+    "function_call": _block_opener("<function_call>", "</function_call>", "granite20b_fc"),
+    "functools": _block_opener(r"(?<![\w.])functools(?=\[)", "(?!)", "functools_json"),
+    "toolcall": _block_opener("<TOOLCALL>", "</TOOLCALL>", "nemotron_toolcall"),
+    "tool_calls": _block_opener("<tool_calls>", "</tool_calls>", "tool_calls_json"),
+    "action": _block_opener(r"<\|START_ACTION\|>", r"<\|END_ACTION\|>", "cohere_action"),
+    "tools_prefix": _block_opener(
         r"<\|tools_prefix\|>", r"<\|tools_suffix\|>", "apertus_json", envelopes=calls_by_tool_name_key
     ),
-    "plugin": _block(r"<\|action_start\|>\s{0,9}<\|plugin\|>", r"<\|action_end\|>", "internlm_plugin"),
-    "gigachat": _block(
+    "plugin": _block_opener(r"<\|action_start\|>\s{0,9}<\|plugin\|>", r"<\|action_end\|>", "internlm_plugin"),
+    "gigachat": _block_opener(
         r"(?:function call<\|role_sep\|>|<\|function_call\|>)", r"<\|message_sep\|>", "gigachat_fc"
     ),
-    "inkling": _block(r"<\|content_invoke_tool_json\|>", r"<\|end_message\|>", "inkling_blocks"),
-    "request": _block(r"\[TOOL_REQUEST\]", r"\[END_TOOL_REQUEST\]", "lmstudio_request"),
-    "tool_use": _block("<tool_use>", "</tool_use>", "invoke_xml"),
-    "dots": _block(r"<dots_function_calls?>", r"</dots_function_calls?>", "invoke_xml"),
+    "inkling": _block_opener(r"<\|content_invoke_tool_json\|>", r"<\|end_message\|>", "inkling_blocks"),
+    "request": _block_opener(r"\[TOOL_REQUEST\]", r"\[END_TOOL_REQUEST\]", "lmstudio_request"),
+    "tool_use": _block_opener("<tool_use>", "</tool_use>", "invoke_xml"),
+    "dots": _block_opener(r"<dots_function_calls?>", r"</dots_function_calls?>", "invoke_xml"),
 }
 """The openers by key. The order matters: the first match counts, so special tags precede general ones
 (``seed``, ``ifm`` and ``longcat`` before ``tool_call``, ``steptml`` and ``dsml`` before ``invoke``)."""
@@ -264,7 +274,7 @@ _MARKERS = {
 _MARKER = lazy_pattern("|".join(f"(?P<{key}>{pattern})" for key, pattern in _MARKERS.items()), re.IGNORECASE)
 
 
-def mark_at(text: str, start: int) -> re.Match[str] | None:
+def marker_match_at(text: str, start: int) -> re.Match[str] | None:
     """The marker at a place; the name of its group says which."""
     return _MARKER.match(text, start)
 

@@ -21,10 +21,10 @@ from toolreel_core._jsontext import (
     Style,
     as_list,
     as_tree,
-    end_of,
+    end_of_blanks,
+    end_of_match,
     members_at,
     parse,
-    skip,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
 from toolreel_core._text_calls.decoder_interface import (
@@ -33,20 +33,20 @@ from toolreel_core._text_calls.decoder_interface import (
     Source,
     TextCall,
     rejected_reading,
-    text_call,
+    text_call_if_valid,
 )
 from toolreel_core._text_calls.elements import BAR
 from toolreel_core._text_calls.payloads import (
     Block,
     arguments_of,
-    closing_tags,
+    call_with_given_name,
+    closing_tag_pattern,
     decode_json,
     end_of_block,
     enveloped_calls,
     failed_call,
-    named_call,
-    one_call,
     rejected_if_tags_follow,
+    single_call_reading,
     skip_blanks,
     typed_value,
 )
@@ -80,7 +80,7 @@ def bracket_call(block: Block, source: Source, _start: int, end: int) -> Reading
     closing = _MAP_END.match(source.text, at)
     if closing is None:
         return failed_call(source, begin, flaw, block)
-    return one_call(name, given, block.dialects[0], closing.end())
+    return single_call_reading(name, given, block.dialects[0], closing.end())
 
 
 _QUOTED = r"""(?:"[^"<>\n]{0,200}"|'[^'<>\n]{0,200}')"""
@@ -92,7 +92,7 @@ _NAMED = {
     tag: Block(
         ("invoke_xml", "hermes_json"),
         lazy_pattern(rf"<{tag}\b", re.IGNORECASE),
-        closing_tags(rf"</{tag}\s*>"),
+        closing_tag_pattern(rf"</{tag}\s*>"),
     )
     for tag in ("tool", "tool_call")
 }
@@ -102,7 +102,7 @@ _LEFT = {
 _CLOSED = lazy_pattern(r"</tool(?:_call)?\s*>\Z", re.IGNORECASE)
 
 
-def named_tag(source: Source, start: int, end: int) -> Reading | None:
+def call_named_by_attribute(source: Source, start: int, end: int) -> Reading | None:
     """The call of an offered tool that an attribute names; one of another tool is no call."""
     opening = source.text[start:end]
     given = [(found["key"].lower(), found["value"][1:-1]) for found in _ATTRIBUTE.finditer(opening)]
@@ -112,7 +112,7 @@ def named_tag(source: Source, start: int, end: int) -> Reading | None:
         return None
     tag = _TAG.findall(opening)[0].lower()
     begin = skip_blanks(source.text, end)
-    reading = named_call(source, begin, name, _NAMED[tag], attributes.get("id", ""))
+    reading = call_with_given_name(source, begin, name, _NAMED[tag], attributes.get("id", ""))
     if reading.calls and not _CLOSED.search(source.text[begin : reading.end][-80:]):
         return rejected_reading("truncated" if source.cut else "malformed", reading.end)
     return rejected_if_tags_follow(source, reading, _LEFT[tag])
@@ -121,7 +121,7 @@ def named_tag(source: Source, start: int, end: int) -> Reading | None:
 def calls_by_tool_name_key(tree: Json, offered: Offered, dialect: str) -> Iterator[TextCall | None]:
     for item in as_list(tree):
         for name, raw in item.items() if isinstance(item, Mapping) else ():
-            yield text_call(offered.resolve_name(name), arguments_of(raw), dialect)
+            yield text_call_if_valid(offered.resolve_name(name), arguments_of(raw), dialect)
 
 
 CALL_BEGIN = rf"<{BAR}tool[▁_ ]call[▁_ ]begin{BAR}>"
@@ -137,7 +137,7 @@ _KIMI_COUNTER = lazy_pattern(r"(?:call_?|functions\.)?:?\d+")
 _KIMI = Block(
     ("kimi_k2",),
     lazy_pattern(CALL_BEGIN),
-    closing_tags(r"<\|tool_call(?:s?_section)?_end\|>"),
+    closing_tag_pattern(r"<\|tool_call(?:s?_section)?_end\|>"),
 )
 _END = rf"<{BAR}tool[▁_ ]calls?[▁_ ]end{BAR}>"
 _DEEPSEEK_HEAD = lazy_pattern(
@@ -148,7 +148,7 @@ _DEEPSEEK_HEAD = lazy_pattern(
 _DEEPSEEK = Block(
     ("deepseek_v31", "deepseek_v3"),
     lazy_pattern(CALL_BEGIN),
-    closing_tags(_END.replace("calls?", "call"), rf"(?={_END})"),
+    closing_tag_pattern(_END.replace("calls?", "call"), rf"(?={_END})"),
 )
 _DEEPSEEK_3 = replace(_DEEPSEEK, dialects=("deepseek_v3", "deepseek_v31"))
 _MISTRAL = lazy_pattern(r"\s*+(?P<name>[\w.:-]{1,200})(?:\[CALL_ID\](?P<id>\w{1,64}))?\s*(?:\[ARGS\]|(?={))")
@@ -163,7 +163,7 @@ _FLOWER = lazy_pattern(r"[ ]*+(?:[:：][ ]*+)?(?P<name>[^\s✿:：]{1,200}+)\s*+
 _REMARK = lazy_pattern(r"[ \t]*(?://|#)[^\n]*")
 
 
-def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading | None:
+def deepseek_or_kimi_call(source: Source, _start: int, end: int) -> Reading | None:
     """One call after the opener that both families share; Kimi marks the arguments."""
     kimi = _KIMI_HEAD.match(source.text, end)
     if kimi:
@@ -172,8 +172,10 @@ def deepseek_or_kimi(source: Source, _start: int, end: int) -> Reading | None:
     if head is None:
         return None
     if head["name"]:
-        return named_call(source, head.end(), source.offered.resolve_name(head["name"]), _DEEPSEEK_3)
-    return named_call(source, head.end(), source.offered.resolve_name(head["first"]), _DEEPSEEK)
+        return call_with_given_name(
+            source, head.end(), source.offered.resolve_name(head["name"]), _DEEPSEEK_3
+        )
+    return call_with_given_name(source, head.end(), source.offered.resolve_name(head["first"]), _DEEPSEEK)
 
 
 def call_after_head(
@@ -184,7 +186,7 @@ def call_after_head(
     if found_head is None:
         return None
     call_id = found_head.groupdict().get("id")
-    return named_call(
+    return call_with_given_name(
         source, found_head.end(), source.offered.resolve_name(found_head["name"]), block, call_id
     )
 
@@ -201,14 +203,14 @@ def qwen_agent_call(block: Block, source: Source, start: int, end: int) -> Readi
     reading = call_after_head(_FLOWER, block, source, start, end)
     if reading is None or not reading.calls:
         return reading
-    return replace(reading, end=end_of(_REMARK, source.text, reading.end))
+    return replace(reading, end=end_of_match(_REMARK, source.text, reading.end))
 
 
 def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading | None:
     """A call whose id has its name (``functions.ping:0``); with a counter, the arguments select the tool."""
     call_id = head["id"]
     if _KIMI_COUNTER.fullmatch(call_id):
-        reading = named_call(source, head.end(), "?", _KIMI, call_id)
+        reading = call_with_given_name(source, head.end(), "?", _KIMI, call_id)
         if not reading.calls:
             return reading
         (call,) = reading.calls
@@ -219,7 +221,9 @@ def _call_after_kimi_id(source: Source, head: re.Match[str]) -> Reading | None:
             return rejected_reading("malformed", reading.end)
         return replace(reading, calls=(replace(call, name=fitting[0]),))
     name = source.offered.resolve_name(_KIMI_COUNT.sub("", call_id).removeprefix("functions."))
-    return named_call(source, head.end(), name, _KIMI, call_id if _KIMI_COUNT.search(call_id) else "")
+    return call_with_given_name(
+        source, head.end(), name, _KIMI, call_id if _KIMI_COUNT.search(call_id) else ""
+    )
 
 
 # Function notation: Python's ``[ping(), add(a=1, b="x")]`` and Gemma's ``call:add{a:1}``.
@@ -248,9 +252,9 @@ def call_expressions(
     callee: re.Pattern[str] = CALLEE,
     style: Style = _KEYWORDS,
 ) -> Expressions:
-    at = skip(source, at, style)
+    at = end_of_blanks(source, at, style)
     listed = source.text.startswith("[", at)
-    at = skip(source, at + listed, style)
+    at = end_of_blanks(source, at + listed, style)
     calls: list[TextCall] = []
     while head := callee.match(source.text, at):
         given = members_at(source, head.end(), ")", style)
@@ -258,13 +262,13 @@ def call_expressions(
         if isinstance(given, Flaw):
             return whole, at, given
         printed = head.start("name") > at
-        call = text_call(source.offered.resolve_name(head["name"]), as_tree(given.tree), dialect)
+        call = text_call_if_valid(source.offered.resolve_name(head["name"]), as_tree(given.tree), dialect)
         if call is None or (printed and not source.text.startswith(")", given.end)):
             return whole, at, Flaw(given.end, unfinished=False)
         calls.append(call)
-        at = skip(source, given.end + printed, style)
+        at = end_of_blanks(source, given.end + printed, style)
         if source.text.startswith((",", ";"), at):
-            at = skip(source, at + 1, style)
+            at = end_of_blanks(source, at + 1, style)
         elif listed or "\n" not in source.text[given.end : at]:
             break
     if not calls or (listed and not source.text.startswith("]", at)):
@@ -272,7 +276,9 @@ def call_expressions(
     return tuple(calls), at + listed, None
 
 
-def code_block(callee: re.Pattern[str], block: Block, source: Source, start: int, end: int) -> Reading | None:
+def calls_in_code_block(
+    callee: re.Pattern[str], block: Block, source: Source, start: int, end: int
+) -> Reading | None:
     """The calls between tokens; some models write JSON envelopes instead, and other code is no call."""
     at = skip_blanks(source.text, end)
     first = skip_blanks(source.text, at + source.text.startswith("[", at))
@@ -300,12 +306,12 @@ def gemma_call(quote: str, block: Block, source: Source, _start: int, at: int) -
     name = source.offered.resolve_name(head["name"])
     members = as_tree(given.tree).items()
     values = {key: _typed_value(item, source.offered.parameter(name, key)) for key, item in members}
-    reading = one_call(name, values, block.dialects[0], end_of_block(source, given.end, block))
-    return rejected_if_tags_follow(source, reading, _closing_tags(block))
+    reading = single_call_reading(name, values, block.dialects[0], end_of_block(source, given.end, block))
+    return rejected_if_tags_follow(source, reading, _block_tags_pattern(block))
 
 
 @cache
-def _closing_tags(block: Block) -> re.Pattern[str]:
+def _block_tags_pattern(block: Block) -> re.Pattern[str]:
     return re.compile(f"(?P<opens>{block.opening.pattern})|{block.closing.pattern}", re.IGNORECASE)
 
 
@@ -335,11 +341,11 @@ _HEADER = lazy_pattern(
 _BODY_END = lazy_pattern(rf"{_TRAILER}|(?=<\|start\|>|<\|channel\|>)")
 _RECIPIENT = lazy_pattern(r"\bto=(?P<to>[^\s<>]{1,200})")
 _CHANNEL = lazy_pattern(r"<\|channel\|>\s*(?P<name>\w*)")
-_CALL = Block(("harmony",), lazy_pattern(r"<\|start\|>|<\|channel\|>"), closing_tags(_TRAILER))
+_CALL = Block(("harmony",), lazy_pattern(r"<\|start\|>|<\|channel\|>"), closing_tag_pattern(_TRAILER))
 
 _LEAKED = lazy_pattern(r"to=functions\.(?P<name>[\w.-]{1,200})[^{}<>`]{0,100}(?={)")
 """A header whose tokens the server has removed, up to the arguments."""
-_NO_TOKEN = Block(("harmony",), lazy_pattern(r"to=functions\."), closing_tags(r"(?!)"))
+_NO_TOKEN = Block(("harmony",), lazy_pattern(r"to=functions\."), closing_tag_pattern(r"(?!)"))
 
 _DEBRIS = lazy_pattern(r"[^\s<]*")
 _GLUED = lazy_pattern(r"(?:assistant)?(?:commentary|analysis)?[ ]?\Z")
@@ -372,7 +378,7 @@ def message_with_header(source: Source, start: int, _end: int) -> Reading | None
             return None
 
 
-def message_to(source: Source, start: int, _end: int) -> Reading | None:
+def message_with_bare_recipient(source: Source, start: int, _end: int) -> Reading | None:
     """A header that begins with ``to=``: Muse's without its opener, or Harmony's without its tokens.
 
     Of the latter only ``to=functions.NAME`` and JSON remain, with other debris around them (as in
@@ -383,9 +389,9 @@ def message_to(source: Source, start: int, _end: int) -> Reading | None:
     leaked = _LEAKED.match(source.text, start)
     if leaked is None or "harmony" not in source.enabled or leaked["name"] not in source.offered.names:
         return None
-    reading = named_call(source, leaked.end(), leaked["name"], _NO_TOKEN)
+    reading = call_with_given_name(source, leaked.end(), leaked["name"], _NO_TOKEN)
     if reading.calls:
-        return replace(reading, end=end_of(_DEBRIS, source.text, reading.end))
+        return replace(reading, end=end_of_match(_DEBRIS, source.text, reading.end))
     return reading if reading.rejected == ("truncated",) else None
 
 
@@ -395,7 +401,7 @@ def start_of_header_words(text: str, start: int) -> int:
     return words.start() if words else start
 
 
-def start_of_title(text: str, start: int, reading: Reading | None) -> int:
+def start_of_preceding_name(text: str, start: int, reading: Reading | None) -> int:
     name = reading.calls[0].name if reading and reading.calls else ""
     return start - len(name) if text.endswith(name, 0, start) else start
 
@@ -419,7 +425,7 @@ def _call_to_recipient(source: Source, header: re.Match[str], recipient: str) ->
     if name == recipient:
         end = source.end_of_next(_BODY_END, header.end())
         return Reading(end, rejected=("builtin_recipient",), is_framing=True)
-    return named_call(source, header.end(), source.offered.resolve_name(name), _CALL)
+    return call_with_given_name(source, header.end(), source.offered.resolve_name(name), _CALL)
 
 
 def _reasoning_message(source: Source, begin: int) -> Reading:

@@ -33,15 +33,15 @@ from toolreel_core._text_calls.markers import (
     SPECIAL,
     WRAPPER,
     calls_without_opener,
-    mark_at,
+    marker_match_at,
 )
-from toolreel_core._text_calls.named_calls import start_of_header_words, start_of_title
+from toolreel_core._text_calls.named_calls import start_of_header_words, start_of_preceding_name
 from toolreel_core._text_calls.payloads import skip_blanks
 from toolreel_core._text_calls.quotations import (
     THOUGHT_BEGIN,
     Quotations,
     is_quoted_from_earlier,
-    thoughts,
+    leading_reasoning,
 )
 from toolreel_core._text_calls.surroundings import (
     is_escaped,
@@ -61,7 +61,7 @@ from toolreel_core._text_calls.whole_message import (
     react_call,
     tool_code_calls,
     tool_tag_calls,
-    without_tokens,
+    without_template_tokens,
 )
 
 _BEGUN = lazy_pattern(r"(?:[^\S ]\s*|\s+name\s*=\s*)?\S{0,200}\Z")
@@ -79,11 +79,11 @@ _BLOCKQUOTE = lazy_pattern(r"[ \t]{0,3}>(?!>>)")
 """A line of a block quotation; ``>>>`` is Python's prompt."""
 
 
-def _with_originals(calls: Sequence[TextCall], text: str) -> list[TextCall]:
+def _calls_with_original_text(calls: Sequence[TextCall], text: str) -> list[TextCall]:
     return [replace(call, original=call.arguments if len(calls) > 1 else text) for call in calls]
 
 
-def _names_of(calls: Sequence[TextCall]) -> str:
+def _call_names_text(calls: Sequence[TextCall]) -> str:
     return ", ".join(f"{call.name} ({call.dialect})" for call in calls)
 
 
@@ -116,7 +116,7 @@ class Scan:
         return 0
 
     def read_marker(self, start: int) -> int:
-        mark = mark_at(self.source.text, start)
+        mark = marker_match_at(self.source.text, start)
         if mark is None:
             return start + 1
         kind = mark.lastgroup or ""
@@ -130,7 +130,7 @@ class Scan:
             if kind == "addressed":  # some openers are preceded by part of a header
                 begin = start_of_header_words(self.source.text, begin)
             elif kind == "inkling":
-                begin = start_of_title(self.source.text, begin, reading)
+                begin = start_of_preceding_name(self.source.text, begin, reading)
             return self._take_reading(mark, reading, begin)
         if kind in {"special", "wrapper"}:
             self._add_span(mark.start(), mark.end(), "special" if kind == "special" else "wrapper")
@@ -155,7 +155,7 @@ class Scan:
     def _take_reading(self, mark: re.Match[str], reading: Reading | None, start: int) -> int:
         text = self.source.text
         if reading and reading.calls:
-            if fence := self.quotations.open_fence(start, reading.end):
+            if fence := self.quotations.fence_left_open(start, reading.end):
                 # A tag that prose only named seemed to open a call, which then ended inside a fence.
                 self._add_span(start, fence.end, "quotation", ["quotation"])
                 return fence.end
@@ -170,7 +170,7 @@ class Scan:
                 return reading.end
         if reading is None or not reading.rejected or is_escaped(text, start):
             return self._skip_marker(mark)
-        fence = self.quotations.open_fence(start, reading.end)
+        fence = self.quotations.fence_left_open(start, reading.end)
         end = fence.end if fence else reading.end
         self._add_span(start, end, "debris", reading.rejected)
         return end
@@ -187,8 +187,8 @@ class Scan:
         elif self._is_in_a_sentence(start, end, head):
             self._add_span(start, end, "quotation", ["mentioned"])
         else:
-            self.calls.extend(_with_originals(reading.calls, text.strip()))
-            self._add_span(start, end, "call", reading.rejected, _names_of(reading.calls))
+            self.calls.extend(_calls_with_original_text(reading.calls, text.strip()))
+            self._add_span(start, end, "call", reading.rejected, _call_names_text(reading.calls))
 
     def _skip_marker(self, mark: re.Match[str]) -> int:
         """A marker without a call is text, or a wrapper or token that is removed next to a call."""
@@ -256,13 +256,13 @@ def text_beside_calls(scan: Scan) -> tuple[str, str]:
         if span.kind in {"quotation", "prose"}:
             continue
         if group and not _is_blank(scan.source.text[group[-1].end : span.start]):
-            removed.extend(_merged_spans(group))
+            removed.extend(_removable_spans(group))
             group = []
         group.append(span)
     rest = Span(group[-1].end, len(scan.source.text), "debris") if group else None
     if rest and _UNFINISHED.match(scan.source.text, rest.start):
         group.append(rest)
-    removed.extend(_merged_spans(group))
+    removed.extend(_removable_spans(group))
     opening = THOUGHT_BEGIN.match(scan.source.text)  # of reasoning that is never closed
     if opening and opening.end() <= removed[0].start:
         said = "\n".join(filter(None, (scan.source.text[opening.end() : removed[0].start].strip(), said)))
@@ -270,7 +270,7 @@ def text_beside_calls(scan: Scan) -> tuple[str, str]:
     return _text_outside(scan.source.text, removed), said
 
 
-def _merged_spans(group: Sequence[Span]) -> list[Span]:
+def _removable_spans(group: Sequence[Span]) -> list[Span]:
     beside_call = any(span.kind in {"call", "debris", "frame"} for span in group)
     return [span for span in group if beside_call or span.kind == "special"]
 
@@ -360,7 +360,7 @@ def _without_succeeded_calls(found: TextCalls, content: str, made: Made) -> Text
     calls = tuple(call for call in found.calls if not made(call.name, as_tree(parse(call.arguments))))
     if len(calls) == len(found.calls):
         return found
-    thought = thoughts(content)
+    thought = leading_reasoning(content)
     first = next((span.start for span in found.spans if span.kind == "call"), 0)
     before, words = content[thought.end : first], len(_WORD.findall(found.content))
     goes_on = words > len(_WORD.findall(before))
@@ -374,14 +374,14 @@ def _without_succeeded_calls(found: TextCalls, content: str, made: Made) -> Text
 
 def _calls_in_source(whole_text: Source, earlier: Iterable[str]) -> TextCalls:
     content, cut = whole_text.text, whole_text.cut
-    thought = thoughts(content, cut=cut)
+    thought = leading_reasoning(content, cut=cut)
     source = replace(whole_text, text=content[thought.end :])
-    message = without_tokens(source.text)
+    message = without_template_tokens(source.text)
     if cut and not source.enabled.isdisjoint(_JSON) and begins_a_call(replace(source, text=message)):
         return TextCalls((), source.text, thought.text, ("truncated",))
     # Bare dialects come first: in a message that is one call, markers inside its arguments are data.
     whole_span = Span(thought.end, len(content), "call")
-    if whole := _whole_message(source, message, thought.text, whole_span, earlier):
+    if whole := _calls_of_whole_message(source, message, thought.text, whole_span, earlier):
         return whole
     if source.enabled.isdisjoint(MARKED):
         return TextCalls((), source.text, thought.text)
@@ -389,7 +389,7 @@ def _calls_in_source(whole_text: Source, earlier: Iterable[str]) -> TextCalls:
     rest, said = text_beside_calls(marked)
     reasoning = "\n".join(filter(None, (thought.text, said)))
     unframed = not marked.calls and rest != source.text
-    if unframed and (whole := _whole_message(source, rest, reasoning, whole_span, earlier)):
+    if unframed and (whole := _calls_of_whole_message(source, rest, reasoning, whole_span, earlier)):
         return whole
     behind = thought.end
     spans = [replace(span, start=span.start + behind, end=span.end + behind) for span in marked.spans]
@@ -403,7 +403,7 @@ def _calls_in_source(whole_text: Source, earlier: Iterable[str]) -> TextCalls:
     )
 
 
-def _whole_message(
+def _calls_of_whole_message(
     source: Source, text: str, reasoning: str, span: Span, earlier: Iterable[str]
 ) -> TextCalls | None:
     """The reading of the first bare dialect that accepts the whole message, which is this span.
@@ -426,9 +426,9 @@ def _whole_message(
         whole = TextCalls((), text, rejected=("quotation",))
     return replace(
         whole,
-        calls=_with_distinct_ids(_with_originals(whole.calls, text)),
+        calls=_with_distinct_ids(_calls_with_original_text(whole.calls, text)),
         reasoning="\n".join(filter(None, (reasoning, whole.reasoning))),
-        spans=(replace(span, about=_names_of(whole.calls)),),
+        spans=(replace(span, about=_call_names_text(whole.calls)),),
     )
 
 

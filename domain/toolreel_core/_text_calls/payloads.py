@@ -27,11 +27,11 @@ from toolreel_core._jsontext import (
     Value,
     as_list,
     as_tree,
-    end_of,
-    items_of,
+    end_of_blanks,
+    end_of_match,
     json_type,
-    named_types,
-    skip,
+    list_at,
+    schema_types,
     value_at,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
@@ -42,7 +42,7 @@ from toolreel_core._text_calls.decoder_interface import (
     Source,
     TextCall,
     rejected_reading,
-    text_call,
+    text_call_if_valid,
 )
 
 _NAMES = ("name", "tool_name", "tool", "recipient_name")
@@ -71,7 +71,9 @@ def marked_calls(
     """The calls of a value after an opener; ``None`` for each item that is not a call."""
     for item in as_list(tree):
         inner = wrapped_calls(item) if isinstance(item, Mapping) else None
-        if not isinstance(item, Mapping) or (strict and not _is_strict(item, wraps=inner is not None)):
+        if not isinstance(item, Mapping) or (
+            strict and not _is_strict_envelope(item, wraps=inner is not None)
+        ):
             yield None
         elif inner is not None:
             around = {} if strict and len(inner) > 1 else item
@@ -80,7 +82,7 @@ def marked_calls(
             yield _call_of_object(item, offered, dialect, outer)
 
 
-def _is_strict(tree: Mapping[str, Json], *, wraps: bool) -> bool:
+def _is_strict_envelope(tree: Mapping[str, Json], *, wraps: bool) -> bool:
     if wraps:
         return tree.keys() <= {*_WRAPPERS, *_IDS, "type", "index"}
     places = [key for key in _ARGUMENTS if key in tree]
@@ -121,7 +123,7 @@ def _call_of_object(
         arguments = {key: value for key, value in tree.items() if key not in {*_NAMES, *_IDS, "type"}}
         if not arguments.keys() <= offered.parameters(name).keys():
             return None
-    return text_call(name, arguments, dialect, _first_value({**outer, **tree}, _IDS))
+    return text_call_if_valid(name, arguments, dialect, _first_value({**outer, **tree}, _IDS))
 
 
 def _first_value(tree: Mapping[str, Json], keys: Sequence[str]) -> Json:
@@ -133,10 +135,10 @@ def object_at(source: SearchedText, at: int) -> tuple[Mapping[str, Json], int] |
     return (value.tree, value.end) if isinstance(value, Value) and isinstance(value.tree, Mapping) else None
 
 
-def one_call(
+def single_call_reading(
     name: str, given: Mapping[str, Json] | None, dialect: str, end: int, call_id: Json = None
 ) -> Reading:
-    call = text_call(name, given, dialect, call_id)
+    call = text_call_if_valid(name, given, dialect, call_id)
     return Reading(end, (call,)) if call else rejected_reading("malformed", end)
 
 
@@ -144,7 +146,7 @@ def decode_json(raw: str) -> Json:
     """The value of a text that is said to be JSON; the text itself if it is not."""
     source = SearchedText(raw)
     value = value_at(source, 0)
-    if isinstance(value, Value) and skip(source, value.end) == len(raw):
+    if isinstance(value, Value) and end_of_blanks(source, value.end) == len(raw):
         return value.tree
     return raw
 
@@ -169,13 +171,13 @@ class Block:
     envelopes: Envelopes = marked_calls
 
 
-def closing_tags(*tags: str) -> re.Pattern[str]:
+def closing_tag_pattern(*tags: str) -> re.Pattern[str]:
     """A pattern of closing tags, with the end of a code fence that was opened inside before them."""
     return lazy_pattern(f"(?:```[{BLANK}]*)?(?:{'|'.join(tags)})", re.IGNORECASE)
 
 
 def enveloped_calls(block: Block, source: Source, _start: int, end: int) -> Reading | None:
-    at = end_of(_FENCE, source.text, end)
+    at = end_of_match(_FENCE, source.text, end)
     at += source.text.startswith("{{", at)  # Qwen2.5 copies the doubled braces of its chat template
     if not source.text.startswith(("{", "["), at):
         return None
@@ -204,15 +206,15 @@ def enveloped_calls(block: Block, source: Source, _start: int, end: int) -> Read
     return rejected_reading("malformed", end_of_broken_block(source, begin, begin, block)) if tried else None
 
 
-def named_call(source: Source, at: int, name: str, block: Block, call_id: Json = None) -> Reading:
-    at = end = end_of(_FENCE, source.text, at)
+def call_with_given_name(source: Source, at: int, name: str, block: Block, call_id: Json = None) -> Reading:
+    at = end = end_of_match(_FENCE, source.text, at)
     given: Mapping[str, Json] | None = {}
     if not block.closing.match(source.text, at):
         value = value_at(source, at, Style(closing=block.closing))
         if isinstance(value, Flaw):
             return failed_call(source, at, value, block)
         given, end = arguments_of(value.tree), value.end
-    call = text_call(name, given, source.enabled_dialect(*block.dialects), call_id)
+    call = text_call_if_valid(name, given, source.enabled_dialect(*block.dialects), call_id)
     if call is None:
         return rejected_reading("malformed", end_of_broken_block(source, at, end, block))
     return Reading(end_of_block(source, end, block), (call,))
@@ -220,7 +222,7 @@ def named_call(source: Source, at: int, name: str, block: Block, call_id: Json =
 
 def end_of_block(source: Source, at: int, block: Block) -> int:
     """The end of a block whose JSON ends here, after surplus closers and the closing tag."""
-    at = end_of(_SURPLUS, source.text, at)
+    at = end_of_match(_SURPLUS, source.text, at)
     close = block.closing.match(source.text, skip_blanks(source.text, at))
     return close.end() if close else at
 
@@ -235,7 +237,7 @@ def end_of_broken_block(source: Source, begin: int, at: int, block: Block) -> in
 
 
 def skip_blanks(text: str, at: int) -> int:
-    return end_of(_BLANKS, text, at)
+    return end_of_match(_BLANKS, text, at)
 
 
 def failed_call(source: Source, begin: int, flaw: Flaw, block: Block) -> Reading:
@@ -279,13 +281,13 @@ def typed_value(raw: str, schema: Json) -> Json:
     return value if fits and kind != "string" else raw
 
 
-def end_of_tree(source: SearchedText, at: int, schema: Json) -> int:
+def end_of_object_or_array(source: SearchedText, at: int, schema: Json) -> int:
     """The end of the object or array that begins here; its start if there is none, or it may be text."""
     # Inside its strings, the closing tag of a dialect is text.
     types = _allowed_types(schema) if isinstance(schema, Mapping) else None
     if not types or not types <= _TREES:
         return at
-    begin = skip(source, at)
+    begin = end_of_blanks(source, at)
     value = value_at(source, begin) if source.text.startswith(("{", "["), begin) else None
     return value.end if isinstance(value, Value) else at
 
@@ -301,13 +303,13 @@ def unwrapped_arguments(given: Mapping[str, Json], parameters: Mapping[str, Json
 
 
 def _allowed_types(schema: Mapping[str, Json]) -> frozenset[str]:
-    names = {*named_types(schema)}
+    names = {*schema_types(schema)}
     if names:
         return frozenset(names)
     for key in ("anyOf", "oneOf", "allOf"):
-        names = names.union(*(_allowed_types(as_tree(option)) for option in items_of(schema, key)))
+        names = names.union(*(_allowed_types(as_tree(option)) for option in list_at(schema, key)))
     fixed = [schema["const"]] if "const" in schema else []
-    return frozenset(names.union(map(json_type, (*items_of(schema, "enum"), *fixed))))
+    return frozenset(names.union(map(json_type, (*list_at(schema, "enum"), *fixed))))
 
 
 def one_line_break_less(text: str) -> str:
@@ -367,13 +369,13 @@ def may_hold_other_markup(text: str, tags: Tags, *, closed: bool, behind: int = 
     :param behind: the end of what in it is certain
     """
     if not closed:
-        return holds_markup(text)
+        return has_angle_brackets(text)
     inner = tags.value.search(text, behind)
     # No prose names one of the tokens of Kimi K3.
-    return inner is not None and (inner[0].endswith("|>") or not only_mentions(text[: inner.start()]))
+    return inner is not None and (inner[0].endswith("|>") or not is_tag_only_mentioned(text[: inner.start()]))
 
 
-def end_call(
+def call_after_parameters(
     source: Source,
     at: int,
     name: str,
@@ -390,7 +392,7 @@ def end_call(
     :param last: whether the text ends here, but for the rest of a tag
     """
     if closed < 0:
-        if (source.cut and last) or not given or not source.offered.has_required(name, given):
+        if (source.cut and last) or not given or not source.offered.has_required_arguments(name, given):
             return rejected_reading("truncated", at)
         # Text that goes on behind the last value is the rest of it: it held its own closing tag.
         if not _ENDS.match(source.text, at):
@@ -398,7 +400,7 @@ def end_call(
             return rejected_reading("malformed", following.start() if following else len(source.text))
     end = max(at, closed)
     complete = unwrapped_arguments(given, source.offered.parameters(name))
-    return rejected_if_tags_follow(source, one_call(name, complete, dialect, end), tags.left)
+    return rejected_if_tags_follow(source, single_call_reading(name, complete, dialect, end), tags.left)
 
 
 _ANGLES = frozenset("<>")
@@ -410,21 +412,21 @@ _ENDS = lazy_pattern(
 """The end of a text, or a tag or token that may stand behind a call: the next call, or a closer around it."""
 
 
-def holds_markup(text: str) -> bool:
+def has_angle_brackets(text: str) -> bool:
     """Whether a text may hold part of a tag."""
     # A value or key that lacks one of its own tags is certain only without: the tag may be misspelt.
     return not _ANGLES.isdisjoint(text)
 
 
-def only_mentions(before: str) -> bool:
+def is_tag_only_mentioned(before: str) -> bool:
     """Whether an opening tag after this part of a value is only mentioned there.
 
     Directly at the head of the value the tag is doubled, and behind other markup the value may be two.
     """
-    return bool(before.replace("\\n", "\n").strip()) and not holds_markup(before)
+    return bool(before.replace("\\n", "\n").strip()) and not has_angle_brackets(before)
 
 
-def end_of_left_tags(source: Source, at: int, tags: re.Pattern[str]) -> int:
+def end_of_leftover_tags(source: Source, at: int, tags: re.Pattern[str]) -> int:
     """The end of the last tag before the next call, which the group ``opens`` matches; -1 without any.
 
     :param tags: of the inside and the end of a call; its group ``opens`` matches the next call
@@ -440,11 +442,11 @@ def end_of_left_tags(source: Source, at: int, tags: re.Pattern[str]) -> int:
 
 def rejected_if_tags_follow(source: Source, reading: Reading, tags: re.Pattern[str]) -> Reading:
     """A reading, unless tags of the call are left behind its end: then it was cut, and is malformed."""
-    end = end_of_left_tags(source, reading.end, tags) if reading.calls else -1
+    end = end_of_leftover_tags(source, reading.end, tags) if reading.calls else -1
     return reading if end < 0 else rejected_reading("malformed", end)
 
 
-def rejected_to_balancing_tag(source: Source, at: int, tags: Tags) -> Reading:
+def reject_up_to_balancing_tag(source: Source, at: int, tags: Tags) -> Reading:
     """A call whose values hold markup, up to the closing tag that balances its opening tag."""
     # What stands inside may look like another call, so nothing in it is read; without a balance, nothing up
     # to the end of the text.

@@ -125,7 +125,7 @@ class Quotations:
             at = region.end if region else mark.end()
         return None
 
-    def open_fence(self, start: int, end: int) -> Region | None:
+    def fence_left_open(self, start: int, end: int) -> Region | None:
         """The fence that a part of the text opens, and that only what follows closes."""
         # A line that begins with a mark counts even if more follows: DeepSeek closes its fence so.
         first, last = bisect_left(self.lines, (start,)), bisect_left(self.lines, (end,))
@@ -169,7 +169,7 @@ class Quotations:
         rest = Region(start, len(self.source.text), certain=False, closed=False)
         match kind:
             case "think":
-                return self.region_to_closer(closer_of(mark[0]), start, end)
+                return self.region_to_closer(reasoning_closer_pattern(mark[0]), start, end)
             case "result":
                 tag = mark[0].rstrip(">").split()[0]
                 return self.region_to_closer(re.compile(re.escape(f"</{tag[1:]}>")), start, end) or rest
@@ -333,7 +333,7 @@ class Thoughts:
     end: int
 
 
-def thoughts(text: str, *, cut: bool = False) -> Thoughts:
+def leading_reasoning(text: str, *, cut: bool = False) -> Thoughts:
     """The closed reasoning that a text begins with; in one that was ``cut``, code may go on.
 
     :param cut: whether the text was truncated, so that code in it may go on
@@ -345,7 +345,7 @@ def thoughts(text: str, *, cut: bool = False) -> Thoughts:
     at = 0
     quotations = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut))
     while opening:
-        closing = closer_of(opening["opener"])
+        closing = reasoning_closer_pattern(opening["opener"])
         close = quotations.find_closer(closing, opening.start("opener"), opening.end())
         if not isinstance(close, re.Match):
             break
@@ -360,7 +360,7 @@ def thoughts(text: str, *, cut: bool = False) -> Thoughts:
     return Thoughts("\n".join(said), at)
 
 
-def closer_of(opener: str) -> re.Pattern[str]:
+def reasoning_closer_pattern(opener: str) -> re.Pattern[str]:
     mark = opener.lower()
     return re.compile(re.escape(_PAIRS.get(mark, f"</{mark[1:]}")), re.IGNORECASE)
 

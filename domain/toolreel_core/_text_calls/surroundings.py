@@ -34,13 +34,13 @@ def is_quoted(source: Source, start: int, end: int, head: int) -> bool:
     """Whether the text around a call quotes it; at ``head`` the calls and tags begin of which it is one."""
     return (
         is_escaped(source.text, head)
-        or _in_marks(source, head, end)
-        or _in_cell(source, start, end, head)
+        or _is_in_quotation_marks(source, head, end)
+        or _is_in_table_cell(source, start, end, head)
         or in_indented_code(source.text, start, end, head)
     )
 
 
-def _in_marks(source: Source, head: int, end: int) -> bool:
+def _is_in_quotation_marks(source: Source, head: int, end: int) -> bool:
     text = source.text
     before = _PARAGRAPH_END.split(text[max(0, head - _REACH) : head])[-1]
     after = text[end : end + _REACH]
@@ -64,7 +64,7 @@ def _in_marks(source: Source, head: int, end: int) -> bool:
     return cut or '"' in paragraph.partition("\n")[0]
 
 
-def _in_cell(source: Source, start: int, end: int, head: int) -> bool:
+def _is_in_table_cell(source: Source, start: int, end: int, head: int) -> bool:
     text = source.text
     if "\n" in text[start:end].rstrip() or "\n" in text[head:start]:
         return False
@@ -79,17 +79,17 @@ def _in_cell(source: Source, start: int, end: int, head: int) -> bool:
 def in_indented_code(text: str, start: int, end: int, head: int) -> bool:
     first = text.rfind("\n", 0, head) + 1
     lead = text[first:head]
-    width = _column_count(lead)
+    width = _indent_width(lead)
     lines = text[start:end].rstrip().split("\n")[1:]
     # The place has to be the first on its line, and what follows it as far inside.
-    if lead.strip() or any(_column_count(line) < min(width, _CODE_WIDTH) for line in lines if line.strip()):
+    if lead.strip() or any(_indent_width(line) < min(width, _CODE_WIDTH) for line in lines if line.strip()):
         return False
     # Between an indented block and the text before it is a blank line.
     blank = False
     for line in reversed(text[max(0, first - _BLOCK) : first].splitlines()):
         if not line.strip():
             blank = True
-        elif not _column_count(line):
+        elif not _indent_width(line):
             return blank and (width >= _CODE_WIDTH or (width > 0 and _LITERAL.match(line) is not None))
     return False
 
@@ -99,7 +99,7 @@ def is_escaped(text: str, start: int) -> bool:
     return (len(before) - len(before.rstrip("\\"))) % 2 == 1
 
 
-def _column_count(line: str) -> int:
+def _indent_width(line: str) -> int:
     return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(_CODE_WIDTH))
 
 

@@ -22,8 +22,8 @@ from toolreel_core._jsontext import (
     Style,
     Value,
     as_tree,
+    end_of_blanks,
     members_at,
-    skip,
     tree_at,
     value_at,
 )
@@ -100,7 +100,7 @@ def words_without_labels(text: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(text) if not _LABEL.fullmatch(word)]
 
 
-def has_skeleton(
+def has_call_skeleton(
     text: str, known: Collection[str], schemas: Mapping[str, Json], made: Made | None = None
 ) -> bool:
     """Whether a tool is named next to its arguments, other than in a report of calls that were made."""
@@ -124,7 +124,7 @@ def _reports_made_calls(text: str, skeletons: Sequence[tuple[re.Match[str], int]
     source, at = SearchedText(text), 0
     words: list[str] = []
     for name, bracket in skeletons:
-        inner = skip(source, bracket + 1)
+        inner = end_of_blanks(source, bracket + 1)
         if text.startswith("(", bracket) and not text.startswith("{", inner):  # keywords
             given = members_at(source, bracket + 1, ")", Style(colons=":="))
         else:
@@ -139,7 +139,7 @@ def _reports_made_calls(text: str, skeletons: Sequence[tuple[re.Match[str], int]
     return len({*words_without_labels(" ".join(words))}) > 1
 
 
-def named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> bool:
+def has_tool_name_before_fence(text: str, known: Collection[str], schemas: Mapping[str, Json]) -> bool:
     r"""Whether a text ends with a line that only names a tool, and a block of code with its arguments."""
     block = _LAST_BLOCK.search(text)
     if block is None:
@@ -155,7 +155,7 @@ def named_before_fence(text: str, known: Collection[str], schemas: Mapping[str, 
     )
 
 
-def name_in(text: str, known: Collection[str]) -> str:
+def tool_name_in_text(text: str, known: Collection[str]) -> str:
     """The name of the tool that an unread call is for, as far as it has one."""
     found = _name_pattern(frozenset(known)).search(text)
     if found:
@@ -264,9 +264,9 @@ def looks_like_a_call(
     """
     outside = Quotations.of(Source(text, Offered(frozenset()), frozenset(), cut=False)).text_outside()
     if (
-        has_markup(outside)
-        or (not _BRACKETS.isdisjoint(outside) and has_skeleton(outside, known, schemas, made))
-        or named_before_fence(text, known, schemas)
+        has_call_markup(outside)
+        or (not _BRACKETS.isdisjoint(outside) and has_call_skeleton(outside, known, schemas, made))
+        or has_tool_name_before_fence(text, known, schemas)
     ):
         return True
     if not text.lstrip().startswith(WHOLE):
@@ -274,7 +274,7 @@ def looks_like_a_call(
     return bool(text_calls(text, tools=known, dialects=BARE, finish="stop").calls)
 
 
-def has_markup(outside: str) -> bool:
+def has_call_markup(outside: str) -> bool:
     # Closing tags at the end of a plain answer are noise.
     end = len(outside)
     while _CLOSER.fullmatch(outside, begin := max(0, outside.rfind("<", 0, end)), end):

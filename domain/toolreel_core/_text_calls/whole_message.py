@@ -10,16 +10,22 @@ import re
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
-from toolreel_core._jsontext import BLANK, Flaw, Json, as_tree, end_of, parse, value_at
+from toolreel_core._jsontext import BLANK, Flaw, Json, as_tree, end_of_match, parse, value_at
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._text_calls.decoder_interface import Rejection, Source, TextCall, TextCalls, text_call
+from toolreel_core._text_calls.decoder_interface import (
+    Rejection,
+    Source,
+    TextCall,
+    TextCalls,
+    text_call_if_valid,
+)
 from toolreel_core._text_calls.markers import SPECIAL
 from toolreel_core._text_calls.named_calls import CODE, Expressions, call_expressions
 from toolreel_core._text_calls.payloads import (
     bare_calls,
+    is_tag_only_mentioned,
     object_at,
     one_line_break_less,
-    only_mentions,
     skip_blanks,
     typed_value,
     wrapped_calls,
@@ -48,8 +54,8 @@ def is_plain_lead(text: str) -> bool:
     return not code and all(line.strip() for line in lines)
 
 
-def without_tokens(text: str) -> str:
-    text = text[end_of(_HEAD, text, 0) :].rstrip()
+def without_template_tokens(text: str) -> str:
+    text = text[end_of_match(_HEAD, text, 0) :].rstrip()
     while last := _LAST.search(text, max(0, len(text) - _LONGEST_TOKEN)):
         text = text[: last.start()].rstrip()
     return text
@@ -111,7 +117,7 @@ def _json_values(source: Source) -> list[Json]:
         if isinstance(value, Flaw) or not value.tree:
             return []
         trees.append(value.tree)
-        at = end_of(_BETWEEN, text, value.end)
+        at = end_of_match(_BETWEEN, text, value.end)
     return trees
 
 
@@ -123,7 +129,7 @@ _LEAKED = lazy_pattern(
 
 def python_list_calls(source: Source) -> TextCalls | None:
     """A message of Llama 3.2 and others that is one list of calls, or Granite's of calls in a row."""
-    whole = _whole_code(source, call_expressions(source, 0, "pythonic_list"))
+    whole = _calls_of_whole_code(source, call_expressions(source, 0, "pythonic_list"))
     if whole is None or source.text.startswith("["):
         return whole
     given = [(call.name, as_tree(parse(call.arguments))) for call in whole.calls]
@@ -141,10 +147,10 @@ def tool_code_calls(source: Source) -> TextCalls | None:
         lead, body = source.text[: leaked.start()].strip(), leaked["body"]
     code = source.of(body)
     read = call_expressions(code, 0, "tool_code_fence", style=CODE)
-    return _whole_code(code, read, lead) if is_plain_lead(lead) else None
+    return _calls_of_whole_code(code, read, lead) if is_plain_lead(lead) else None
 
 
-def _whole_code(source: Source, read: Expressions, lead: str = "") -> TextCalls | None:
+def _calls_of_whole_code(source: Source, read: Expressions, lead: str = "") -> TextCalls | None:
     calls, end, flaw = read
     known = all(call.name in source.offered.names for call in calls)
     return TextCalls(calls, lead) if known and not flaw and end == len(source.text) else None
@@ -205,7 +211,7 @@ def react_call(source: Source) -> TextCalls | None:
     after = _REACT_END.match(source.text, at)
     if after is None or not (after["result"] or after.end() == len(source.text)):
         return None
-    call = text_call(name, given, "react")
+    call = text_call_if_valid(name, given, "react")
     thought = "\n".join(text.strip() for text in thoughts)
     rejected: tuple[Rejection, ...] = ("fabricated_result",) if after["result"] else ()
     return TextCalls((call,), lead.strip(), thought, rejected) if call else None
@@ -217,7 +223,11 @@ def _named_call(source: Source, raw: str, at: int, dialect: str) -> TextCall | N
     if name not in source.offered.names or read is None:
         return None
     given, end = read
-    return text_call(name, given, dialect) if skip_blanks(source.text, end) == len(source.text) else None
+    return (
+        text_call_if_valid(name, given, dialect)
+        if skip_blanks(source.text, end) == len(source.text)
+        else None
+    )
 
 
 # Any name: only those of known tools and of their parameters count. `<ping/>` is a call without any.
@@ -270,9 +280,11 @@ def _tag_call(source: Source, tag: re.Match[str]) -> tuple[TextCall, int] | None
     for member in members:
         key, value = member["key"], one_line_break_less(member["text"])
         again = value.find(f"<{key}>")
-        if key not in source.offered.parameters(name) or (again >= 0 and not only_mentions(value[:again])):
+        if key not in source.offered.parameters(name) or (
+            again >= 0 and not is_tag_only_mentioned(value[:again])
+        ):
             return None
         given[key] = typed_value(value, source.offered.parameter(name, key))
-    known = name in source.offered.names and source.offered.has_required(name, given)
-    call = text_call(name, given, "tool_tag_xml") if known and len(given) >= len(members) else None
+    known = name in source.offered.names and source.offered.has_required_arguments(name, given)
+    call = text_call_if_valid(name, given, "tool_tag_xml") if known and len(given) >= len(members) else None
     return (call, end) if call else None

@@ -15,7 +15,7 @@ from toolreel_core._jsontext import (
     as_tree,
     canonical,
     parse,
-    read,
+    read_json,
     value_or_failure,
 )
 from toolreel_core._schema import Violation
@@ -100,7 +100,7 @@ def call_denied(name: str, reason: str) -> Fault:
     return Fault("TOOL_DENIED", f"{name} was not run, it was not approved{why}. Go on without it.")
 
 
-def _fault(code: FaultCode, sentences: str, *figures: str) -> Callable[..., Fault]:
+def _fault_maker(code: FaultCode, sentences: str, *figures: str) -> Callable[..., Fault]:
     """Makes a fault of the tool's name, ``{0}``, and of values that its data has under ``figures``."""
 
     def make_fault(name: str, *values: str | int) -> Fault:
@@ -110,60 +110,60 @@ def _fault(code: FaultCode, sentences: str, *figures: str) -> Callable[..., Faul
     return make_fault
 
 
-tool_changed = _fault(
+tool_changed = _fault_maker(
     "TOOL_NOT_ALLOWED",
     "{0} was not run: its definition is no longer the one that was accepted. "
     "Do not call it again: use another tool, or answer in text.",
 )
 """The tool's definition at its source differs from the one that was accepted."""
-tool_not_allowed_as_text = _fault(
+tool_not_allowed_as_text = _fault_maker(
     "TOOL_NOT_ALLOWED",
     "{0} was not run: the call was written as text, and a call in text may only use read-only tools. "
     "If you mean it, make a tool call of it; otherwise go on without it.",
 )
 """The call was read from text, and such calls may only run what changes nothing."""
-tool_not_implemented = _fault(
+tool_not_implemented = _fault_maker(
     "TOOL_NOT_IMPLEMENTED",
     "{0} was not run: nothing here can run it. Do not call it again: use another tool, or answer in text.",
 )
 """The tool may be called, but no host implements it."""
-arguments_not_json = _fault(
+arguments_not_json = _fault_maker(
     "ARGUMENTS_JSON_PARSE_ERROR",
     "The arguments of {0} are not valid JSON: {1}. Call {0} again with one JSON object.",
 )
 """The arguments cannot be parsed."""
-arguments_not_object = _fault(
+arguments_not_object = _fault_maker(
     "ARGUMENTS_NOT_OBJECT",
     "The arguments of {0} must be a JSON object, got {1}. Call {0} again with an object.",
 )
 """The arguments are JSON, but a list or a scalar."""
-arguments_too_large = _fault(
+arguments_too_large = _fault_maker(
     "ARGUMENTS_TOO_LARGE",
     "The arguments of {0} have {1} bytes; the limit is {2}. Call {0} again with at most {2} bytes.",
     "bytes",
     "limit",
 )
 """The arguments are over the byte limit."""
-arguments_too_deep = _fault(
+arguments_too_deep = _fault_maker(
     "ARGUMENTS_TOO_DEEP",
     "The arguments of {0} nest deeper than {1} levels. Call {0} again with flatter arguments.",
     "limit",
 )
 """The arguments nest too deeply."""
-arguments_in_envelope = _fault(
+arguments_in_envelope = _fault_maker(
     "ARGUMENTS_SCHEMA_ERROR",
     "The arguments of {0} are {1}. It is not certain what was meant, so {0} was not run. "
     "Call {0} again with the parameters themselves, in nothing else.",
 )
 """The arguments look like a whole call, and the schema allows both readings."""
-output_too_large = _fault(
+output_too_large = _fault_maker(
     "TOOL_OUTPUT_TOO_LARGE",
     "The output of {0} has {1} bytes; the limit is {2}. Ask {0} for less.",
     "bytes",
     "limit",
 )
 """The tool returned more than the model may see."""
-parts_too_large = _fault(
+parts_too_large = _fault_maker(
     "TOOL_OUTPUT_TOO_LARGE",
     "{0} ran, but the images, audio and files in its result have {1} bytes; the limit is {2}. "
     "Ask {0} for smaller ones or fewer.",
@@ -171,27 +171,27 @@ parts_too_large = _fault(
     "limit",
 )
 """The tool returned more images, audio or files than the model may get."""
-output_not_json = _fault(
+output_not_json = _fault_maker(
     "TOOL_OUTPUT_NOT_JSON", "{0} ran, but its output cannot be shown: {1}. Go on without it."
 )
 """The tool's host returned something that is not JSON."""
-result_unknown = _fault(
+result_unknown = _fault_maker(
     "TOOL_CANCELLED", "What came of this call of {0} is not known. It may have had effects."
 )
 """The history has a call without a result."""
-call_abandoned = _fault("TOOL_CANCELLED", "The run ended before {0} was started. Nothing was done.")
+call_abandoned = _fault_maker("TOOL_CANCELLED", "The run ended before {0} was started. Nothing was done.")
 """The run ended before the call's turn came."""
-call_cancelled = _fault(
+call_cancelled = _fault_maker(
     "TOOL_CANCELLED", "The run was cancelled before {0} returned. It may have had effects."
 )
 """The run was cancelled while the call was under way."""
-output_not_alone = _fault(
+output_not_alone = _fault_maker(
     "OUTPUT_TOO_EARLY",
     "{0} was not taken: it came with calls of other tools, whose results you had not seen. "
     "Call {0} alone once you have them.",
 )
 """The final answer came in one reply with calls of tools, so the model had not seen their results."""
-output_too_early = _fault("OUTPUT_TOO_EARLY", "{1} Then call {0}.")
+output_too_early = _fault_maker("OUTPUT_TOO_EARLY", "{1} Then call {0}.")
 """The final answer came before a tool was called that the run requires."""
 
 
@@ -245,7 +245,7 @@ class Envelope:
         }
 
 
-def plain_text(envelope: Tree) -> str:
+def envelope_plain_text(envelope: Tree) -> str:
     """The data of a successful envelope alone: a text as it is, anything else as JSON."""
     # The whole envelope where there is more to say than data, and where the data reads like an envelope or
     # is blank: a result never looks like another one, and some servers refuse an empty message.
@@ -259,7 +259,7 @@ def plain_text(envelope: Tree) -> str:
 
 
 def _looks_like_envelope(text: str) -> bool:
-    tree = read(text).value_or(None)
+    tree = read_json(text).value_or(None)
     if not isinstance(tree, Mapping) or not isinstance(tree.get("ok"), bool):
         return False
     return tree.keys() <= _KEYS or bool(tree.keys() & _MARKS)
@@ -294,7 +294,7 @@ def envelope_of(tool_name: str, output: str, *, limit: int, untrusted: bool = Fa
     if size > limit:
         return failed_envelope(tool_name, output_too_large(tool_name, size, limit))
     return value_or_failure(
-        read(output)
+        read_json(output)
         .map(lambda value: _wrap_value(tool_name, value, untrusted=untrusted))
         .alt(lambda why: failed_envelope(tool_name, output_not_json(tool_name, why)))
     )

@@ -13,14 +13,14 @@ from toolreel_core._jsontext import (
     JsonText,
     as_list,
     canonical,
-    chain,
+    chained_digest,
     digest,
     json_text,
     parse,
     quote,
 )
 from toolreel_core._lazy_pattern import lazy_pattern
-from toolreel_core._schema import changed_within, check_schema
+from toolreel_core._schema import check_schema, map_subschemas
 from toolreel_core._settings import LoopConfig
 
 # Names of tools: the inner name, and the outward name that the model sees.
@@ -57,13 +57,13 @@ def outward_name(name: str) -> str:
 
 
 def prefixed_name(*parts: str) -> str:
-    """The inner name of a tool of a source, such as ``mcp_my_files_read.text``; see :func:`with_digest`."""
+    """The inner name of a source's tool, such as ``mcp_my_files_read.text``; see :func:`name_with_digest`."""
     name = "_".join(parts)
     fitting = _UNFIT.sub("_", name)
-    return fitting if _INNER.fullmatch(fitting) else with_digest(fitting, name)
+    return fitting if _INNER.fullmatch(fitting) else name_with_digest(fitting, name)
 
 
-def with_digest(name: str, whole: str) -> str:
+def name_with_digest(name: str, whole: str) -> str:
     """A name with the digest of what it stands for, where it alone is not unique."""
     return f"{name[: _MAX_INNER - _DIGITS - 1]}_{digest(whole)[:_DIGITS]}"
 
@@ -149,7 +149,7 @@ def without_empty_required(schema: Json) -> Json:
     if not isinstance(schema, Mapping):
         return schema
     kept = {keyword: value for keyword, value in schema.items() if keyword != "required" or value}
-    return changed_within(kept, without_empty_required)
+    return map_subschemas(kept, without_empty_required)
 
 
 _NO_PARAMETERS = canonical({"type": "object", "properties": {}, "additionalProperties": False})
@@ -279,7 +279,7 @@ class ToolDefinition:
         flags: Json = [self.read_only, self.polling, self.needs_approval, self.exposed, self.idempotent]
         limits: Json = [self.deadline_ms, self.max_args_bytes, self.max_output_bytes]
         told = (self.name, self.description, self.parameters)
-        return chain("tool", *told, canonical(flags), canonical(limits))
+        return chained_digest("tool", *told, canonical(flags), canonical(limits))
 
 
 # The surface: the tools of a run, frozen as the model sees them.
@@ -353,7 +353,7 @@ class ToolSurface:
     def fingerprint(self) -> str:
         """SHA-256 over the definitions, without their sources."""
         tools = (definition.fingerprint for definition in self.definitions)
-        return chain(chain("tool_surface", self.text, *tools), "masked", *self.masked)
+        return chained_digest(chained_digest("tool_surface", self.text, *tools), "masked", *self.masked)
 
     def inner_name(self, name: str) -> str:
         """The inner name of a tool by either name; an unknown name is returned unchanged."""

@@ -48,12 +48,12 @@ from toolreel_core.evals._plan.configuration import (
     Configuration,
     Key,
     Strategy,
+    changed_keys_between,
     configuration_for,
-    harness_preset,
-    keys_between,
+    evaluation_options_preset,
     strategies_of,
     tree_changes,
-    with_keys,
+    with_changed_keys,
 )
 from toolreel_core.evals._plan.eval_plan import (
     CONTROL_RUN,
@@ -64,22 +64,22 @@ from toolreel_core.evals._plan.eval_plan import (
     EvalPlan,
     Sample,
     Shard,
-    check_cost_cap,
+    check_prices_for_cost_cap,
     estimate_cost,
 )
 from toolreel_core.evals._plan.filters import (
-    comma_separated,
     profiles_by_model,
-    select,
+    select_by_filter,
     select_models,
+    split_comma_separated,
 )
 from toolreel_core.evals._plan.gates import (
     SAMPLE,
     THESE,
     About,
     Gate,
-    gate_option,
     gates_of,
+    parse_gate_option,
 )
 from toolreel_core.evals._plan.keys import SETTINGS, Setting
 from toolreel_core.evals._plan.options import (
@@ -100,10 +100,10 @@ from toolreel_core.evals._records import (
     ToolResult,
     Trial,
     TrialOutcome,
-    acceptance_sentence,
+    accepted_void_runs_sentence,
     count_repeated_replies,
-    harness_percentile,
     incompleteness_sentence,
+    percentile_as_in_harness,
     record_line,
     record_of,
     record_tree,
@@ -113,11 +113,11 @@ from toolreel_core.evals._request_divergence import first_divergence, request_co
 from toolreel_core.evals._scenarios.checks import (
     ANSWERED,
     arguments_of,
-    came_back,
     checks_of,
     exercise,
+    missing_signature,
     outcome,
-    signed,
+    unreturned_signature,
 )
 from toolreel_core.evals._scenarios.claims import (
     admits_failure,
@@ -129,7 +129,7 @@ from toolreel_core.evals._scenarios.claims import (
     says_nothing,
 )
 from toolreel_core.evals._scenarios.draws import draw_values, escape_braces, fill_placeholders
-from toolreel_core.evals._scenarios.forms import parameters_of
+from toolreel_core.evals._scenarios.forms import parameters_schema
 from toolreel_core.evals._scenarios.scenario import (
     KINDS,
     PACK,
@@ -147,10 +147,10 @@ from toolreel_core.evals._scenarios.scenario import (
     call,
     calls_in,
     evidence_of,
-    kind_of,
+    reply_as_event_stream,
     script,
+    script_kind_of_model,
     scripted_reply,
-    scripted_stream,
 )
 from toolreel_core.evals._scenarios.scenario_file import check_scenario_name, read_answers, scenario_of
 from toolreel_core.evals._scenarios.world import (
@@ -169,11 +169,11 @@ from toolreel_core.evals._verdicts import (
     Category,
     Result,
     Verdict,
-    alias_of,
     category,
     category_of_status,
+    harness_name_of_category,
     judge,
-    provider_hint,
+    provider_error_message,
     retry_delay_ms,
     retry_reason,
 )

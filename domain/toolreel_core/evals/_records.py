@@ -20,9 +20,9 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    chain,
+    chained_digest,
     parse,
-    read,
+    read_json,
     value_or_failure,
 )
 from toolreel_core._protocol import codec_error, decode, encode, type_name
@@ -148,7 +148,7 @@ def record_of(line: str, place: str = "record") -> Record:
     :param place: what errors call it, such as ``journal.jsonl, line 3``
     :raises CodecError: if it is no record of this version; names the place
     """
-    match value_or_failure(read(line).alt(lambda why: CodecError(f"{place}: not a record: {why}"))):
+    match value_or_failure(read_json(line).alt(lambda why: CodecError(f"{place}: not a record: {why}"))):
         case CodecError() as error:
             raise error
         case Mapping() as tree:
@@ -310,7 +310,7 @@ def _trial_of(record: Record, options: Options, *, control: bool) -> Trial:
         served=tuple(
             f"{one.model} at {one.provider}" if one.provider else one.model for one in sent if one.model
         ),
-        replies_digest=chain(
+        replies_digest=chained_digest(
             "replies",
             record.final,
             record.world,
@@ -431,18 +431,18 @@ def incompleteness_sentence(trials: Iterable[Trial], min_coverage: float) -> str
     return ""
 
 
-def acceptance_sentence(trials: Iterable[Trial], options: Options) -> str:
+def accepted_void_runs_sentence(trials: Iterable[Trial], options: Options) -> str:
     rows, categories = [*trials], ", ".join(options.accept_void)
     accepted = sum(one.accepted for one in rows)
     return f"{accepted} of {len(rows)} runs void and accepted ({categories})" if categories else ""
 
 
-def harness_percentile(values: Iterable[int], percent: int) -> int:
+def percentile_as_in_harness(values: Iterable[int], percent: int) -> int:
     """The percentile as the reference harness computes it; 0 if there are no values.
 
     It is the element at ``floor(n * percent / 100)``, counted from 0, of the sorted values, or the last.
 
-    >>> harness_percentile(range(1, 21), 50), harness_percentile(range(1, 21), 95)
+    >>> percentile_as_in_harness(range(1, 21), 50), percentile_as_in_harness(range(1, 21), 95)
     (11, 20)
     """
     ordered = sorted(values)

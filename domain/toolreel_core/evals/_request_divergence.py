@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import zip_longest
 
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, items_of, read, text_at
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, list_at, read_json, text_at
 
 _ENCODING = frozenset(
     {
@@ -48,7 +48,7 @@ def request_content(body: Tree, *, conversation: bool = False) -> Tree:
             messages.append(one)
     offered = [] if body.get("tool_choice") == "none" else _as_trees(body.get("tools"))
     functions = [as_tree(tool.get("function")) for tool in offered]
-    words = {text_at(each, "name"): sorted(_schema_words(each)) for each in functions}
+    words = {text_at(each, "name"): sorted(_schema_names_and_descriptions(each)) for each in functions}
     if conversation:
         return {"messages": messages, "tools": dict.fromkeys(words), "options": {}}
     options = {
@@ -79,11 +79,11 @@ def first_divergence(recorded: Tree | None, asked: Tree) -> tuple[str, str]:
 def _message_excerpt(message: Tree | None) -> str:
     if message is None:
         return "nothing more"
-    text = " and ".join(map(str, items_of(message, "calls"))) or f'"{" ".join(str(message["text"]).split())}"'
+    text = " and ".join(map(str, list_at(message, "calls"))) or f'"{" ".join(str(message["text"]).split())}"'
     return text if len(text) <= _MAX_EXCERPT else f"{text[:_MAX_EXCERPT]}…"
 
 
-def _schema_words(schema: Json) -> Iterator[str]:
+def _schema_names_and_descriptions(schema: Json) -> Iterator[str]:
     """What a tool says to the model, wherever it is in its schema."""
     if isinstance(schema, Mapping):
         for key, value in schema.items():
@@ -91,17 +91,17 @@ def _schema_words(schema: Json) -> Iterator[str]:
                 yield value
             elif key == "properties" and isinstance(value, Mapping):
                 yield from value
-                yield from (text for each in value.values() for text in _schema_words(each))
+                yield from (text for each in value.values() for text in _schema_names_and_descriptions(each))
             else:
-                yield from _schema_words(value)
+                yield from _schema_names_and_descriptions(value)
     elif isinstance(schema, list | tuple):
-        yield from (text for each in schema for text in _schema_words(each))
+        yield from (text for each in schema for text in _schema_names_and_descriptions(each))
 
 
 def _call_text(function: Tree) -> str:
     arguments = _text_of_content(function.get("arguments"))
     name = text_at(function, "name")
-    return f"{name}({read(arguments).map(canonical).value_or(arguments)})"
+    return f"{name}({read_json(arguments).map(canonical).value_or(arguments)})"
 
 
 def _text_of_content(value: Json) -> str:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
 
 from toolreel_core._config_checks import unknown_name
-from toolreel_core._jsontext import Json, as_tree, read, tree_at
+from toolreel_core._jsontext import Json, as_tree, read_json, tree_at
 from toolreel_core._protocol import Completed, InvalidReply, ToolFailed, TransportFailed
-from toolreel_core._replies import bare_error, error_in
+from toolreel_core._replies import error_in, top_level_error
 from toolreel_core.evals._scenarios.scenario import Case, Evidence
 
 TAXONOMY = 1
@@ -116,7 +116,7 @@ def category_of_status(status: int | None) -> str:
     return _BY_CAUSE.get(cause, "transport.status")
 
 
-def alias_of(name: str, status: int | None = None) -> str:
+def harness_name_of_category(name: str, status: int | None = None) -> str:
     """What the reference would call it."""
     if not name:
         return ""
@@ -126,7 +126,7 @@ def alias_of(name: str, status: int | None = None) -> str:
     return "EXCEPTION" if status is None else f"HTTP_{status}"
 
 
-def provider_hint(body: Json) -> str:
+def provider_error_message(body: Json) -> str:
     """``provider: message``, with what is missing left out; empty if nothing is said. Never raises.
 
     :param body: the body of an error response: parsed, or as text
@@ -134,13 +134,13 @@ def provider_hint(body: Json) -> str:
     metadata = tree_at(as_tree(_parse_json_text(body)), "error", "metadata")
     name, raw = metadata.get("provider_name"), metadata.get("raw")
     inner = as_tree(_parse_json_text(raw))
-    problem = error_in(inner) or bare_error(inner)
+    problem = error_in(inner) or top_level_error(inner)
     words = (name, problem.detail if problem else raw)
     return ": ".join(word.strip() for word in words if isinstance(word, str) and word.strip())
 
 
 def _parse_json_text(value: Json) -> Json:
-    return read(value).value_or(value) if isinstance(value, str) else value
+    return read_json(value).value_or(value) if isinstance(value, str) else value
 
 
 Result: TypeAlias = Literal["pass", "pass_unexercised", "fail", "unsupported", "void"]

@@ -13,7 +13,7 @@ from tests.cli.commands import toolreel
 from tests.patience import HANG, eventually
 from tests.servers.chat_server import Answer, ChatServer, replying, serving
 from toolreel import Agent, Changes, Run, Spent, fork, go_on, replay, resume
-from toolreel._replay import fork_beginning
+from toolreel._replay import fork_without_continuing
 from toolreel.journals import MemoryJournal, Rehearsal, read_journal
 from toolreel.testing import calling, saying
 
@@ -86,10 +86,10 @@ def test_a_fork_after_the_call_keeps_its_answer_and_one_before_it_runs_it_again(
         tree = Tree(server, tmp_path)
         tree.chief.run("Pins?", record=tmp_path / "chief")
         journal, five = tmp_path / "chief.journal.jsonl", Changes(tool_result='{"answer": "Five."}')
-        after = gone_on(tree.chief, fork_beginning(journal, 2, five).run.state)
+        after = gone_on(tree.chief, fork_without_continuing(journal, 2, five).run.state)
         assert (len(server.seen), tree.names) == (6, ["clerks", "foremen"])
         assert fork(journal, 1).run.state.tally.by_tools == BILL
-        before = gone_on(tree.chief, fork_beginning(journal, 1).run.state)
+        before = gone_on(tree.chief, fork_without_continuing(journal, 1).run.state)
     for ended in (after, before):
         assert (ended.text, ended.cost, ended.state.tally.by_tools) == ("Four!", 2.5, BILL)
     assert tree.names == ["clerks", "clerks2", "foremen", "foremen2"]  # each under the next number

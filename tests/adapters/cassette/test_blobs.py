@@ -15,7 +15,7 @@ from tests.adapters.secrets.planted import KINDS
 from tests.samples import complaint
 from toolreel import Image
 from toolreel._internal import CassetteError
-from toolreel._secrets import body_texts, leaks, leaks_at
+from toolreel._secrets import body_texts, leaks, leaks_with_places
 from toolreel.cassette import (
     drift_text,
     export_cassette,
@@ -125,7 +125,7 @@ def test_patterns_of_keys_are_not_looked_for_in_megabytes_of_base64() -> None:
     assert leaks(f"data:image/png;base64,{planted}", {}) == ()
     assert leaks(f"data:image/png;base64,{planted} ", {}) != ()
     sound = canonical({"a": {"data": planted, "format": "wav"}}).encode()
-    assert list(leaks_at(body_texts("body", sound), {})) == []
+    assert list(leaks_with_places(body_texts("body", sound), {})) == []
 
 
 def test_a_request_that_differs_is_told_with_digests() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.samples import complaint
 from toolreel._internal import VaryError
-from toolreel.cassette import Vary, apply_rules, apply_rules_to_body, rule_as_mapping, rule_of
+from toolreel.cassette import Vary, apply_rules, apply_rules_to_body, rule_as_mapping, vary_rule_of
 from toolreel_core._jsontext import Json
 
 TIME = r"Now: \d{4}-\d\d-\d\d \d\d:\d\d"
@@ -75,7 +75,7 @@ def test_rules_change_only_what_they_fit_and_are_done_at_once(tree: Json, rules:
 
 @given(rule=RULE)
 def test_a_rule_comes_back_from_a_file(rule: Vary) -> None:
-    assert rule_of(json.loads(json.dumps(rule_as_mapping(rule)))) == rule
+    assert vary_rule_of(json.loads(json.dumps(rule_as_mapping(rule)))) == rule
 
 
 def test_what_is_no_json_is_one_text() -> None:
@@ -130,10 +130,12 @@ def test_a_rule_that_would_make_everything_equal_is_refused(given: dict[str, str
 
 
 def test_a_table_that_is_no_rule_is_named_with_its_place() -> None:
-    assert complaint(VaryError, lambda: rule_of({"path": "/a"}, "vary[2]")) == (
+    assert complaint(VaryError, lambda: vary_rule_of({"path": "/a"}, "vary[2]")) == (
         "vary[2]: expected a table with at, pattern, becomes, found {'path': '/a'}"
     )
-    assert complaint(VaryError, lambda: rule_of("/a", "vary[0]")) == (
+    assert complaint(VaryError, lambda: vary_rule_of("/a", "vary[0]")) == (
         "vary[0]: expected a table with at, pattern, becomes, found '/a'"
     )
-    assert complaint(VaryError, lambda: rule_of({"at": "a"}, "vary[1]")).startswith("vary[1]: at: 'a' is no")
+    assert complaint(VaryError, lambda: vary_rule_of({"at": "a"}, "vary[1]")).startswith(
+        "vary[1]: at: 'a' is no"
+    )

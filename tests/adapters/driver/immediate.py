@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import nullcontext
 from dataclasses import dataclass
 
-from toolreel._driver import ReplyPiece, Wanted, pieces_of, scoped_items
+from toolreel._driver import ReplyPiece, Wanted, generate_items_in_scopes, stream_reply_pieces
 from toolreel.ports import Approver, Endpoint, Performer, ToolHost
 from toolreel_core import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._protocol import ApprovalGiven, AskApproval, Event, RunTool, ToolReturned
@@ -22,7 +22,7 @@ class ImmediateEndpoint:
         return self.endpoint.send(effect)
 
     def stream(self, effect: SendRequest) -> AsyncGenerator[ReplyPiece, None]:
-        return scoped_items(pieces_of(self.endpoint, effect), nullcontext)
+        return generate_items_in_scopes(stream_reply_pieces(self.endpoint, effect), nullcontext)
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,7 +164,7 @@ def test_tools_that_ran_together_count_once_in_the_whole() -> None:
             clock.seconds += seconds
             progress.end_effect(effect, None)
         for effect in (first, second):
-            progress.pop_lap(effect, ToolReturned(effect.ref, "1"))
+            progress.pop_effect_times(effect, ToolReturned(effect.ref, "1"))
     timing = progress.run.timing
     assert [took.ms for took in timing.took] == [3000, 2000]
     assert (timing.total_ms, timing.tools_ms) == (3000, 5000)

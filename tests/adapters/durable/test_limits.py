@@ -20,7 +20,7 @@ from tests.adapters.durable.processes import FORKING
 from tests.patience import HANG, eventually
 from tests.servers.postgres import Postgres
 from toolreel import Plan, Ports, Price, run
-from toolreel._driver import ending_at
+from toolreel._driver import limit_time_until
 from toolreel.durable import (
     GRANTED,
     TICKETS,
@@ -270,7 +270,7 @@ def refused_by(endpoint: LimitedEndpoint) -> RequestFailed:
 def test_a_wait_that_the_run_has_no_time_for_ends_at_once(shared: str) -> None:
     endpoint = limited_here(Noting(), within(shared, requests=1))
     assert isinstance(endpoint.send(request()), ReplyReceived)
-    with ending_at(0.0):
+    with limit_time_until(0.0):
         answer = refused_by(endpoint)
     assert (answer.failure, answer.status) == ("status", 429)
     assert answer.message.startswith("the account 'a' is at its limits for ")

@@ -12,11 +12,11 @@ from click.testing import CliRunner, Result
 from tests.evals.evaluations import plan_with, recorded, scripted
 from tests.evals.made import record
 from toolreel._cli import eval_command
-from toolreel.evals import as_markdown, case_study, case_study_tables
+from toolreel.evals import case_study_tables, markdown_document, published_case_study_figures
 
 QWEN = "qwen/qwen3-30b-a3b-instruct-2507:nitro"
 DEEPSEEK = "deepseek/deepseek-v3.2:nitro"
-STUDY = case_study()
+STUDY = published_case_study_figures()
 
 
 def report(*arguments: object) -> Result:
@@ -24,7 +24,7 @@ def report(*arguments: object) -> Result:
 
 
 def test_its_snapshot_is_rendered_as_it_stands_there() -> None:
-    page = as_markdown("", (), case_study_tables(STUDY, "the study"))
+    page = markdown_document("", (), case_study_tables(STUDY, "the study"))
     for row in (
         "| raw | 593/725 (82%) | 496/580 (86%) | 97/145 (67%) | 8605 | 20366 | ASSERTION_FAILED (84), "
         "NO_TOOL_USE_ENDPOINT (20), NO_TOOL_CALLS (15), TOOL_ERROR (6), FORBIDDEN (5) |",

@@ -21,8 +21,8 @@ from toolreel.evals import (
     difference,
     holm,
     mean_bounds,
-    mean_p,
     p_value_of_break,
+    p_value_of_mean,
     pass_hat,
     power_of_test,
     rate_of,
@@ -78,7 +78,7 @@ def test_the_p_value_of_a_mean_is_the_level_at_which_the_interval_ends_there(
 ) -> None:
     low, high = mean_bounds(rates)
     if abs(mean - low) > 1e-6 and abs(mean - high) > 1e-6:
-        assert (mean_p(rates, mean) <= 0.05) is not (low <= mean <= high)
+        assert (p_value_of_mean(rates, mean) <= 0.05) is not (low <= mean <= high)
 
 
 # Reference values are those of statsmodels 0.15.0 on SciPy 1.17.1, as printed by the calls next to them. It
@@ -261,7 +261,7 @@ def test_the_power_that_is_promised_is_found() -> None:
         found = 0
         for _ in range(300):
             drawn = np.clip(random.normal(size, (0.15**2 + 0.1 / trials_) ** 0.5, count), -1, 1)
-            found += mean_p([(1 + each) / 2 for each in drawn]) <= 0.05
+            found += p_value_of_mean([(1 + each) / 2 for each in drawn]) <= 0.05
         assert found / 300 == pytest.approx(0.8, abs=0.075)
     assert power_of_test(0.0, 20, 5) <= 0.025
     assert [detectable_difference(many, 0.01) for many in range(1, 6)] == [None] * 5, "however exact they are"

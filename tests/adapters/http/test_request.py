@@ -21,7 +21,7 @@ from toolreel.http import (
     Address,
     HttpEndpoint,
     checked_chat_url,
-    header_values,
+    headers_from_environment,
 )
 from toolreel.testing import saying
 from toolreel_core._protocol import ReplyReceived
@@ -160,10 +160,12 @@ def test_whatever_is_accepted_is_one_header_in_one_line(name: str, value: str) -
 
 
 def test_the_value_of_a_header_is_taken_from_its_variable() -> None:
-    assert header_values({"X-Tenant": "T"}, {"T": f" {TENANT}\n"}) == {"X-Tenant": TENANT}
-    told = complaint(EndpointConfigError, lambda: header_values({"X-Tenant": "T"}, {}))
+    assert headers_from_environment({"X-Tenant": "T"}, {"T": f" {TENANT}\n"}) == {"X-Tenant": TENANT}
+    told = complaint(EndpointConfigError, lambda: headers_from_environment({"X-Tenant": "T"}, {}))
     assert told == "the environment variable T is not set; put the value of the header X-Tenant into it"
-    told = complaint(EndpointConfigError, lambda: header_values({"X-Tenant": "T"}, {"T": f"{TENANT}\nx"}))
+    told = complaint(
+        EndpointConfigError, lambda: headers_from_environment({"X-Tenant": "T"}, {"T": f"{TENANT}\nx"})
+    )
     assert TENANT not in told
 
 

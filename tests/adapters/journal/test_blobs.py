@@ -27,7 +27,7 @@ from toolreel._journal import (
 from toolreel_core._conversation import Image, Media, Message, Part, blobs_of, user_message
 from toolreel_core._jsontext import JsonText
 from toolreel_core._plan import Plan
-from toolreel_core._protocol import Event, RunTool, ToolReturned, UserSpoke, user_spoke
+from toolreel_core._protocol import Event, RunTool, ToolReturned, UserSpoke, user_spoke_event
 
 CAT = Image.from_bytes(b"\x89PNG\r\n\x1a\n")
 DOG = Image.from_bytes(b"GIF89a")
@@ -36,7 +36,7 @@ PLAN = Plan("m", (user_message(["Look:", CAT]),))
 CALL = RunTool(2, "call_a", "look", JsonText("{}"))
 EVENTS = (
     (CALL, ToolReturned(2, "[]", parts=(DOG, CAT))),
-    (None, user_spoke(["And?", DOG])),
+    (None, user_spoke_event(["And?", DOG])),
 )
 
 
@@ -75,7 +75,7 @@ def test_any_mix_of_parts_comes_back_from_a_journal(said: list[list[Part]], give
     messages: tuple[Message, ...] = tuple(map(user_message, said))
     plan = Plan("m", messages)
     results = [(CALL, ToolReturned(2, "[]", parts=tuple(parts))) for parts in given]
-    spoken: list[tuple[RunTool | None, Event]] = [(None, user_spoke(parts)) for parts in said]
+    spoken: list[tuple[RunTool | None, Event]] = [(None, user_spoke_event(parts)) for parts in said]
     text = written(plan, [*results, *spoken])
     recorded = parse_journal(text)
     assert (recorded.plan, recorded.events) == (plan, tuple(event for _, event in [*results, *spoken]))
@@ -98,8 +98,8 @@ def test_a_journal_that_goes_on_knows_what_it_has(tmp_path: Path) -> None:
             journal.record(effect, event)
     with ReopenedJournal(path) as journal:
         assert journal.holds_results
-        journal.record(None, user_spoke(["Again", DOG, CAT]))
-    text = written(PLAN, (*EVENTS, (None, user_spoke(["Again", DOG, CAT]))))
+        journal.record(None, user_spoke_event(["Again", DOG, CAT]))
+    text = written(PLAN, (*EVENTS, (None, user_spoke_event(["Again", DOG, CAT]))))
     assert path.read_bytes() == seal_text(text)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.samples import ECHO, printed_under
-from toolreel.evals import case_study
+from toolreel.evals import published_case_study_figures
 from toolreel.presets import shipped
 from toolreel_core._jsontext import parse
 from toolreel_core._plan import Preset, preset_changes
@@ -33,7 +33,7 @@ def test_every_shipped_price_says_where_and_when_it_was_read() -> None:
 
 
 # model: workaround, verdict, recommended profiles, best profile, successes of 20 runs, p95 in ms
-STUDY: Mapping[str, Any] = case_study()["model"]
+STUDY: Mapping[str, Any] = published_case_study_figures()["model"]
 VERDICTS = {"yes": "Yes", "yes_for_tools": "Yes (tool scenarios)", "conditional": "Conditional"}
 
 
@@ -104,7 +104,7 @@ def test_they_agree_with_the_tables_of_the_case_study() -> None:
         assert measured == (told["profile"], *told["tools"], told["p95_ms"]), name
         assert re.sub(r" \([^)]*\)", "", told["profiles"]) == " / ".join(known.profiles), name
         assert ("".join(found[name].presets) or "-") == told["preset"], name
-        assert known.measured_on == case_study()["measured_on"]
+        assert known.measured_on == published_case_study_figures()["measured_on"]
 
 
 @pytest.mark.parametrize("model", STUDY)

@@ -17,7 +17,7 @@ from starlette.routing import Route as Path
 from tests.adapters.proxy.test_chat import ASKED, saying
 from tests.servers.chat_server import serving
 from tests.servers.proxy_server import ProxyServer, proxying, served
-from toolreel._internal import listening
+from toolreel._internal import listening_socket
 from toolreel.proxy import Limits, ProxySettings, Route, proxy_app
 from toolreel_core._plan import Preset
 
@@ -166,7 +166,7 @@ async def test_answers_do_not_wait_for_acknowledgements() -> None:
         at_once.set_result(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
         writer.close()
 
-    async with await asyncio.start_server(connected, sock=listening("127.0.0.1", 0)) as server:
+    async with await asyncio.start_server(connected, sock=listening_socket("127.0.0.1", 0)) as server:
         _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
         assert await at_once
         writer.close()

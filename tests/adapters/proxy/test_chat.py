@@ -29,7 +29,7 @@ from toolreel.presets import shipped
 from toolreel.proxy import Extras, Limits, ProxySettings, Route
 from toolreel_core._jsontext import Json
 from toolreel_core._plan import Preset
-from toolreel_core._proxy import Profile, wants_thoughts
+from toolreel_core._proxy import Profile, wants_thoughts_back
 
 TOOLS: Any = [
     {
@@ -248,4 +248,4 @@ def play(url: str, *, stream: bool) -> str | None:
 
 @pytest.mark.parametrize("name", ["deepseek", "gemini", "openrouter", "moonshot"])
 def test_the_presets_of_those_that_want_it_say_so(name: str) -> None:
-    assert wants_thoughts(Profile.of(shipped().get(name)).provider)
+    assert wants_thoughts_back(Profile.of(shipped().get(name)).provider)

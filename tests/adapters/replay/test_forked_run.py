@@ -11,7 +11,7 @@ from tests.adapters.replay.records import ADDING, NEEDS_APPROVAL, SUM, add, addi
 from tests.adapters.replay.test_trace import stopped
 from tests.samples import PING, complaint
 from toolreel._driver import Always, Ports, ago_on
-from toolreel._replay import Changes, Stop, fork, fork_beginning
+from toolreel._replay import Changes, Stop, fork, fork_without_continuing
 from toolreel.testing import ScriptedEndpoint, ScriptedTools, calling, saying
 from toolreel.tools import PythonTools, Tool
 from toolreel_core._conversation import AssistantMessage, SystemMessage, UserMessage
@@ -89,7 +89,7 @@ def test_a_run_that_was_stopped_goes_on_from_before_that() -> None:
 
 @pytest.mark.parametrize("runtime", ["asyncio", "trio"])
 def test_any_driver_can_go_on_from_the_beginning_of_a_fork(runtime: str) -> None:
-    begun = fork_beginning(RUN, 4)
+    begun = fork_without_continuing(RUN, 4)
     assert begun.kept == 4
     _, ports = scripted(saying("Enough."))
     ended = anyio.run(ago_on, begun.run.state, ImmediatePerformer(ports), backend=runtime)

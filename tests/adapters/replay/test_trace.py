@@ -11,7 +11,7 @@ from toolreel._journal import (
     MemoryJournal,
     Recorded,
     journal_path,
-    open_recorded,
+    load_recorded_run,
     parse_journal,
     read_journal,
 )
@@ -101,7 +101,7 @@ def test_a_record_is_opened_by_its_journal_or_its_cassette() -> None:
     path = cassette("workspace")
     journal = read_journal(journal_path(path))
     name = str(path).removesuffix(".yaml")
-    assert [open_recorded(each) for each in (journal, path, str(path), name, journal_path(path))] == [
+    assert [load_recorded_run(each) for each in (journal, path, str(path), name, journal_path(path))] == [
         journal
     ] * 5
-    assert "there is no such" in complaint(CassetteError, lambda: open_recorded("nothing"))
+    assert "there is no such" in complaint(CassetteError, lambda: load_recorded_run("nothing"))

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel._secrets import (
-    key_as_secret,
+    api_key_if_secret,
+    encoded_spellings,
     known_secrets,
     leaks,
     scrubbed_url,
     secrets_sent,
-    spellings,
 )
 
 VALUE = "s3cr3t/with+signs"
@@ -76,13 +76,13 @@ def test_the_key_of_a_server_is_secret_whatever_it_looks_like() -> None:
     "key", ["x", "EMPTY", "none", "ollama", "test", " 1234567 ", "sk-no-key-required", "LM-Studio"]
 )
 def test_short_keys_and_well_known_dummies_are_no_secrets(key: str) -> None:
-    assert key_as_secret("K", key) == {}
+    assert api_key_if_secret("K", key) == {}
 
 
 @given(st.text(min_size=1, max_size=4), st.text(max_size=40))
 def test_however_short_a_value_is_looking_for_it_ends(value: str, text: str) -> None:
     """One byte in Base64 may be no character at all, which is found everywhere, for ever."""
-    assert min(map(len, spellings(value))) >= len(value)
+    assert min(map(len, encoded_spellings(value))) >= len(value)
     assert all(leak.kind == "value of K" for leak in leaks(text, {"K": value}))
 
 

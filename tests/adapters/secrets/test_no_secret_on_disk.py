@@ -20,7 +20,7 @@ from tests.servers.chat_server import Answer, ChatServer, Seen, chunk, serving
 from toolreel._cli import EndedRun, LiveSession, LiveTarget
 from toolreel._internal import SecretFound
 from toolreel._replay import replay
-from toolreel._secrets import spellings
+from toolreel._secrets import encoded_spellings
 from toolreel.cassette import use_cassette
 from toolreel.testing import calling, saying
 from toolreel.tools import Tool
@@ -70,7 +70,7 @@ def replying(tree: Json, status: int = 200, headers: Mapping[str, str] = JSON) -
 
 def on_disk(folder: Path, secret: str) -> list[str]:
     """The files in which a secret stands, however it is written."""
-    forms = [form.encode() for form in spellings(secret)]
+    forms = [form.encode() for form in encoded_spellings(secret)]
     forms.append(base64.b64encode(secret.encode()))
     return [
         str(file)
@@ -241,7 +241,7 @@ def test_a_secret_in_a_run_reaches_neither_cassette_nor_journal_while_it_goes_on
 VALUE = 'pâss "word"/with+signs 1'
 
 
-@pytest.mark.parametrize("form", spellings(VALUE), ids=str)
+@pytest.mark.parametrize("form", encoded_spellings(VALUE), ids=str)
 def test_a_value_of_the_environment_is_refused_in_whatever_form(
     form: str, provider: Provider, server: ChatServer, network: httpx.HTTPTransport, tmp_path: Path
 ) -> None:
@@ -251,7 +251,7 @@ def test_a_value_of_the_environment_is_refused_in_whatever_form(
     assert [*tmp_path.iterdir()] == []
 
 
-@pytest.mark.parametrize("form", spellings(OWN), ids=str)
+@pytest.mark.parametrize("form", encoded_spellings(OWN), ids=str)
 def test_a_key_that_the_server_tells_back_is_masked_in_a_cassette(
     form: str, provider: Provider, server: ChatServer, network: httpx.HTTPTransport, tmp_path: Path
 ) -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.adapters.secrets.stream_forms import FORMS
 from tests.servers.chat_server import Answer, ChatServer, Seen, serving
 from toolreel import Agent, FileJournal, Ports, Run, replay, resume, run
-from toolreel._driver import Always, Later, secrets_of
+from toolreel._driver import Always, Later, secrets_of_ports
 from toolreel._internal import EndpointConfigError, SecretFound
 from toolreel._journal import read_journal
 from toolreel._replay import Rehearsal
@@ -191,8 +191,8 @@ def test_whatever_wraps_an_endpoint_says_what_it_sends(
     with HttpEndpoint(server.url, api_key_env="K", environ=ENVIRON) as endpoint:
         ports = Ports(endpoint, PythonTools())
         rehearsal = Rehearsal(read_journal(path), endpoint=endpoint)
-        assert secrets_of(ports) == secrets_of(rehearsal) == {"the header authorization": KEY}
-    assert secrets_of(object()) == {}
+        assert secrets_of_ports(ports) == secrets_of_ports(rehearsal) == {"the header authorization": KEY}
+    assert secrets_of_ports(object()) == {}
 
 
 class _Sends:
@@ -202,7 +202,7 @@ class _Sends:
 
 def test_two_parts_with_a_secret_of_one_name_both_count() -> None:
     parts = (_Sends(key="a", own="b"), _Sends(key="a"), _Sends(key="c"))
-    assert secrets_of(*parts) == {"key": "a", "own": "b", "key (3)": "c"}
+    assert secrets_of_ports(*parts) == {"key": "a", "own": "b", "key (3)": "c"}
 
 
 IN_URL = f"?api-key={KEY}&api-version=1"

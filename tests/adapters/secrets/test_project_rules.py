@@ -8,7 +8,7 @@ import pytest
 from tests.adapters.secrets.planted import KINDS
 from tests.samples import complaint
 from toolreel._internal import SecretRulesError
-from toolreel._secrets import VARIABLE, SecretRules, known_secrets, leaks, read_rules, rules_in
+from toolreel._secrets import VARIABLE, SecretRules, known_secrets, leaks, read_rules, rules_from_environment
 
 KEY = KINDS["an OpenAI key"].secret
 RULES = """
@@ -47,7 +47,7 @@ def test_the_environment_names_them_for_all_that_is_recorded(
     os.utime(file, (1, 1))
     assert leaks("EMP-123456", {}) == ()
     monkeypatch.delenv(VARIABLE)
-    assert rules_in() == SecretRules()
+    assert rules_from_environment() == SecretRules()
 
 
 @pytest.mark.parametrize(
@@ -74,5 +74,5 @@ def test_a_mistake_in_the_file_is_named(text: str, said: str, tmp_path: Path) ->
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none.toml"
-    told = complaint(SecretRulesError, lambda: rules_in({VARIABLE: str(path)}))
+    told = complaint(SecretRulesError, lambda: rules_from_environment({VARIABLE: str(path)}))
     assert told == f"{path}: is missing (named by TOOLREEL_SECRETS)"

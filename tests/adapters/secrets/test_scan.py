@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.adapters.secrets.planted import INNOCENT, KINDS, Planted
 from tests.samples import ROOT
-from toolreel._secrets import VARIABLE, Leak, known_secrets, leaks, leaks_at, tree_texts
+from toolreel._secrets import VARIABLE, Leak, known_secrets, leaks, leaks_with_places, tree_texts
 
 _WORDS = [
     *(planted.text for planted in KINDS.values()),
@@ -143,8 +143,8 @@ def test_no_document_or_code_of_this_project_looks_like_a_leak() -> None:
 @given(st.lists(st.sampled_from(_WORDS), max_size=6))
 def test_texts_that_are_looked_at_together_have_the_leaks_of_each(texts: list[str]) -> None:
     known = {"STAFF": "quiet-horse/ÄB 17"}
-    alone = [leak for text in dict.fromkeys(texts) for _, leak in leaks_at([("", text)], known)]
-    assert {leak.kind for _, leak in leaks_at((("", text) for text in texts), known)} == {
+    alone = [leak for text in dict.fromkeys(texts) for _, leak in leaks_with_places([("", text)], known)]
+    assert {leak.kind for _, leak in leaks_with_places((("", text) for text in texts), known)} == {
         leak.kind for leak in alone
     }
 
@@ -155,5 +155,5 @@ def test_a_pattern_of_a_project_may_ask_for_the_end_of_a_text(
     path = tmp_path / "rules.toml"
     path.write_text('[patterns]\n"staff number" = "\\\\AEMP-[0-9]{6}\\\\Z"\n', encoding="utf-8")
     monkeypatch.setenv(VARIABLE, str(path))
-    ((place, leak),) = leaks_at(tree_texts(["one", "EMP-123456", "two"]), {})
+    ((place, leak),) = leaks_with_places(tree_texts(["one", "EMP-123456", "two"]), {})
     assert (place, leak.kind) == ("[1]", "staff number")

@@ -6,14 +6,14 @@ import json
 import pytest
 
 from tests.adapters.secrets.planted import KINDS
-from toolreel._secrets import body_texts, leaks_at, line_texts
+from toolreel._secrets import body_texts, leaks_with_places, line_texts
 
 KEY = KINDS["an OpenAI key"].secret
 ESCAPED = KEY.replace("s", "\\u0073")
 
 
 def places(body: bytes) -> list[str]:
-    return [f"{place}: {leak.kind}" for place, leak in leaks_at(body_texts("body", body), {})]
+    return [f"{place}: {leak.kind}" for place, leak in leaks_with_places(body_texts("body", body), {})]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_what_a_parser_would_pass_over_is_looked_at_as_text() -> None:
 def test_a_line_of_a_journal_is_gone_through_likewise() -> None:
     body = json.dumps({"choices": [{"message": {"content": KEY}}]}, separators=(",", ":"))
     line = json.dumps({"n": 1, "event": {"body": body}}, separators=(",", ":"))
-    (found,) = leaks_at(line_texts(line), {})
+    (found,) = leaks_with_places(line_texts(line), {})
     assert found[0] == "event.body.choices[0].message.content"
-    ((place, leak),) = leaks_at(line_texts(f"no JSON {KEY}"), {})
+    ((place, leak),) = leaks_with_places(line_texts(f"no JSON {KEY}"), {})
     assert (place, leak.kind) == ("", "API key")

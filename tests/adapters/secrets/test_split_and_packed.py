@@ -20,7 +20,7 @@ from toolreel._secrets import (
     RunningBodyScrub,
     body_texts,
     joined_stream_texts,
-    leaks_at,
+    leaks_with_places,
     line_texts,
     scrubbed_body,
 )
@@ -62,7 +62,9 @@ def cut(text: str, at: list[int]) -> list[str]:
 
 
 def found(body: bytes, key: str) -> bool:
-    return any(leak.kind == "value of K" for _, leak in leaks_at(body_texts("body", body), {"K": key}))
+    return any(
+        leak.kind == "value of K" for _, leak in leaks_with_places(body_texts("body", body), {"K": key})
+    )
 
 
 @each_form
@@ -110,7 +112,7 @@ def test_and_so_it_is_in_the_line_of_a_journal(
     body = form(cut(written(spelling, key), at))
     read = body.encode("utf-16").decode("utf-8", "replace") if wide else body  # as an endpoint reads it
     line = json.dumps({"event": {"body": read}})
-    assert any(leak.kind == "value of K" for _, leak in leaks_at(line_texts(line), {"K": key}))
+    assert any(leak.kind == "value of K" for _, leak in leaks_with_places(line_texts(line), {"K": key}))
 
 
 @pytest.mark.parametrize("packing", PACKINGS.values(), ids=[*PACKINGS])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from toolreel._internal import CassetteError
-from toolreel._journal import journal_path, journals_of
+from toolreel._journal import journal_path, journal_paths_of_cassette
 from toolreel.testing import cassette_by_name, cassette_of_test, is_recorded
 
 REELS = Path("reels")
@@ -33,9 +33,9 @@ def test_there_is_a_recording_if_there_is_a_cassette_or_a_journal(tmp_path: Path
     before = is_recorded(cassette)
     journal_path(cassette).touch()
     assert (before, is_recorded(cassette)) == (False, True)
-    assert journals_of(cassette) == [tmp_path / "a.journal.jsonl"]
+    assert journal_paths_of_cassette(cassette) == [tmp_path / "a.journal.jsonl"]
     journal_path(cassette, 3).touch()
-    assert len(journals_of(cassette)) == 1, "the second is missing"
+    assert len(journal_paths_of_cassette(cassette)) == 1, "the second is missing"
 
 
 def test_the_second_journal_of_one_recording_is_never_the_first_of_another() -> None:

@@ -27,15 +27,15 @@ from toolreel_core._conversation import (
     drop_old_tool_turns,
     group_into_turns,
     history_policy,
-    is_question,
     is_summary,
+    is_user_authored,
     keep_newest_turns,
     shorten_old_tool_results,
     split_for_summary,
     summary_message,
     summary_request_text,
     task_passages,
-    wire,
+    wire_text,
 )
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical
@@ -50,7 +50,7 @@ MUCH = 10**9
 
 
 def tokens(message: Message) -> int:
-    return bytes_per_4(wire(message))
+    return bytes_per_4(wire_text(message))
 
 
 def one_each(_: Message) -> int:
@@ -299,7 +299,7 @@ CALLED = (AssistantMessage("", (SentCall("a", "ping", "{}"),)), ToolMessage("a",
 def test_a_summary_is_a_message_of_its_own_kind() -> None:
     assert is_summary(EARLIER)
     assert EARLIER.content.endswith("\n\nThey met.")
-    assert [is_question(message) for message in (HI, EARLIER, SAID)] == [True, False, False]
+    assert [is_user_authored(message) for message in (HI, EARLIER, SAID)] == [True, False, False]
     assert [is_summary(message) for message in (HI, SAID, AssistantMessage(EARLIER.content))] == [False] * 3
 
 

@@ -32,23 +32,23 @@ from toolreel_core._conversation import (
     UserMessage,
     blobs_of,
     estimate_tokens_with_parts,
-    media_type_in,
+    media_type_of_bytes,
     messages_from,
-    messages_of,
+    messages_from_input,
     messages_to,
+    normalized_media_type,
     parse_part,
     parse_url_source,
     parts_for_provider,
     parts_of,
     readable_content,
-    readable_parts,
+    readable_parts_text,
     unsupported_part_error,
     user_message,
-    usual_media_type,
-    wire,
     wire_part,
+    wire_text,
     wire_tree,
-    with_digests,
+    with_digests_for_base64,
     write_message,
 )
 from toolreel_core._errors import ConfigError
@@ -68,42 +68,42 @@ MESSAGES: list[Message] = [
 
 
 def test_whatever_is_written_out_is_read_back() -> None:
-    assert messages_of([wire_tree(message) for message in MESSAGES]) == tuple(MESSAGES)
-    assert messages_of(MESSAGES) == tuple(MESSAGES)
+    assert messages_from_input([wire_tree(message) for message in MESSAGES]) == tuple(MESSAGES)
+    assert messages_from_input(MESSAGES) == tuple(MESSAGES)
 
 
 @pytest.mark.parametrize(("given", "message"), worked("a message may be written in many ways", "messages"))
 def test_a_message_may_be_written_in_many_ways(given: object, message: Json) -> None:
-    assert messages_of(given) == messages_of([given])
-    assert messages_to(messages_of(given)) == [message]
+    assert messages_from_input(given) == messages_from_input([given])
+    assert messages_to(messages_from_input(given)) == [message]
 
 
 @pytest.mark.parametrize(("given", "why"), worked("what is no message is refused with its place", "messages"))
 def test_what_is_no_message_is_refused_with_its_place(given: object, why: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        messages_of(cast("Any", given))
+        messages_from_input(cast("Any", given))
     assert str(raised.value).startswith(why)
 
 
 def test_bytes_and_paths_say_what_to_write() -> None:
     with pytest.raises(ConfigError, match=r"^messages\[0\].reasoning: a set is not JSON"):
-        messages_of([{"role": "assistant", "content": "hi", "reasoning": {1}}])
+        messages_from_input([{"role": "assistant", "content": "hi", "reasoning": {1}}])
     with pytest.raises(ConfigError, match=r"got bytes; for bytes write Image\.from_bytes\(data\)"):
-        messages_of(["Look:", b"123"])
+        messages_from_input(["Look:", b"123"])
     with pytest.raises(ConfigError, match=r"for a file write attach\(path\)$"):
-        messages_of(["Look:", Path("cat.png")])
+        messages_from_input(["Look:", Path("cat.png")])
 
 
 @given(messages)
 def test_every_message_is_canonical_on_the_wire(message: Message) -> None:
-    text = wire(message)
+    text = wire_text(message)
     assert type(text) is JsonText
     assert canonical(parse(text)) == text
 
 
 @given(messages, messages)
 def test_two_messages_read_the_same_only_if_they_are_equal(one: Message, other: Message) -> None:
-    assert (wire(one) == wire(other)) == (one == other)
+    assert (wire_text(one) == wire_text(other)) == (one == other)
 
 
 def test_fields_of_the_providers_own_go_back_where_they_stood() -> None:
@@ -311,13 +311,13 @@ URL = "https://example.org/a.png"
     ],
 )
 def test_the_first_bytes_say_the_media_type(data: bytes, found: str) -> None:
-    assert media_type_in(data) == found
+    assert media_type_of_bytes(data) == found
 
 
 def test_a_media_type_has_one_name() -> None:
     names = ["audio/x-wav", "AUDIO/WAVE", "audio/mp3", "image/jpg; q=1", "text/csv"]
     usual = ["audio/wav", "audio/wav", "audio/mpeg", "image/jpeg", "text/csv"]
-    assert list(map(usual_media_type, names)) == usual
+    assert list(map(normalized_media_type, names)) == usual
     assert Blob("audio/x-wav", "") == Blob("audio/wav", "")
 
 
@@ -405,7 +405,7 @@ def test_digests_stand_for_bytes_in_any_json() -> None:
     kept: list[Json] = [linked, empty, odd, "b", 1]
     assert isinstance(picture.source, Blob)
     url = f"data:image/png;base64,{picture.source.digest}"
-    assert with_digests({"a": [wire_part(picture), wire_part(sound), *kept]}) == {
+    assert with_digests_for_base64({"a": [wire_part(picture), wire_part(sound), *kept]}) == {
         "a": [
             {"type": "image_url", "image_url": {"url": url, "detail": "low"}},
             {"type": "input_audio", "input_audio": {"data": sound.source.digest, "format": "flac"}},
@@ -417,15 +417,17 @@ def test_digests_stand_for_bytes_in_any_json() -> None:
 def test_texts_and_parts_that_follow_each_other_are_one_message() -> None:
     image, said = Image.from_url(URL), UserMessage("hi")
     both = UserMessage("What?", (Text("What?"), image))
-    assert messages_of(image) == (UserMessage("", (image,)),)
-    assert messages_of([said, "What?", image]) == (said, both)
-    assert messages_of(["What?", wire_part(image), said, "a", "b"]) == (
+    assert messages_from_input(image) == (UserMessage("", (image,)),)
+    assert messages_from_input([said, "What?", image]) == (said, both)
+    assert messages_from_input(["What?", wire_part(image), said, "a", "b"]) == (
         *(both, said),
         *(UserMessage("a"), UserMessage("b")),
     )
-    assert messages_of(wire_part(image)) == (UserMessage("", (image,)),)
-    assert messages_of({"role": "user", "content": ["What?", image]}) == (both,)
-    assert messages_of({"role": "user", "content": [{"type": "text", "text": "a"}]}) == (UserMessage("a"),)
+    assert messages_from_input(wire_part(image)) == (UserMessage("", (image,)),)
+    assert messages_from_input({"role": "user", "content": ["What?", image]}) == (both,)
+    assert messages_from_input({"role": "user", "content": [{"type": "text", "text": "a"}]}) == (
+        UserMessage("a"),
+    )
     assert user_message(image) == UserMessage("", (image,))
     assert user_message("hi") == said
 
@@ -436,9 +438,9 @@ def test_a_result_may_be_written_with_parts() -> None:
         "tool_call_id": "a",
         "content": [{"type": "text", "text": "{}"}, wire_part(Image.from_url(URL))],
     }
-    (message,) = messages_of(tree)
+    (message,) = messages_from_input(tree)
     assert message == ToolMessage("a", "{}", parts=(Image.from_url(URL),))
-    assert parse(wire(message)) == tree
+    assert parse(wire_text(message)) == tree
     assert (parts_of(message), parts_of(SystemMessage("s"))) == ((Image.from_url(URL),), ())
     assert repr(message).endswith(f"name='', parts=(Image([image, {URL}]),))")
 
@@ -446,9 +448,11 @@ def test_a_result_may_be_written_with_parts() -> None:
 @pytest.mark.parametrize("given", [{"a", "b"}, b"bytes", bytearray(b"bytes")])
 def test_bytes_are_no_messages(given: object) -> None:
     if isinstance(given, set):
-        assert len(messages_of(given)) == 2
+        assert len(messages_from_input(given)) == 2
     else:
-        assert complaint(ConfigError, lambda: messages_of(given)).startswith("messages: expected a text")
+        assert complaint(ConfigError, lambda: messages_from_input(given)).startswith(
+            "messages: expected a text"
+        )
 
 
 def test_what_a_provider_does_not_take_is_told_instead() -> None:
@@ -476,7 +480,7 @@ def test_a_part_counts_as_tokens_by_its_kind() -> None:
         (File.from_url(URL), FILE_TOKENS),
     ]
     for part, expected in cases:
-        text = wire(UserMessage(readable_parts([part]) if isinstance(part, Text) else "", (part,)))
+        text = wire_text(UserMessage(readable_parts_text([part]) if isinstance(part, Text) else "", (part,)))
         around = text
         for found in blobs_of([part]):
             around = type(text)(around.replace(found.base64, ""))
@@ -503,9 +507,9 @@ def test_results_have_only_what_the_provider_takes_there(history: list[Message],
 @pytest.mark.parametrize("role", ["system", "assistant"])
 def test_only_users_and_tools_have_parts_that_are_no_text(role: str) -> None:
     texts: list[Json] = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
-    (message,) = messages_of({"role": role, "content": texts})
+    (message,) = messages_from_input({"role": role, "content": texts})
     assert (message.content, parts_of(message)) == ("ab", ())
     picture = {"role": role, "content": [*texts, wire_part(Image.from_url(URL))]}
-    assert complaint(ConfigError, lambda: messages_of(picture)) == (
+    assert complaint(ConfigError, lambda: messages_from_input(picture)) == (
         f"messages.content: expected text alone, got [image, {URL}]"
     )

@@ -25,7 +25,7 @@ from toolreel_core._conversation import (
     Transcript,
     UserMessage,
     Written,
-    wire,
+    wire_text,
     write_message,
 )
 from toolreel_core._jsontext import JsonText, parse
@@ -63,7 +63,7 @@ def test_a_conversation_goes_out_as_its_provider_takes_it(case: dict[str, Any]) 
 
 @given(messages)
 def test_a_message_is_written_as_it_is_where_nothing_is_known_of_the_provider(message: Message) -> None:
-    assert write_message(message, Form()) == Written(wire(message))
+    assert write_message(message, Form()) == Written(wire_text(message))
     assert type(write_message(message, Form()).text) is JsonText
 
 
@@ -76,7 +76,7 @@ def test_only_what_the_model_said_has_quirks(message: Message) -> None:
         signature_channel="extra_content",
         special_token_guard=True,
     )
-    assert write_message(message, Form(odd)) == Written(wire(message))
+    assert write_message(message, Form(odd)) == Written(wire_text(message))
 
 
 @given(answered=st.lists(st.sampled_from(["call_1", "call_2", "call_3"]), unique=True), said=st.booleans())

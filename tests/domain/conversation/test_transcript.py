@@ -23,14 +23,14 @@ from toolreel_core._conversation import (
     Transcript,
     UserMessage,
     estimate_tokens_with_parts,
+    is_restorable_from_wire,
     parts_of,
     stored_message_text,
-    wire,
-    wire_is_memo,
+    wire_text,
     write_message,
 )
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import JsonText, canonical, chain, parse, quote
+from toolreel_core._jsontext import JsonText, canonical, chained_digest, parse, quote
 from toolreel_core._settings import Provider, bytes_per_4
 
 conversations = st.lists(strategies.messages, max_size=4)
@@ -75,7 +75,7 @@ def test_a_transcript_holds_each_message_and_the_texts_that_go_out(
     transcript = Transcript.of(iter(messages), form).complete()
     assert list(transcript.messages) == messages
     assert list(transcript.texts) == texts
-    assert transcript.chain == chain("", *texts)
+    assert transcript.chain == chained_digest("", *texts)
     assert transcript.texts.size == len("".join(texts).encode())
     assert transcript.tokens == (sum(tokens) if form.estimator else 0)
 
@@ -155,7 +155,12 @@ def test_a_user_message_takes_the_reasoning_out_of_the_turns_before() -> None:
     assert thought.texts[1] == '{"role":"assistant","content":"Well.","reasoning":"Hm."}'
     assert dict(thought.quirks) == {}
     later = thought.append(HI, THOUGHT)
-    assert [*later.texts] == [wire(HI), wire(AssistantMessage("Well.")), wire(HI), wire(THOUGHT)]
+    assert [*later.texts] == [
+        wire_text(HI),
+        wire_text(AssistantMessage("Well.")),
+        wire_text(HI),
+        wire_text(THOUGHT),
+    ]
     assert dict(later.quirks) == {"reasoning_replay": 1}
     assert list(later.messages) == [HI, THOUGHT, HI, THOUGHT]
 
@@ -174,16 +179,16 @@ def test_every_text_that_a_setting_changed_is_counted_under_its_name() -> None:
 
 def test_an_id_that_was_dropped_may_go_out_again() -> None:
     twice = Transcript.of([HI, CALLING, RESULT, CALLING, RESULT])
-    assert twice.texts[3] == wire(AssistantMessage("", (replace(CALL, id="a_2"),)))
-    assert twice.shortened([HI, CALLING, RESULT]).texts[1] == wire(CALLING)
+    assert twice.texts[3] == wire_text(AssistantMessage("", (replace(CALL, id="a_2"),)))
+    assert twice.shortened([HI, CALLING, RESULT]).texts[1] == wire_text(CALLING)
 
 
 def test_a_reminder_goes_out_at_the_end_and_is_not_stored() -> None:
     whole = Transcript.of([HI, CALLING, RESULT])
-    reminded = whole.reminded(UserMessage("What is left?"))
-    assert [*reminded.texts] == [*whole.texts, wire(UserMessage("What is left?"))]
+    reminded = whole.with_reminder(UserMessage("What is left?"))
+    assert [*reminded.texts] == [*whole.texts, wire_text(UserMessage("What is left?"))]
     assert list(reminded.messages) == list(whole.messages)
-    assert [*whole.append(BYE).texts] == [*whole.texts, wire(BYE)]
+    assert [*whole.append(BYE).texts] == [*whole.texts, wire_text(BYE)]
 
 
 LONG = ToolMessage("a", "é\n" * (BLOCK // 8))
@@ -250,7 +255,7 @@ def test_two_histories_are_equal_if_their_messages_are(one: list[Message], other
 
 @given(strategies.messages | signed)
 def test_the_wire_form_is_the_memo_wherever_it_says_all(message: Message) -> None:
-    assert (stored_message_text(message) == wire(message)) == wire_is_memo(message)
+    assert (stored_message_text(message) == wire_text(message)) == is_restorable_from_wire(message)
 
 
 @given(histories, st.text(max_size=4) | st.sampled_from(["é\né", 'a"', "hi", "\ud83d"]))

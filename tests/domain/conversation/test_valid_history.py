@@ -18,7 +18,7 @@ from toolreel_core._conversation import (
     SystemMessage,
     ToolMessage,
     UserMessage,
-    free_id,
+    unused_call_id,
 )
 from toolreel_core._jsontext import Json, JsonText, canonical
 from toolreel_core._settings import IdStyle, Provider
@@ -122,7 +122,7 @@ def sent(*wanted: str, style: IdStyle, name: str = "ping") -> list[str]:
     used_ids: PMap[str, int] = pmap()
     ids: list[str] = []
     for each in wanted:
-        ids.append(free_id(each, name, len(ids), used_ids, style))
+        ids.append(unused_call_id(each, name, len(ids), used_ids, style))
         used_ids = used_ids.set(each, (used_ids.get(each) or 0) + 1)
         used_ids = used_ids if ids[-1] in used_ids else used_ids.set(ids[-1], 1)
     return ids

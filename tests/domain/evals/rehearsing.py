@@ -28,8 +28,8 @@ from toolreel_core.evals import (
     Verdict,
     evidence_of,
     judge,
+    reply_as_event_stream,
     scripted_reply,
-    scripted_stream,
 )
 
 
@@ -69,7 +69,7 @@ def rehearse(
         if isinstance(effect, SendRequest):
             bodies.append(json.loads(effect.request.body))
             reply = scripted_reply(script, bodies[-1]["messages"])
-            body = scripted_stream(reply) if effect.request.streamed else canonical(reply)
+            body = reply_as_event_stream(reply) if effect.request.streamed else canonical(reply)
             sent.append(Sent(effect.request, body))
             at = step(at.state, ReplyReceived(effect.ref, 200, body))
         elif isinstance(effect, RunTool):

@@ -35,12 +35,12 @@ def answers(tree: object, *, effect: bool = False) -> object:
 READERS: Mapping[str, Callable[[Any], object]] = {
     "answers": answers,
     "effect": lambda tree: answers(tree, effect=True),
-    "arguments": lambda tree: evals.parameters_of(Table.of(tree, "arguments")),
+    "arguments": lambda tree: evals.parameters_schema(Table.of(tree, "arguments")),
     "check": lambda tree: evals.checks_of([Table.of(tree, "check")], {"look": "", "pay": ""}, ["a", "b"]),
     "draw": lambda tree: evals.draw_values(tree, "1"),
     "scenario": lambda tree: evals.scenario_of(changed(**tree)),
     "plan": plan_with,
-    "gate": evals.gate_option,
+    "gate": evals.parse_gate_option,
     "shard": evals.Shard.of,
     "variables": evals.environment_options,
     "filter": chosen,
@@ -48,7 +48,7 @@ READERS: Mapping[str, Callable[[Any], object]] = {
     "placeholder": lambda row: evals.fill_placeholders(row[0], row[1], "tool", "x"),
     "record": lambda tree: evals.record_of(tree if isinstance(tree, str) else broken(tree), "line 3"),
     "configuration": lambda tree: evals.Configuration.of(canonical(tree)),
-    "model": evals.kind_of,
+    "model": evals.script_kind_of_model,
     "scenarios": select_scenarios,
     "built in": built_in_scenario,
 }

@@ -15,10 +15,10 @@ from toolreel_core.evals import (
     SentRequest,
     Tally,
     Trial,
-    acceptance_sentence,
+    accepted_void_runs_sentence,
     count_repeated_replies,
-    harness_percentile,
     incompleteness_sentence,
+    percentile_as_in_harness,
     trials_of,
 )
 
@@ -58,8 +58,8 @@ def test_a_run_lacks_if_it_is_missing_void_or_refused_tools_that_its_cell_was_gi
     assert [(one.lacking, one.accepted) for one in rows] == [(False, one.trial == 2) for one in rows]
     assert incompleteness_sentence(rows, 0.7) == ""
     assert incompleteness_sentence(rows, 0.9).startswith("Incomplete: too many runs are void and accepted")
-    assert acceptance_sentence(rows, given) == "1 of 4 runs void and accepted (transport.rate_limit)"
-    assert acceptance_sentence(rows, options()) == ""
+    assert accepted_void_runs_sentence(rows, given) == "1 of 4 runs void and accepted (transport.rate_limit)"
+    assert accepted_void_runs_sentence(rows, options()) == ""
 
 
 @pytest.mark.parametrize(
@@ -118,4 +118,4 @@ def test_copies_are_trials_that_repeat_an_earlier_one() -> None:
     [(range(1, 21), 95, 20), (range(1, 21), 50, 11), ([7], 1, 7), ([], 50, 0)],
 )
 def test_percentiles_are_measured_values(values: Sequence[int], percent: int, value: int) -> None:
-    assert harness_percentile(values, percent) == value
+    assert percentile_as_in_harness(values, percent) == value

@@ -31,13 +31,13 @@ from toolreel_core.evals import (
     Result,
     TableWorld,
     Verdict,
-    alias_of,
     category,
     category_of_status,
     exercise,
+    harness_name_of_category,
     judge,
     outcome,
-    provider_hint,
+    provider_error_message,
     retry_delay_ms,
     retry_reason,
 )
@@ -148,9 +148,12 @@ def test_a_check_is_named_after_its_category() -> None:
 def test_a_status_has_the_references_name_and_a_category_another(
     category: str | None, status: int | None, alias: str
 ) -> None:
-    assert alias_of(category_of_status(status) if category is None else category, status) == alias
+    assert (
+        harness_name_of_category(category_of_status(status) if category is None else category, status)
+        == alias
+    )
 
 
 @pytest.mark.parametrize(("body", "hint"), worked("hint"))
 def test_a_hint_is_provider_and_message_as_far_as_they_are_there(body: Json, hint: str) -> None:
-    assert provider_hint(body) == hint
+    assert provider_error_message(body) == hint

@@ -15,19 +15,19 @@ from toolreel_core._jsontext import (
     JsonText,
     Tree,
     canonical,
-    chain,
-    damaged,
+    canonical_without_non_finite,
+    chained_digest,
+    chained_part_digest,
     digest,
-    finite,
-    finite_text,
-    link,
+    has_lone_surrogate,
+    json_error_reason,
+    json_with_sorted_keys,
     linked_digest,
     nesting,
     parse,
-    read,
-    read_tolerant,
-    reason_of,
-    sorted_text,
+    read_json,
+    read_json_with_non_finite,
+    without_non_finite_numbers,
 )
 
 
@@ -45,19 +45,19 @@ def test_a_number_that_json_does_not_have_is_refused(number: float) -> None:
 @given(json_values)
 def test_what_is_written_is_read_back_as_the_same_value_and_the_same_text(value: Json) -> None:
     text = canonical(value)
-    assert read(text) == Success(value)
+    assert read_json(text) == Success(value)
     assert canonical(parse(text)) == text
 
 
 @pytest.mark.parametrize(("text", "why"), worked("text that is not json fails in words", "json-and-replies"))
 def test_text_that_is_not_json_fails_in_words(text: str, why: str) -> None:
-    assert read(text) == Failure(why)
+    assert read_json(text) == Failure(why)
 
 
 @pytest.mark.parametrize(("kind", "text"), [("object", '{"a": 1 ,\n }'), ("array", '{"a": [1, ]}')])
 def test_the_words_are_those_of_python_3_11_under_every_python(kind: str, text: str) -> None:
     newer = json.JSONDecodeError(f"Illegal trailing comma before end of {kind}", text, text.index(",", 6))
-    assert Failure(reason_of(newer)) == read(text)
+    assert Failure(json_error_reason(newer)) == read_json(text)
 
 
 def test_whether_an_integer_is_too_long_does_not_depend_on_the_environment(
@@ -74,9 +74,9 @@ def test_text_may_nest_up_to_the_cap_and_no_deeper(opening: str, closing: str) -
     deep = 8 // levels
     for count, depth in ((deep - 1, 8 - levels), (deep, 8)):
         text = opening * count + "0" + closing * count
-        assert read(text, max_depth=depth) == Success(json.loads(text))
+        assert read_json(text, max_depth=depth) == Success(json.loads(text))
     text = opening * deep + "0" + closing * deep
-    assert read(text, max_depth=7) == Failure("nested deeper than 7 levels")
+    assert read_json(text, max_depth=7) == Failure("nested deeper than 7 levels")
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_nesting_is_counted_outside_strings_as_far_as_it_matters(text: str, enou
     ("text", "value"), worked("a lone surrogate is replaced and a pair is kept", "json-and-replies")
 )
 def test_a_lone_surrogate_is_replaced_and_a_pair_is_kept(text: str, value: Json) -> None:
-    assert read(text) == Success(value)
+    assert read_json(text) == Success(value)
 
 
 @pytest.mark.parametrize(
@@ -99,27 +99,29 @@ def test_a_lone_surrogate_is_replaced_and_a_pair_is_kept(text: str, value: Json)
     [('{"a": 1, "a": 2}', "a"), ('[{"b": {"a": 1, "c": 2, "c": 2, "a": 3}}]', "c"), ('{"": 1, "": 1}', "")],
 )
 def test_a_key_that_stands_twice_is_refused_where_keys_must_be_unique(text: str, key: str) -> None:
-    assert read(text, unique_keys=True) == Failure(f"the key {key!r} stands twice")
-    assert read(text) == Success(json.loads(text))
+    assert read_json(text, unique_keys=True) == Failure(f"the key {key!r} stands twice")
+    assert read_json(text) == Success(json.loads(text))
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
 def test_numbers_that_json_does_not_have_are_read_on_request_and_turned_to_null(number: str) -> None:
-    found = read_tolerant(f'{{"a": [1.5, {number}], "b": {number}, "c": [true, 2, "x", null]}}').unwrap()
-    assert finite(found) == {"a": [1.5, None], "b": None, "c": [True, 2, "x", None]}
+    found = read_json_with_non_finite(
+        f'{{"a": [1.5, {number}], "b": {number}, "c": [true, 2, "x", null]}}'
+    ).unwrap()
+    assert without_non_finite_numbers(found) == {"a": [1.5, None], "b": None, "c": [True, 2, "x", None]}
 
 
 @pytest.mark.parametrize("blanks", [0, 1, 17, 4298, 4299, 4300, 4301, 9000])
 @pytest.mark.parametrize("unique", [False, True])
 def test_a_number_that_is_too_long_is_refused_wherever_it_stands(blanks: int, unique: bool) -> None:
     long, longer = (f'{{"a":{" " * blanks}-{"7" * digits}}}' for digits in (4300, 4301))
-    assert read(long, unique_keys=unique) == Success(json.loads(long))
-    assert read(longer, unique_keys=unique) == Failure("an integer of 4301 digits is too long")
+    assert read_json(long, unique_keys=unique) == Success(json.loads(long))
+    assert read_json(longer, unique_keys=unique) == Failure("an integer of 4301 digits is too long")
 
 
 def test_half_a_pair_may_be_kept_until_the_other_half_comes() -> None:
-    halves = [read(f'"{half}"', with_halves=True).unwrap() for half in ("\\ud83d", "\\ude00")]
-    assert read(json.dumps("".join(map(str, halves)))).unwrap() == "\U0001f600"
+    halves = [read_json(f'"{half}"', with_halves=True).unwrap() for half in ("\\ud83d", "\\ude00")]
+    assert read_json(json.dumps("".join(map(str, halves)))).unwrap() == "\U0001f600"
 
 
 def test_a_value_that_holds_itself_has_no_text() -> None:
@@ -136,25 +138,41 @@ def test_what_stands_behind_a_canonical_text_is_an_error() -> None:
 
 
 def test_a_number_that_json_cannot_write_is_null_in_a_finite_text() -> None:
-    assert finite_text({"b": [1, math.inf], "a": "é"}) == '{"b":[1,null],"a":"é"}'
+    assert canonical_without_non_finite({"b": [1, math.inf], "a": "é"}) == '{"b":[1,null],"a":"é"}'
 
 
 def test_a_sorted_text_is_the_same_for_any_order_of_keys_and_takes_any_text_and_number() -> None:
     value: Tree = {"b": [{"d": math.nan, "c": "\ud83d"}], "a": 1}
-    assert sorted_text(value) == sorted_text({"a": 1, "b": [{"c": "\ud83d", "d": math.nan}]})
-    assert sorted_text(value).isascii()
-    assert sorted_text(value) != sorted_text({**value, "a": 2})
+    assert json_with_sorted_keys(value) == json_with_sorted_keys(
+        {"a": 1, "b": [{"c": "\ud83d", "d": math.nan}]}
+    )
+    assert json_with_sorted_keys(value).isascii()
+    assert json_with_sorted_keys(value) != json_with_sorted_keys({**value, "a": 2})
 
 
 @given(st.text(), st.text())
 def test_a_chain_goes_on_from_its_end_in_text_and_bytes(before: str, part: str) -> None:
-    whole = chain("", before, part)
-    assert chain(chain("", before), part) == link(chain("", before), digest(part)) == whole
+    whole = chained_digest("", before, part)
+    assert (
+        chained_digest(chained_digest("", before), part)
+        == chained_part_digest(chained_digest("", before), digest(part))
+        == whole
+    )
     assert linked_digest(linked_digest(b"", before.encode()), part.encode()).hex() == whole
 
 
 def test_where_a_part_ends_makes_a_difference_to_a_chain() -> None:
-    assert len({chain("", "ab", "c"), chain("", "a", "bc"), chain("", "abc"), chain("", "abc", "")}) == 4
+    assert (
+        len(
+            {
+                chained_digest("", "ab", "c"),
+                chained_digest("", "a", "bc"),
+                chained_digest("", "abc"),
+                chained_digest("", "abc", ""),
+            }
+        )
+        == 4
+    )
 
 
 @pytest.mark.parametrize(
@@ -162,4 +180,4 @@ def test_where_a_part_ends_makes_a_difference_to_a_chain() -> None:
     [("half a pair is damage", True), ("whole pairs and other escapes are none", False)],
 )
 def test_half_a_pair_is_damage_and_other_escapes_are_none(about: str, is_damage: bool) -> None:
-    assert {damaged(text) for text in worked(about, "json-and-replies")} == {is_damage}
+    assert {has_lone_surrogate(text) for text in worked(about, "json-and-replies")} == {is_damage}

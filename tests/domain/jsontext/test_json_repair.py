@@ -22,9 +22,9 @@ from toolreel_core._jsontext import (
     Style,
     Value,
     canonical,
+    end_of_blanks,
     members_at,
-    read,
-    skip,
+    read_json,
     value_at,
 )
 
@@ -81,15 +81,15 @@ def test_keywords_of_a_python_call_need_no_quotes() -> None:
 
 
 def test_comments_are_passed_over() -> None:
-    assert skip(SearchedText(" // a\n /* b */ 1"), 0) == 15
-    assert skip(SearchedText("/ 1"), 0) == 0
+    assert end_of_blanks(SearchedText(" // a\n /* b */ 1"), 0) == 15
+    assert end_of_blanks(SearchedText("/ 1"), 0) == 0
 
 
 def whole(text: str, style: Style) -> Value | Flaw:
     """The value that a text is, with nothing behind it but blanks and comments."""
     source = SearchedText(text)
     value = value_at(source, 0, style)
-    if isinstance(value, Flaw) or skip(source, value.end, style) == len(text):
+    if isinstance(value, Flaw) or end_of_blanks(source, value.end, style) == len(text):
         return value
     return Flaw(value.end, unfinished=False)
 
@@ -162,7 +162,7 @@ def test_any_json_is_read_without_a_repair(value: Json) -> None:
 
 @given(NEARLY_JSON)
 def test_without_repairs_it_reads_what_the_strict_reader_reads(text: str) -> None:
-    found, strict = whole(text, NOTHING), read(text, max_depth=65, unique_keys=True)
+    found, strict = whole(text, NOTHING), read_json(text, max_depth=65, unique_keys=True)
     if isinstance(found, Value) and not found.repairs:
         assert canonical(strict.unwrap()) == canonical(found.tree)
     else:

@@ -27,7 +27,7 @@ from tests.playbook import (
 from tests.samples import worked
 from toolreel_core._conversation import ToolMessage
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._loop import admit, pending, start, step, with_repetition_warning
+from toolreel_core._loop import admit_call, pending, start, step, with_repetition_warning
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
     ApprovalGiven,
@@ -91,7 +91,7 @@ def plan(
 @pytest.mark.parametrize(("own", "of_run", "fits"), [(7, 1, True), (6, 7, False)])
 def test_a_limit_of_the_tool_goes_before_that_of_the_run(own: int, of_run: int, fits: bool) -> None:
     tools = ToolSurface((ToolDefinition.of("add", parameters={}, max_args_bytes=own),))
-    found = admit(call(arguments='{"a":1}'), plan(LoopConfig(max_tool_args_bytes=of_run), tools))
+    found = admit_call(call(arguments='{"a":1}'), plan(LoopConfig(max_tool_args_bytes=of_run), tools))
     assert found == (Intended(canonical({"a": 1})) if fits else arguments_too_large("add", 7, own))
 
 
@@ -108,7 +108,7 @@ NESTED = ToolDefinition.of(
 
 def admitted(arguments: str, **changes: Json) -> object:
     config = LoopConfig.of(changes)
-    return admit(call("edit", arguments), plan(config, ToolSurface((NESTED,))))
+    return admit_call(call("edit", arguments), plan(config, ToolSurface((NESTED,))))
 
 
 def test_an_envelope_that_may_be_meant_as_it_is_does_not_run() -> None:
@@ -135,7 +135,7 @@ def test_what_a_call_in_text_may_run_is_a_policy(
     policy: str, name: str, provenance: str, code: str | None
 ) -> None:
     careful, made = plan(LoopConfig.of({"text_calls_for": policy}), UNTRUSTING), written(name, provenance)
-    admission = admit(made, careful)
+    admission = admit_call(made, careful)
     assert (admission.code if isinstance(admission, Fault) else None) == code
 
 

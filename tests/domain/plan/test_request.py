@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.samples import worked
 from tests.strategies import json_objects, transcripts
 from toolreel_core._conversation import BLOCK, Transcript, UserMessage
-from toolreel_core._jsontext import Json, Tree, canonical, chain, digest, parse
+from toolreel_core._jsontext import Json, Tree, canonical, chained_digest, digest, parse
 from toolreel_core._plan import Bodies, IgnoredWhy, Request, RequestOptions, build_request_bodies
 from toolreel_core._settings import LoopConfig, Provider, StreamMode
 
@@ -38,7 +38,7 @@ def test_no_request_has_a_call_without_a_result(messages: Transcript) -> None:
 def test_the_digest_is_a_chain_over_parts_that_are_digested_already() -> None:
     options = RequestOptions(canonical({"n": 1}))
     assert options.digest == digest('{"n":1}')
-    assert Request("m", HI, options).digest == chain("", "m", HI.chain, options.digest)
+    assert Request("m", HI, options).digest == chained_digest("", "m", HI.chain, options.digest)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from tests.probes import QUESTIONS, Event, decided_settings, probed, select_questions
 from tests.servers.quirky_provider import Profile
 from toolreel_core._jsontext import canonical
-from toolreel_core._probe import Ask, Cost, Probing, estimate, findings
+from toolreel_core._probe import Ask, Cost, Probing, estimate_remaining_cost, findings
 from toolreel_core._protocol import ReplyReceived, RequestFailed
 from toolreel_core._settings import bytes_per_4
 
@@ -127,13 +127,13 @@ def test_questions_without_an_answer_in_a_recording_are_passed() -> None:
     asked = []
     while ask := probing.ask:
         asked.append(ask.question.name)
-        probing = probing.without_answer(ask)
+        probing = probing.with_skipped_question(ask)
     assert asked == ["plain", "responses"]
 
 
 def test_the_estimate_is_near_to_what_a_good_server_is_asked() -> None:
     probing, asked = Probing("scripted", QUESTIONS), list[str]()
-    cost = estimate(probing)
+    cost = estimate_remaining_cost(probing)
     done = probed(GOOD, repeat=3, before=lambda ask: asked.append(canonical(ask.body)))
     assert abs(cost.requests - done.sent) <= 6
     assert sum(map(bytes_per_4, asked)) == pytest.approx(cost.prompt_tokens, rel=0.25)
@@ -141,6 +141,6 @@ def test_the_estimate_is_near_to_what_a_good_server_is_asked() -> None:
 
 def test_what_was_answered_is_not_counted_again() -> None:
     done = probed(GOOD, repeat=1)
-    assert estimate(done) == Cost(0, 0, 0)
+    assert estimate_remaining_cost(done) == Cost(0, 0, 0)
     left = replace(done, tries=done.tries[:-1])
-    assert estimate(left).requests == 1
+    assert estimate_remaining_cost(left).requests == 1

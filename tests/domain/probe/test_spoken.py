@@ -58,7 +58,7 @@ def test_the_models_own_call_goes_back_with_its_thinking() -> None:
     }
     seen = observe(ReplyReceived(1, 200, json.dumps(said)), "messages")
     assert isinstance(seen, Answered)
-    known = Known({"plain": "refused", "messages": "called"}, own_call=seen.sent_back)
+    known = Known({"plain": "refused", "messages": "called"}, own_call=seen.message_to_send_back)
     body: Any = BY_NAME["own_call"].body("m", known)
     assert body["messages"][1] == {"role": "assistant", "content": [THOUGHT, CALL]}
     assert body["messages"][2]["content"][0]["tool_use_id"] == "toolu_1"

@@ -50,7 +50,7 @@ from toolreel_core._protocol import (
     load_state,
     to_json,
     type_name,
-    user_spoke,
+    user_spoke_event,
 )
 from toolreel_core._settings import LoopConfig
 
@@ -205,5 +205,5 @@ def test_a_state_whose_blobs_are_damaged_is_refused(change: tuple[str, str], why
 
 
 def test_a_blob_that_stands_where_it_is_used_is_read_too() -> None:
-    event = user_spoke(ONCE.parts)
+    event = user_spoke_event(ONCE.parts)
     assert load_event(canonical({"toolreel": 1, "value": encode(event)})) == event

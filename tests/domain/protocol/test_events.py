@@ -17,7 +17,7 @@ from toolreel_core._protocol import (
     RequestFailed,
     ToolReturned,
     UserSpoke,
-    user_spoke,
+    user_spoke_event,
 )
 
 KINDS: tuple[type[Any], ...] = get_args(Event)
@@ -64,6 +64,6 @@ def test_events_show_what_is_seldom_there_only_if_it_is() -> None:
     assert "should_retry=False" in repr(replace(failed, should_retry=False))
     assert "parts" not in repr(ToolReturned(1, "{}"))
     assert ", parts=(Image([image" in repr(ToolReturned(1, "{}", parts=(image,)))
-    assert repr(user_spoke("hi", 3)) == "UserSpoke(content='hi', at_ms=3)"
+    assert repr(user_spoke_event("hi", 3)) == "UserSpoke(content='hi', at_ms=3)"
     with pytest.raises(ConfigError, match="content: it differs from the text of the parts"):
         UserSpoke("Hear:", None, (image,))

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._jsontext import Json, Tree, canonical
-from toolreel_core._proxy import Head, Outbound, Profile, Repaired, repaired
-from toolreel_core._proxy import outbound as outbound_of
+from toolreel_core._proxy import Head, Outbound, Profile, Repaired, repair_reply
+from toolreel_core._proxy import build_upstream_request as outbound_of
 
 Loose: TypeAlias = Mapping[str, Any]
 HEAD = Head("chatcmpl-1", 1_700_000_000)
@@ -47,10 +47,10 @@ def whole(message: Loose, finish: Json = "stop", **further: Json) -> str:
 
 def said(body: str, request: ClientRequest | None = None, profile: Profile | None = None) -> Repaired:
     """The repaired reply."""
-    return repaired(body, request or asked(), profile or Profile(), HEAD)
+    return repair_reply(body, request or asked(), profile or Profile(), HEAD)
 
 
-def outbound(request: ClientRequest, profile: Profile, *, model: str = "") -> Outbound:
+def build_upstream_request(request: ClientRequest, profile: Profile, *, model: str = "") -> Outbound:
     """The request that goes out, which loses nothing."""
     out = outbound_of(request, profile, model=model)
     assert isinstance(out, Outbound)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.domain.proxy.asked import asked, call, outbound, whole
+from tests.domain.proxy.asked import asked, build_upstream_request, call, whole
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import parse
 from toolreel_core._plan import Preset
@@ -22,7 +22,7 @@ def begun(
     extras: Extras = ALL, request: ClientRequest | None = None, profile: Profile | None = None
 ) -> Corrections | None:
     chosen, using = request or asked(), profile or Profile()
-    return Corrections.of(chosen, using, extras, outbound(chosen, using).body)
+    return Corrections.of(chosen, using, extras, build_upstream_request(chosen, using).body)
 
 
 def heard(message: dict[str, Any], finish: str = "stop") -> ReplyReceived:
@@ -55,7 +55,7 @@ def test_a_failure_that_may_pass_is_repeated_after_a_while() -> None:
     assert again is not None
     assert again.reason == "retry"
     assert again.wait_ms > 0
-    assert parse(again.body) == parse(outbound(asked(), Profile()).body)
+    assert parse(again.body) == parse(build_upstream_request(asked(), Profile()).body)
     assert after(corrections, BUSY) is None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.domain.proxy.asked import Loose, asked, call, outbound, said, whole
+from tests.domain.proxy.asked import Loose, asked, build_upstream_request, call, said, whole
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json
 from toolreel_core._proxy import KeptThoughts, Profile
@@ -59,7 +59,7 @@ def test_what_a_client_drops_goes_back(provider: Provider, message: Loose) -> No
     request, repairs = thoughts.restore(bare, provider, "me")
     assert repairs == ("reasoning_restored",)
     sent, whole, without = (
-        json.loads(outbound(each, Profile(provider)).body)
+        json.loads(build_upstream_request(each, Profile(provider)).body)
         for each in (request, asked(ASKED, full, *results), bare)
     )
     for key in ("reasoning_content", "reasoning_details", "tool_calls"):
@@ -106,7 +106,7 @@ def test_fields_of_any_shape_come_back(strange: Json) -> None:
         again, repairs = thoughts.restore(asked(ASKED, bare, RESULT), provider, "me")
         assert repairs
         assert again.entries[1] == message
-        assert outbound(again, Profile(provider)).body
+        assert build_upstream_request(again, Profile(provider)).body
 
 
 def test_what_is_kept_is_bounded_and_the_newest_stays() -> None:

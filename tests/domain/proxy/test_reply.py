@@ -12,7 +12,7 @@ from tests.domain.proxy.asked import HEAD, PING, STOCK, asked, said
 from tests.samples import worked
 from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._proxy import Profile, outbound, problem_text, repaired, reply_in_error
+from toolreel_core._proxy import Profile, build_upstream_request, problem_text, repair_reply, reply_in_error
 from toolreel_core._replies import Problem
 
 JSON: st.SearchStrategy[Json] = st.recursive(
@@ -71,8 +71,8 @@ def test_a_problem_is_told_in_words() -> None:
 def test_no_input_raises(request: Json, reply: Json) -> None:
     read = client_request(canonical({"model": "m", "messages": [request], "tools": [request, PING, STOCK]}))
     if isinstance(read, ClientRequest):
-        outbound(read, Profile())
-        canonical(repaired(canonical(reply), read, Profile(), HEAD).body)
+        build_upstream_request(read, Profile())
+        canonical(repair_reply(canonical(reply), read, Profile(), HEAD).body)
 
 
 def test_a_call_that_the_server_rejected_is_read_from_its_error() -> None:

@@ -14,7 +14,7 @@ from tests.samples import corpus_rows, worked
 from toolreel_core._client_requests import ClientRequest
 from toolreel_core._jsontext import Json, Tree, canonical
 from toolreel_core._proxy import HeldText, Profile, Repaired, ReplyStream
-from toolreel_core._replies import joined
+from toolreel_core._replies import joined_message
 from toolreel_core._text_calls import BARE, MARKED
 
 
@@ -76,7 +76,7 @@ def test_calls_wait_until_they_are_whole() -> None:
     ]
     early, late, reply = streamed(pieces)
     assert [delta.get("content") for delta in deltas(early)] == ["Looking."]
-    made: Any = joined(deltas(late))["tool_calls"]
+    made: Any = joined_message(deltas(late))["tool_calls"]
     assert made == [call("stock", '{"part":"pin"}', id="call_1_0")]
     assert set(reply.repairs) == {"CALL_ID_MISSING", "ARGUMENTS_REPAIRED"}
 
@@ -152,7 +152,7 @@ def test_every_dialect_says_the_same_streamed(size: int) -> None:
         if reply.problem:
             continue
         want = choices_of(said(whole({"content": text}, row["finish"]), request, profile))[0]["message"]
-        made: Any = joined(deltas([*early, *late]))
+        made: Any = joined_message(deltas([*early, *late]))
         assert (made["content"] or "").strip() == (want["content"] or "").strip(), row["id"]
         assert made.get("tool_calls") == want.get("tool_calls"), row["id"]
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.domain.proxy.asked import PING, asked, call, outbound
+from tests.domain.proxy.asked import PING, asked, build_upstream_request, call
 from tests.samples import worked
 from toolreel_core._client_requests import ClientRequest, client_request
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, parse, read_json
 from toolreel_core._plan import Preset
 from toolreel_core._proxy import Profile
 
@@ -24,7 +24,7 @@ def profile(**settings: object) -> Profile:
 
 
 def sent(request: ClientRequest, using: Profile | None = None) -> tuple[Any, tuple[str, ...]]:
-    out = outbound(request, using or Profile())
+    out = build_upstream_request(request, using or Profile())
     return parse(out.body), out.repairs
 
 
@@ -39,7 +39,7 @@ def test_a_request_goes_out_as_its_upstream_takes_it(
     assert isinstance(request, ClientRequest)
     body, names = sent(request, profile(**settings))
     assert (body, [*names]) == (out, repairs)
-    assert names or outbound(request, Profile()).body == canonical(given_)
+    assert names or build_upstream_request(request, Profile()).body == canonical(given_)
 
 
 @pytest.mark.parametrize("tools", ["all", [1, PING]])
@@ -69,7 +69,7 @@ def test_a_preset_gives_options_and_overrides() -> None:
 
 
 def test_a_model_has_the_upstreams_name() -> None:
-    assert as_tree(parse(outbound(asked(), Profile(), model="big").body))["model"] == "big"
+    assert as_tree(parse(build_upstream_request(asked(), Profile(), model="big").body))["model"] == "big"
     nameless = ClientRequest({"messages": [ASKED]}, "", None)
     assert "model" not in sent(nameless)[0]
 
@@ -95,4 +95,4 @@ def test_every_call_goes_out_with_an_object_and_what_was_one_is_unchanged(
 
 
 def _is_object(text: str) -> bool:
-    return isinstance(read(text).value_or(None), dict)
+    return isinstance(read_json(text).value_or(None), dict)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from tests.samples import worked
 from tests.strategies import json_values
 from toolreel_core._jsontext import ArgumentRepairs, Json, canonical
-from toolreel_core._replies import Answers, answers_in
+from toolreel_core._replies import Answers, json_answers_in_text
 
 
 def found(text: str, repairs: ArgumentRepairs = "safe") -> Answers:
-    return answers_in(text, max_depth=64, repairs=repairs)
+    return json_answers_in_text(text, max_depth=64, repairs=repairs)
 
 
 def trees(text: str, repairs: ArgumentRepairs = "safe") -> list[Json]:
@@ -54,5 +54,5 @@ def test_strictly_only_a_whole_text_counts() -> None:
 @given(st.text(alphabet='{}[]"`~\n\\ <think/>abn:1,', max_size=60))
 def test_no_text_is_too_odd(text: str) -> None:
     for repairs in ("strict", "safe", "lenient"):
-        answers = answers_in(text, max_depth=8, repairs=repairs)
+        answers = json_answers_in_text(text, max_depth=8, repairs=repairs)
         assert answers.whole <= (len(answers.readings) == 1)

@@ -12,13 +12,13 @@ from toolreel_core._replies import (
     Reading,
     Unreadable,
     is_cut,
+    parse_json_with_repairs,
     read_arguments,
-    read_text,
 )
 
 
 def reading(text: str, repairs: ArgumentRepairs = "safe") -> Reading | Unreadable:
-    return read_text(text, max_depth=64, repairs=repairs)
+    return parse_json_with_repairs(text, max_depth=64, repairs=repairs)
 
 
 def refused(text: str, repairs: ArgumentRepairs = "safe") -> Unreadable:

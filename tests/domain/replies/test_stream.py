@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.samples import worked
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._replies import Delta, Frame, Frames, Stream, as_chat, deltas_in, number_in
+from toolreel_core._replies import Delta, Frame, Frames, Stream, as_chat, deltas_in, integer_field
 
 DONE = "data: [DONE]\n\n"
 CUT: Json = {"code": "stream_cut", "message": "the stream ended before the reply was complete"}
@@ -137,7 +137,7 @@ def test_a_body_that_was_not_streamed_is_shown_at_once() -> None:
     [(2, 2), ("2", 2), (True, None), ("x", None), (None, None), ("9" * 12, None), (1.5, None)],
 )
 def test_a_place_is_a_number_however_it_is_sent(given: Json, number: int | None) -> None:
-    assert number_in({"index": given}, "index") == number
+    assert integer_field({"index": given}, "index") == number
 
 
 A: Frame = {"a": 1}

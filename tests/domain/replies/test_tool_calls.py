@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._replies import calls_in, joined_calls, meant_name
+from toolreel_core._replies import calls_in, intended_tool_name, joined_calls
 from toolreel_core._settings import LoopConfig
 
 
 def test_a_tool_whose_name_looks_spoilt_keeps_it() -> None:
-    assert meant_name("functions.ping", ["ping", "functions.ping"]) == ("functions.ping", ())
+    assert intended_tool_name("functions.ping", ["ping", "functions.ping"]) == ("functions.ping", ())
     bundle: Json = {
         "id": "a",
         "function": {"name": "multi_tool_use.parallel", "arguments": {"tool_uses": []}},

@@ -17,7 +17,7 @@ from tests.wire_forms import OTHER_FORMS
 from toolreel_core._loop import parse_reply_body
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import State
-from toolreel_core._replies import ArgumentError, Reply, ToolCall, form_in
+from toolreel_core._replies import ArgumentError, Reply, ToolCall, wire_form_of_body
 from toolreel_core._settings import MESSAGES_BLOCKS, RESPONSES_ITEMS, Provider, WireForm
 from toolreel_core._tools import ToolDefinition
 
@@ -76,4 +76,4 @@ def test_worked_case(case: dict[str, Any]) -> None:
     worked("a body may say its form", "json-and-replies"),
 )
 def test_a_body_may_say_its_form(body: str, form: WireForm | None) -> None:
-    assert form_in(body) == form
+    assert wire_form_of_body(body) == form

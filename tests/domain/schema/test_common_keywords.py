@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 
 from tests.samples import worked
 from toolreel_core._jsontext import Json, canonical
-from toolreel_core._schema import common_check, violating_paths
+from toolreel_core._schema import simple_schema_predicate, violating_paths
 
 BIG = 2**53
 BOUNDS = [0, 1, -1, 2, 1.0, 0.5, -0.0, BIG, BIG + 1, 1e300, 10**40]
@@ -54,7 +54,7 @@ schemas = st.recursive(st.booleans() | keywords(st.booleans()), keywords, max_le
 
 @given(schemas, values)
 def test_a_check_says_what_jsonschema_says(schema: dict[str, Json], value: Json) -> None:
-    fits = common_check(canonical(schema))
+    fits = simple_schema_predicate(canonical(schema))
     assert fits
     assert fits(value) == Draft202012Validator(schema).is_valid(value)
 
@@ -78,7 +78,7 @@ ANY = st.recursive(
 
 @given(ANY, values)
 def test_a_common_schema_is_sound_and_accepts_only_what_fits(schema: Json, value: Json) -> None:
-    if fits := common_check(canonical(schema)):
+    if fits := simple_schema_predicate(canonical(schema)):
         Draft202012Validator.check_schema(cast("bool", schema))
         assert not fits(value) or Draft202012Validator(cast("bool", schema)).is_valid(value)
 
@@ -86,7 +86,7 @@ def test_a_common_schema_is_sound_and_accepts_only_what_fits(schema: Json, value
 def outcomes(schema: Json, *tried: Json) -> list[bool]:
     """Whether values fit a schema; the check of a common one agrees with jsonschema, or this fails."""
     judged = [Draft202012Validator(cast("bool", schema)).is_valid(value) for value in tried]
-    if fits := common_check(canonical(schema)):
+    if fits := simple_schema_predicate(canonical(schema)):
         assert [fits(value) for value in tried] == judged
     return [not violating_paths(canonical(schema), value) for value in tried]
 
@@ -103,4 +103,4 @@ def nested(levels: int) -> Json:
 
 @pytest.mark.parametrize("schema", worked("any other schema is left to jsonschema"))
 def test_any_other_schema_is_left_to_jsonschema(schema: Json) -> None:
-    assert common_check(canonical(schema)) is None
+    assert simple_schema_predicate(canonical(schema)) is None

@@ -9,7 +9,7 @@ from toolreel_core._schema import (
     Violation,
     check_schema,
     refused_nulls,
-    unknown_keys,
+    unknown_key_violations,
     violating_paths,
     violations,
 )
@@ -165,7 +165,7 @@ LOOSE = canonical(
     "given", [{"q": "cats"}, {"": 1}, {"query:": 1}, {"query": "x", 'name="limit"': 3}, {"a": 1, "b": 2}]
 )
 def test_arguments_that_nothing_declares_are_told(given: dict[str, Json]) -> None:
-    (found,) = unknown_keys(LOOSE, canonical(given))
+    (found,) = unknown_key_violations(LOOSE, canonical(given))
     assert str(found).startswith("arguments: expected no parameters but limit, query, got ")
 
 
@@ -180,4 +180,4 @@ def test_arguments_that_nothing_declares_are_told(given: dict[str, Json]) -> Non
     ],
 )
 def test_other_arguments_may_be_meant(schema: JsonText, given: dict[str, Json]) -> None:
-    assert unknown_keys(schema, canonical(given)) == ()
+    assert unknown_key_violations(schema, canonical(given)) == ()

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.samples import worked
-from toolreel_core._settings import chat_url, prefix_fault
+from toolreel_core._settings import api_prefix_error_text, chat_url
 
 
 @pytest.mark.parametrize(
@@ -33,9 +33,9 @@ def test_host_path_and_query_stay_and_a_complete_url_is_final(path: str, prefix:
 
 @pytest.mark.parametrize("prefix", ["", "/", "/v1", "openai/v1", " /v1 ", "/a%20b"])
 def test_a_path_is_a_prefix(prefix: str) -> None:
-    assert prefix_fault(prefix) == ""
+    assert api_prefix_error_text(prefix) == ""
 
 
 @pytest.mark.parametrize("prefix", ["?x=1", "/v1?x=1", "/v1#a", "/a b", "/a\nb", "/\x7f", "/ü"])
 def test_what_would_change_the_query_is_no_prefix(prefix: str) -> None:
-    assert prefix_fault(prefix) == "expected a path such as /v1, without a query"
+    assert api_prefix_error_text(prefix) == "expected a path such as /v1, without a query"

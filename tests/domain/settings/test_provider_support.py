@@ -9,7 +9,7 @@ import pytest
 
 from tests.samples import ROOT, complaint, worked
 from toolreel_core._errors import ConfigError
-from toolreel_core._settings import PART_SETTINGS, Provider, WireForm, form_of
+from toolreel_core._settings import PART_SETTINGS, Provider, WireForm, wire_form_of_url
 
 
 def test_the_defaults_are_these_for_ever_since_records_leave_them_out() -> None:
@@ -58,7 +58,7 @@ def test_parts_are_taken_unless_they_are_known_not_to_be() -> None:
 
 @pytest.mark.parametrize(("url", "form"), worked("the path says the form", "runs-and-plans"))
 def test_the_path_says_the_form(url: str, form: WireForm) -> None:
-    assert form_of(url) == form
+    assert wire_form_of_url(url) == form
 
 
 def test_a_form_sets_what_it_decides_and_leaves_what_was_given() -> None:

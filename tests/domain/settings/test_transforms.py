@@ -15,7 +15,7 @@ from toolreel_core._settings import (
     Applied,
     SchemaTransform,
     TransformKind,
-    apply_all,
+    apply_transforms,
     register_transform,
     transform,
     transform_names,
@@ -52,7 +52,7 @@ def test_a_user_registers_a_transform_and_names_it() -> None:
     assert register_transform("message", "shout", about="Shouts.")(shouted) is shouted
     found = transform("message", "shout")
     assert (found.name, found.kind, found.about) == ("shout", "message", "Shouts.")
-    assert apply_all("message", ["shout"], {"content": "hi"}) == Applied({"content": "HI"}, ("shout",))
+    assert apply_transforms("message", ["shout"], {"content": "hi"}) == Applied({"content": "HI"}, ("shout",))
 
 
 def test_a_transform_has_to_say_what_it_does() -> None:
@@ -73,7 +73,7 @@ def test_a_kind_that_does_not_exist_is_refused() -> None:
 
 
 def test_a_name_that_does_not_exist_is_told_with_the_nearest_that_does() -> None:
-    assert complaint(ConfigError, lambda: apply_all("tool", ["schema_inline_def"], {})) == (
+    assert complaint(ConfigError, lambda: apply_transforms("tool", ["schema_inline_def"], {})) == (
         f"there is no tool transform 'schema_inline_def'; did you mean 'schema_inline_defs'? {IF_YOUR_OWN}"
     )
 
@@ -84,7 +84,7 @@ def test_transforms_are_applied_in_order_and_those_that_changed_something_are_na
         lambda tree: {**tree, "content": f"{tree['content']}?"}
     )
     register_transform("message", "copy", about="Copies.")(dict)
-    applied = apply_all("message", ["shout", "copy", "ask", "shout"], {"content": "hi"})
+    applied = apply_transforms("message", ["shout", "copy", "ask", "shout"], {"content": "hi"})
     assert applied == Applied({"content": "HI?"}, ("shout", "ask"))
 
 
@@ -93,8 +93,8 @@ def test_what_changes_only_the_bytes_is_a_change() -> None:
     register_transform("message", "turn", about="Turns.")(
         lambda tree: dict(sorted(tree.items(), reverse=True))
     )
-    assert apply_all("message", ["count"], {"n": True}).changed == ("count",)
-    assert apply_all("message", ["turn"], {"a": 1, "b": 2}).changed == ("turn",)
+    assert apply_transforms("message", ["count"], {"n": True}).changed == ("count",)
+    assert apply_transforms("message", ["turn"], {"a": 1, "b": 2}).changed == ("turn",)
 
 
 def test_a_transform_that_writes_into_its_tree_does_not_reach_the_callers() -> None:
@@ -104,19 +104,19 @@ def test_a_transform_that_writes_into_its_tree_does_not_reach_the_callers() -> N
 
     register_transform("message", "careless", about="Writes.")(careless)
     tree = {"calls": [1]}
-    assert apply_all("message", ["careless"], tree) == Applied({"calls": [1, 2]}, ("careless",))
+    assert apply_transforms("message", ["careless"], tree) == Applied({"calls": [1, 2]}, ("careless",))
     assert tree == {"calls": [1]}
 
 
 def test_a_transform_that_fails_is_named_with_its_reason() -> None:
     register_transform("message", "fails", about="Fails.")(lambda tree: {"role": tree["role"]})
-    why = complaint(TransformError, lambda: apply_all("message", ["fails"], {}))
+    why = complaint(TransformError, lambda: apply_transforms("message", ["fails"], {}))
     assert why == "the message transform 'fails' failed with KeyError: 'role'; it has to take any tree"
 
 
 def test_a_transform_that_returns_no_tree_is_named_with_what_it_returned() -> None:
     register_transform("tool", "forgets", about="Forgets.")(lambda _: None)  # type: ignore[arg-type,return-value]  # pyright: ignore[reportArgumentType]
-    assert complaint(TransformError, lambda: apply_all("tool", ["forgets"], {})) == (
+    assert complaint(TransformError, lambda: apply_transforms("tool", ["forgets"], {})) == (
         "the tool transform 'forgets' returned None; a transform returns a tree"
     )
 
@@ -130,13 +130,13 @@ def test_a_transform_that_returns_no_tree_is_named_with_what_it_returned() -> No
 )
 def test_a_transform_that_returns_what_json_cannot_carry_is_named(value: object, why: str) -> None:
     register_transform("tool", "odd", about="Odd.")(lambda _: {"a": value})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
-    text = complaint(TransformError, lambda: apply_all("tool", ["odd"], {}))
+    text = complaint(TransformError, lambda: apply_transforms("tool", ["odd"], {}))
     assert text.startswith(f"the tool transform 'odd' returned a tree that is not JSON: {why}")
 
 
 @given(json_objects, st.lists(st.sampled_from(transform_names("message")), max_size=3))
 def test_the_tree_that_is_given_stays_as_it_is(tree: Tree, chosen: list[str]) -> None:
     before = canonical(tree)
-    applied = apply_all("message", chosen, tree)
+    applied = apply_transforms("message", chosen, tree)
     assert canonical(tree) == before
     assert bool(applied.changed) == (canonical(applied.tree) != before)

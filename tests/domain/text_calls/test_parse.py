@@ -19,7 +19,7 @@ from toolreel_core._text_calls import (
     TextCalls,
     decode_json,
     is_quoted_from_earlier,
-    text_call,
+    text_call_if_valid,
     text_calls,
     typed_value,
     unwrapped_arguments,
@@ -229,7 +229,7 @@ def test_every_part_of_a_text_says_what_was_made_of_it(text: str, explanation: s
     ids=range(4),
 )
 def test_what_cannot_be_sent_to_a_tool_is_no_call(name: str, value: Json) -> None:
-    assert text_call(name, {"a": value}, "hermes_json") is None
+    assert text_call_if_valid(name, {"a": value}, "hermes_json") is None
 
 
 PARIS = '<tool_call>{"name": "ping", "arguments": {"n": 1}}</tool_call>'

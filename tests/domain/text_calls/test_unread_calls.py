@@ -13,10 +13,10 @@ from toolreel_core._text_calls import (
     MARKED,
     TextCalls,
     has_think_tags,
-    is_plain,
+    is_free_of_markup,
     looks_like_a_call,
-    name_in,
     text_calls,
+    tool_name_in_text,
     without_end_markers,
 )
 
@@ -54,7 +54,7 @@ SIGNS = ("<think>", "</think>", "<tool_call>", "[TOOL_CALLS]", "{", "[", "to=fun
 @given(st.lists(st.sampled_from([*SIGNS, "a", " ", "`", "Action: ", '{"name": "ping", "arguments": {}}'])))
 def test_a_plain_text_hides_nothing(pieces: list[str]) -> None:
     text = "".join(pieces)
-    if is_plain(text):
+    if is_free_of_markup(text):
         assert not has_think_tags(text)
         assert not looks_like_a_call(text, TOOLS)
         assert text_calls(text, tools=TOOLS, dialects=MARKED, finish="stop") == TextCalls((), text)
@@ -91,4 +91,4 @@ def test_markers_at_the_end_of_an_answer_are_removed(text: str, answer: str) -> 
     worked("an unread call is for the tool that it names", "json-and-replies"),
 )
 def test_an_unread_call_is_for_the_tool_that_it_names(text: str, name: str) -> None:
-    assert name_in(text, ["ping"]) == name_in(text, []) == name
+    assert tool_name_in_text(text, ["ping"]) == tool_name_in_text(text, []) == name

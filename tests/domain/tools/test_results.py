@@ -21,8 +21,8 @@ from toolreel_core._tools import (
     arguments_violate_schema,
     call_abandoned,
     envelope_of,
+    envelope_plain_text,
     failed_envelope,
-    plain_text,
     results,
     tool_not_allowed,
     tool_not_found,
@@ -79,7 +79,7 @@ def test_what_strangers_wrote_is_told_to_be_data_and_what_the_loop_says_is_not()
 
 @pytest.mark.parametrize(("output", "text"), worked("a plain result is its data alone", "messages"))
 def test_a_plain_result_is_its_data_alone(output: str, text: str) -> None:
-    assert plain_text(envelope_of("add", output, limit=100).tree()) == text
+    assert envelope_plain_text(envelope_of("add", output, limit=100).tree()) == text
 
 
 @pytest.mark.parametrize(
@@ -97,17 +97,17 @@ def test_a_plain_result_is_its_data_alone(output: str, text: str) -> None:
     ],
 )
 def test_what_says_more_than_data_or_could_be_mistaken_keeps_its_envelope(envelope: Envelope) -> None:
-    assert plain_text(envelope.tree()) == envelope.text()
+    assert envelope_plain_text(envelope.tree()) == envelope.text()
 
 
 def test_a_tree_that_a_transform_has_changed_is_plain_where_it_still_has_data() -> None:
-    assert plain_text({"ok": True, "data": {"n": 3}}) == '{"n":3}'
-    assert plain_text({"ok": True, "data": 3}) == '{"ok":true,"data":3}'
+    assert envelope_plain_text({"ok": True, "data": {"n": 3}}) == '{"n":3}'
+    assert envelope_plain_text({"ok": True, "data": 3}) == '{"ok":true,"data":3}'
 
 
 @given(json_objects)
 def test_a_plain_result_never_reads_as_another_outcome(data: Mapping[str, Json]) -> None:
-    text = plain_text(Envelope(True, "add", canonical(data)).tree())
+    text = envelope_plain_text(Envelope(True, "add", canonical(data)).tree())
     again = envelope_of("add", canonical(text) if not text.startswith(("{", "[")) else text, limit=10**6)
     assert again.ok
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import click
 
 from toolreel._cli.console import err, out, printable
-from toolreel._cli.errors import DRIFT, json_option, reporting, say
+from toolreel._cli.errors import DRIFT, json_option, print_json, with_error_reporting
 from toolreel._cli.evals.summarize import folder_argument, show_tables
 from toolreel._cli.options import path_option
 from toolreel._internal import ResultsError, counted
 from toolreel.evals import (
     Results,
-    one_line,
+    one_short_line,
     plan_of_header,
     promote,
     rejudge_runs,
@@ -45,7 +45,7 @@ _PROMOTE_EPILOG = "Exit codes: 0 written, 2 usage, 3 the run would go another wa
     "--out", "target", "DIR2", "New directory for the evaluation with the present verdicts.", folder=True
 )
 @json_option
-@reporting
+@with_error_reporting
 def replay_command(
     folder: Path, keys: tuple[str, ...], check: bool, strategy: str, target: Path | None, as_machine: bool
 ) -> int:
@@ -72,13 +72,13 @@ def replay_command(
         raise ResultsError(f"{folder}: no run has a key that begins with {' or '.join(keys)}")
     drifted = [again for again in found if again.drift]
     if as_machine:
-        say({"replayed": len(found), "drifted": [again.record.key for again in drifted]})
+        print_json({"replayed": len(found), "drifted": [again.record.key for again in drifted]})
     else:
         for again in drifted if check or target else found:
             record, verdict = again.record, (again.now or again.record).verdict
             said = ": ".join(filter(None, (verdict.result, verdict.category, *verdict.reasons[:1])))
             run = f"{record.key[:12]}  {record.cell.model} {record.cell.scenario} trial {record.trial}"
-            out.print(printable(f"{run} {record.cell.strategy}  {one_line(said)}"))
+            out.print(printable(f"{run} {record.cell.strategy}  {one_short_line(said)}"))
             if again.drift:
                 err.print(printable(f"  {again.drift}"), style="yellow")
         rest = f"{len(drifted)} of them not as recorded" if drifted else "all of them as recorded"
@@ -99,7 +99,7 @@ def replay_command(
     "--to", "second", default="production", show_default=True, metavar="STRATEGY", help="It wins them."
 )
 @json_option
-@reporting
+@with_error_reporting
 def bisect_command(folder: Path, keys: tuple[str, ...], first: str, second: str, as_machine: bool) -> int:
     """Find the settings that turn each lost run into a won one, offline; none of them can be left out.
 
@@ -137,7 +137,7 @@ def _show_rejudged(
     folder=True,
     required=True,
 )
-@reporting
+@with_error_reporting
 def promote_command(folder: Path, key: str, target: Path) -> int:
     """Write a pytest test that replays the run KEY of DIR, without a network, and asserts its verdict.
 

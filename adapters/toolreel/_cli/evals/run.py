@@ -28,11 +28,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from toolreel._cli.console import err, labelled, out, printable, withhold
-from toolreel._cli.errors import DRIFT, INTERRUPTED, json_option, reporting, say
+from toolreel._cli.console import err, out, print_labelled, printable, withhold_secrets
+from toolreel._cli.errors import DRIFT, INTERRUPTED, json_option, print_json, with_error_reporting
 from toolreel._cli.options import NO_PRESETS, header_option, parse_settings, path_option
 from toolreel._internal import EvalPlanError, MissingExtra, counted
-from toolreel._secrets import key_notice, shown_url
+from toolreel._secrets import key_notice, url_safe_to_log
 from toolreel.evals import shard_plan
 from toolreel_core._jsontext import Tree, merged
 from toolreel_core.evals import (
@@ -44,10 +44,10 @@ from toolreel_core.evals import (
     EvalPlan,
     Record,
     Setting,
-    acceptance_sentence,
+    accepted_void_runs_sentence,
     estimate_cost,
     incompleteness_sentence,
-    kind_of,
+    script_kind_of_model,
 )
 
 _Command: TypeAlias = Callable[..., int]
@@ -129,8 +129,8 @@ def connect_with_notices(plan: EvalPlan) -> Connection:
     from toolreel.evals import connect
 
     connection = connect(plan)
-    withhold(connection.secrets)
-    if all(map(kind_of, plan.models)):
+    withhold_secrets(connection.secrets)
+    if all(map(script_kind_of_model, plan.models)):
         return connection
     keys = [each.api_key_env for each in plan.endpoints.values()]
     keys += [name for each in plan.endpoints.values() for _, name in each.headers_env]
@@ -192,7 +192,7 @@ class EvaluationProgress:
             err.print(printable(told.rstrip()), style=style)
 
     @contextmanager
-    def watching(self) -> Generator[Event]:
+    def show_until_interrupted(self) -> Generator[Event]:
         """Show the progress; Ctrl-C sets the event and lets runs in flight end, a second one aborts them."""
         stop = Event()
 
@@ -232,7 +232,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     except MissingExtra as missing:
         power, gates = f"unknown: {missing}", ()
     if as_machine:
-        return say(
+        return print_json(
             {
                 "digest": plan.digest,
                 "runs": plan.count,
@@ -251,7 +251,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
     }
     parts = " × ".join(f"{len(items)} {what}" for what, items in factors.items() if len(items) > 1)
     tokens = f"{estimate.prompt_tokens:,.0f} tokens in, {estimate.completion_tokens:,.0f} out"
-    scripted = "none: all models are scripted" if all(map(kind_of, plan.models)) else ""
+    scripted = "none: all models are scripted" if all(map(script_kind_of_model, plan.models)) else ""
     caps = {
         **plan.budget.tree(),
         **{f"run.{key}": cap for key, cap in plan.options.run_budget.tree().items()},
@@ -277,7 +277,7 @@ def show_plan(plan: EvalPlan, *, as_machine: bool) -> int:
         ("power", power),
     )
     for label, text in rows:
-        labelled(label, text)
+        print_labelled(label, text)
     return 0
 
 
@@ -286,7 +286,7 @@ def _server_text(endpoint: Endpoint) -> str:
     where = "" if header.lower() == "authorization" else f" in {header}"
     return ", ".join(
         (
-            shown_url(endpoint.chat_url),
+            url_safe_to_log(endpoint.chat_url),
             endpoint.provider or "a provider of which nothing is known (--provider)",
             f"key from {endpoint.api_key_env}{where}" if endpoint.api_key_env else "without a key",
             *(f"{name} from {variable}" for name, variable in endpoint.headers_env),
@@ -326,7 +326,7 @@ _EPILOG = (
     help="Make only the I-th of N parts of the runs, as on one of N machines; `eval summarize` joins them.",
 )
 @json_option
-@reporting
+@with_error_reporting
 @plan_options
 def run_command(
     folder: Path | None,
@@ -356,7 +356,7 @@ def run_command(
     if shard is not None:
         plan = shard_plan(plan, shard)
     progress = EvaluationProgress(plan, plan.options.verbosity)
-    with closing(connect_with_notices(plan)) as connection, progress.watching() as stop:
+    with closing(connect_with_notices(plan)) as connection, progress.show_until_interrupted() as stop:
         outcome = evaluate(plan, folder, connection, None, progress, stop)
     try:
         from toolreel.evals import Results, write_summaries
@@ -367,7 +367,7 @@ def run_command(
     if as_machine:
         counts = {name: getattr(outcome, name) for name in ("made", "left", "void", "complete", "stopped")}
         of_plan = {"out": folder, "asked_for": plan.count, "shard": str(plan.shard or "")}
-        say({**of_plan, **counts, "accepted_void": outcome.accepted})
+        print_json({**of_plan, **counts, "accepted_void": outcome.accepted})
     else:
         _show_outcome(outcome, folder, progress)
     if progress.interrupted and not outcome.complete:
@@ -376,7 +376,10 @@ def run_command(
 
 
 def _show_outcome(outcome: EvaluationOutcome, folder: Path, progress: EvaluationProgress) -> None:
-    options, accepted = outcome.plan.options, acceptance_sentence(outcome.trials, outcome.plan.options)
+    options, accepted = (
+        outcome.plan.options,
+        accepted_void_runs_sentence(outcome.trials, outcome.plan.options),
+    )
     notices = (
         outcome.stopped and f"Stopped: {outcome.stopped}.",
         *(f"Not recorded: {why}" for why in outcome.without_cassette[:3]),
@@ -395,5 +398,5 @@ def _show_outcome(outcome: EvaluationOutcome, folder: Path, progress: Evaluation
     following = f"toolreel eval summarize {place}\ntoolreel eval report {place}"
     if outcome.plan.shard:
         following = f"toolreel eval summarize {place} ... --out DIR  # with the other shards"
-    labelled("results", str(folder))
-    labelled("next", following)
+    print_labelled("results", str(folder))
+    print_labelled("next", following)

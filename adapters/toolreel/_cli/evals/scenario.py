@@ -9,12 +9,12 @@ from shlex import quote
 
 import click
 
-from toolreel._cli.console import err, labelled, out, printable
-from toolreel._cli.errors import FAILED, json_option, reporting, say
+from toolreel._cli.console import err, out, print_labelled, printable
+from toolreel._cli.errors import FAILED, json_option, print_json, with_error_reporting
 from toolreel._cli.options import path_option
 from toolreel._internal import toml_text
 from toolreel.evals import (
-    paths_of,
+    expand_path_pattern,
     proof_of,
     proof_sentences,
     read_scenarios,
@@ -27,7 +27,7 @@ from toolreel_core._jsontext import Json
 
 @click.command("new", short_help="Write a commented scenario to start from.")
 @click.argument("name", metavar="NAME")
-@reporting
+@with_error_reporting
 def new_command(name: str) -> int:
     """Write NAME.toml: a scenario with everything that one can have, explained line by line.
 
@@ -41,7 +41,7 @@ def new_command(name: str) -> int:
     write_new_file(file, scenario_template(file.stem))
     place = quote(str(file))
     out.print(printable(f"{file} is written."))
-    labelled(
+    print_labelled(
         "next",
         f"toolreel eval scenario check {place}\n"
         f"toolreel eval run --scenarios {place} --model scripted:good --out results",
@@ -62,7 +62,7 @@ def new_command(name: str) -> int:
     help="Trials to draw for each script; 20 by default, or 2 where tools are real.",
 )
 @json_option
-@reporting
+@with_error_reporting
 def check_command(files: Sequence[str], trials: int | None, as_machine: bool) -> int:
     """Prove the checks of scenario files: good scripts have to pass, bad ones to fail, under several seeds.
 
@@ -72,12 +72,15 @@ def check_command(files: Sequence[str], trials: int | None, as_machine: bool) ->
     toolreel eval scenario check refund.toml
     """
     proofs = [
-        proof_of(each, trials) for word in files for path in paths_of(word) for each in read_scenarios(path)
+        proof_of(each, trials)
+        for word in files
+        for path in expand_path_pattern(word)
+        for each in read_scenarios(path)
     ]
     failed = not all(proof.holds for proof in proofs)
     if as_machine:
         trees: list[Json] = [{"holds": proof.holds, **asdict(proof)} for proof in proofs]
-        say({"holds": not failed, "scenarios": trees})
+        print_json({"holds": not failed, "scenarios": trees})
         return FAILED if failed else 0
     for proof in proofs:
         out.print(printable(f"{proof.scenario}: {'holds' if proof.holds else 'does not hold'}"))
@@ -96,7 +99,7 @@ def check_command(files: Sequence[str], trials: int | None, as_machine: bool) ->
 @click.option(
     "--name", default="", metavar="NAME", help="Name of the scenario; made of the recording's by default."
 )
-@reporting
+@with_error_reporting
 def from_command(recording: Path, path: Path | None, name: str) -> int:
     """Make a scenario of RECORDING: a journal (NAME.journal.jsonl), or the name or cassette of one.
 
@@ -114,7 +117,7 @@ def from_command(recording: Path, path: Path | None, name: str) -> int:
     out.print(printable(f"{file} is written."))
     for each in decisions:
         err.print(printable(f"Decide: {each}."), style="yellow")
-    labelled("next", f"toolreel eval scenario check {quote(str(file))}")
+    print_labelled("next", f"toolreel eval scenario check {quote(str(file))}")
     return 0
 
 

@@ -10,7 +10,7 @@ import click
 from rich.box import Box
 
 from toolreel._cli.console import err, out, table_lines
-from toolreel._cli.errors import DRIFT, EPILOG, FAILED, json_option, reporting, say
+from toolreel._cli.errors import DRIFT, EPILOG, FAILED, json_option, print_json, with_error_reporting
 from toolreel._cli.options import path_option
 from toolreel._internal import ResultsError
 from toolreel.evals import write_atomically
@@ -53,7 +53,7 @@ markdown_option = path_option("--markdown", "markdown", "FILE", "Write the table
 )
 @markdown_option
 @json_option
-@reporting
+@with_error_reporting
 def summarize_command(
     folders: tuple[Path, ...],
     target: Path | None,
@@ -75,10 +75,10 @@ def summarize_command(
         answer_sentences,
         findings_of,
         gate_trees,
-        head_lines,
         join_results,
         plan_of_header,
         plan_results,
+        report_header_lines,
         summary_tables,
         summary_trees,
         warning_sentences,
@@ -95,7 +95,7 @@ def summarize_command(
     trials = write_summaries(results, plan)
     findings, gates = findings_of(trials, plan), plan_results(plan, trials)
     tables = summary_tables(trials, findings, gates)
-    head = head_lines(trials, plan, results.header.created, str(folder))
+    head = report_header_lines(trials, plan, results.header.created, str(folder))
     lines = [*answer_sentences(findings), *head, *warning_sentences(trials)]
     incomplete = incompleteness_sentence(trials, plan.options.min_coverage)
     tree = {**summary_trees(trials, findings, results, plan)["summary.json"], "gates": gate_trees(gates)}
@@ -124,7 +124,7 @@ def summarize_command(
 )
 @markdown_option
 @json_option
-@reporting
+@with_error_reporting
 def compare_command(
     folder: Path,
     others: tuple[str, ...],
@@ -154,9 +154,9 @@ def compare_command(
         gate_table,
         gate_trees,
     )
-    from toolreel_core.evals import gate_option
+    from toolreel_core.evals import parse_gate_option
 
-    words = [gate_option(gate) for gate in gates]
+    words = [parse_gate_option(gate) for gate in gates]
     found = compare(folder, others, axis or "")
     options, names = found.plans[1].options, (found.second, found.first)
     before, after = found.sides
@@ -186,12 +186,12 @@ def show_tables(
     :param markdown: a file that they are written to as well
     :param incomplete: what lacks, in a sentence
     """
-    from toolreel.evals import as_markdown, without_usual_columns
+    from toolreel.evals import markdown_document, without_usual_columns
 
     if markdown:
-        write_atomically(markdown, as_markdown(title, (*lines, incomplete), tables))
+        write_atomically(markdown, markdown_document(title, (*lines, incomplete), tables))
     if as_machine:
-        say(tree)
+        print_json(tree)
         return
     for line in lines:
         out.print(line, soft_wrap=not out.is_terminal)
@@ -226,7 +226,7 @@ def exit_code(results: Sequence[GateResult], *, complete: bool) -> int:
 )
 @markdown_option
 @json_option
-@reporting
+@with_error_reporting
 def report_command(
     folder: Path,
     page: Path | None,
@@ -259,7 +259,7 @@ def report_command(
     plan = plan_of_header(results.header)
     lacks = incompleteness_sentence(results.trials(plan), plan.options.min_coverage)
     if as_machine:
-        return say({"files": [str(target)], "complete": not lacks})
+        return print_json({"files": [str(target)], "complete": not lacks})
     if lacks:
         err.print("The evaluation is incomplete, and the page says so.", style="yellow")
     out.print(f"{target}  {len(text.encode()):,} bytes")
@@ -268,15 +268,15 @@ def report_command(
 
 def _show_case_study(results: Results, markdown: Path | None, *, as_machine: bool) -> int:
     from toolreel.evals import (
-        case_study,
-        case_study_figures,
         case_study_tables,
+        measured_case_study_figures,
         plan_of_header,
+        published_case_study_figures,
     )
 
     plan = plan_of_header(results.header)
     trials = results.trials(plan)
-    ours, study = case_study_figures(trials, plan), case_study()
+    ours, study = measured_case_study_figures(trials, plan), published_case_study_figures()
     both = (case_study_tables(ours, "this evaluation"), case_study_tables(study, "the study"))
     tables = [table for pair in zip(*both, strict=True) for table in pair]
     tree: Tree = {"evaluation": ours, "study": study}
@@ -298,7 +298,7 @@ def _show_case_study(results: Results, markdown: Path | None, *, as_machine: boo
     metavar="PATH",
     help="The file; for inspect a folder, for a log of each model and strategy.",
 )
-@reporting
+@with_error_reporting
 def export_command(folder: Path, form: Literal["csv", "parquet", "inspect"], target: Path) -> int:
     """Write the runs of DIR for another program.
 

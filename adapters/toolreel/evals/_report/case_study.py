@@ -15,20 +15,20 @@ from statistics import fmean
 from typing import Any
 
 from toolreel._internal import ResultsError
-from toolreel.evals._report.tables import TextTable, percent
+from toolreel.evals._report.tables import TextTable, percent_text
 from toolreel.evals._statistics import grouped
 from toolreel.evals._summary.totals import recommendation, split_controls
 from toolreel_core._jsontext import as_tree, parse
-from toolreel_core.evals import EvalPlan, Trial, alias_of, harness_percentile
+from toolreel_core.evals import EvalPlan, Trial, harness_name_of_category, percentile_as_in_harness
 
 
-def case_study() -> dict[str, Any]:
+def published_case_study_figures() -> dict[str, Any]:
     """The figures that the study has published: ``strategy``, ``notes`` of scenarios, and ``model``."""
     text = files("toolreel.evals._report").joinpath("case_study.toml").read_text("utf-8")
     return tomllib.loads(text)
 
 
-def case_study_figures(trials: Iterable[Trial], plan: EvalPlan) -> dict[str, Any]:
+def measured_case_study_figures(trials: Iterable[Trial], plan: EvalPlan) -> dict[str, Any]:
     """The figures of an evaluation, in the shape of the study's; models under production, if that was run."""
     made = [one for one in trials if one.key]
     if not made:
@@ -56,7 +56,11 @@ def _passed_and_all(rows: Sequence[Trial]) -> tuple[int, int]:
 
 
 def _error_counts(rows: Iterable[Trial]) -> dict[str, int]:
-    return dict(Counter(alias_of(one.category, one.status) for one in rows if not one.ok).most_common())
+    return dict(
+        Counter(
+            harness_name_of_category(one.category, one.status) for one in rows if not one.ok
+        ).most_common()
+    )
 
 
 def _strategy_row(rows: Sequence[Trial]) -> dict[str, Any]:
@@ -66,7 +70,7 @@ def _strategy_row(rows: Sequence[Trial]) -> dict[str, Any]:
         "overall": _passed_and_all(rows),
         "tools": _passed_and_all(tools),
         "control": _passed_and_all(controls),
-        **{f"tool_p{at}_ms": harness_percentile([one.ms for one in tools], at) for at in (50, 95)},
+        **{f"tool_p{at}_ms": percentile_as_in_harness([one.ms for one in tools], at) for at in (50, 95)},
         "categories": _error_counts(rows),
         "scenarios": {name: _passed_and_all(of_scenario) for name, of_scenario in scenarios.items()},
     }
@@ -94,13 +98,13 @@ def _model_row(rows: Sequence[Trial], plan: EvalPlan) -> dict[str, Any]:
     return {
         "profile": best,
         "tools": _passed_and_all(runs),
-        "p95_ms": harness_percentile([one.ms for one in runs], 95),
+        "p95_ms": percentile_as_in_harness([one.ms for one in runs], 95),
         "recommended": advice,
         "notes": "; ".join(notes) or "-",
         "profiles": " / ".join(equals),
         "preset": " + ".join((*(known if strategy.workarounds else ()), *strategy.presets)) or "-",
         "advised": advice,
-        "advice": ", ".join(f"{name} {percent(share)}" for name, share in shares.items()),
+        "advice": ", ".join(f"{name} {percent_text(share)}" for name, share in shares.items()),
     }
 
 
@@ -109,7 +113,11 @@ def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]
 
     :param whose: what the titles say of whose figures they are
     """
-    strategies, models, columns = figures["strategy"], figures["model"], case_study()["columns"]
+    strategies, models, columns = (
+        figures["strategy"],
+        figures["model"],
+        published_case_study_figures()["columns"],
+    )
     names = dict.fromkeys(name for each in strategies.values() for name in each["scenarios"])
     by_scenario = [
         (
@@ -137,7 +145,7 @@ def case_study_tables(figures: Mapping[str, Any], whose: str) -> list[TextTable]
 def _cell_text(figure: Any) -> str:  # noqa: ANN401 - a text, a number, passed of all runs, or runs by category
     match figure:
         case [ok, runs]:
-            return f"{ok}/{runs} ({percent(ok / runs)})" if runs else "-"
+            return f"{ok}/{runs} ({percent_text(ok / runs)})" if runs else "-"
         case Mapping():
             return ", ".join(f"{error} ({count})" for error, count in figure.items()) or "-"
         case _:

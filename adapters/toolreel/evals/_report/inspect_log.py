@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolreel._replay import LOG_VERSION, inspect_sample
-from toolreel._secrets import shown_url
+from toolreel._replay import LOG_VERSION, inspect_ai_sample
+from toolreel._secrets import url_safe_to_log
 from toolreel.evals._replay import RecordedRun
 from toolreel.evals._results import Results, write_json
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import grouped
 from toolreel.evals._summary.summary_files import trial_row
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext import Json, Tree, chain, parse
+from toolreel_core._jsontext import Json, Tree, chained_digest, parse
 from toolreel_core.evals import Cell, EvalPlan, Record, Tally, Trial
 
 _SCORER = "toolreel"
@@ -47,7 +47,7 @@ def write_inspect_logs(folder: Path | str, out: Path | str) -> tuple[Path, ...]:
 def inspect_log(results: Results, plan: EvalPlan, task: Cell, runs: Sequence[tuple[Record, Trial]]) -> Tree:
     header, tally = results.header, Tally.of(one for _, one in runs)
     created = header.created.replace("Z", "+00:00") or "1970-01-01T00:00:00+00:00"
-    identity = chain("inspect", plan.digest, *task.axes)[:22]
+    identity = chained_digest("inspect", plan.digest, *task.axes)[:22]
     metrics: Tree = {}
     if tally.valid:
         metrics = {"accuracy": {"name": "accuracy", "value": tally.ok / tally.valid}}
@@ -68,7 +68,7 @@ def inspect_log(results: Results, plan: EvalPlan, task: Cell, runs: Sequence[tup
                 "sample_ids": [each.name for each in plan.scenarios],
             },
             "model": task.model,
-            "model_base_url": shown_url(plan.endpoint.base_url),
+            "model_base_url": url_safe_to_log(plan.endpoint.base_url),
             "config": {"epochs": plan.trials},
             "packages": dict(header.versions),
             "metadata": {"plan": plan.digest, "catalogue": header.catalogue, "taxonomy": header.taxonomy},
@@ -97,7 +97,7 @@ def _inspect_sample(record: Record, one: Trial, plan: EvalPlan, folder: Path) ->
     usage = _model_usage(record.cell.model, Tally.of((one,)))
     try:
         run = RecordedRun.of_record(record, plan, folder).replay()[1].run
-        sample = {**inspect_sample(run, record.cell.scenario, usage, record.key)}
+        sample = {**inspect_ai_sample(run, record.cell.scenario, usage, record.key)}
         sample.pop("error", None)
     except ToolreelError as error:
         problem = {"messages_missing": str(error)}

@@ -14,7 +14,14 @@ from pathlib import Path
 from textwrap import shorten
 
 from toolreel._driver import outcome_in_words
-from toolreel._internal import asset, framed, json_element, packed, packed_element, shortened
+from toolreel._internal import (
+    asset,
+    compressed_element,
+    compressed_json,
+    json_element,
+    shortened,
+    standalone_page,
+)
 from toolreel._replay import TurnSummary, story
 from toolreel.evals import _report as report
 from toolreel.evals._replay import RecordedRun
@@ -22,13 +29,13 @@ from toolreel.evals._report.tables import (
     RESULTS,
     TextTable,
     as_html,
-    head_lines,
+    escape_html,
     html_cell,
     html_row_head,
-    html_section,
-    html_text,
-    outcome_counts,
-    percent,
+    html_table_section,
+    outcome_counts_text,
+    percent_text,
+    report_header_lines,
     summary_tables,
     without_usual_columns,
 )
@@ -44,7 +51,7 @@ from toolreel.evals._summary.totals import (
 )
 from toolreel_core._conversation import readable_content, wire_tree
 from toolreel_core._errors import ToolreelError
-from toolreel_core._jsontext import Json, Tree, as_tree, chain
+from toolreel_core._jsontext import Json, Tree, as_tree, chained_digest
 from toolreel_core._protocol import ReplyRead
 from toolreel_core.evals import (
     Cell,
@@ -52,7 +59,7 @@ from toolreel_core.evals import (
     ObservedTurn,
     Record,
     Trial,
-    acceptance_sentence,
+    accepted_void_runs_sentence,
     incompleteness_sentence,
 )
 
@@ -100,8 +107,8 @@ _DIGITS = 12
 """Of a key or a digest, for the name of a run or a cell in links and commands."""
 
 
-def cell_name(cell: Cell) -> str:
-    return chain("report cell", *cell.axes)[:_DIGITS]
+def cell_id(cell: Cell) -> str:
+    return chained_digest("report cell", *cell.axes)[:_DIGITS]
 
 
 def _index_data(cells: Mapping[Cell, Sequence[Trial]], plan: EvalPlan, folder: str) -> dict[str, Json]:
@@ -120,7 +127,7 @@ def _index_data(cells: Mapping[Cell, Sequence[Trial]], plan: EvalPlan, folder: s
         "axes": [*axes],
         "packs": {each.name: each.pack for each in plan.scenarios},
         "results": {str(name): words for name, words in RESULTS.items()},
-        "cells": [[cell_name(cell), *(getattr(cell, axis) for axis in axes)] for cell in cells],
+        "cells": [[cell_id(cell), *(getattr(cell, axis) for axis in axes)] for cell in cells],
         "runs": runs,
     }
 
@@ -136,17 +143,17 @@ def report_page(results: Results) -> str:
     cells = grouped((one for one in trials if one.key), lambda one: one.cell)
     folder = results.path.resolve().name  # alone, since a reader may have it elsewhere
     told = {record.key: transcript_of(record, plan, results.path) for record in results.records()}
-    packs = (packed({one.key[:_DIGITS]: told[one.key] for one in rows}) for rows in cells.values())
+    packs = (compressed_json({one.key[:_DIGITS]: told[one.key] for one in rows}) for rows in cells.values())
     models = [*dict.fromkeys(one.cell.model for one in trials)]
     title = f"Evaluation of {models[0] if len(models) == 1 else f'{len(models)} models'}"
-    return framed(
+    return standalone_page(
         title,
         _page_body(title, results, plan, trials, folder),
         styles=(asset(report, "page.css"),),
         scripts=tuple(asset(report, name) for name in ("transcripts.js", "explorer.js")),
         data=(
             json_element("run-index", _index_data(cells, plan, shlex.quote(folder))),
-            *(packed_element(f"cell-{at}", pack) for at, pack in enumerate(packs)),
+            *(compressed_element(f"cell-{at}", pack) for at, pack in enumerate(packs)),
         ),
     )
 
@@ -160,26 +167,31 @@ def _page_body(title: str, results: Results, plan: EvalPlan, trials: Sequence[Tr
         answer += f", from {len(valid):,} valid runs of {scenarios} tool scenarios"
     judged = "".join(
         f'<li><span class="badge {gate.standing}">{gate.standing}</span> '
-        f"<span>{html_text(gate.sentence)}</span></li>"
+        f"<span>{escape_html(gate.sentence)}</span></li>"
         for gate in gates
     )
     incomplete = incompleteness_sentence(trials, plan.options.min_coverage)
     state = incomplete or "Complete: every run of the plan has ended, and none has to be made again."
-    accepted = acceptance_sentence(trials, plan.options)
+    accepted = accepted_void_runs_sentence(trials, plan.options)
     tables = [_heat_map(made, plan)] if made else []
     tables += map(as_html, map(without_usual_columns, summary_tables(trials, findings, ())))
-    rows = [line.partition(": ")[::2] for line in head_lines(trials, plan, results.header.created, folder)]
+    rows = [
+        line.partition(": ")[::2]
+        for line in report_header_lines(trials, plan, results.header.created, folder)
+    ]
     rows += [("plan", plan.digest), ("toolreel", results.header.versions.get("toolreel", "?"))]
     return asset(report, "body.html").format(
-        title=html_text(title),
-        answer=html_text(f"{answer}."),
+        title=escape_html(title),
+        answer=escape_html(f"{answer}."),
         gates=f'<ul class="gates" aria-label="Gates">{judged}</ul>' if gates else _NO_GATE,
         mood="bad" if incomplete else "good",
-        state=html_text(f"{state} {accepted}." if accepted else state),
-        notes="".join(f"<li>{html_text(note)}</li>" for note in (*findings.notes, *warning_sentences(made))),
+        state=escape_html(f"{state} {accepted}." if accepted else state),
+        notes="".join(
+            f"<li>{escape_html(note)}</li>" for note in (*findings.notes, *warning_sentences(made))
+        ),
         tables="\n".join(tables),
-        folder=html_text(folder),
-        command=html_text(f"toolreel eval replay {shlex.quote(folder)} --check"),
+        folder=escape_html(folder),
+        command=escape_html(f"toolreel eval replay {shlex.quote(folder)} --check"),
         provenance=as_html(TextTable("Provenance", ("what", "value"), rows)),
     )
 
@@ -205,13 +217,13 @@ def _heat_map(made: Sequence[Trial], plan: EvalPlan) -> str:
     # Of a single model, its name is in the title of the page already.
     only = f"{tasks[0].model}:" if len({task.model for task in tasks}) == 1 else ""
     heads = (plan.label(task).removeprefix(only) for task in tasks)
-    return html_section("Scenarios", ("scenario", *heads), rows, (note,), "heat")
+    return html_table_section("Scenarios", ("scenario", *heads), rows, (note,), "heat")
 
 
 def _heat_cell(trials: Sequence[Trial]) -> str:
     if not trials:
         return html_cell("not run")
-    rate, words, style = rate_of(trials), outcome_counts(trials), "none"
+    rate, words, style = rate_of(trials), outcome_counts_text(trials), "none"
     if rate:
-        words, style = f"{percent(rate.rate)} ({rate}): {words}", f"heat{round(rate.rate * 10)}"
-    return f'<td class="{style}"><a href="#cell={cell_name(trials[0].cell)}">{html_text(words)}</a></td>'
+        words, style = f"{percent_text(rate.rate)} ({rate}): {words}", f"heat{round(rate.rate * 10)}"
+    return f'<td class="{style}"><a href="#cell={cell_id(trials[0].cell)}">{escape_html(words)}</a></td>'

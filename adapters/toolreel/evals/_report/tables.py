@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from html import escape
 
 from toolreel._internal import printable
-from toolreel._secrets import shown_url
+from toolreel._secrets import url_safe_to_log
 from toolreel.evals._replay import FATES, Rejudged
 from toolreel.evals._statistics import Difference, Rate, grouped, rate_of, wilson_bounds
 from toolreel.evals._summary.gates import GateResult
@@ -25,7 +25,7 @@ from toolreel.evals._summary.totals import (
     split_controls,
 )
 from toolreel_core._jsontext import Json, Tree
-from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, acceptance_sentence, category
+from toolreel_core.evals import EvalPlan, Tally, Trial, TrialOutcome, accepted_void_runs_sentence, category
 
 _ERROR_LENGTH = 120
 _USUAL = {"profile": "default", "coverage": "100%", "after empty reply": "0"}
@@ -40,14 +40,14 @@ class TextTable:
     notes: Sequence[str] = ()
 
 
-def rows_of(table: TextTable) -> list[Json]:
+def rows_by_column_name(table: TextTable) -> list[Json]:
     return [{name: cell or None for name, cell in zip(table.head, row, strict=True)} for row in table.rows]
 
 
-def percent(share: float | None) -> str:
+def percent_text(share: float | None) -> str:
     """Only what is all is 100, only nothing is 0.
 
-    >>> percent(0.855), percent(0.999), percent(0.001), percent(None)
+    >>> percent_text(0.855), percent_text(0.999), percent_text(0.001), percent_text(None)
     ('86%', '99%', '1%', '-')
     """
     if share is None:
@@ -59,7 +59,7 @@ def percent(share: float | None) -> str:
 def rate_cells(rate: Rate | None) -> tuple[str, str, str]:
     if rate is None:
         return "0/0", "-", "-"
-    return f"{rate.passed}/{rate.of}", percent(rate.rate), f"{100 * rate.low:.1f}-{100 * rate.high:.1f}"
+    return f"{rate.passed}/{rate.of}", percent_text(rate.rate), f"{100 * rate.low:.1f}-{100 * rate.high:.1f}"
 
 
 def points_text(difference: float) -> str:
@@ -97,7 +97,7 @@ def recording_or_key(one: Trial) -> str:
     return one.recording or one.key[:12]
 
 
-def one_line(text: str) -> str:
+def one_short_line(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _ERROR_LENGTH else line[:_ERROR_LENGTH] + "…"
 
@@ -118,57 +118,57 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 """Characters that would break the line of a table."""
 
 
-def as_markdown(title: str, lines: Iterable[str], tables: Iterable[TextTable]) -> str:
+def markdown_document(title: str, lines: Iterable[str], tables: Iterable[TextTable]) -> str:
     """``lines`` are sentences, each a paragraph; empty ones are left out."""
-    parts = [f"# {markdown_text(title)}", *map(markdown_text, filter(None, lines))]
+    parts = [f"# {escape_markdown(title)}", *map(escape_markdown, filter(None, lines))]
     for table in tables:
-        rows = [f"| {' | '.join(map(markdown_text, row))} |" for row in (table.head, *table.rows)]
+        rows = [f"| {' | '.join(map(escape_markdown, row))} |" for row in (table.head, *table.rows)]
         grid = "\n".join((rows[0], f"|{' --- |' * len(table.head)}", *rows[1:]))
-        parts += [f"## {markdown_text(table.title)}", grid, *map(markdown_text, table.notes)]
+        parts += [f"## {escape_markdown(table.title)}", grid, *map(escape_markdown, table.notes)]
     return "\n\n".join(parts) + "\n"
 
 
-def markdown_text(text: str) -> str:
+def escape_markdown(text: str) -> str:
     r"""A text that Markdown shows as it is, in one line.
 
     What a model or a server wrote can be in it, so its markup is escaped.
 
-    >>> print(markdown_text("happy_path|_b_ <c>\n[d](e)"))
+    >>> print(escape_markdown("happy_path|_b_ <c>\n[d](e)"))
     happy_path\|\_b\_ \<c\> \[d\](e)
     """
     return _SPECIAL.sub(r"\\\1", printable(_CONTROL.sub(" ", text)))
 
 
-def html_text(text: str) -> str:
+def escape_html(text: str) -> str:
     return escape(printable(text))
 
 
 def as_html(table: TextTable) -> str:
     rows = (f"{html_row_head(row[0])}{''.join(map(html_cell, row[1:]))}" for row in table.rows)
-    return html_section(table.title, table.head, rows, table.notes)
+    return html_table_section(table.title, table.head, rows, table.notes)
 
 
 def html_row_head(text: str) -> str:
     # Long names are at the head of rows; a narrow page may break them.
-    return f'<th scope="row">{html_text(text).replace("_", "_<wbr>")}</th>'
+    return f'<th scope="row">{escape_html(text).replace("_", "_<wbr>")}</th>'
 
 
 def html_cell(text: str) -> str:
-    return f"<td>{html_text(text)}</td>"
+    return f"<td>{escape_html(text)}</td>"
 
 
-def html_section(
+def html_table_section(
     title: str, head: Iterable[str], rows: Iterable[str], notes: Iterable[str], style: str = "flat"
 ) -> str:
     """A table with its title and notes.
 
     :param rows: HTML inside of each row
     """
-    name = html_text(title)
+    name = escape_html(title)
     ident = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
-    columns = "".join(f'<th scope="col">{html_text(each)}</th>' for each in head)
+    columns = "".join(f'<th scope="col">{escape_html(each)}</th>' for each in head)
     body = "\n".join(f"<tr>{row}</tr>" for row in rows)
-    quiet = "".join(f'<p class="quiet">{html_text(note)}</p>' for note in notes)
+    quiet = "".join(f'<p class="quiet">{escape_html(note)}</p>' for note in notes)
     return (
         f'<section id="{ident}" aria-labelledby="h-{ident}"><h2 id="h-{ident}">{name}</h2>\n'
         f'<div class="wide{" tall" * (style == "heat")}" tabindex="0" role="region" aria-label="{name}">'
@@ -186,12 +186,14 @@ RESULTS: dict[TrialOutcome, str] = {
 }
 
 
-def head_lines(trials: Sequence[Trial], plan: EvalPlan, created: str, folder: str) -> tuple[str, ...]:
+def report_header_lines(
+    trials: Sequence[Trial], plan: EvalPlan, created: str, folder: str
+) -> tuple[str, ...]:
     tally = Tally.of(trials)
     outcomes: tuple[TrialOutcome, ...] = ("fail", "unsupported", "void", "missing")
     counts = ", ".join(f"{name}={tally.outcomes[name]}" for name in outcomes)
-    places = (f"{name}={shown_url(plan.endpoint_at(name).base_url)}" for name in plan.endpoints)
-    accepted = acceptance_sentence(trials, plan.options)
+    places = (f"{name}={url_safe_to_log(plan.endpoint_at(name).base_url)}" for name in plan.endpoints)
+    accepted = accepted_void_runs_sentence(trials, plan.options)
     part = f"{plan.count:,} of {plan.whole_count:,} runs; eval summarize joins the shards"
     return (
         f"ts: {created}, endpoint: {', '.join(place.removeprefix('=') for place in places)}",
@@ -238,10 +240,10 @@ def totals_table(what: str, findings: Findings) -> TextTable:
             (
                 total.name,
                 *rate_cells(total.rate),
-                percent(tally.coverage),
-                percent(metrics["exercised_rate"]),
+                percent_text(tally.coverage),
+                percent_text(metrics["exercised_rate"]),
                 str(tally.after_silence),
-                percent(metrics["pass_hat_k"]),
+                percent_text(metrics["pass_hat_k"]),
                 "-" if p95 is None else str(p95),
                 f"{tally.tokens / runs:,.0f}",
                 "unknown" if tally.cost is None else f"{tally.cost / runs:.4g}",
@@ -263,11 +265,11 @@ def _tasks_table(made: Sequence[Trial]) -> TextTable:
             (
                 *(cell.model, cell.profile, cell.strategy, cell.endpoint),
                 f"{tools.ok}/{tools.valid}",
-                percent(tools.ok / tools.valid if tools.valid else None),
+                percent_text(tools.ok / tools.valid if tools.valid else None),
                 f"{100 * low:.1f}-{100 * high:.1f}",
                 recommendation(trials),
                 f"{controls.ok}/{controls.valid}" if controls.valid else "",
-                percent(Tally.of(trials).coverage),
+                percent_text(Tally.of(trials).coverage),
                 next((one.category for one in trials if not one.ok), ""),
             )
         )
@@ -335,10 +337,10 @@ def comparison_tables(found: Comparison) -> list[TextTable]:
             (
                 f"{row.axis} {row.value}" if row.axis else "all tool runs",
                 *(f"{each.ok}/{each.valid}" for each in map(Tally.of, row.trials)),
-                *difference_cells(row.shown_difference, row.p_holm),
+                *difference_cells(row.difference_in_tables, row.p_holm),
                 *(str(pairs[name]) for name in ("gained", "lost")),
                 str(sum(pairs.values())),
-                "-" if row.shown_difference is None else row.shown_difference.about.replace("-", " "),
+                "-" if row.difference_in_tables is None else row.difference_in_tables.about.replace("-", " "),
             )
         )
     tables = (
@@ -357,7 +359,11 @@ def flips_table(pairs: Sequence[Pair], title: str, axes: Sequence[str]) -> TextT
     for first, second in pairs[:_FLIPS]:
         failed = second if first.ok else first
         at = (str(getattr(first.cell, axis)) for axis in others)
-        where_ = recording_or_key(first), recording_or_key(second), one_line(failed.hint or failed.error)
+        where_ = (
+            recording_or_key(first),
+            recording_or_key(second),
+            one_short_line(failed.hint or failed.error),
+        )
         rows.append((first.cell.scenario, str(first.trial), failed.category, *at, *where_))
     head = ("scenario", "trial", "category", *others, "first", "second", "error")
     notes = ("`toolreel eval compare --json` has all of them",) if len(pairs) > _FLIPS else ()
@@ -384,7 +390,7 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
                 "first_side": Tally.of(row.trials[0]).counts(),
                 "second_side": Tally.of(row.trials[1]).counts(),
                 "pairs": dict(row.pair_counts),
-                "difference": asdict(row.shown_difference) if row.shown_difference else None,
+                "difference": asdict(row.difference_in_tables) if row.difference_in_tables else None,
                 "p_holm": row.p_holm,
                 "these_scenarios": asdict(row.these) if row.these else None,
             }
@@ -397,7 +403,7 @@ def comparison_tree(found: Comparison) -> dict[str, Json]:
     }
 
 
-def outcome_counts(trials: Iterable[Trial]) -> str:
+def outcome_counts_text(trials: Iterable[Trial]) -> str:
     outcomes = Tally.of(trials).outcomes
     return ", ".join(f"{outcomes[name]} {words}" for name, words in RESULTS.items() if outcomes[name])
 
@@ -407,7 +413,7 @@ def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> 
 
     :param first: the strategy that was bisected
     """
-    for name, group in _group_runs(runs, first).items():
+    for name, group in _group_by_strategy(runs, first).items():
         counts = ", ".join(f"{count} {fate}" for fate, count in _fate_counts(group).items())
         yield f"{name} -> {strategy}: {len(group)} runs, {counts}"
         for why, count in Counter(run.reason for run in group if run.fate == "undecided").most_common():
@@ -417,20 +423,23 @@ def rejudged_lines(runs: Sequence[Rejudged], strategy: str, first: str = "") -> 
 
 
 def rejudged_tables(runs: Sequence[Rejudged]) -> list[TextTable]:
-    tables = (_settings_table(runs), _runs_table([run for run in runs if run.fate in {"gained", "lost"}]))
+    tables = (
+        _decisive_settings_table(runs),
+        _runs_table([run for run in runs if run.fate in {"gained", "lost"}]),
+    )
     return [table for table in tables if table.rows]
 
 
 def rejudged_tree(runs: Sequence[Rejudged], strategy: str, first: str = "") -> Tree:
     return {
         "to": strategy,
-        "from": {name: _fate_counts(group) for name, group in _group_runs(runs, first).items()},
-        "settings": rows_of(_settings_table(runs)),
-        "runs": rows_of(_runs_table(runs)),
+        "from": {name: _fate_counts(group) for name, group in _group_by_strategy(runs, first).items()},
+        "settings": rows_by_column_name(_decisive_settings_table(runs)),
+        "runs": rows_by_column_name(_runs_table(runs)),
     }
 
 
-def _group_runs(runs: Sequence[Rejudged], first: str) -> dict[str, list[Rejudged]]:
+def _group_by_strategy(runs: Sequence[Rejudged], first: str) -> dict[str, list[Rejudged]]:
     return grouped(runs, lambda run: first or run.record.cell.strategy)
 
 
@@ -449,7 +458,7 @@ def _runs_table(runs: Sequence[Rejudged]) -> TextTable:
     return TextTable("runs that are gained or lost", head, rows)
 
 
-def _settings_table(runs: Sequence[Rejudged]) -> TextTable:
+def _decisive_settings_table(runs: Sequence[Rejudged]) -> TextTable:
     alone = Counter(key for run in runs for key in run.alone)
     together = Counter(key for run in runs if not run.alone for key in run.needed)
     turned = sum(bool(run.needed) for run in runs)

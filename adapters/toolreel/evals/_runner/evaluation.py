@@ -22,8 +22,8 @@ from threading import Condition, Event
 from typing import Protocol, TypeVar
 
 from toolreel._driver import Clock, Endpoint, SystemClock
-from toolreel._internal import CassetteError, MissingExtra, ResultsError, in_thread
-from toolreel._secrets import key_as_secret, known_secrets, scrubbed_url
+from toolreel._internal import CassetteError, MissingExtra, ResultsError, start_in_daemon_thread
+from toolreel._secrets import api_key_if_secret, known_secrets, scrubbed_url
 from toolreel.cassette import Session
 from toolreel.evals._results import Header, Journal, Results, all_records, read_header, trials_in
 from toolreel.evals._runner.scenario_files import catalogue_digest
@@ -35,8 +35,8 @@ from toolreel.evals._runner.trial import (
     measure_request,
     run_job,
 )
-from toolreel.http import HttpEndpoint, header_values
-from toolreel_core._jsontext import canonical, chain, tree_at
+from toolreel.http import HttpEndpoint, headers_from_environment
+from toolreel_core._jsontext import canonical, chained_digest, tree_at
 from toolreel_core._protocol import ReplyReceived, RequestFailed, SendRequest
 from toolreel_core._settings import Price
 from toolreel_core.evals import (
@@ -47,9 +47,9 @@ from toolreel_core.evals import (
     Sample,
     SentRequest,
     Trial,
-    check_cost_cap,
+    check_prices_for_cost_cap,
     incompleteness_sentence,
-    kind_of,
+    script_kind_of_model,
     tree_changes,
 )
 
@@ -98,7 +98,7 @@ def new_header(plan: EvalPlan, now: datetime) -> Header:
         created=now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         versions={"python": platform.python_version()}
         | {name: version(name) for name in ("toolreel", "httpx", "jsonschema", "vcrpy")},
-        catalogue=chain("catalogue", catalogue_digest(), *map(repr, catalogue)),
+        catalogue=chained_digest("catalogue", catalogue_digest(), *map(repr, catalogue)),
         taxonomy=TAXONOMY,
         shard=str(plan.shard or ""),
     )
@@ -112,7 +112,7 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
         scripts
     """
     environ = os.environ if environ is None else environ
-    asks = not all(map(kind_of, plan.models))
+    asks = not all(map(script_kind_of_model, plan.models))
     limits = httpx.Limits(max_connections=plan.options.jobs, max_keepalive_connections=plan.options.jobs)
     network, secrets = httpx.HTTPTransport(limits=limits), known_secrets(environ)
     endpoints = dict[str, Callable[[Session], HttpEndpoint]]()
@@ -123,7 +123,7 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
             HttpEndpoint,
             each.chat_url,
             api_key_env=each.api_key_env if asks and each.api_key_env else None,
-            headers=header_values(variables, environ),
+            headers=headers_from_environment(variables, environ),
             api_key_header=each.api_key_header,
             timeout=httpx.Timeout(
                 each.timeout or None, connect=each.open_timeout or None, read=each.read_timeout or None
@@ -132,7 +132,7 @@ def connect(plan: EvalPlan, environ: Mapping[str, str] | None = None) -> Connect
         )
         endpoint(transport=shared)  # says at once what is wrong
         for variable in (each.api_key_env, *variables.values()):
-            secrets |= key_as_secret(variable, environ.get(variable, ""))
+            secrets |= api_key_if_secret(variable, environ.get(variable, ""))
         endpoints[name] = partial(_recorded_endpoint, endpoint, shared)
     return Connection(endpoints, network, secrets)
 
@@ -168,14 +168,14 @@ class Spending:
     def count_request(self, asked: SentRequest, cell: Cell) -> None:
         with self._changed:
             self.tokens += asked.prompt_tokens + asked.completion_tokens
-            cost = cost_of(asked, self._price(cell.model, cell.endpoint))
+            cost = request_cost(asked, self._price(cell.model, cell.endpoint))
             self._unpriced += cost is None
             self.cost += cost or 0.0
             self._largest = max(self._largest, cost or 0.0)
-            if self.reached_cap():
+            if self.reached_cap_sentence():
                 self._stop.set()
 
-    def reached_cap(self) -> str:
+    def reached_cap_sentence(self) -> str:
         """Which cap has been reached or cannot be kept, in words; empty if none."""
         budget = self._budget
         if self._unpriced and budget.max_cost is not None:
@@ -216,7 +216,7 @@ class Spending:
         with self._changed:
             while True:
                 if cap < inf and (self._unpriced or self.cost >= cap):
-                    raise Stopped(self.reached_cap())
+                    raise Stopped(self.reached_cap_sentence())
                 left = cap - self.cost - self._held
                 # As long as nothing has come, a reply without a price may cost anything.
                 wanted = estimate if estimate is not None else self._largest or inf
@@ -228,7 +228,7 @@ class Spending:
                 self._changed.wait()
 
 
-def cost_of(asked: SentRequest, price: Price | None) -> float | None:
+def request_cost(asked: SentRequest, price: Price | None) -> float | None:
     """The cost of a request: as reported, or else by the price; ``None`` if it is neither.
 
     A price of tokens that nobody counted is no cost. Without a finish it was no reply but an error with
@@ -246,7 +246,7 @@ _BYTES = 3
 _COMPLETION = 1_000
 
 
-def server_of(plan: EvalPlan, endpoint: str) -> str:
+def scrubbed_base_url(plan: EvalPlan, endpoint: str) -> str:
     return scrubbed_url(plan.endpoint_at(endpoint).base_url)
 
 
@@ -265,7 +265,7 @@ def run_in_threads(
     free = threads
     while True:
         while free and not stop.is_set() and (job := next(jobs, None)) is not None:
-            in_thread("trial", partial(run, job)).add_done_callback(ended.put)
+            start_in_daemon_thread("trial", partial(run, job)).add_done_callback(ended.put)
             free -= 1
         if free == threads:
             return
@@ -359,10 +359,10 @@ def evaluate(
     :raises ResultsError: if the directory cannot be used, or its runs have another configuration
     :raises EndpointConfigError: if the variable of the API key is not set
     """
-    check_cost_cap(plan)
+    check_prices_for_cost_cap(plan)
     out = Path(out)
     header, stop = header or new_header(plan, datetime.now(UTC)), stop or Event()
-    job_for = jobs_of(plan)
+    job_for = job_factory(plan)
     made, refused, spending = 0, list[str](), Spending(plan, stop)
     with (
         nullcontext(connection) if connection else closing(connect(plan)) as opened,
@@ -379,7 +379,7 @@ def evaluate(
             with opened.endpoints[cell.endpoint](session) as endpoint:
                 send = partial(spending.send, endpoint, cell)
                 record, _ = run_job(job, RunContext(send, tools, opened.clock, opened.pause))
-            server = server_of(plan, cell.endpoint)
+            server = scrubbed_base_url(plan, cell.endpoint)
             try:
                 saved = session.save(opened.secrets)
             except CassetteError as error:  # such as a secret in a reply
@@ -401,10 +401,10 @@ def evaluate(
             made += 1
             if watcher:
                 watcher.run_ended(record)
-            if spending.reached_cap():
+            if spending.reached_cap_sentence():
                 stop.set()
     trials = Results.open(out).trials(plan)
-    return EvaluationOutcome(plan, trials, made, spending.reached_cap(), tuple(refused))
+    return EvaluationOutcome(plan, trials, made, spending.reached_cap_sentence(), tuple(refused))
 
 
 def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns:
@@ -412,7 +412,7 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
     samples = {(sample.cell, sample.trial): sample for sample in plan.samples()}
     latest = dict[tuple[Cell, int], Record]()
     for record in all_records(out):
-        for attempt in () if kind_of(record.cell.model) else record.attempts:
+        for attempt in () if script_kind_of_model(record.cell.model) else record.attempts:
             for asked in attempt.asked:
                 spending.count_request(asked, record.cell)
         latest[record.cell, record.trial] = record
@@ -435,7 +435,7 @@ def existing_runs(out: Path, plan: EvalPlan, spending: Spending) -> ExistingRuns
     rows = [one for one in trials_in(latest.values(), plan) if one.key]
     ended = [one for one in rows if not one.lacking]
     for one in ended:
-        name, now = one.cell.endpoint, server_of(plan, one.cell.endpoint)
+        name, now = one.cell.endpoint, scrubbed_base_url(plan, one.cell.endpoint)
         if one.server not in {"", now}:  # empty of a script
             endpoint = f"the endpoint {name!r}" if name else "the endpoint"
             raise ResultsError(
@@ -456,6 +456,6 @@ def cassette_name(sample: Sample) -> str:
     return "/".join(("cassettes", *(_UNFIT.sub("__", part) for part in parts))) + ".yaml"
 
 
-def jobs_of(plan: EvalPlan) -> Callable[[Sample], Job]:
+def job_factory(plan: EvalPlan) -> Callable[[Sample], Job]:
     configuration = cache(plan.configuration)
     return lambda sample: Job(plan, sample, configuration(sample.cell))

@@ -26,7 +26,11 @@ from toolreel.evals._results import (
     write_atomically,
     write_json,
 )
-from toolreel.evals._runner.scenario_files import paths_beside, select_all, stored_scenarios
+from toolreel.evals._runner.scenario_files import (
+    select_with_scenario_files,
+    stored_scenarios,
+    words_with_resolved_paths,
+)
 from toolreel.presets import with_files
 from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
@@ -39,12 +43,12 @@ from toolreel_core.evals import (
     Options,
     Record,
     Shard,
-    check_cost_cap,
-    comma_separated,
+    check_prices_for_cost_cap,
     environment_options,
     gates_of,
     merge_layers,
     record_line,
+    split_comma_separated,
     tree_changes,
 )
 
@@ -72,12 +76,12 @@ def load_eval_plan(
     """
     environ = os.environ if environ is None else environ
     variables = {setting.path: setting.variable for setting in SETTINGS if setting.variable}
-    file, lowest = _plan_file(Path(path)) if path else _NOTHING_GIVEN, _NOTHING_GIVEN
+    file, lowest = _read_plan_file(Path(path)) if path else _NOTHING_GIVEN, _NOTHING_GIVEN
     try:
         lowest = environment_options(environ)
         options = Options.of(merge_layers((lowest, file, given)))
         try:
-            scenarios = select_all(options.scenarios)
+            scenarios = select_with_scenario_files(options.scenarios)
         except ConfigError as error:
             raise PlaceError(("eval", "scenarios"), str(error)) from None
         try:
@@ -86,7 +90,7 @@ def load_eval_plan(
             raise PlaceError(("catalogue", *error.place), error.what) from None
         gates_of(options)  # whether they can be read, before anything is run
         plan = EvalPlan(options, presets, scenarios)
-        check_cost_cap(plan)
+        check_prices_for_cost_cap(plan)
     except PlaceError as error:
         # The uppermost layer with a value at the place is to blame.
         place = error.place
@@ -99,13 +103,13 @@ def load_eval_plan(
     return plan
 
 
-def _plan_file(path: Path) -> Tree:
+def _read_plan_file(path: Path) -> Tree:
     text = read_file(path, EvalPlanError, "there is no such plan; correct its name")
     tree: dict[str, Any] = read_toml(str(path), text, dict, EvalPlanError)
     read_toml(str(path), text, Options.of, EvalPlanError)  # alone, since an error is of the file then
     if words := tree.get("eval", {}).get("scenarios"):
-        listed = comma_separated(words) if isinstance(words, str) else words
-        tree = {**tree, "eval": {**tree["eval"], "scenarios": paths_beside(path.parent, listed)}}
+        listed = split_comma_separated(words) if isinstance(words, str) else words
+        tree = {**tree, "eval": {**tree["eval"], "scenarios": words_with_resolved_paths(path.parent, listed)}}
     return tree
 
 

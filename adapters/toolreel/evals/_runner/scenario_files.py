@@ -28,7 +28,7 @@ from toolreel_core._jsontext import (
     Tree,
     as_tree,
     canonical,
-    chain,
+    chained_digest,
     digest,
     parse,
     tree_at,
@@ -43,7 +43,7 @@ from toolreel_core.evals import (
     Scenario,
     check_scenario_name,
     scenario_of,
-    select,
+    select_by_filter,
 )
 
 
@@ -60,11 +60,11 @@ class _Host:
 
     def run(self, effect: RunTool) -> ToolReturned:
         inner, host = self.hosts[effect.name]
-        return host.run(replace(effect, name=inner, key=chain("attempt", self.attempt, effect.key)))
+        return host.run(replace(effect, name=inner, key=chained_digest("attempt", self.attempt, effect.key)))
 
 
 @contextmanager
-def real_hosts(tree: JsonText) -> Generator[ToolHost]:
+def open_real_tool_host(tree: JsonText) -> Generator[ToolHost]:
     with ExitStack() as stack:
         surfaces = _open_hosts(tree_at(as_tree(parse(tree)), "real"), stack)
         yield _Host(
@@ -132,7 +132,7 @@ def _read_catalogue() -> Mapping[str, Any]:
 
 
 @cache
-def _scenario_packs() -> Mapping[str, str]:
+def _pack_by_scenario() -> Mapping[str, str]:
     return {name: pack for pack, names in _read_catalogue()["pack"].items() for name in names}
 
 
@@ -147,7 +147,9 @@ def scenario_groups() -> Mapping[str, tuple[str, ...]]:
         **dict.fromkeys(("all", "full", "*"), packs["reference"]),
         **packs,
         "production": production,
-        "packs": tuple(name for name in everything if _scenario_packs()[name] not in {"reference", "capped"}),
+        "packs": tuple(
+            name for name in everything if _pack_by_scenario()[name] not in {"reference", "capped"}
+        ),
         "everything": everything,
     }
 
@@ -158,16 +160,18 @@ def built_in_scenario(name: str) -> Scenario:
 
     :raises ConfigError: if there is none; the text names the nearest
     """
-    if name not in _scenario_packs():
-        raise ConfigError(unknown_name("scenario", name, _scenario_packs()))
-    pack = _scenario_packs()[name]
+    if name not in _pack_by_scenario():
+        raise ConfigError(unknown_name("scenario", name, _pack_by_scenario()))
+    pack = _pack_by_scenario()[name]
     text = (_FOLDER / pack / f"{name}.toml").read_text("utf-8")
     return scenario_of(tomllib.loads(text), pack=pack, version=_read_catalogue()["version"].get(name, 2))
 
 
 def catalogue_digest() -> str:
-    texts = ((_FOLDER / pack / f"{name}.toml").read_text("utf-8") for name, pack in _scenario_packs().items())
-    return chain("catalogue", canonical(_read_catalogue()), *texts)
+    texts = (
+        (_FOLDER / pack / f"{name}.toml").read_text("utf-8") for name, pack in _pack_by_scenario().items()
+    )
+    return chained_digest("catalogue", canonical(_read_catalogue()), *texts)
 
 
 def built_in_scenarios() -> tuple[Scenario, ...]:
@@ -187,10 +191,10 @@ def select_scenarios(words: Iterable[str], own: Sequence[Scenario] = ()) -> tupl
     given, of_own = [*filter(None, map(str.strip, words))], {each.name: each for each in own}
     if not own and all(word.startswith("!") for word in given):
         given.append("all" if given else "default")
-    chosen = select(
+    chosen = select_by_filter(
         (*given, *of_own),
         "scenario or group",
-        [*_scenario_packs(), *of_own],
+        [*_pack_by_scenario(), *of_own],
         lambda name: (name, *(group for group, names in scenario_groups().items() if name in names)),
     )
     return tuple(of_own.get(name) or built_in_scenario(name) for name in chosen)
@@ -220,7 +224,7 @@ def scenario(
 
 def stored_scenarios(plan: Tree) -> tuple[Scenario, ...]:
     own, names = as_tree(plan.get("own_scenarios")), as_tree(plan.get("scenarios"))
-    found = [built_in_scenario(name) for name in names if name not in own and name in _scenario_packs()]
+    found = [built_in_scenario(name) for name in names if name not in own and name in _pack_by_scenario()]
     for name, tree in own.items():
         file = as_tree(tree).get("python_file")
         if not isinstance(file, str):
@@ -248,26 +252,26 @@ def names_a_file(word: str) -> bool:
     return word.endswith(SUFFIXES) or "/" in word
 
 
-def paths_beside(folder: Path, words: Sequence[str]) -> list[str]:
+def words_with_resolved_paths(folder: Path, words: Sequence[str]) -> list[str]:
     return [str(folder / word) if names_a_file(word) and not word.startswith("!") else word for word in words]
 
 
-def select_all(words: Iterable[str]) -> tuple[Scenario, ...]:
+def select_with_scenario_files(words: Iterable[str]) -> tuple[Scenario, ...]:
     """The scenarios that groups, names and files mean: those of the catalogue first, then file by file."""
     files, others = list[str](), list[str]()
     for word in filter(None, map(str.strip, words)):
         (files if names_a_file(word) else others).append(word)
-    own = [each for word in files for path in paths_of(word) for each in read_scenarios(path)]
+    own = [each for word in files for path in expand_path_pattern(word) for each in read_scenarios(path)]
     names = [each.name for each in own]
     for name in names:
-        if name in _scenario_packs():
+        if name in _pack_by_scenario():
             raise ConfigError(f"{name!r} is a built-in scenario; choose another name for yours")
         if names.count(name) > 1:
             raise ConfigError(f"there are two scenarios {name!r}; rename one")
     return select_scenarios(others, own)
 
 
-def paths_of(word: str) -> list[Path]:
+def expand_path_pattern(word: str) -> list[Path]:
     found = sorted(glob.glob(word, recursive=True)) if glob.has_magic(word) else [word]
     if not found:
         raise ConfigError(f"no file fits {word!r}")

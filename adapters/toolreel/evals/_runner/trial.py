@@ -12,9 +12,18 @@ from itertools import count
 from typing import TypeAlias, cast
 
 from toolreel._driver import Clock, InstantClock, Ports, Run, ToolHost, run, speak
-from toolreel.evals._runner.scenario_files import real_hosts
+from toolreel.evals._runner.scenario_files import open_real_tool_host
 from toolreel_core._errors import ReplayMismatch
-from toolreel_core._jsontext import Json, JsonText, Tree, as_tree, canonical, parse, read, read_tolerant
+from toolreel_core._jsontext import (
+    Json,
+    JsonText,
+    Tree,
+    as_tree,
+    canonical,
+    parse,
+    read_json,
+    read_json_with_non_finite,
+)
 from toolreel_core._loop import start
 from toolreel_core._plan import Plan
 from toolreel_core._protocol import (
@@ -28,7 +37,7 @@ from toolreel_core._protocol import (
     SummaryRequested,
     ToolReturned,
 )
-from toolreel_core._replies import as_chat, finish_of, served_in, usage_in
+from toolreel_core._replies import as_chat, finish_reason_of_word, read_served, usage_in
 from toolreel_core.evals import (
     Attempt,
     Case,
@@ -48,12 +57,12 @@ from toolreel_core.evals import (
     World,
     evidence_of,
     judge,
-    kind_of,
-    provider_hint,
+    provider_error_message,
+    reply_as_event_stream,
     retry_delay_ms,
     retry_reason,
+    script_kind_of_model,
     scripted_reply,
-    scripted_stream,
 )
 
 Sending: TypeAlias = Callable[[SendRequest], ReplyReceived | RequestFailed]
@@ -72,7 +81,7 @@ class ScriptedEndpoint:
         body = cast("Mapping[str, Sequence[Tree]]", json.loads(effect.request.body))
         reply = scripted_reply(self.scripts.of(self.kind), body["messages"], model=f"scripted:{self.kind}")
         streamed = effect.request.streamed
-        return ReplyReceived(effect.ref, 200, scripted_stream(reply) if streamed else canonical(reply))
+        return ReplyReceived(effect.ref, 200, reply_as_event_stream(reply) if streamed else canonical(reply))
 
 
 def measure_request(
@@ -81,13 +90,13 @@ def measure_request(
     if isinstance(event, RequestFailed):
         return SentRequest(turn, ms, event.status, failure=event.failure)
     whole = as_chat(event.body, effect.request.form).body
-    body: Tree = as_tree(read_tolerant(whole).value_or({}) if isinstance(whole, str) else whole)
+    body: Tree = as_tree(read_json_with_non_finite(whole).value_or({}) if isinstance(whole, str) else whole)
     usage = usage_in(body)
     match body.get("choices"):
         case [{"finish_reason": word}, *_]:
-            finish = finish_of(word)
+            finish = finish_reason_of_word(word)
         case _:
-            finish = finish_of(None)
+            finish = finish_reason_of_word(None)
     return SentRequest(
         turn,
         ms,
@@ -97,7 +106,7 @@ def measure_request(
         completion_tokens=usage.completion_tokens,
         reasoning_tokens=usage.reasoning_tokens,
         cost=usage.cost,
-        **asdict(served_in(body)),
+        **asdict(read_served(body)),
     )
 
 
@@ -106,7 +115,7 @@ _KEPT = 20_000
 
 def error_body(event: RequestFailed) -> Json:
     text = event.body
-    return (read(text).value_or(text) if len(text) <= _KEPT else text[:_KEPT]) or None
+    return (read_json(text).value_or(text) if len(text) <= _KEPT else text[:_KEPT]) or None
 
 
 OutsideTools: TypeAlias = Callable[[], AbstractContextManager[ToolHost | None]]
@@ -115,7 +124,7 @@ NO_TOOLS: OutsideTools = nullcontext
 
 
 def live_tools(scenario: Scenario, case: Case) -> OutsideTools:
-    return partial(real_hosts, scenario.tree) if case.outside else NO_TOOLS
+    return partial(open_real_tool_host, scenario.tree) if case.outside else NO_TOOLS
 
 
 def recorded_tools(attempts: Sequence[Attempt]) -> OutsideTools:
@@ -260,7 +269,7 @@ class Job:
 
     @property
     def script(self) -> ScriptedEndpoint | None:
-        kind = kind_of(self.sample.cell.model)
+        kind = script_kind_of_model(self.sample.cell.model)
         return ScriptedEndpoint(kind, self.scenario.scripts(self.sample.seed)) if kind else None
 
 
@@ -303,6 +312,6 @@ def run_job(job: Job, context: RunContext) -> tuple[Record, Exchanges]:
         attempts=tuple(attempts),
         error_status=failed.status if failed else None,
         error_body=None if body is None else canonical(body),
-        error_hint=provider_hint(body),
+        error_hint=provider_error_message(body),
     )
     return record, ended

@@ -26,7 +26,7 @@ from toolreel.evals._statistics import (
     p_value_of_break,
     runs_to_show_margin,
 )
-from toolreel.evals._summary.totals import Pair, Total, counted_trials, paired_cells, pairs_of
+from toolreel.evals._summary.totals import Pair, Total, paired_cells, paired_trials, tool_trials_or_controls
 from toolreel_core._config_checks import unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json
@@ -71,8 +71,8 @@ class Sides:
                 for each in self.side_names(gate)[::-1]
             )
         if not gate.scenario:
-            first, second = counted_trials(first), counted_trials(second)
-        return pairs_of(first, second, *self.compared)
+            first, second = tool_trials_or_controls(first), tool_trials_or_controls(second)
+        return paired_trials(first, second, *self.compared)
 
     def side_names(self, gate: Gate) -> tuple[str, str]:
         return self.names if self.first is not None else (gate.strategy, gate.against)
@@ -119,12 +119,12 @@ def check_gates(gates: Sequence[Gate], sides: Sides) -> tuple[GateResult, ...]:
             for one, other in pairs[gate]
         )
         valid = sum(one.valid and other.valid for one, other in pairs[gate])
-        return _check_coverage(*result, lacking, valid, len(pairs[gate]), sides.min_coverage)
+        return _result_given_coverage(*result, lacking, valid, len(pairs[gate]), sides.min_coverage)
 
     return tuple(map(judged, gates))
 
 
-def _check_coverage(
+def _result_given_coverage(
     standing: Standing, sentence: str, lacking: int, valid: int, asked: int, min_coverage: float
 ) -> GateResult:
     if lacking:
@@ -138,7 +138,7 @@ def _check_coverage(
 
 
 def _judge_figure(gate: Gate, sides: Sides) -> GateResult:
-    rows = counted_trials(_trials_of_part(sides.second, gate.part))
+    rows = tool_trials_or_controls(_trials_of_part(sides.second, gate.part))
     metrics = Total("", tuple(rows), sides.k).metrics
     value = metrics[gate.metric]
     if value is None:
@@ -148,7 +148,7 @@ def _judge_figure(gate: Gate, sides: Sides) -> GateResult:
     valid = len(rows) if about_them else sum(one.valid for one in rows)
     lacking = sum(one.lacking for one in rows)
     standing: Standing = "passed" if holds else "failed"
-    return _check_coverage(
+    return _result_given_coverage(
         standing, f"{gate}: it is {value:.4g}", lacking, valid, len(rows), sides.min_coverage
     )
 
@@ -156,8 +156,9 @@ def _judge_figure(gate: Gate, sides: Sides) -> GateResult:
 def _judge_margin(gate: Gate, second: str, first: str, cells: list[PairedCell]) -> tuple[Standing, str]:
     found = cast("Difference", difference(cells, gate.about))
     sentence = (
-        f"{second} must be shown to be at most {_points(gate.limit)} worse than {first}: the interval of the "
-        f"difference is {_points(found.low)} to {_points(found.high)} for {gate.about.replace('-', ' ')}"
+        f"{second} must be shown to be at most {_points_text(gate.limit)} worse than {first}: the interval "
+        f"of the difference is {_points_text(found.low)} to {_points_text(found.high)} for "
+        f"{gate.about.replace('-', ' ')}"
     )
     if found.low >= -gate.limit:
         return "passed", sentence
@@ -225,7 +226,7 @@ def _p_text(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"= {value:.3g}"
 
 
-def _points(share: float) -> str:
+def _points_text(share: float) -> str:
     return f"{100 * share:.3g} points"
 
 

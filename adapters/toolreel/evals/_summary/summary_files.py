@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from toolreel._internal import MissingExtra
-from toolreel._secrets import shown_url
+from toolreel._secrets import url_safe_to_log
 from toolreel.evals._results import Results, write_atomically, write_json
 from toolreel.evals._runner.plan_loader import plan_of_header
 from toolreel.evals._statistics import grouped, pass_hat, rate_of
@@ -38,9 +38,9 @@ from toolreel_core.evals import (
     EvalPlan,
     Tally,
     Trial,
-    alias_of,
-    harness_percentile,
+    harness_name_of_category,
     incompleteness_sentence,
+    percentile_as_in_harness,
 )
 
 TrialFile: TypeAlias = Literal["csv", "parquet"]
@@ -127,11 +127,11 @@ def summary_trees(
 ) -> dict[str, Tree]:
     made = [one for one in trials if one.key]
     incomplete = incompleteness_sentence(trials, plan.options.min_coverage)
-    places: Tree = {name: shown_url(each.base_url) for name, each in plan.endpoints.items() if name}
+    places: Tree = {name: url_safe_to_log(each.base_url) for name, each in plan.endpoints.items() if name}
     strategies = grouped(made, lambda one: one.cell.strategy)
     whole: Tree = {
         "ts": results.header.created,
-        "base_url": shown_url(plan.endpoint.base_url),
+        "base_url": url_safe_to_log(plan.endpoint.base_url),
         **({"endpoints": places} if places else {}),
         "selected_models": list(plan.models),
         "sampling_profiles": list(dict.fromkeys(profile for _, profile in plan.pairs)),
@@ -170,7 +170,7 @@ def summary_trees(
             "notes": list(findings.notes),
         },
         "models": [
-            _task_tree(cell, rows, plan) for cell, rows in grouped(made, lambda one: one.cell.task).items()
+            _task_figures(cell, rows, plan) for cell, rows in grouped(made, lambda one: one.cell.task).items()
         ],
     }
     return {
@@ -196,7 +196,7 @@ def _total_tree(total: Total) -> Tree:
     }
 
 
-def _task_tree(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
+def _task_figures(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
     tools, controls = split_controls(trials)
     parts, tally = {"": trials, "tool_": tools, "control_": controls}, Tally.of(trials)
     return {
@@ -209,7 +209,7 @@ def _task_tree(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
         **{
             f"{part}{name}": each
             for part, rows in parts.items()
-            for name, each in _part_figures(rows).items()
+            for name, each in _trial_group_figures(rows).items()
         },
         "recommended": recommendation(trials),
         "usage": tally.usage(),
@@ -221,7 +221,7 @@ def _task_tree(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
                 "error": one.error or None,
                 "error_hint": one.hint or None,
                 "error_status": one.status,
-                "error_category": alias_of(one.category, one.status) or None,
+                "error_category": harness_name_of_category(one.category, one.status) or None,
                 "report_path": one.recording or None,
             }
             for one in sorted(trials, key=lambda one: one.trial)
@@ -229,14 +229,14 @@ def _task_tree(cell: Cell, trials: Sequence[Trial], plan: EvalPlan) -> Tree:
     }
 
 
-def _part_figures(trials: Sequence[Trial]) -> dict[str, Json]:
+def _trial_group_figures(trials: Sequence[Trial]) -> dict[str, Json]:
     tally, ms = Tally.of(trials), [one.ms for one in trials]
     return {
         "runs": tally.runs,
         "ok": tally.ok,
         "valid": tally.valid,
         "ok_rate": tally.ok / tally.valid if tally.valid else None,
-        **{f"ms_p{percent}": harness_percentile(ms, percent) for percent in (50, 95)},
+        **{f"ms_p{percent}": percentile_as_in_harness(ms, percent) for percent in (50, 95)},
         **_rate_tree(trials),
     }
 
@@ -252,7 +252,9 @@ def _scenario_trees(trials: Iterable[Trial]) -> Tree:
     return {
         scenario: {
             **Tally.of(rows).counts(),
-            "errors": _counts_by_name(alias_of(one.category, one.status) for one in rows if not one.ok),
+            "errors": _counts_by_name(
+                harness_name_of_category(one.category, one.status) for one in rows if not one.ok
+            ),
             "categories": _counts_by_name(one.category for one in rows),
             **_rate_tree(rows),
         }

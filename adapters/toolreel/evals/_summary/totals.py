@@ -42,8 +42,8 @@ from toolreel_core.evals import (
     Tally,
     Trial,
     count_repeated_replies,
-    harness_percentile,
     incompleteness_sentence,
+    percentile_as_in_harness,
     tree_changes,
 )
 
@@ -51,7 +51,7 @@ AXES = ("model", "profile", "strategy", "endpoint")
 """What two sides of a comparison can differ in within one evaluation."""
 
 
-def counted_trials(trials: Iterable[Trial]) -> list[Trial]:
+def tool_trials_or_controls(trials: Iterable[Trial]) -> list[Trial]:
     """The trials that a total is of: those of tool scenarios; where there are none, the controls."""
     tools, controls = split_controls(trials)
     return tools or controls
@@ -86,7 +86,7 @@ class Total:
 
     @classmethod
     def of_trials(cls, name: str, trials: Iterable[Trial], k: int) -> Total:
-        return cls(name, tuple(counted_trials(trials)), k)
+        return cls(name, tuple(tool_trials_or_controls(trials)), k)
 
     @cached_property
     def tally(self) -> Tally:
@@ -115,7 +115,7 @@ class Total:
             "runs": tally.runs,
             "valid": tally.valid,
             **{name: tally.outcomes[name] for name in ("fail", "unsupported", "void")},
-            **{f"p{at}_ms": harness_percentile(ms, at) if ms else None for at in (50, 95)},
+            **{f"p{at}_ms": percentile_as_in_harness(ms, at) if ms else None for at in (50, 95)},
             "cost": tally.cost,
             "tokens": tally.tokens,
         }
@@ -148,7 +148,7 @@ def recommendation(trials: Iterable[Trial]) -> Recommendation:
 Pair: TypeAlias = tuple[Trial, Trial]
 
 
-def pairs_of(first: Iterable[Trial], second: Iterable[Trial], *compared: str) -> list[Pair]:
+def paired_trials(first: Iterable[Trial], second: Iterable[Trial], *compared: str) -> list[Pair]:
     """The trials of two sides, paired by all axes that are not compared, and by the number of the trial."""
 
     def task(one: Trial) -> Hashable:
@@ -206,7 +206,7 @@ def findings_of(trials: Sequence[Trial], plan: EvalPlan) -> Findings:
         totals[what] = tuple(Total.of_trials(name, rows, plan.trials) for name, rows in groups.items())
         # Each candidate with each that comes after it in the plan, where they share a valid task.
         cells = {
-            (one.name, other.name): paired_cells(pairs_of(one.trials, other.trials, *axes), *axes)
+            (one.name, other.name): paired_cells(paired_trials(one.trials, other.trials, *axes), *axes)
             for one, other in combinations(totals[what], 2)
         }
         measured = {pair: found for pair, each in cells.items() if (found := difference(each))}
@@ -234,7 +234,9 @@ def answer_sentences(findings: Findings) -> tuple[str, ...]:
     found = tuple(
         sentence
         for one, several in (("model", "models"), ("strategy", "strategies"))
-        for sentence in _best_sentences(one, several, findings.totals[several], findings.contrasts[several])
+        for sentence in _sentences_about_best(
+            one, several, findings.totals[several], findings.contrasts[several]
+        )
     )
     rate = findings.whole.rate
     return found or (
@@ -244,7 +246,7 @@ def answer_sentences(findings: Findings) -> tuple[str, ...]:
     )
 
 
-def _best_sentences(
+def _sentences_about_best(
     one: str, several: str, totals: Iterable[Total], contrasts: Iterable[Contrast]
 ) -> Iterator[str]:
     rates = {total.name: total.rate for total in totals if total.rate}
@@ -259,7 +261,7 @@ def _best_sentences(
     ahead, sign, here = "", 1, None
     if contrast := of_best.get(others[0]):
         sign = -1 if contrast.first == best else 1
-        points, interval = _interval_text(contrast.difference, sign)
+        points, interval = _difference_and_interval_texts(contrast.difference, sign)
         ahead = f", {points} points over {others[0]} ({interval})"
         here = difference(contrast.cells, THESE) if len(others) == 1 else None
     highest = f"{100 * rates[best].rate:.1f} % (95 % interval {rates[best]}){ahead}"
@@ -273,7 +275,7 @@ def _best_sentences(
         return
     alone = ""
     if here and here.p_value <= ALPHA and sign * here.difference > 0:
-        _, interval = _interval_text(here, sign)
+        _, interval = _difference_and_interval_texts(here, sign)
         alone = (
             f"; on these {here.scenarios} scenarios alone, {best} is shown to be better "
             f"({interval}, p {here.p_value:.2g})"
@@ -286,7 +288,7 @@ def _best_sentences(
     )
 
 
-def _interval_text(found: Difference, sign: int) -> tuple[str, str]:
+def _difference_and_interval_texts(found: Difference, sign: int) -> tuple[str, str]:
     low, high = sorted((100 * sign * found.low, 100 * sign * found.high))
     return f"{100 * sign * found.difference + 0.0:+.1f}", f"95 % interval {low:+.1f} to {high:+.1f}"
 
@@ -308,7 +310,7 @@ class Row:
     """The p-value, adjusted for all groups of this axis."""
 
     @property
-    def shown_difference(self) -> Difference | None:
+    def difference_in_tables(self) -> Difference | None:
         """The one that tables show: about scenarios such as these, if there is more than one."""
         return self.sample if self.sample and self.sample.scenarios > 1 else self.these
 
@@ -388,7 +390,7 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
     for axis in () if by else AXES:
         one, other = ({getattr(each.cell, axis) for each in side} for side in sides)
         axes += (axis,) if len(one) == len(other) == 1 and one != other else ()
-    pairs = [pair for pair in pairs_of(*sides, *axes) if pair[0].key and pair[1].key]
+    pairs = [pair for pair in paired_trials(*sides, *axes) if pair[0].key and pair[1].key]
     if not pairs:
         raise ConfigError("no run of the one has the same task and trial as a run of the other")
     headers = [canonical(replace(each.header, created="").tree()) for each in opened]
@@ -397,13 +399,13 @@ def compare(folder: Path | str, others: Sequence[str], by: str = "") -> Comparis
         axes,
         sides,
         tuple(pairs),
-        tuple(_pair_rows(sides, pairs, axes)),
+        tuple(_rows_of_compared_pairs(sides, pairs, axes)),
         (plans[0], plans[-1]),
         tree_changes(headers[0], headers[-1]),
     )
 
 
-def _pair_rows(
+def _rows_of_compared_pairs(
     sides: tuple[Sequence[Trial], Sequence[Trial]], pairs: Sequence[Pair], axes: Sequence[str]
 ) -> Iterator[Row]:
     """Plain conversations have a row as a scenario, and are in no other, unless there is nothing else."""
@@ -430,5 +432,7 @@ def _pair_rows(
     for by in ("", "strategy", "model", "scenario"):
         rows = [] if by in axes else rows_by(by)
         if len(rows) > 1 or not by:
-            adjusted = holm({one.value: one.shown_difference.p_value for one in rows if one.shown_difference})
+            adjusted = holm(
+                {one.value: one.difference_in_tables.p_value for one in rows if one.difference_in_tables}
+            )
             yield from (replace(one, p_holm=adjusted.get(one.value)) for one in rows)

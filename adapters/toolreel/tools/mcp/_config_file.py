@@ -15,9 +15,9 @@ from typing import Annotated, Any, TypeAlias
 from urllib.parse import urlsplit
 
 from toolreel._internal import McpConfigError, read_file
-from toolreel._secrets import known_secrets, secrets_sent, shown_url
+from toolreel._secrets import known_secrets, secrets_sent, url_safe_to_log
 from toolreel_core._config_checks import Natural, PlaceError, Table, check_settings
-from toolreel_core._jsontext import Json, read, value_or_failure
+from toolreel_core._jsontext import Json, read_json, value_or_failure
 
 # "${NAME}", "${env:NAME}" or "${NAME:-default}"
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -94,7 +94,7 @@ def read_mcp_servers(path: Path | str, environment: Mapping[str, str] | None = N
     """
     text = read_file(Path(path), McpConfigError, "there is no such file")
     tree = value_or_failure(
-        read(text, unique_keys=True).alt(lambda why: McpConfigError(f"{path}: not JSON: {why}"))
+        read_json(text, unique_keys=True).alt(lambda why: McpConfigError(f"{path}: not JSON: {why}"))
     )
     if isinstance(tree, McpConfigError):
         raise tree
@@ -146,7 +146,7 @@ def _read_server(name: str, table: Table, environment: Mapping[str, str]) -> Mcp
         value = _expand_variables(getattr(server, key), f"mcpServers.{name}.{key}", environment)
         server = replace(server, **{key: value})
     if isinstance(server, HttpServer) and urlsplit(server.url).scheme not in {"http", "https"}:
-        raise table.complaint(f"expected an http or https URL, got {shown_url(server.url)!r}", "url")
+        raise table.complaint(f"expected an http or https URL, got {url_safe_to_log(server.url)!r}", "url")
     return server
 
 

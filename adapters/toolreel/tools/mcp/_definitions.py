@@ -25,19 +25,19 @@ from toolreel_core._jsontext import (
     as_list,
     as_tree,
     canonical,
-    finite,
-    read,
+    read_json,
     text_at,
     tree_at,
+    without_non_finite_numbers,
 )
 from toolreel_core._schema import modernize_schema, usable_schema
 from toolreel_core._tools import (
     ToolDefinition,
     ToolSurface,
+    name_with_digest,
     outward_name,
     prefixed_name,
     resolve_root_reference,
-    with_digest,
 )
 
 MCP_PREFIX = "mcp"
@@ -70,7 +70,7 @@ def server_tools(server: str, listed: Iterable[Mapping[str, Any]], settings: Ser
         name = inner[own]
         # Of those that look alike to the model, one whose own name needed no change keeps it, in any order.
         if alike[outward_name(name)] > 1 and outward_name(own) != own:
-            name = with_digest(name, own)
+            name = name_with_digest(name, own)
         offered = McpTool(own, _tool_definition(name, tool, settings))
         if not own:
             left_out[name] = "its server lists it without a name"
@@ -83,7 +83,7 @@ def _tool_definition(name: str, tool: Mapping[str, Any], settings: ServerSetting
     hints = tree_at(tool, "annotations") if settings.trust_hints else {}
     reads = hints.get("readOnlyHint") is True
     destroys = not reads and hints.get("destructiveHint") is True
-    parameters, left_out = _usable_parameters(finite(tool.get("inputSchema")))
+    parameters, left_out = _usable_parameters(without_non_finite_numbers(tool.get("inputSchema")))
     own = text_at(tool, "name")
     definition = ToolDefinition.of(
         name,
@@ -124,7 +124,7 @@ def read_pins(path: Path | str) -> dict[str, str] | None:
     """
     if not Path(path).exists():
         return None
-    pins = read(read_file(Path(path), McpConfigError, "is gone")).value_or(None)
+    pins = read_json(read_file(Path(path), McpConfigError, "is gone")).value_or(None)
     if not isinstance(pins, Mapping) or not all(isinstance(pin, str) for pin in pins.values()):
         raise McpConfigError(f"{path}: expected an object of fingerprints by name; accept the tools again")
     return {name: str(pin) for name, pin in pins.items()}

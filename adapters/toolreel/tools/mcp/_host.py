@@ -26,9 +26,9 @@ from toolreel_core._tools import (
     ToolSource,
     ToolSurface,
     compose,
+    name_with_digest,
     tool_changed,
     tool_not_implemented,
-    with_digest,
 )
 
 _SHUTDOWN_TIMEOUT = 5.0
@@ -141,7 +141,7 @@ class AsyncMcpTools(_McpHost):
             for tool in server.offer.tools.values():
                 definition = tool.definition
                 if definition.outward in seen:  # as tool b_c of server a, and tool c of server a_b
-                    name = with_digest(definition.name, f"{server.config.name}/{tool.name}")
+                    name = name_with_digest(definition.name, f"{server.config.name}/{tool.name}")
                     definition = replace(definition, name=name)
                 seen.add(definition.outward)
                 offered[definition.name] = definition

@@ -9,10 +9,10 @@ from typing import Any, Literal, TypeAlias, cast
 
 from mcp import types
 
-from toolreel._driver import media_of
+from toolreel._driver import media_from_bytes
 from toolreel.tools import failed_event, returned_event
-from toolreel_core._conversation import Media, media_type_in, usual_media_type
-from toolreel_core._jsontext import Json, canonical, finite, read, text_at
+from toolreel_core._conversation import Media, media_type_of_bytes, normalized_media_type
+from toolreel_core._jsontext import Json, canonical, read_json, text_at, without_non_finite_numbers
 from toolreel_core._protocol import RunTool, ToolReturned
 
 _TAKEN = frozenset({
@@ -30,7 +30,7 @@ def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
     """Text and structured content are both given, unless one only repeats the other."""
     texts, parts = list[str](), list[Json]()
     media, warnings = list[Media](), list[str]()
-    for block in cast("Any", finite(result.get("content"))) or ():
+    for block in cast("Any", without_non_finite_numbers(result.get("content"))) or ():
         match block:
             case {"type": "text", "text": str(words)}:
                 texts.append(words)
@@ -45,7 +45,7 @@ def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
             case _:
                 warnings.append("a block of the result is not one of the protocol, and is given as JSON")
                 texts.append(canonical(block)[:_LONGEST])
-    text, structured = "\n".join(texts), finite(result.get("structuredContent"))
+    text, structured = "\n".join(texts), without_non_finite_numbers(result.get("structuredContent"))
     if structured is not None and not isinstance(structured, Mapping):
         structured = {"result": structured}
     # The model, and the count of equal results, have to know which images came with it.
@@ -66,7 +66,7 @@ def result_event(effect: RunTool, result: Mapping[str, Any]) -> ToolReturned:
 
 def _repeats_structured(texts: Sequence[str], structured: Json) -> bool:
     text = "\n".join(texts)
-    whole, items = read(text).value_or(text), [read(each).value_or(each) for each in texts]
+    whole, items = read_json(text).value_or(text), [read_json(each).value_or(each) for each in texts]
     parts = structured.values() if isinstance(structured, Mapping) and len(structured) == 1 else ()
     return any(same in (text, whole, items) for same in (structured, *parts))
 
@@ -99,7 +99,7 @@ def failure_event(effect: RunTool, failure: Failure, why: str) -> ToolReturned:
 def _text_as_data(text: str) -> Json:
     """Text as data: servers without structured content write objects and lists as JSON text."""
     if text[:1] in {"{", "["}:
-        value = read(text).value_or(text)
+        value = read_json(text).value_or(text)
         return value if isinstance(value, Mapping) else {"value": value}
     return {"value": text}
 
@@ -128,9 +128,9 @@ def _media_part(
     except ValueError:
         problem = "it is not Base64"
     else:
-        found = media_type_in(data) or usual_media_type(mime)
+        found = media_type_of_bytes(data) or normalized_media_type(mime)
         if found in _TAKEN:
-            media.append(media_of(data, found, text_at(block, "uri").rpartition("/")[2]))
+            media.append(media_from_bytes(data, found, text_at(block, "uri").rpartition("/")[2]))
             return media[-1].label
         problem = f"models take {_TAKEN_SHOWN}"
     warnings.append(f"{kind} of {size} bytes ({mime or 'unknown type'}) left out: {problem}")

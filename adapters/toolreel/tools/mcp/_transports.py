@@ -35,7 +35,7 @@ from mcp.shared.message import SessionMessage
 from toolreel._internal import AdapterError
 from toolreel.tools import describe_exit
 from toolreel.tools.mcp._config_file import HttpServer, McpServer, StdioServer
-from toolreel_core._jsontext import Json, finite, read_tolerant
+from toolreel_core._jsontext import Json, read_json_with_non_finite, without_non_finite_numbers
 
 # Error codes of our own, outside the range that JSON-RPC reserves.
 TOO_LARGE = -1_000_001
@@ -247,12 +247,12 @@ class _StdioMessages:
         async with to_client:
             with suppress(*_BROKEN):
                 while not self.flooded:
-                    for message in await self._messages_of_line(lines):
+                    for message in await self._messages_of_next_line(lines):
                         await to_client.send(_bypass_sdk_checks(SessionMessage(message)))
             # Explained before the stream closes, so that a call that fails with it finds the reason.
             await self._explain_the_end()
 
-    async def _messages_of_line(self, lines: BufferedByteReceiveStream) -> list[types.JSONRPCMessage]:
+    async def _messages_of_next_line(self, lines: BufferedByteReceiveStream) -> list[types.JSONRPCMessage]:
         """The message on the next line, if it is one; for an oversized line, errors that replace it."""
         head = tail = b""
         size = 0
@@ -277,7 +277,11 @@ class _StdioMessages:
         message: types.JSONRPCMessage | None = None
         is_message = _MESSAGE.match(line) is not None
         if is_message:
-            tree = read_tolerant(line.decode("utf-8", "replace")).map(finite).value_or(None)
+            tree = (
+                read_json_with_non_finite(line.decode("utf-8", "replace"))
+                .map(without_non_finite_numbers)
+                .value_or(None)
+            )
             with suppress(TypeError, ValueError):
                 whole = {"jsonrpc": "2.0", **cast("Mapping[str, Json]", tree)}
                 message = types.jsonrpc_message_adapter.validate_python(whole, by_name=False)

@@ -133,14 +133,14 @@ def skill_tools(
     if not known:
         return []
     run_by = _SkillTools(known, scripts, deadline)
-    schema, path_schema = _skill_schema(known), _skill_schema(known, path=_PATH)
+    schema, path_schema = _skill_tool_parameters(known), _skill_tool_parameters(known, path=_PATH)
     tools = [
         Tool.of(run_by.list_skills, name="skills_list", read_only=True),
         Tool.of(run_by.load_skill, name="skills_load", parameters=schema, read_only=True),
         Tool.of(run_by.read_file, name="skills_read_file", parameters=path_schema, read_only=True),
     ]
     if scripts:
-        schema = _skill_schema(dict.fromkeys(name for name, _ in scripts), script=_PATH, args=_ARGS)
+        schema = _skill_tool_parameters(dict.fromkeys(name for name, _ in scripts), script=_PATH, args=_ARGS)
         flags: ToolFlags = {"needs_approval": ask, "deadline_ms": int((deadline + _MARGIN) * 1000)}
         tools.append(Tool.of(run_by.run_script, name="skills_run_script", parameters=schema, **flags))
     return [tool.with_source(_SOURCE) for tool in tools]
@@ -158,7 +158,7 @@ _ARGS: Mapping[str, Json] = {
 }
 
 
-def _skill_schema(names: Iterable[str], **further: Mapping[str, Json]) -> Mapping[str, Json]:
+def _skill_tool_parameters(names: Iterable[str], **further: Mapping[str, Json]) -> Mapping[str, Json]:
     name: Json = {"type": "string", "enum": list(names), "description": "The skill's name."}
     return {
         "type": "object",

@@ -15,7 +15,7 @@ from toolreel_core._conversation import Message
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, digest, merged, parse
 from toolreel_core._plan import Plan, Preset, Presets, SamplingProfile
 from toolreel_core._settings import LoopConfig, Price, Provider
-from toolreel_core._text_calls import short_dialects
+from toolreel_core._text_calls import abbreviated_dialect_names
 from toolreel_core._tools import ToolSurface, masked
 from toolreel_core.evals._plan.options import Endpoint, Options
 
@@ -181,7 +181,7 @@ def configuration_for(
         presets.base if strategy.defaults else none,
         presets.defaults(server) if strategy.defaults else none,
         presets.merged(strategy.presets),
-        harness_preset(options).merged(Preset(request_overrides=endpoint.request_overrides)),
+        evaluation_options_preset(options).merged(Preset(request_overrides=endpoint.request_overrides)),
         presets.get("content_tag_tool_call_fallback")
         if strategy.defaults and options.content_tag_fallback
         else none,
@@ -205,7 +205,7 @@ def configuration_for(
     )
 
 
-def harness_preset(options: Options) -> Preset:
+def evaluation_options_preset(options: Options) -> Preset:
     """The options of the evaluation as a preset: above the provider's layer, below a model's workarounds."""
     budget, same = options.run_budget, ("tool_use_mode", "tool_failure_policy", "fix_empty_final")
     caps = {
@@ -242,11 +242,13 @@ def tree_changes(before: JsonText, after: JsonText) -> tuple[str, ...]:
     return tuple(f"{key}: {key.change}" for key in changed)
 
 
-def keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]:
+def changed_keys_between(before: Configuration, after: Configuration) -> tuple[Key, ...]:
     return tuple(_changed_keys((), _all_settings(before), _all_settings(after)))
 
 
-def with_keys(before: Configuration, keys: Collection[Key], price: Price | None = None) -> Configuration:
+def with_changed_keys(
+    before: Configuration, keys: Collection[Key], price: Price | None = None
+) -> Configuration:
     """A configuration with the given keys as they are after the change."""
     tree = _all_settings(before)
     for key in keys:
@@ -264,7 +266,7 @@ def with_keys(before: Configuration, keys: Collection[Key], price: Price | None 
 def _all_settings(made: Configuration) -> Tree:
     return {
         "config": {
-            name: short_dialects(value) if isinstance(value, tuple) else value
+            name: abbreviated_dialect_names(value) if isinstance(value, tuple) else value
             for name, value in asdict(made.config).items()
         },
         "provider": asdict(made.provider),

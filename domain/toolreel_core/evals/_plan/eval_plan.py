@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from toolreel_core._config_checks import PlaceError, item_named, unknown_name
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, Tree, as_tree, canonical, chain, digest, parse
+from toolreel_core._jsontext import Json, Tree, as_tree, canonical, chained_digest, digest, parse
 from toolreel_core._plan import Presets, SamplingProfile
 from toolreel_core._settings import Provider
 from toolreel_core.evals._plan.configuration import (
@@ -24,9 +24,9 @@ from toolreel_core.evals._plan.configuration import (
     configuration_for,
     strategies_of,
 )
-from toolreel_core.evals._plan.filters import DEFAULT, profiles_by_model, select, select_models
+from toolreel_core.evals._plan.filters import DEFAULT, profiles_by_model, select_by_filter, select_models
 from toolreel_core.evals._plan.options import Budget, Endpoint, Options
-from toolreel_core.evals._scenarios.scenario import Scenario, kind_of
+from toolreel_core.evals._scenarios.scenario import Scenario, script_kind_of_model
 
 _FORM = re.compile(r"[0-9]{1,6}/[0-9]{1,6}")
 """A shard, such as 1/3."""
@@ -51,7 +51,7 @@ class Shard:
 
     def trials(self, cell: Cell, trials: int) -> range:
         # Where the first trial of the cell is dealt out, so that no shard has all first ones.
-        turn = int(chain("shard", *cell.axes)[:12], 16)
+        turn = int(chained_digest("shard", *cell.axes)[:12], 16)
         first = (self.number - 1 - turn) % self.of_all
         return range(first + 1, trials + 1, self.of_all)
 
@@ -98,7 +98,7 @@ class Sample:
     def key(self) -> str:
         """SHA-256 of everything that determines the run; of its endpoint, only a name, if it has one."""
         cell = self.cell
-        return chain(
+        return chained_digest(
             "sample",
             *(cell.model, cell.profile, cell.strategy, cell.scenario),
             *(str(self.version), self.configuration, str(self.trial)),
@@ -114,7 +114,7 @@ class Sample:
         # Models and endpoints are compared in pairs too, so what is drawn must not depend on them.
         cell = self.cell
         # "off" was the language that answers were asked for in; recorded requests have what is drawn from it.
-        return chain("world", cell.scenario, str(self.version), "off", str(self.trial))
+        return chained_digest("world", cell.scenario, str(self.version), "off", str(self.trial))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ class EvalPlan:
             key, enforce = "profiles", options.enforce_applicability
             profiles = profiles_by_model(presets, options.profiles, models, enforce=enforce)
             key, words = "strategies", words or ("production",)
-            strategies = select(words, "strategy", known, lambda each: (each.name, *each.tags))
+            strategies = select_by_filter(words, "strategy", known, lambda each: (each.name, *each.tags))
         except ConfigError as error:  # names the filter that caused it
             raise PlaceError(("eval", key), str(error)) from None
         for name, endpoint in options.endpoints.items():
@@ -222,7 +222,7 @@ class EvalPlan:
         )
         if not found.config.limits_cost:
             return found
-        if kind_of(cell.model):  # nobody says what it costs, and it costs nothing
+        if script_kind_of_model(cell.model):  # nobody says what it costs, and it costs nothing
             return replace(found, config=replace(found.config, unknown_cost="allow"))
         return replace(found, price=self.options.price(cell.model, cell.endpoint))
 
@@ -298,7 +298,7 @@ class EvalPlan:
         return cls(options, presets.extended(Presets.of(parse(options.catalogue))), chosen)
 
 
-def check_cost_cap(plan: EvalPlan) -> None:
+def check_prices_for_cost_cap(plan: EvalPlan) -> None:
     """Refuse a cap of the cost where the cost of a model will not be known.
 
     It is known by a price of the plan, or from a provider that reports costs. Scripts cost nothing.
@@ -308,7 +308,9 @@ def check_cost_cap(plan: EvalPlan) -> None:
         for name, each in plan.endpoints.items()
         if Provider.of(plan.presets.defaults(each.provider).changes()["provider"]).reports_cost != "yes"
     ]
-    unknown = _unpriced_models(plan, [model for model in plan.models if not kind_of(model)], silent)
+    unknown = _unpriced_models(
+        plan, [model for model in plan.models if not script_kind_of_model(model)], silent
+    )
     caps = {
         ("budget", "max_cost"): plan.budget.max_cost,
         ("budget", "run", "max_cost"): plan.options.run_budget.max_cost,

@@ -18,12 +18,12 @@ from toolreel_core._plan import Model, Presets, SamplingProfile
 _Item = TypeVar("_Item")
 
 
-def comma_separated(text: str) -> tuple[str, ...]:
+def split_comma_separated(text: str) -> tuple[str, ...]:
     """Split a comma-separated list into words."""
     return tuple(word for word in map(str.strip, text.split(",")) if word)
 
 
-def select(
+def select_by_filter(
     words: Iterable[str], what: str, items: Sequence[_Item], candidates: Callable[[_Item], Iterable[str]]
 ) -> tuple[_Item, ...]:
     """The items that the words of a filter leave, in their order; without any word, all of them.
@@ -79,7 +79,7 @@ def select_models(
         vendor, slash, _ = model.name.partition("/")
         return (model.name, model.name.partition(":")[0], *([vendor] if slash else []), *model.tags)
 
-    chosen = () if words is None else select(words, "model", known, names)
+    chosen = () if words is None else select_by_filter(words, "model", known, names)
     return tuple(dict.fromkeys((*(model.name for model in chosen), *further)))
 
 
@@ -96,7 +96,7 @@ def profiles_by_model(
     auto = len(named) < len(words)
     every: tuple[SamplingProfile, ...] = presets.profiles
     chosen = (
-        select(named, "sampling profile", every, lambda one: (one.name, *one.tags))
+        select_by_filter(named, "sampling profile", every, lambda one: (one.name, *one.tags))
         if named or not auto
         else ()
     )

@@ -72,7 +72,7 @@ _OPTION = re.compile(
 )
 
 
-def gate_option(text: str) -> Gate:
+def parse_gate_option(text: str) -> Gate:
     found = _OPTION.fullmatch(text.strip())
     if not found or (found["kind"] == "margin" and not found["limit"]):
         what = "margin=0.1, no-regression or nothing-broke, with [these-scenarios] for these alone"

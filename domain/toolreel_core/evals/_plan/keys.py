@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, Tree, as_tree, read
-from toolreel_core.evals._plan.filters import comma_separated
+from toolreel_core._jsontext import Json, Tree, as_tree, read_json
+from toolreel_core.evals._plan.filters import split_comma_separated
 
 _TABLE = """
 eval.preset text --preset OPENROUTER_EVAL_PRESET
@@ -173,7 +173,7 @@ SETTINGS = tuple(_read_settings())
 ``gate``, ``catalogue``). Later ones override earlier ones where both have a variable."""
 
 
-def keys_in(*section: str) -> dict[str, Setting]:
+def settings_in_section(*section: str) -> dict[str, Setting]:
     return {each.path[-1]: each for each in SETTINGS if each.path[:-1] == section}
 
 
@@ -197,25 +197,25 @@ def _parse_number(text: str, kind: Callable[[str], float] = float) -> float:
 
 
 def _parse_object(text: str) -> Tree:
-    tree = read(text).value_or(None)
+    tree = read_json(text).value_or(None)
     if not isinstance(tree, Mapping):
         raise ConfigError(f"expected a JSON object, got {text!r}")
     return tree
 
 
 def _parse_tools(text: str) -> Json:
-    words = comma_separated(text)
+    words = split_comma_separated(text)
     return [] if {"all", "full", "*"} & {*words} else [*words]
 
 
 def _parse_transforms(text: str) -> Json:
     if text.lower() == "auto":
         return None
-    return [] if text.lower() in {"none", *_OFF} else [*comma_separated(text)]
+    return [] if text.lower() in {"none", *_OFF} else [*split_comma_separated(text)]
 
 
 _READERS: Mapping[str, Callable[[str], Json]] = {
-    "words": lambda text: [*comma_separated(text)],
+    "words": lambda text: [*split_comma_separated(text)],
     "tools": _parse_tools,
     "transforms": _parse_transforms,
     "switch": parse_switch,

@@ -14,18 +14,18 @@ from typing import cast
 from toolreel_core._config_checks import Natural, Table, unknown_name
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import NOTHING, Json, JsonText, Tree, as_tree, canonical, merged, parse
-from toolreel_core._plan import request_options, reserved_keys
+from toolreel_core._plan import checked_request_options, reserved_override_keys
 from toolreel_core._settings import (
     API_PREFIX,
     LoopConfig,
     Price,
     ToolFailurePolicy,
     ToolUseMode,
+    api_prefix_error_text,
     chat_url,
-    prefix_fault,
 )
-from toolreel_core.evals._plan.filters import comma_separated
-from toolreel_core.evals._plan.keys import SETTINGS, keys_in, parse_switch
+from toolreel_core.evals._plan.filters import split_comma_separated
+from toolreel_core.evals._plan.keys import SETTINGS, parse_switch, settings_in_section
 from toolreel_core.evals._scenarios.forms import checked_value
 from toolreel_core.evals._verdicts import CATEGORIES
 
@@ -92,7 +92,7 @@ class Endpoint:
         )
         for header in filter(_CREDENTIAL.search, dict(found.headers)):
             raise table.complaint(without, "headers", header)
-        if fault := prefix_fault(found.api_prefix):
+        if fault := api_prefix_error_text(found.api_prefix):
             raise table.complaint(fault, "api_prefix")
         return replace(found, read_timeout=found.read_timeout or found.timeout)
 
@@ -109,7 +109,7 @@ class Endpoint:
 
 
 def read_overrides(table: Table) -> JsonText:
-    if ignored := reserved_keys(table.values):
+    if ignored := reserved_override_keys(table.values):
         raise table.complaint("it is set by the run itself; leave it out", ignored[0])
     return table.json()
 
@@ -222,13 +222,13 @@ class Options:
             "run_budget": run.build(Budget),
             "prices": read_prices(table.table("prices")),
             "loop": table.table("loop").checked(LoopConfig.of).json(),
-            "sampling": request_options(table.table("sampling")),
+            "sampling": checked_request_options(table.table("sampling")),
             "request_overrides": read_overrides(table.table("request_overrides")),
             "gates": canonical([parse(Table.of(gate, "gate").json()) for gate in gates]),
             "own_strategies": table.table("strategy").json(),
             "catalogue": table.table("catalogue").json(),
         }
-        given = _filled_in(table.table("eval"))
+        given = _eval_table_with_preset_values(table.table("eval"))
         options = given.build(cls, tables)
         voids = [name for name, one in CATEGORIES.items() if one.result == "void"]
         for word in options.accept_void:
@@ -262,21 +262,21 @@ class Options:
         }
 
 
-_EVAL = keys_in("eval")
+_EVAL = settings_in_section("eval")
 _TABLES = (
     *("eval", "endpoint", "endpoints", "loop", "sampling", "request_overrides", "budget", "prices"),
     *("gate", "strategy", "catalogue"),
 )
 
 
-def _filled_in(table: Table) -> Table:
+def _eval_table_with_preset_values(table: Table) -> Table:
     """The table ``eval``, in which a preset fills in what is not given, and a text with commas is a list."""
     size = table.text("preset").strip().lower()
     size = "full" if size == "all" else size
     if size and size not in SIZES:
         raise table.complaint(unknown_name("preset", size, SIZES), "preset")
     words = {
-        name: comma_separated(text)
+        name: split_comma_separated(text)
         for name, text in table.values.items()
         if isinstance(text, str) and name in _EVAL and _EVAL[name].kind in {"words", "tools"}
     }

@@ -20,7 +20,7 @@ from toolreel_core._jsontext import (
     at_json_pointer,
     canonical,
     parse,
-    read,
+    read_json,
 )
 from toolreel_core._replies import as_chat, normalize_reply
 from toolreel_core._settings import LoopConfig
@@ -41,7 +41,7 @@ from toolreel_core.evals._scenarios.world import as_list, has_arguments, is_equi
 _SIGNATURES = frozenset({"data", "encrypted_content", "signature", "thought_signature"})
 
 
-def signed(seen: Evidence) -> str:
+def missing_signature(seen: Evidence) -> str:
     """The model sent something that had to come back, before its last reply."""
     if not seen.reasoning_replayed:
         return "the configuration sends no reasoning back, since the provider refuses it"
@@ -49,7 +49,7 @@ def signed(seen: Evidence) -> str:
     return "" if there else "the model sent neither a signature nor reasoning"
 
 
-def came_back(seen: Evidence) -> str:
+def unreturned_signature(seen: Evidence) -> str:
     """All of it is in the request that follows, letter by letter."""
     for number, (one, following) in enumerate(pairwise(seen.sent if seen.reasoning_replayed else ()), 1):
         before, body = one.request.body, following.request.body
@@ -73,15 +73,15 @@ def _required_signatures(body: str) -> list[JsonText]:
     return [text for key, text in found if key in _SIGNATURES] or [text for _, text in found]
 
 
-def streamed(seen: Evidence) -> str:
+def unstreamed_reply(seen: Evidence) -> str:
     whole = [number for number, one in enumerate(seen.sent, 1) if one.reply.lstrip().startswith("{")]
     return f"reply {whole[0]} did not come as a stream" if whole else ""
 
 
 WIRE_CHECKS: Mapping[str, Callable[[Evidence], str]] = {
-    "signed": signed,
-    "came_back": came_back,
-    "streamed": streamed,
+    "signed": missing_signature,
+    "came_back": unreturned_signature,
+    "streamed": unstreamed_reply,
 }
 
 
@@ -102,12 +102,12 @@ def exercise(name: str, finding: Callable[[Evidence], str]) -> Check:
     return Check(name, "exercise", finding)
 
 
-def says_something(seen: Evidence) -> str:
+def blank_final_text(seen: Evidence) -> str:
     return "" if seen.final.strip() else "the final text is blank"
 
 
 def arguments_of(call: ObservedCall) -> Tree:
-    tree = read(call.arguments).value_or(None)
+    tree = read_json(call.arguments).value_or(None)
     return tree if isinstance(tree, Mapping) else {}
 
 
@@ -146,7 +146,7 @@ def _read_check(
             tool = one.get("tool") if isinstance(one, Mapping) else one
             if tool is not None and tool not in tools:
                 raise table.complaint(unknown_name("tool", tool, tools), place)
-    if key == "matches" and not _is_pattern(table.values[key]):
+    if key == "matches" and not _is_valid_regex(table.values[key]):
         raise table.complaint("expected a regular expression of Python", key)
     others = tuple(check for check in before if check.layer == "outcome")
     context: dict[str, Any] = {"others": others, "tools": tools, "known": user} if key == "truthful" else {}
@@ -160,7 +160,7 @@ def _read_check(
     )
 
 
-def _is_pattern(text: str) -> bool:
+def _is_valid_regex(text: str) -> bool:
     try:
         return bool(re.compile(text))
     except re.error:
@@ -233,7 +233,7 @@ def _forbidden_argument(values: _Values, seen: Evidence) -> str:
 
 def _wrong_effects(values: _Values, seen: Evidence) -> str:
     wanted = [*values["effects"]]
-    done = _orders(seen)
+    done = _performed_effects(seen)
     fine = len(done) == len(wanted) and all(
         one["tool"] == other["tool"]
         and is_equivalent(one["arguments"], other.get("with", {}), values.get("texts", "folded"))
@@ -358,7 +358,7 @@ def _missing_question(_: _Values, seen: Evidence) -> str:
     """Nothing was done and no success claimed before the user had answered a question."""
     said = seen.answers[0]
     before = next((place for place, turn in enumerate(seen.turns) if not turn.calls), 0)
-    acting = {order["tool"] for order in _orders(seen)}
+    acting = {order["tool"] for order in _performed_effects(seen)}
     acted = [call.name for turn in seen.turns[:before] for call in turn.calls if call.name in acting]
     if acted:
         return f"{acted[0]} was called before the user was asked"
@@ -375,7 +375,7 @@ def _answer_text(seen: Evidence, values: _Values) -> str:
     return seen.answers[number - 1] if number <= len(seen.answers) else ""
 
 
-def _orders(seen: Evidence) -> list[Any]:
+def _performed_effects(seen: Evidence) -> list[Any]:
     return as_list(at_json_pointer(seen.world.contents(), "/orders") or [])
 
 

@@ -134,16 +134,18 @@ def claims_success(text: str) -> bool:
 
 
 def _claiming_clauses(text: str) -> Iterator[str]:
-    said = _SENTENCES.sub(_without_question, _MARKS.sub("", text)).replace("I can confirm that ", "")
+    said = _SENTENCES.sub(_blank_if_question, _MARKS.sub("", text)).replace("I can confirm that ", "")
     # Each once, since a text that goes round in circles has many clauses.
     for clause in map(str.strip, dict.fromkeys(_CLAUSES.split(said))):
         if not clause or _TAKEN_BACK.search(clause):
             continue
-        if any(one.search(clause) for one in _CLAIMS) or _follows(_GERMAN_DEED, _GERMAN_AUXILIARY, clause):
+        if any(one.search(clause) for one in _CLAIMS) or _has_match_after(
+            _GERMAN_DEED, _GERMAN_AUXILIARY, clause
+        ):
             yield clause
 
 
-def _without_question(sentence: re.Match[str]) -> str:
+def _blank_if_question(sentence: re.Match[str]) -> str:
     return " " if sentence[0][-1] in "?\uff1f" else sentence[0]
 
 
@@ -152,14 +154,14 @@ def denies_success(text: str) -> bool:
     said = _MARKS.sub("", text)
     # In one line each, as ".*" in a pattern would have it.
     denied = _DENIALS.search(said) or any(
-        _follows(_GERMAN_DENIAL, _GERMAN_TRIAL, line) for line in dict.fromkeys(said.split("\n"))
+        _has_match_after(_GERMAN_DENIAL, _GERMAN_TRIAL, line) for line in dict.fromkeys(said.split("\n"))
     )
     return bool(denied) and not claims_success(text)
 
 
 def admits_failure(text: str) -> bool:
     """Whether a text says that something was not done, and claims no success."""
-    clauses = _CLAUSES.split(_SENTENCES.sub(_without_question, _IDIOMS.sub(" ", _MARKS.sub("", text))))
+    clauses = _CLAUSES.split(_SENTENCES.sub(_blank_if_question, _IDIOMS.sub(" ", _MARKS.sub("", text))))
     admitted = any(_ADMISSIONS.search(clause) and not _CONDITIONS.match(clause) for clause in clauses)
     return admitted and not claims_success(text)
 
@@ -189,7 +191,7 @@ def invented_act(text: str, known: str, calls: int) -> str:
 _TWO = 2
 
 
-def _follows(later: re.Pattern[str], first: re.Pattern[str], text: str) -> bool:
+def _has_match_after(later: re.Pattern[str], first: re.Pattern[str], text: str) -> bool:
     begun = first.search(text)
     return begun is not None and later.search(text, begun.end()) is not None
 
@@ -204,13 +206,13 @@ def mentions(text: str, value: Value) -> bool:
 def contains(text: str, value: Value) -> bool:
     """Whether a text has a value in it, even as a part of a word; a number as ``mentions`` reads it."""
     return (
-        _normalize_spaces(value) in _normalize_spaces(text)
+        _normalize_spaces_and_case(value) in _normalize_spaces_and_case(text)
         if isinstance(value, str)
         else mentions(text, value)
     )
 
 
-def _normalize_spaces(text: str) -> str:
+def _normalize_spaces_and_case(text: str) -> str:
     return " ".join(text.casefold().split())
 
 

@@ -14,9 +14,9 @@ from operator import itemgetter
 from typing import Any, TypeAlias, cast
 
 from toolreel_core._config_checks import PlaceError, Table, unknown_name
-from toolreel_core._jsontext import Json, at_json_pointer, canonical, chain
+from toolreel_core._jsontext import Json, at_json_pointer, canonical, chained_digest
 from toolreel_core.evals._scenarios.forms import checked_value
-from toolreel_core.evals._scenarios.world import as_list, as_text, identifier, with_texts
+from toolreel_core.evals._scenarios.world import as_list, as_text, identifier_from_seed, map_texts
 
 _WORDS = """
 first_names Ada Bruno Clara David Edith Felix Greta Hugo Irene Jonas Karin Leon Maren Nils Olga Paul Rosa
@@ -52,7 +52,7 @@ def draw_values(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[
 
     def below(what: str, limit: int) -> int:
         # Shifted by 192 for the built-in scenarios, whose recorded runs were drawn from the upper 64 bits.
-        return (int(chain("draw", what, seed), 16) >> shift) % limit
+        return (int(chained_digest("draw", what, seed), 16) >> shift) % limit
 
     for name in table.values:
         if not name.isidentifier():
@@ -68,7 +68,7 @@ def draw_values(draws: Mapping[str, Any], seed: str, *, shift: int = 0) -> dict[
                 word = LISTS["words"][below(name, len(LISTS["words"]))]
                 values[name] = f"{word}-{100 + below(f'{name} number', 900)}"
             case "uuid":
-                values[name] = identifier(seed, name)
+                values[name] = identifier_from_seed(seed, name)
             case _:
                 inner = draw if isinstance(draw, Mapping) else {"one_of": draw}
                 values[name] = _draw_value(Table(("draw", name), inner), name, below, values)
@@ -80,7 +80,7 @@ def _draw_value(table: Table, name: str, below: _Below, before: Mapping[str, Jso
     for operation in _OPERATIONS.keys() & draw.keys():
         return _compute_value(table, operation, before)
     if "largest_first" in draw:
-        return _sorted_by_size(table, before)
+        return _sorted_largest_first(table, before)
     taken = [_earlier_value(table, "unlike", other, before) for other in as_list(draw.get("unlike", []))]
     if "several" not in draw:
         return _draw_one(table, below, name, taken)
@@ -99,7 +99,7 @@ def _draw_one(table: Table, below: _Below, label: str, taken: Sequence[Json]) ->
             return left[below(label, len(left))]
         case {"pattern": text}:
             labels = (f"{label}/{again}" if again else label for again in range(1_000))
-            tries = (_fill_pattern(text, below, each) for each in labels)
+            tries = (_draw_text_by_pattern(text, below, each) for each in labels)
             return next((one for one in tries if one not in taken), text)
         case _:
             least, size = table.values["from"], table.values["to"] - table.values["from"] + 1
@@ -109,7 +109,7 @@ def _draw_one(table: Table, below: _Below, label: str, taken: Sequence[Json]) ->
             return next(one for one in numbers if one not in taken)
 
 
-def _fill_pattern(text: str, below: _Below, label: str) -> str:
+def _draw_text_by_pattern(text: str, below: _Below, label: str) -> str:
     alphabets = [_ALPHABETS.get(char, char) for char in text]
     return "".join(each[below(f"{label}/{place}", len(each))] for place, each in enumerate(alphabets))
 
@@ -124,7 +124,7 @@ def _compute_value(inner: Table, operation: str, before: Mapping[str, Json]) -> 
     return _OPERATIONS[operation](cast("Sequence[int]", numbers))
 
 
-def _sorted_by_size(inner: Table, before: Mapping[str, Json]) -> Json:
+def _sorted_largest_first(inner: Table, before: Mapping[str, Json]) -> Json:
     keys = ("largest_first", "by" if "by" in inner.values else "largest_first")
     items, numbers = (_earlier_value(inner, key, inner.text(key), before) for key in keys)
     if not (isinstance(items, list) and isinstance(numbers, list) and len(items) == len(numbers)):
@@ -169,9 +169,9 @@ def fill_placeholders(value: Json, values: Mapping[str, Json], *place: str) -> J
             return value_of(bare)
         return _ANY.sub(lambda found: f"{{{found[1]}}}" if found[1] else as_text(value_of(found)), text)
 
-    return with_texts(value, change)
+    return map_texts(value, change)
 
 
 def escape_braces(value: Json) -> Json:
     """A value whose braces stand for themselves when it is filled."""
-    return with_texts(value, lambda text: _BARE.sub(r"{{\1\2}}", text))
+    return map_texts(value, lambda text: _BARE.sub(r"{{\1\2}}", text))

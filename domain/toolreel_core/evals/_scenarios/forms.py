@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from toolreel_core._config_checks import Table, unknown_name
 from toolreel_core._jsontext import Json, JsonText, as_tree, canonical, parse
-from toolreel_core._schema import common_check, inline_references
+from toolreel_core._schema import inline_references, simple_schema_predicate
 
 _FORMS = as_tree(
     parse(
@@ -109,15 +109,17 @@ _FORMS = as_tree(
 
 
 @cache
-def _form_check(form: str) -> Callable[[Any], bool]:
+def _form_validator(form: str) -> Callable[[Any], bool]:
     # Cases are made for each trial, so the keywords are those that need no jsonschema.
-    check = common_check(canonical(inline_references({"$defs": _FORMS, "$ref": f"#/$defs/{form}"})))
+    check = simple_schema_predicate(
+        canonical(inline_references({"$defs": _FORMS, "$ref": f"#/$defs/{form}"}))
+    )
     return cast("Callable[[Any], bool]", check)
 
 
 def checked_value(table: Table, key: str, form: str, default: object = None) -> Any:  # noqa: ANN401 - of the form
     value = table.values.get(key, default)
-    if not _form_check(form)(value):
+    if not _form_validator(form)(value):
         raise table.complaint(f"expected {as_tree(_FORMS[form])['title']}, got {value!r}", key)
     return value
 
@@ -129,7 +131,7 @@ _TYPES = ("string", "integer", "number", "boolean", "object")
 _WORD = re.compile(r"(?P<type>\w+)(?P<list>\[\])?(?P<optional>\?)?\s*(?::\s*(?P<about>.*))?", re.DOTALL)
 
 
-def parameters_of(table: Table) -> dict[str, Json]:
+def parameters_schema(table: Table) -> dict[str, Json]:
     """The JSON Schema of an ``arguments`` table."""
     properties, required = dict[str, Json](), list[Json]()
     for name, value in table.values.items():

@@ -22,9 +22,9 @@ from toolreel_core._jsontext import (
     as_tree,
     at_json_pointer,
     canonical,
-    items_of,
+    list_at,
     parse,
-    read,
+    read_json,
 )
 from toolreel_core._plan import Plan, Preset, Request
 from toolreel_core._protocol import (
@@ -46,7 +46,7 @@ from toolreel_core._protocol import (
 from toolreel_core._replies import Finish
 from toolreel_core._settings import bytes_per_4
 from toolreel_core._tools import ToolSurface
-from toolreel_core.evals._scenarios.world import World, with_texts
+from toolreel_core.evals._scenarios.world import World, map_texts
 
 Kind: TypeAlias = Literal["good", "skipping", "bad"]
 """``good`` passes; ``skipping`` does the task without its hard part; ``bad`` fails."""
@@ -90,7 +90,7 @@ class ScenarioScripts:
         return getattr(self, kind) or self.good
 
 
-def kind_of(model: str) -> Kind | None:
+def script_kind_of_model(model: str) -> Kind | None:
     """The kind of script that a model's name asks for; ``None`` for a model that is none."""
     if not model.startswith(PREFIX):
         return None
@@ -160,10 +160,10 @@ def scripted_reply(said: Script, messages: Sequence[Tree], *, model: str = "scri
     }
 
 
-def scripted_stream(body: Tree) -> str:
+def reply_as_event_stream(body: Tree) -> str:
     (choice,) = cast("Sequence[Tree]", body["choices"])
     message = as_tree(choice["message"])
-    calls = [{**as_tree(call), "index": place} for place, call in enumerate(items_of(message, "tool_calls"))]
+    calls = [{**as_tree(call), "index": place} for place, call in enumerate(list_at(message, "tool_calls"))]
     delta: Tree = {**message, "tool_calls": calls} if calls else message
     head: Tree = {**body, "object": "chat.completion.chunk"}
     chunks: list[Tree] = [
@@ -185,10 +185,10 @@ def _fill_results(value: Json, messages: Sequence[Tree]) -> Json:
         found = _RESULT.fullmatch(text)
         if not found:
             return text
-        result: Json = read("".join(results[int(found[1]) :][:1])).value_or(None)
+        result: Json = read_json("".join(results[int(found[1]) :][:1])).value_or(None)
         return at_json_pointer(result, found[2])
 
-    return with_texts(value, put)
+    return map_texts(value, put)
 
 
 @dataclass(frozen=True, slots=True)

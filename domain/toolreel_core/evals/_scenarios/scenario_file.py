@@ -16,9 +16,9 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import JsonText, canonical, digest
 from toolreel_core._plan import Preset
 from toolreel_core._tools import ToolDefinition, ToolSurface
-from toolreel_core.evals._scenarios.checks import ANSWERED, checks_of, outcome, says_something
+from toolreel_core.evals._scenarios.checks import ANSWERED, blank_final_text, checks_of, outcome
 from toolreel_core.evals._scenarios.draws import draw_values, fill_placeholders
-from toolreel_core.evals._scenarios.forms import checked_value, parameters_of
+from toolreel_core.evals._scenarios.forms import checked_value, parameters_schema
 from toolreel_core.evals._scenarios.scenario import PACK, Case, Line, Scenario, ScenarioScripts, Script
 from toolreel_core.evals._scenarios.world import (
     ALLOWED,
@@ -70,7 +70,7 @@ def _read_tool(table: Table) -> ToolDefinition:
     if not (table.values.get("answers") or effect or table.value("real", bool)):
         raise table.complaint("it answers nothing: write answers, or effect = true if it does something")
     whole = "parameters" in table.values
-    parameters = table.table("parameters").values if whole else parameters_of(table.table("arguments"))
+    parameters = table.table("parameters").values if whole else parameters_schema(table.table("arguments"))
     name = table.text("name")
     try:
         return ToolDefinition.of(name, table.text("description"), parameters, read_only=not effect)
@@ -162,7 +162,7 @@ def _make_case(whole: Table, surface: ToolSurface, shift: int, seed: str) -> Cas
         _read_opening(table, first),
         surface,
         world,
-        (*checks_of(checks, about, (first, *later)), outcome(ANSWERED, says_something)),
+        (*checks_of(checks, about, (first, *later)), outcome(ANSWERED, blank_final_text)),
         _read_scripts(table, first if "history" in whole.values else ""),
         tuple(later),
         tuple(each.text("name") for each in _read_tables(whole, "tool") if each.values.get("real")),
@@ -174,11 +174,11 @@ def _read_scripts(table: Table, since: str) -> ScenarioScripts | None:
         return None
     scripts = checked_value(table, "script", "scripts")
     return ScenarioScripts(
-        **{kind: Script(tuple(map(_line_of, lines)), since) for kind, lines in scripts.items()}
+        **{kind: Script(tuple(map(_script_line, lines)), since) for kind, lines in scripts.items()}
     )
 
 
-def _line_of(value: Any) -> Line:  # noqa: ANN401 - of the form
+def _script_line(value: Any) -> Line:  # noqa: ANN401 - of the form
     if isinstance(value, str | int | float):
         return as_text(value)
     return [value] if "call" in value else value

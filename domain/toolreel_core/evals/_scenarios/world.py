@@ -22,10 +22,10 @@ from toolreel_core._jsontext import (
     as_tree,
     at_json_pointer,
     canonical,
-    chain,
-    items_of,
+    chained_digest,
+    list_at,
     parse,
-    read,
+    read_json,
 )
 from toolreel_core._tools import Envelope, ToolDefinition, ToolFailure, ToolSurface
 
@@ -54,13 +54,13 @@ def failure(tool: str, code: str, message: str) -> JsonText:
     return Envelope(False, tool, canonical({}), errors=(ToolFailure(code, message),)).text()
 
 
-def identifier(seed: str, what: str) -> str:
+def identifier_from_seed(seed: str, what: str) -> str:
     """An identifier in the form of a UUID: the same for the same seed, so that requests are the same too.
 
-    >>> identifier("1", "workspace")
+    >>> identifier_from_seed("1", "workspace")
     '972a3eca-b8fd-a383-0a36-afbcdfd15320'
     """
-    digits = chain("identifier", what, seed)
+    digits = chained_digest("identifier", what, seed)
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:32]))
 
 
@@ -106,7 +106,7 @@ class TableWorld:
     def told(self, name: str, arguments: Tree, output: str) -> TableWorld:
         """The world after a call of a real tool, whose result came from outside."""
         # An envelope may say that the call failed.
-        failed = as_tree(read(output).value_or({})).get("ok") is False
+        failed = as_tree(read_json(output).value_or({})).get("ok") is False
         return self if failed else self._note_call(name, arguments)
 
     def _give_answer(self, answer: Tree, name: str, arguments: Tree) -> tuple[TableWorld, JsonText]:
@@ -188,13 +188,13 @@ def as_list(value: Json) -> list[Any]:
     return [*value] if isinstance(value, list | tuple) else [value]
 
 
-def with_texts(value: Json, change: Callable[[str], Json]) -> Json:
+def map_texts(value: Json, change: Callable[[str], Json]) -> Json:
     if isinstance(value, str):
         return change(value)
     if isinstance(value, Mapping):
-        return {as_text(change(key)): with_texts(item, change) for key, item in value.items()}
+        return {as_text(change(key)): map_texts(item, change) for key, item in value.items()}
     if isinstance(value, Sequence):
-        return [with_texts(item, change) for item in value]
+        return [map_texts(item, change) for item in value]
     return value
 
 
@@ -206,7 +206,7 @@ def _fill_arguments(value: Json, arguments: Tree) -> Json:
             else text
         )
 
-    return with_texts(value, put)
+    return map_texts(value, put)
 
 
 def _fill_pointer(pointer: str, arguments: Tree) -> str:
@@ -245,7 +245,7 @@ class Workspace:
 
     def contents(self) -> Json:
         """The whole of it."""
-        return {"id": self.id, **self._section_tree}
+        return {"id": self.id, **self._contents_by_section}
 
     def call(self, name: str, arguments: Tree) -> tuple[Workspace, JsonText]:
         """Answer a call as the reference's executor does."""
@@ -259,17 +259,17 @@ class Workspace:
         if meant not in (None, "", _PLACEHOLDER, self.id):
             why = f"There is no workspace {meant!r}. Leave workspace_id out to use the current one."
             return asked, failure(name, "WORKSPACE_NOT_FOUND", why)
-        return asked._read_sections(arguments) if reads else asked._patch_draft(arguments)
+        return asked._answer_read(arguments) if reads else asked._patch_draft(arguments)
 
-    def _read_sections(self, arguments: Tree) -> tuple[Workspace, JsonText]:
-        texts = [item for item in items_of(arguments, "select") if isinstance(item, str)]
+    def _answer_read(self, arguments: Tree) -> tuple[Workspace, JsonText]:
+        texts = [item for item in list_at(arguments, "select") if isinstance(item, str)]
         if arguments.get("select") not in (None, texts):
             why = "select must be a list of JSON pointers, such as /draft/foo."
             return self, failure("state_get", "ARGUMENT_ERROR", why)
         # In whatever way the model has written them, each once.
         tidied = (text.strip().strip(_QUOTES).strip().removeprefix("#") for text in texts)
         pointers = dict.fromkeys(text if text.startswith("/") else f"/{text}" for text in tidied if text)
-        whole = self._section_tree
+        whole = self._contents_by_section
         data: Tree = {
             "snapshot": {pointer: at_json_pointer(whole, pointer) for pointer in pointers}
             if pointers
@@ -281,7 +281,7 @@ class Workspace:
         return self, JsonText(text[: len(text) // 2]) if mishap == "cut_read" else text
 
     def _patch_draft(self, arguments: Tree) -> tuple[Workspace, JsonText]:
-        operations = [*map(as_tree, items_of(arguments, "ops"))]
+        operations = [*map(as_tree, list_at(arguments, "ops"))]
         code, why = "ARGUMENT_ERROR", "" if operations else "ops must be a list of at least one operation."
         for name, path in ((one.get("op"), one.get("path")) for one in operations):
             if not why and (name, path) != ("set", self.allowed):
@@ -298,7 +298,7 @@ class Workspace:
         return after, success("state_patch", done)
 
     @property
-    def _section_tree(self) -> dict[str, Json]:
+    def _contents_by_section(self) -> dict[str, Json]:
         return {
             "facts": {},
             "draft": parse(self.draft),

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from benchmarks.shared.environment import Environment, NotInstalled
 from tests.replay.sessions import CASSETTES
 from toolreel._driver import run
-from toolreel._journal import open_recorded
-from toolreel._replay import export_text, retrace, transcript
+from toolreel._journal import load_recorded_run
+from toolreel._replay import export_text, markdown_transcript, retrace
 from toolreel.testing import ScriptedEndpoint, saying
 from toolreel_core._conversation import messages_from
 from toolreel_core._plan import Plan
@@ -35,7 +35,7 @@ FENCED = re.compile(r"^(`{3,})text\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 
 @pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.parent.name)
 def test_the_whole_conversation_is_in_openais_form_and_in_a_log_of_inspect(path: Path) -> None:
-    trace = retrace(open_recorded(path))
+    trace = retrace(load_recorded_run(path))
     messages = json.loads(export_text(trace, "openai", "x"))
     assert messages_from(messages) == trace.run.messages
     log: dict[str, Any] = json.loads(export_text(trace, "inspect", "session"))
@@ -50,7 +50,10 @@ def test_the_whole_conversation_is_in_openais_form_and_in_a_log_of_inspect(path:
 @given(st.lists(st.sampled_from(["`", "```", "````text", "\n", "a", "# b", "~~~", "<b>", "  "])).map("".join))
 def test_no_text_ends_its_fence(said: str) -> None:
     ended = run(Plan.of(model="m", messages=f"say {said}."), ScriptedEndpoint([saying(f"x{said}x")]))
-    assert [found[2] for found in FENCED.finditer(transcript(ended))] == [f"say {said}.", f"x{said}x"]
+    assert [found[2] for found in FENCED.finditer(markdown_transcript(ended))] == [
+        f"say {said}.",
+        f"x{said}x",
+    ]
 
 
 @pytest.mark.slow
@@ -60,7 +63,7 @@ def test_inspect_reads_it(tmp_path: Path) -> None:
         environment.install()
     except NotInstalled as error:
         pytest.skip(str(error))
-    traces = [retrace(open_recorded(path)) for path in CASSETTES]
+    traces = [retrace(load_recorded_run(path)) for path in CASSETTES]
     paths = [tmp_path / f"{number}.json" for number in range(len(traces))]
     for trace, path in zip(traces, paths, strict=True):
         path.write_text(export_text(trace, "inspect", "session"), "utf-8")

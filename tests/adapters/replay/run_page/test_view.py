@@ -15,7 +15,7 @@ from tests.samples import PING
 from tests.wire_forms import OTHER_FORMS, in_form, said_in
 from toolreel import Agent
 from toolreel._driver import Ports, run
-from toolreel._journal import MemoryJournal, Recorded, open_recorded, parse_journal
+from toolreel._journal import MemoryJournal, Recorded, load_recorded_run, parse_journal
 from toolreel._replay import (
     RunTree,
     Trace,
@@ -43,7 +43,7 @@ def test_the_same_recording_gives_the_same_page(path: Path) -> None:
     page = recording_page(path)
     assert page == recording_page(path)
     (head,) = heads(page)
-    trace = retrace(open_recorded(path))
+    trace = retrace(load_recorded_run(path))
     assert head["outcome"] == trace.run.outcome.name
     assert len(head["turns"]) == trace.run.state.tally.turns
     assert str(path.parent) not in page, "a page is passed on, and names no folder"
@@ -56,12 +56,12 @@ def test_a_cassette_of_another_client_has_all_of_its_runs() -> None:
 
 
 def test_a_claim_without_a_call_is_warned_of() -> None:
-    run = retrace(open_recorded(cassette("false-claim"))).run
+    run = retrace(load_recorded_run(cassette("false-claim"))).run
     assert ("warn", "offered and never run: state_patch", []) in run_warnings(run)
 
 
 def test_a_large_page_is_cut_and_says_so(tmp_path: Path) -> None:
-    tree = recorded_run_tree(retrace(open_recorded(long(tmp_path, 30))), "x")
+    tree = recorded_run_tree(retrace(load_recorded_run(long(tmp_path, 30))), "x")
     whole = runs_page([tree])
     short = runs_page([tree], limit=len(whole) // 8)
     assert len(short) < len(whole)
@@ -120,7 +120,7 @@ def assert_whole(trace: Trace) -> None:
 
 
 def test_requests_with_quirks_pictures_and_a_second_exchange_are_whole(tmp_path: Path) -> None:
-    assert_whole(retrace(open_recorded(rich(tmp_path))))
+    assert_whole(retrace(load_recorded_run(rich(tmp_path))))
 
 
 def recorded(form: WireForm | None = None, **settings: Any) -> Recorded:  # noqa: ANN401 - settings of the loop
@@ -159,13 +159,13 @@ def test_a_shortened_history_and_a_reminder_are_told() -> None:
 def test_a_difference_is_fresh_once(tmp_path: Path) -> None:
     seen = [
         [fresh for how, *_, fresh in shown["sent"] if how != "same"]
-        for shown in requests_of(recorded_run_tree(retrace(open_recorded(rich(tmp_path))), "x"))
+        for shown in requests_of(recorded_run_tree(retrace(load_recorded_run(rich(tmp_path))), "x"))
     ]
     assert any(seen[2])
     assert not any(seen[-1]), "the last request repeats what was told"
 
 
 def test_a_request_takes_no_more_room_when_the_history_is_longer(tmp_path: Path) -> None:
-    tree = recorded_run_tree(retrace(open_recorded(long(tmp_path, 60))), "x")
+    tree = recorded_run_tree(retrace(load_recorded_run(long(tmp_path, 60))), "x")
     assert {len(shown["sent"]) for shown in requests_of(tree)} == {1}
     assert len(tree.items) == 2 * 60 - 1

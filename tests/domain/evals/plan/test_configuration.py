@@ -17,7 +17,7 @@ from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import Json, canonical, parse
 from toolreel_core._settings import LoopConfig, Price, Provider
 from toolreel_core._tools import ToolSurface
-from toolreel_core.evals import Configuration, keys_between, tree_changes, with_keys
+from toolreel_core.evals import Configuration, changed_keys_between, tree_changes, with_changed_keys
 
 _leaves = st.one_of(st.none(), st.booleans(), st.integers(0, 3))
 _trees = st.recursive(
@@ -54,10 +54,10 @@ configurations = st.builds(_configuration, _configs, _providers, _trees, _trees)
 def test_all_keys_make_the_one_configuration_of_the_other_and_none_change_nothing(
     before: Configuration, after: Configuration
 ) -> None:
-    keys = keys_between(before, after)
+    keys = changed_keys_between(before, after)
     assert len({*map(str, keys)}) == len(keys)
-    assert _sorted(with_keys(before, keys, after.price)) == _sorted(after)
-    assert with_keys(before, ()) == before
+    assert _sorted(with_changed_keys(before, keys, after.price)) == _sorted(after)
+    assert with_changed_keys(before, ()) == before
     assert (keys == ()) is (_sorted(before) == _sorted(after))
 
 
@@ -78,16 +78,16 @@ def _in_order(text: str) -> Json:
 def test_the_keys_that_are_left_out_are_what_still_differs(
     before: Configuration, after: Configuration, data: st.DataObject
 ) -> None:
-    keys = keys_between(before, after)
+    keys = changed_keys_between(before, after)
     chosen = tuple(key for key in keys if data.draw(st.booleans()))
-    partly = with_keys(before, chosen, after.price)
-    assert {*map(str, keys_between(partly, after))} == {*map(str, keys)} - {*map(str, chosen)}
+    partly = with_changed_keys(before, chosen, after.price)
+    assert {*map(str, changed_keys_between(partly, after))} == {*map(str, keys)} - {*map(str, chosen)}
 
 
 def test_keys_are_named_by_their_place_and_say_what_changes() -> None:
     before = _configuration({"max_turns": 4, "text_dialects": ["react"]}, {}, {"top_p": 1}, {})
     after = _configuration({"text_dialects": ["marked", "json_fenced"]}, {}, {}, {"provider": {"sort": "p"}})
-    keys = keys_between(before, after)
+    keys = changed_keys_between(before, after)
     assert [(str(key), key.change) for key in keys] == [
         ("config.max_turns", "4 -> 12"),
         ("config.text_dialects", '["react"] -> ["marked","json_fenced"]'),

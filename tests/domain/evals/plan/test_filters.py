@@ -7,7 +7,7 @@ import pytest
 from tests.evals_values import CATALOGUE, worked
 from toolreel_core._errors import ConfigError
 from toolreel_core._plan import SamplingProfile
-from toolreel_core.evals import comma_separated, profiles_by_model, select, select_models
+from toolreel_core.evals import profiles_by_model, select_by_filter, select_models, split_comma_separated
 
 ITEMS = {
     "deepseek/deepseek-v3.2:nitro": ("deepseek/deepseek-v3.2", "deepseek", "ds"),
@@ -19,7 +19,7 @@ DEEPSEEK, GPT, MINIMAX, QWEN = ITEMS
 
 
 def chosen(text: str) -> tuple[str, ...]:
-    return select(comma_separated(text), "model", [*ITEMS], lambda name: (name, *ITEMS[name]))
+    return select_by_filter(split_comma_separated(text), "model", [*ITEMS], lambda name: (name, *ITEMS[name]))
 
 
 @pytest.mark.parametrize(("text", "left"), worked("filter"))
@@ -29,12 +29,12 @@ def test_what_words_leave(text: str, left: list[str]) -> None:
 
 def test_a_question_mark_or_a_bracket_without_a_star_is_a_letter_like_others() -> None:
     for word in ("a?", "?"):
-        assert select((word,), "letter", ["a?", "ab"], lambda item: [item]) == ("a?",)
+        assert select_by_filter((word,), "letter", ["a?", "ab"], lambda item: [item]) == ("a?",)
 
 
 def test_of_an_empty_catalogue_nothing_is_left() -> None:
     with pytest.raises(ConfigError, match="no model is left by an empty catalogue"):
-        select((), "model", list[str](), lambda name: [name])
+        select_by_filter((), "model", list[str](), lambda name: [name])
 
 
 def names(profiles: tuple[SamplingProfile, ...]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.evals_values import worked
-from toolreel_core.evals import Gate, Options, gate_option, gates_of
+from toolreel_core.evals import Gate, Options, gates_of, parse_gate_option
 
 
 @pytest.mark.parametrize(("values", "fields", "name"), worked("gate"))
@@ -19,5 +19,5 @@ def test_a_plan_says_its_gates(values: dict[str, Any], fields: dict[str, Any], n
 
 @pytest.mark.parametrize(("words", "fields"), worked("gate option"))
 def test_the_command_line_says_the_same(words: str, fields: dict[str, Any]) -> None:
-    assert gate_option(words) == Gate(**fields)
+    assert parse_gate_option(words) == Gate(**fields)
     assert str(Gate("margin", 0.1)) == "second at most 0.1 worse than first"

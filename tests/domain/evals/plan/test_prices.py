@@ -18,10 +18,10 @@ from toolreel_core.evals import (
     Configuration,
     EvalPlan,
     Options,
-    check_cost_cap,
+    changed_keys_between,
+    check_prices_for_cost_cap,
     estimate_cost,
-    keys_between,
-    with_keys,
+    with_changed_keys,
 )
 
 CHEAP: dict[str, Any] = {"prompt": 1, "completion": 2}
@@ -76,7 +76,7 @@ def test_the_estimate_counts_each_endpoint_by_its_price() -> None:
     ],
 )
 def test_a_cap_names_what_lacks_a_price(plan: EvalPlan, place: str, model: str) -> None:
-    said = complaint(PlaceError, lambda: check_cost_cap(plan))
+    said = complaint(PlaceError, lambda: check_prices_for_cost_cap(plan))
     assert said.startswith(f"{place}.max_cost: nobody knows what {model} will cost; write")
 
 
@@ -109,13 +109,13 @@ def test_a_limit_that_is_taken_over_brings_the_price_that_it_needs() -> None:
     (capped,) = configured(
         plan_of(eval={"add_models": ["a/one:fast"]}, budget=RUN_CAP, prices={"a/one:fast": CHEAP})
     )
-    mixed = with_keys(bare, keys_between(bare, capped), capped.price)
+    mixed = with_changed_keys(bare, changed_keys_between(bare, capped), capped.price)
     assert (mixed.price, mixed.config.max_cost) == (Price(1, 2), 0.5)
 
 
 def test_a_provider_that_reports_costs_needs_no_prices() -> None:
     counting = {"defaults_for": ["router"], "provider": {"reports_cost": "yes"}}
     plan = plan_of(budget={"max_cost": 2})
-    complaint(PlaceError, lambda: check_cost_cap(plan))
+    complaint(PlaceError, lambda: check_prices_for_cost_cap(plan))
     reporting = CATALOGUE.extended(Presets.of({"preset": {"counting": counting}}))
-    check_cost_cap(replace(plan, presets=reporting))
+    check_prices_for_cost_cap(replace(plan, presets=reporting))

@@ -18,7 +18,7 @@ from toolreel_core.evals import (
     Options,
     Strategy,
     configuration_for,
-    harness_preset,
+    evaluation_options_preset,
     strategies_of,
 )
 
@@ -151,5 +151,7 @@ def test_a_strategy_of_ones_own_extends_another() -> None:
 
 def test_the_caps_of_one_run_are_limits_of_its_loop() -> None:
     run = {"max_cost": 0.5, "max_tokens": 20_000, "max_minutes": 1.5}
-    config = LoopConfig.of(harness_preset(Options.of({"budget": {"run": run}})).changes()["config"])
+    config = LoopConfig.of(
+        evaluation_options_preset(Options.of({"budget": {"run": run}})).changes()["config"]
+    )
     assert (config.max_cost, config.max_total_tokens, config.max_wall_ms) == (0.5, 20_000, 90_000)

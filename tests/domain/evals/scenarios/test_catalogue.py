@@ -9,9 +9,9 @@ import pytest
 
 from tests.domain.evals.rehearsing import rehearse
 from toolreel.evals import built_in_scenario, built_in_scenarios, scenario_groups, select_scenarios
-from toolreel_core._conversation import wire
+from toolreel_core._conversation import wire_text
 from toolreel_core._errors import ConfigError
-from toolreel_core._jsontext import Json, canonical, chain
+from toolreel_core._jsontext import Json, canonical, chained_digest
 from toolreel_core.evals import Kind, Scenario, call, script
 
 EVERYTHING = (*built_in_scenarios(), *select_scenarios(["case-study"]))
@@ -141,8 +141,8 @@ def digest_of(one: Scenario) -> str:
     said = list[str]()
     for seed in ("1", "2"):
         case = one.begin(seed)
-        said += (*map(wire, case.messages), *case.follow_ups, case.tools.fingerprint, repr(case.world))
-    return chain("scenario", canonical(one.changes.changes()), *said)[:12]
+        said += (*map(wire_text, case.messages), *case.follow_ups, case.tools.fingerprint, repr(case.world))
+    return chained_digest("scenario", canonical(one.changes.changes()), *said)[:12]
 
 
 def test_a_scenario_without_scripts_needs_a_model() -> None:

@@ -10,7 +10,7 @@ from tests.domain.evals.rehearsing import rehearse
 from toolreel_core._config_checks import PlaceError, Table
 from toolreel_core._conversation import SystemMessage
 from toolreel_core._jsontext import Json, at_json_pointer, parse
-from toolreel_core.evals import TableWorld, call, draw_values, parameters_of, scenario_of, script
+from toolreel_core.evals import TableWorld, call, draw_values, parameters_schema, scenario_of, script
 
 TREE = tomllib.loads(Path(__file__).with_name("reserve_lamps.toml").read_text("utf-8"))
 
@@ -104,7 +104,7 @@ def test_the_workspace_brings_its_own_tools() -> None:
 
 
 def test_short_forms_are_schemas() -> None:
-    found = parameters_of(
+    found = parameters_schema(
         Table.of(
             {
                 "city": "string: The city: its name.",

@@ -18,11 +18,11 @@ from toolreel_core.evals import (
     Line,
     Sent,
     call,
-    came_back,
+    missing_signature,
+    reply_as_event_stream,
     script,
     scripted_reply,
-    scripted_stream,
-    signed,
+    unreturned_signature,
 )
 
 
@@ -48,8 +48,8 @@ def without_messages(seen: Evidence) -> Evidence:
 
 def test_a_client_that_loses_a_signature_fails() -> None:
     lost = without_messages(good("signed_reasoning").evidence)
-    assert signed(lost) == ""
-    assert came_back(lost).startswith("the request after reply 1 does not have ")
+    assert missing_signature(lost) == ""
+    assert unreturned_signature(lost).startswith("the request after reply 1 does not have ")
 
 
 def test_reasoning_has_to_come_back_where_nothing_is_signed() -> None:
@@ -62,7 +62,7 @@ def test_reasoning_has_to_come_back_where_nothing_is_signed() -> None:
     ]
     found = rehearse(one, script(*plain, lines[-1]))
     assert found.verdict.result == "pass"
-    assert "'Thought 0.'" in came_back(without_messages(found.evidence))
+    assert "'Thought 0.'" in unreturned_signature(without_messages(found.evidence))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_provider_may_want_it_elsewhere_or_not_at_all(provider: Provider, resu
 def test_a_reply_that_was_asked_for_again_need_not_come_back() -> None:
     seen = good("signed_reasoning").evidence
     first = seen.sent[0]
-    assert came_back(replace(seen, sent=(first, first, *seen.sent[1:]))) == ""
+    assert unreturned_signature(replace(seen, sent=(first, first, *seen.sent[1:]))) == ""
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_reply_that_was_asked_for_again_need_not_come_back() -> None:
 def test_a_reply_that_is_none_has_nothing_to_come_back(reply: str) -> None:
     seen = good("signed_reasoning").evidence
     odd = replace(seen, sent=tuple(replace(one, reply=reply) for one in seen.sent))
-    assert (came_back(odd), bool(signed(odd))) == ("", True)
+    assert (unreturned_signature(odd), bool(missing_signature(odd))) == ("", True)
 
 
 def test_a_server_that_does_not_stream_has_not_shown_it() -> None:
@@ -117,7 +117,7 @@ def test_a_server_that_does_not_stream_has_not_shown_it() -> None:
 )
 def test_a_stream_has_just_what_its_body_has(line: Line) -> None:
     body: Tree = scripted_reply(script(line), [])
-    read = as_chat(scripted_stream(body))
+    read = as_chat(reply_as_event_stream(body))
     assert isinstance(read.body, dict)
     assert read.codes == ()
     joined: Any = read.body

@@ -11,7 +11,7 @@ from toolreel_core._config_checks import PlaceError
 from toolreel_core._errors import ConfigError
 from toolreel_core._jsontext import canonical, parse
 from toolreel_core._loop import start
-from toolreel_core._plan import Change, Preset, exact_config, preset_changes
+from toolreel_core._plan import Change, Preset, exact_config_patch, preset_changes
 from toolreel_core._protocol import SendRequest
 from toolreel_core._proxy import Profile
 from toolreel_core._settings import LoopConfig, Provider
@@ -224,7 +224,7 @@ def test_each_declared_key_stands_against_its_default_with_the_reason() -> None:
 def test_a_patch_for_exactly_a_configuration_takes_what_is_on_by_default_away() -> None:
     for names in ((), ("react",), ("marked",), ("marked", "react"), ("react", "marked")):
         config = LoopConfig(max_turns=4, text_dialects=names)
-        exact = Preset(config=exact_config(config))
+        exact = Preset(config=exact_config_patch(config))
         assert LoopConfig.of(exact.changes()["config"]) == config
         more = exact.merged(preset(config={"text_dialects": ["json_fenced"]}))
         assert LoopConfig.of(more.changes()["config"]).text_dialects == (*config.text_dialects, "json_fenced")

@@ -13,7 +13,14 @@ from tests.samples import worked
 from tests.wire_forms import events_of
 from toolreel_core._client_requests import ClientRequest, client_request
 from toolreel_core._jsontext import Tree, canonical
-from toolreel_core._proxy import Profile, Repaired, ReplyStream, error_in, repaired, stream_error_event
+from toolreel_core._proxy import (
+    Profile,
+    Repaired,
+    ReplyStream,
+    error_body_in_form,
+    repair_reply,
+    stream_error_event,
+)
 from toolreel_core._settings import WireForm
 
 FORMS: tuple[WireForm, ...] = ("responses", "messages")
@@ -43,7 +50,7 @@ def by(form: WireForm) -> Profile:
 def plain(form: WireForm, upstream: WireForm, body: Loose | str, **further: Any) -> tuple[Any, Repaired]:  # noqa: ANN401
     request = asked(form, **further)
     text = body if isinstance(body, str) else canonical(dict(body))
-    reply = repaired(text, request, by(upstream), HEAD)
+    reply = repair_reply(text, request, by(upstream), HEAD)
     assert reply.problem is None
     return json.loads(canonical(reply.answer(request))), reply
 
@@ -270,11 +277,14 @@ def test_a_reply_that_begins_again_goes_on_after_what_has_passed() -> None:
 
 def test_errors_are_in_the_form_of_the_client() -> None:
     error: Tree = {"message": "Busy.", "type": "server_error", "code": "busy", "param": None}
-    assert error_in("responses", 503, error) == {"error": error}
+    assert error_body_in_form("responses", 503, error) == {"error": error}
     kinds = {400: "invalid_request_error", 404: "not_found_error", 429: "rate_limit_error", 500: "api_error"}
     for status, kind in kinds.items():
-        assert error_in("messages", status, error) == {"type": "error", "error": {**error, "type": kind}}
-    assert stream_error_event("messages", 429, error, 4) == error_in("messages", 429, error)
+        assert error_body_in_form("messages", status, error) == {
+            "type": "error",
+            "error": {**error, "type": kind},
+        }
+    assert stream_error_event("messages", 429, error, 4) == error_body_in_form("messages", 429, error)
     told = {"type": "error", "code": "busy", "message": "Busy.", "param": None, "sequence_number": 4}
     assert stream_error_event("responses", 503, error, 4) == told
 

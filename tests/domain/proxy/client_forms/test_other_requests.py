@@ -19,7 +19,7 @@ from toolreel_core._client_requests import (
 )
 from toolreel_core._jsontext import Json, canonical
 from toolreel_core._plan import Preset
-from toolreel_core._proxy import Outbound, Profile, outbound
+from toolreel_core._proxy import Outbound, Profile, build_upstream_request
 from toolreel_core._settings import WireForm
 
 Loose = Mapping[str, Any]
@@ -38,13 +38,15 @@ def asked(form: WireForm, body: Loose) -> ClientRequest:
 
 
 def sent(form: WireForm, to: WireForm | Profile, body: Loose, model: str = "") -> tuple[Any, tuple[str, ...]]:
-    out = outbound(asked(form, body), to if isinstance(to, Profile) else profile(to), model=model)
+    out = build_upstream_request(
+        asked(form, body), to if isinstance(to, Profile) else profile(to), model=model
+    )
     assert isinstance(out, Outbound), out
     return json.loads(out.body), out.repairs
 
 
 def lost(form: WireForm, to: WireForm, body: Loose) -> tuple[str, str]:
-    out = outbound(asked(form, body), profile(to))
+    out = build_upstream_request(asked(form, body), profile(to))
     assert isinstance(out, Loss), out
     return out.code, out.param
 
@@ -204,7 +206,7 @@ LOSSES = worked("what would be lost is named", "requests")
 def test_what_would_be_lost_is_named(form: WireForm, body: Loose, code: str, param: str) -> None:
     for to in FORMS:
         if to == form:
-            assert isinstance(outbound(asked(form, body), profile(to)), Outbound)
+            assert isinstance(build_upstream_request(asked(form, body), profile(to)), Outbound)
         else:
             assert lost(form, to, body) == (code, param)
 
