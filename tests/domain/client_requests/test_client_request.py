@@ -7,6 +7,7 @@ import pytest
 from tests.domain.proxy.asked import PING, asked
 from toolreel_core._client_requests import ClientRequest, Loss, Refusal, client_request
 from toolreel_core._conversation import UserMessage
+from toolreel_core._jsontext import Tree
 from toolreel_core._settings import WireForm
 
 
@@ -38,6 +39,22 @@ def test_keeps_what_it_does_not_understand() -> None:
     assert request.tree["top_secret"] == {"a": 1}
     assert request.call_ids == frozenset()
     assert request.quotable_texts == ()
+
+
+@pytest.mark.parametrize(
+    ("entry", "losses"),
+    [
+        ({"role": "user", "content": [{"type": ["text"], "text": "Hi."}]}, ()),
+        (
+            {"role": "assistant", "content": None, "tool_calls": {"id": "a"}},
+            (Loss("unknown", "messages[0].tool_calls[0]"),),
+        ),
+    ],
+)
+def test_a_message_of_another_shape_goes_on_as_it_came(entry: Tree, losses: tuple[Loss, ...]) -> None:
+    request = asked(entry)
+    assert request.losses == losses
+    assert request.tree["messages"] == [entry]
 
 
 def test_reads_the_tools_that_it_can() -> None:
