@@ -208,7 +208,8 @@ class _HttpxEndpoint(Generic[_Client, _Transport]):
         url, headers = self._parsed_target(request.form)
         body = b"".join(request.pieces())
         # No timeout is longer than what is left, and in a stream, none for reading than that for a stall.
-        limits = {name: exchange.cap_timeout(each) for name, each in self._timeouts.items()}
+        left = exchange.left
+        limits = {name: left if each is None else min(each, left) for name, each in self._timeouts.items()}
         if request.streamed:
             limits["read"] = min(limits["read"], exchange.stall_timeout)
         built = self._client.build_request(
